@@ -1,0 +1,72 @@
+import type { ChannelRegistry } from "../channel/registry.ts";
+import { formatAddress } from "../core/ids.ts";
+import type { InboundCommand } from "../platforms/platform.ts";
+import type { ChannelRow } from "../store/channels.ts";
+import type { Store } from "../store/store.ts";
+import type { Agent } from "../turn/agent.ts";
+import { formatContextReport } from "./context-format.ts";
+import { reportContext } from "./context-report.ts";
+
+export interface CommandParts {
+  readonly store: Store;
+  readonly registry: ChannelRegistry;
+  readonly agentOf: (channel: ChannelRow) => Agent;
+  readonly helpText: (commands: readonly { name: string; help: string }[]) => string;
+  /** One line about the models in use. */
+  readonly describeModels: () => string;
+  readonly now: () => Date;
+}
+
+const COMMANDS: readonly { name: string; help: string }[] = [
+  { name: "context", help: "how full the context is, and with what" },
+  { name: "status", help: "what this channel is doing just now" },
+  { name: "stop", help: "end the answer that is being written" },
+  { name: "reset", help: "start afresh: nothing said so far is shown to the model any more; the log keeps it" },
+  { name: "help", help: "this list" },
+];
+
+/** What people ask with a slash. Answers are for the asker alone; none of them waits for the mailbox. */
+export function createCommands(parts: CommandParts): (command: InboundCommand) => Promise<string> {
+  return async (command) => {
+    const { store, registry } = parts;
+    if (command.name === "help") return parts.helpText(COMMANDS).trim();
+    const known = COMMANDS.some(({ name }) => name === command.name);
+    if (!known) return `There is no command /${command.name}. /help lists what there is.`;
+    const channel = await store.channels.find(command.channel);
+    if (channel === undefined) return "Nothing has been said in this channel yet.";
+    switch (command.name) {
+      case "stop": {
+        const isStopped = registry.loaded(channel.id)?.stop() ?? false;
+        return isStopped ? "Stopped." : "Nothing is being written just now.";
+      }
+      case "reset":
+        await (await registry.get(channel.id)).reset();
+        return "Reset: the model starts afresh here. The log keeps what was said; memories stay.";
+      case "context":
+        return describeContext(parts, channel);
+      default:
+        return describeStatus(parts, channel);
+    }
+  };
+}
+
+async function describeContext(parts: CommandParts, channel: ChannelRow): Promise<string> {
+  const agent = parts.agentOf(channel);
+  const [snapshot, spent] = await Promise.all([parts.store.load(channel.id), parts.store.modelCalls.totals(channel.id)]);
+  // A server that does not answer must not keep a person from looking.
+  const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
+  return formatContextReport(reportContext(agent, snapshot, { model, spent, now: parts.now() }));
+}
+
+async function describeStatus(parts: CommandParts, channel: ChannelRow): Promise<string> {
+  const status = parts.registry.loaded(channel.id)?.status;
+  const running = status?.turnRunningForMs ?? null;
+  const lines = [
+    `${formatAddress(channel.address)}, answered by ${channel.agent}`,
+    parts.describeModels(),
+    running === null ? "No answer is being written." : `An answer is being written, for ${(running / 1000).toFixed(1)} s now.`,
+    `${status?.due ?? 0} messages wait for an answer; ${channel.lastSeq} entries are in the log.`,
+  ];
+  if (status?.delivering === true) lines.push("An answer is on its way to the platform.");
+  return lines.join("\n");
+}

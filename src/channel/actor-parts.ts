@@ -1,0 +1,33 @@
+import type { Logger } from "pino";
+import type { ChannelAddress } from "../core/ids.ts";
+import type { ChannelKind } from "../core/message.ts";
+import type { Indexer } from "../memory/indexer.ts";
+import type { Recall } from "../memory/recall.ts";
+import type { Platform } from "../platforms/platform.ts";
+import type { Store } from "../store/store.ts";
+import type { Events } from "../telemetry/events.ts";
+import type { Agent } from "../turn/agent.ts";
+import type { Owner } from "./owner.ts";
+
+/** What every actor of a daemon shares. */
+export interface SharedParts {
+  readonly store: Store;
+  readonly recall: Recall;
+  readonly indexer: Indexer;
+  readonly events: Events;
+  readonly log: Logger;
+  readonly now: () => Date;
+  /** Wake-ups that wait in one mailbox. */
+  readonly mailboxSize: number;
+}
+
+/** What one actor is made of. */
+export interface ActorParts extends SharedParts {
+  readonly owner: Owner;
+  readonly address: ChannelAddress;
+  readonly kind: ChannelKind;
+  readonly agent: Agent;
+  readonly platform: Platform;
+  /** Told once, when another daemon has taken the channel. */
+  readonly onLost: () => void;
+}

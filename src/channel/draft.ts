@@ -1,0 +1,86 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { ChannelAddress, TurnId } from "../core/ids.ts";
+import type { OutboundMessage } from "../core/message.ts";
+import { sliceWhole } from "../core/text.ts";
+import type { Platform } from "../platforms/platform.ts";
+import type { DeliveryStore } from "../store/deliveries.ts";
+import type { Owner } from "./owner.ts";
+
+export interface DraftParts {
+  readonly platform: Platform;
+  readonly deliveries: DeliveryStore;
+  readonly owner: Owner;
+  readonly address: ChannelAddress;
+  readonly turnId: TurnId;
+  readonly idempotencyKey: string;
+  readonly inReplyTo: readonly string[];
+  readonly intervalMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Shows an answer while it is written. The delivery's row is committed before the first visible byte, and the
+ * platform's id is stored before any edit: whoever comes after a crash edits this message into the final answer.
+ * What goes wrong here is no failure of the turn; the final text is sent by the outbox whatever became of the draft.
+ */
+export class Draft {
+  readonly #parts: DraftParts;
+  #wanted: string | null = null;
+  #shown: string | null = null;
+  #messageId: string | null = null;
+  #pump: Promise<void> | null = null;
+  readonly #closing = new AbortController();
+
+  constructor(parts: DraftParts) {
+    this.#parts = parts;
+  }
+
+  /** Shows this text as soon as the platform allows it; null: what was shown is void. Returns at once. */
+  show(text: string | null): void {
+    this.#wanted = text;
+    if (text === null || text === this.#shown || this.#closing.signal.aborted || this.#pump !== null) return;
+    this.#pump = this.#run();
+  }
+
+  /** Ends the showing. Resolves when no call to the platform is under way. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#pump;
+  }
+
+  /** Must not throw: nobody waits for it but `close`. */
+  async #run(): Promise<void> {
+    const signal = AbortSignal.any([this.#parts.signal, this.#closing.signal]);
+    try {
+      while (!signal.aborted && this.#wanted !== null && this.#wanted !== this.#shown) {
+        await this.#showOnce(this.#wanted);
+        if (this.#parts.intervalMs > 0) await delay(this.#parts.intervalMs, undefined, { signal });
+      }
+    } catch {
+      // The platform or the database did not take a piece: no more pieces, the final text comes from the outbox.
+      this.#closing.abort();
+    }
+    this.#pump = null;
+  }
+
+  async #showOnce(text: string): Promise<void> {
+    const { platform, deliveries, owner, turnId, idempotencyKey } = this.#parts;
+    const message = this.#message(text);
+    if (this.#messageId === null) {
+      const delivery = await deliveries.open(owner, turnId, idempotencyKey);
+      const key = delivery.idempotencyKey;
+      this.#messageId = delivery.messageId ?? (await platform.send({ ...message, idempotencyKey: key }));
+      await deliveries.shown(owner, delivery.id, this.#messageId);
+      if (delivery.messageId !== null) await platform.edit(delivery.messageId, { ...message, idempotencyKey: key });
+    } else {
+      await platform.edit(this.#messageId, message);
+    }
+    this.#shown = text;
+  }
+
+  #message(text: string): OutboundMessage {
+    const { address, idempotencyKey, inReplyTo, platform } = this.#parts;
+    const fitting = sliceWhole(text, 0, platform.capabilities.maxTextLength);
+    return { channel: address, idempotencyKey, text: fitting, final: false, inReplyTo, kind: "answer" };
+  }
+}

@@ -1,0 +1,104 @@
+import { Mutex } from "async-mutex";
+import type { Entry, TurnEntryDraft } from "../core/entry.ts";
+import { appendEntries, type History, omit, settle, type TurnRange } from "../core/history.ts";
+import type { Seq } from "../core/ids.ts";
+import type { Delivery } from "../store/deliveries.ts";
+import type { Store } from "../store/store.ts";
+import type { Settlement } from "../store/turns.ts";
+import type { Owner } from "./owner.ts";
+
+/**
+ * A channel's history, guarded by a mutex. Every change is in the log before it is in memory, so that memory is never
+ * ahead: after any crash, folding the rows again gives what was here.
+ */
+export class GuardedHistory {
+  readonly #store: Store;
+  readonly #owner: Owner;
+  readonly #mutex = new Mutex();
+  #history: History;
+
+  constructor(store: Store, owner: Owner, history: History) {
+    this.#store = store;
+    this.#owner = owner;
+    this.#history = history;
+  }
+
+  /** The history once all changes under way are in it. An immutable value: it does not change under its reader. */
+  async snapshot(): Promise<History> {
+    return this.#mutex.runExclusive(() => this.#history);
+  }
+
+  /** The history as it is at this instant, for a look from outside. */
+  get current(): History {
+    return this.#history;
+  }
+
+  /** Takes in an entry that somebody has appended. Known ones are ignored; a gap is read from the log. */
+  async observe(entry: Entry): Promise<void> {
+    await this.#mutex.runExclusive(async () => this.#take([entry]));
+  }
+
+  /** Reads what the log has beyond the history (a notice of an edit, another writer's message). */
+  async catchUp(toSeq: Seq): Promise<void> {
+    await this.#mutex.runExclusive(async () => this.#readTo(toSeq));
+  }
+
+  /** Appends what a turn wrote. */
+  async appendTurnEntries(turn: TurnRange, drafts: readonly TurnEntryDraft[], at: Date): Promise<void> {
+    await this.#mutex.runExclusive(async () => {
+      const after = { id: turn.id, after: turn.toSeq };
+      await this.#take(await this.#store.log.appendTurnEntries(this.#owner, after, drafts, at));
+    });
+  }
+
+  /** Settles a turn in one transaction. @returns what is to be sent */
+  async settle(turn: TurnRange, settlement: Settlement, at: Date): Promise<Delivery[]> {
+    return this.#mutex.runExclusive(async () => {
+      const { entry, parts } = await this.#store.turns.settle(this.#owner, turn, settlement, at);
+      if (entry !== null) await this.#take([entry]);
+      this.#history = settle(this.#history, turn.toSeq);
+      return parts;
+    });
+  }
+
+  /** Leaves the entries up to `toSeq` out of the view. @returns false where the channel has a new owner */
+  async omit(toSeq: Seq): Promise<boolean> {
+    return this.#mutex.runExclusive(async () => {
+      const isOurs = await this.#store.channels.omit(this.#owner.channel, this.#owner.epoch, toSeq);
+      if (isOurs) this.#history = omit(this.#history, toSeq);
+      return isOurs;
+    });
+  }
+
+  /** Covers everything up to now without a text. */
+  async reset(): Promise<void> {
+    await this.#mutex.runExclusive(async () => {
+      await this.#store.channels.reset(this.#owner.channel, this.#owner.epoch);
+      this.#history = (await this.#store.load(this.#owner.channel)).history;
+    });
+  }
+
+  /** Folds the rows again: a text went, or changed before anybody had read it. */
+  async reload(): Promise<void> {
+    await this.#mutex.runExclusive(async () => {
+      this.#history = (await this.#store.load(this.#owner.channel)).history;
+    });
+  }
+
+  /** The caller holds the mutex. */
+  async #take(entries: readonly Entry[]): Promise<void> {
+    const fresh = entries.filter(({ seq }) => seq > this.#history.lastSeq);
+    const first = fresh[0];
+    if (first === undefined) return;
+    await this.#readTo(first.seq - 1);
+    this.#history = appendEntries(this.#history, fresh);
+  }
+
+  /** The caller holds the mutex. */
+  async #readTo(toSeq: Seq): Promise<void> {
+    const { lastSeq } = this.#history;
+    if (toSeq <= lastSeq) return;
+    const missing = await this.#store.log.read(this.#owner.channel, lastSeq + 1, toSeq);
+    this.#history = appendEntries(this.#history, missing);
+  }
+}

@@ -1,0 +1,155 @@
+import { setTimeout as delay } from "node:timers/promises";
+import PQueue from "p-queue";
+import { errorMessage } from "../core/errors.ts";
+import type { ChannelAddress, TurnId } from "../core/ids.ts";
+import { formatAddress } from "../core/ids.ts";
+import type { OutboundMessage } from "../core/message.ts";
+import { splitText } from "../core/split.ts";
+import { type Platform, PlatformError } from "../platforms/platform.ts";
+import type { Delivery, DeliveryStore, PendingAnswer } from "../store/deliveries.ts";
+import { StaleEpochError } from "../store/errors.ts";
+import type { Events } from "../telemetry/events.ts";
+import { Draft } from "./draft.ts";
+import type { Owner } from "./owner.ts";
+
+/** First and longest wait before an answer is sent again, ms. */
+const RETRY_FROM_MS = 500;
+const RETRY_TO_MS = 60_000;
+
+export interface OutboxParts {
+  readonly owner: Owner;
+  readonly address: ChannelAddress;
+  readonly platform: Platform;
+  readonly deliveries: DeliveryStore;
+  readonly events: Events;
+  /** Told where another daemon has taken the channel. */
+  readonly onLost: (error: StaleEpochError) => void;
+}
+
+/**
+ * A channel's answers on their way to its platform, in order. "Sent" means that the platform acknowledged it. What
+ * the platform does not take now is sent again, with the same idempotency key, until it does; the turns go on.
+ *
+ * A part: pending → sent, or failed where the channel is gone or the text refused.
+ */
+export class Outbox {
+  readonly #parts: OutboxParts;
+  readonly #queue = new PQueue({ concurrency: 1 });
+  readonly #closing = new AbortController();
+
+  constructor(parts: OutboxParts) {
+    this.#parts = parts;
+  }
+
+  /** Nothing is on its way. */
+  get isIdle(): boolean {
+    return this.#queue.size === 0 && this.#queue.pending === 0;
+  }
+
+  /** Resolves when all that was handed in is sent, failed, or left to the next owner by `close`. */
+  async idle(): Promise<void> {
+    await this.#queue.onIdle();
+  }
+
+  /** Texts into which an answer is split for this platform. */
+  split(text: string): string[] {
+    return splitText(text, this.#parts.platform.capabilities.maxTextLength);
+  }
+
+  /** A message that shows an answer while it is written; null where the platform shows none, or an older one waits. */
+  openDraft(turnId: TurnId, idempotencyKey: string, inReplyTo: readonly string[]): Draft | null {
+    const { platform, deliveries, owner, address } = this.#parts;
+    const { streaming } = platform.capabilities;
+    if (streaming === false || !this.isIdle) return null;
+    const signal = this.#closing.signal;
+    return new Draft({ platform, deliveries, owner, address, turnId, idempotencyKey, inReplyTo, signal, intervalMs: streaming.intervalMs });
+  }
+
+  /** Hands in a settled answer. */
+  deliver(answer: PendingAnswer): void {
+    void this.#queue.add(async () => this.#deliverAll(answer));
+  }
+
+  /** Ends all waiting; what is not sent stays pending in the log. */
+  close(): void {
+    this.#closing.abort();
+    this.#queue.clear();
+  }
+
+  async #deliverAll(answer: PendingAnswer): Promise<void> {
+    const texts = this.split(answer.text);
+    for (const [index, part] of answer.parts.entries()) {
+      const fate = await this.#untilSent(part, answer, texts[part.part] ?? "");
+      if (fate === "failed") await this.#giveUp(answer.parts.slice(index));
+      if (fate !== "sent") return;
+    }
+    const turnMs = Date.now() - answer.acceptedAt.getTime();
+    const channel = formatAddress(this.#parts.address);
+    const parts = answer.parts.length;
+    this.#parts.events.emit({ type: "reply_delivered", channel, turn: answer.turnId, parts, turnMs });
+  }
+
+  /** `left`: to the next owner of the channel. */
+  async #untilSent(first: Delivery, answer: PendingAnswer, text: string): Promise<"sent" | "failed" | "left"> {
+    const { owner, deliveries, onLost } = this.#parts;
+    let part = first;
+    for (let waitMs = RETRY_FROM_MS; !this.#closing.signal.aborted; waitMs = Math.min(waitMs * 2, RETRY_TO_MS)) {
+      try {
+        // Where only our own note of it fails, the next round edits the message instead of sending a second.
+        part = { ...part, messageId: await this.#sendPart(part, answer, text) };
+        await deliveries.sent(owner, part.id, part.messageId ?? "");
+        return "sent";
+      } catch (error) {
+        if (error instanceof StaleEpochError) {
+          onLost(error);
+          return "left";
+        }
+        const isFinal = error instanceof PlatformError && !error.retryable;
+        const retryInMs = isFinal ? null : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ?? waitMs);
+        this.#tellFailure(error, retryInMs);
+        if (retryInMs === null) return "failed";
+        await delay(retryInMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+      }
+    }
+    return "left";
+  }
+
+  /** The channel is gone or refuses the text: the rest of the answer need not be tried. */
+  async #giveUp(parts: readonly Delivery[]): Promise<void> {
+    try {
+      for (const part of parts) await this.#parts.deliveries.failed(this.#parts.owner, part.id, "refused");
+    } catch (error) {
+      // They stay pending, and the next owner tries again.
+      this.#tellFailure(error, null);
+    }
+  }
+
+  /** @returns the platform's id of the message that now shows the text */
+  async #sendPart(part: Delivery, answer: PendingAnswer, text: string): Promise<string> {
+    const { platform, address } = this.#parts;
+    const turnMs = Math.max(0, Date.now() - answer.acceptedAt.getTime());
+    const message: OutboundMessage = {
+      channel: address,
+      idempotencyKey: part.idempotencyKey,
+      text,
+      final: true,
+      inReplyTo: answer.inReplyTo,
+      kind: answer.kind,
+      timing: { turnMs, modelMs: Math.round(answer.modelMs) },
+    };
+    if (part.messageId !== null) {
+      await platform.edit(part.messageId, message);
+      return part.messageId;
+    }
+    const messageId = await platform.send(message);
+    // The key may have brought back the piece that a draft had shown before its acknowledgement was lost.
+    if (part.drafted && platform.capabilities.takesIdempotencyKeys) await platform.edit(messageId, message);
+    return messageId;
+  }
+
+  #tellFailure(error: unknown, retryInMs: number | null): void {
+    const kind = error instanceof PlatformError ? error.kind : "error";
+    const channel = formatAddress(this.#parts.address);
+    this.#parts.events.emit({ type: "delivery_failed", channel, kind, why: errorMessage(error), retryInMs });
+  }
+}

@@ -1,0 +1,153 @@
+import { formatAddress, type ChannelAddress, type ChannelId } from "../core/ids.ts";
+import type { Entry } from "../core/entry.ts";
+import type { Platform } from "../platforms/platform.ts";
+import type { ChannelRow } from "../store/channels.ts";
+import type { Agent } from "../turn/agent.ts";
+import { ChannelActor } from "./actor.ts";
+import type { SharedParts } from "./actor-parts.ts";
+
+export interface RegistryParts extends SharedParts {
+  /** Actors in memory before the longest unused ones go. */
+  readonly maxLoadedChannels: number;
+  /** Time unused after which an actor goes, ms. */
+  readonly idleEvictMs: number;
+  /** The agent that answers, by its id in the channel's row. */
+  agentOf(channel: ChannelRow): Agent;
+  /** The adapter that can deliver to a channel just now; undefined where none can. */
+  platformOf(address: ChannelAddress): Platform | undefined;
+}
+
+/** How often unused actors are looked for, ms. */
+const SWEEP_MS = 30_000;
+
+/**
+ * The actors that are in memory: one a channel, loaded from the log when needed and let go when unused. A channel
+ * without an actor costs one number, its epoch.
+ */
+export class ChannelRegistry implements AsyncDisposable {
+  readonly #parts: RegistryParts;
+  readonly #actors = new Map<ChannelId, Promise<ChannelActor>>();
+  readonly #ready = new Map<ChannelId, ChannelActor>();
+  readonly #epochs = new Map<ChannelId, number>();
+  readonly #sweep: NodeJS.Timeout;
+  #isClosed = false;
+
+  constructor(parts: RegistryParts) {
+    this.#parts = parts;
+    this.#sweep = setInterval(() => {
+      this.evictIdle();
+    }, SWEEP_MS);
+    this.#sweep.unref();
+  }
+
+  /** Actors in memory. */
+  get size(): number {
+    return this.#actors.size;
+  }
+
+  /** The actor, if it is in memory. */
+  loaded(id: ChannelId): ChannelActor | undefined {
+    return this.#ready.get(id);
+  }
+
+  /**
+   * The channel's actor, loaded from the log where it is not in memory. It may be evicted at any later tick: use it
+   * at once.
+   * @throws WeirError where the log could not be read
+   */
+  async get(id: ChannelId): Promise<ChannelActor> {
+    if (this.#isClosed) throw new Error("the registry is closed");
+    const known = this.#actors.get(id);
+    if (known !== undefined) return known;
+    const loading = this.#load(id);
+    this.#actors.set(id, loading);
+    try {
+      return await loading;
+    } catch (error) {
+      this.#actors.delete(id);
+      throw error;
+    }
+  }
+
+  /** Tells a channel of an appended entry. One that only listens is not loaded for it. */
+  async notify(id: ChannelId, entry: Entry): Promise<void> {
+    this.#parts.indexer.mark(id);
+    const isDue = entry.kind === "user" && entry.addressed;
+    if (!isDue && !this.#actors.has(id)) return;
+    (await this.get(id)).notify(entry);
+  }
+
+  /**
+   * Takes up what is due by the log: after a start, and after a wake-up that failed.
+   * @returns how many channels had something to do
+   */
+  async resume(platforms: readonly string[]): Promise<number> {
+    const rows = await this.#parts.store.channels.withWork(platforms);
+    const ours = rows.filter(({ address }) => this.#parts.platformOf(address) !== undefined);
+    for (const { id } of ours) (await this.get(id)).wake();
+    return ours.length;
+  }
+
+  /** Lets go of actors that were not used for long, and of the longest unused beyond the bound. */
+  evictIdle(): void {
+    const now = this.#parts.now().getTime();
+    const idle = [...this.#ready.entries()]
+      .filter(([, actor]) => actor.isIdle)
+      .toSorted(([, a], [, b]) => a.lastUsedAt - b.lastUsedAt);
+    let excess = this.#actors.size - this.#parts.maxLoadedChannels;
+    for (const [id, actor] of idle) {
+      if (excess <= 0 && now - actor.lastUsedAt < this.#parts.idleEvictMs) break;
+      excess--;
+      this.#forget(id);
+      void actor.close();
+    }
+  }
+
+  /** Lets what runs come to its end, until the signal; then ends it: the log keeps what is left. */
+  async drain(deadline: AbortSignal): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#sweep);
+    const actors = (await Promise.allSettled(this.#actors.values())).flatMap((result) =>
+      result.status === "fulfilled" ? [result.value] : [],
+    );
+    const { promise: expired, resolve } = Promise.withResolvers<void>();
+    deadline.addEventListener("abort", () => resolve(), { once: true });
+    if (deadline.aborted) resolve();
+    await Promise.race([Promise.all(actors.map(async (actor) => actor.idle())), expired]);
+    await Promise.all(actors.map(async (actor) => actor.close()));
+    this.#actors.clear();
+    this.#ready.clear();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.drain(AbortSignal.abort());
+  }
+
+  #forget(id: ChannelId): void {
+    this.#actors.delete(id);
+    this.#ready.delete(id);
+  }
+
+  async #load(id: ChannelId): Promise<ChannelActor> {
+    const { store, events, now } = this.#parts;
+    const startedAt = now().getTime();
+    const epoch = this.#epochs.get(id) ?? (await store.channels.take(id));
+    this.#epochs.set(id, epoch);
+    const snapshot = await store.load(id);
+    const { address, kind } = snapshot.channel;
+    const platform = this.#parts.platformOf(address);
+    if (platform === undefined) throw new Error(`no adapter speaks for ${formatAddress(address)}`);
+    const onLost = (): void => {
+      this.#epochs.delete(id);
+      this.#forget(id);
+    };
+    const agent = this.#parts.agentOf(snapshot.channel);
+    const actor = new ChannelActor({ ...this.#parts, owner: { channel: id, epoch }, address, kind, agent, platform, onLost }, snapshot);
+    await actor.recover();
+    this.#ready.set(id, actor);
+    const ms = now().getTime() - startedAt;
+    events.emit({ type: "channel_loaded", channel: formatAddress(address), entries: snapshot.history.entries.length, ms });
+    actor.wake();
+    return actor;
+  }
+}

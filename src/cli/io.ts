@@ -1,0 +1,36 @@
+import type { Logger } from "pino";
+import type { Config } from "../config/config.ts";
+import { loadConfig } from "../config/load.ts";
+import { createLog, type LogTarget } from "../telemetry/log.ts";
+
+/** What a command may use of the process around it. */
+export interface Io {
+  readonly cwd: string;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly stdin: NodeJS.ReadStream;
+  /** Aborted by the first signal: finish what is in flight, take nothing new. */
+  readonly shutdown: AbortSignal;
+  /** Tells a process manager that the daemon is up. */
+  readonly tellReady: () => void;
+}
+
+/** Options that every command takes. */
+export interface CommonOptions {
+  readonly config?: string;
+}
+
+export function readConfig(io: Io, options: CommonOptions): Config {
+  return loadConfig({ cwd: io.cwd, file: options.config });
+}
+
+/** Logs for people on a terminal, JSON lines for anything else. */
+export function openLog(io: Io, config: Config, level: string = config.log.level): Logger {
+  const target: LogTarget = io.stderr.isTTY ? { kind: "pretty", color: true } : { kind: "json" };
+  return createLog(level, target);
+}
+
+/** One line for a person. */
+export function say(io: Io, line: string): void {
+  io.stdout.write(`${line}\n`);
+}

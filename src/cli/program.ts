@@ -1,0 +1,117 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { describeConfig } from "../config/describe-config.ts";
+import { startLoopbackServer } from "../platforms/loopback/server.ts";
+import { loadPrompts, promptSources } from "../prompts.ts";
+import { openDatabase } from "../store/open-database.ts";
+import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
+import { replay, type ReplayOptions } from "./replay.ts";
+import { runSession } from "./session.ts";
+import { type ContextOptions, type LogOptions, showContext, showLog } from "./view.ts";
+
+interface ChatOptions extends CommonOptions {
+  readonly channel?: string;
+  readonly agent?: string;
+  readonly as?: string;
+  readonly multi?: boolean;
+  readonly jsonl?: boolean;
+}
+
+/** The command line, as a tree of commands. */
+export function createProgram(io: Io): Command {
+  const program = new Command("weir")
+    .description("A chat bot daemon whose channels never block, never forget silently and never lose a message.")
+    .showHelpAfterError("(weir --help lists the commands)")
+    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
+    .exitOverride();
+  addDaemon(program, io);
+  addChat(program, io);
+  addViews(program, io);
+  addUpkeep(program, io);
+  return program;
+}
+
+function withConfig(command: Command): Command {
+  return command.option("--config <file>", "the configuration; default: config.toml in this folder, if there is one");
+}
+
+function addDaemon(program: Command, io: Io): void {
+  withConfig(program.command("start"))
+    .description("run the daemon; in a terminal, with a chat")
+    .action(async (options: CommonOptions) => {
+      const isTerminal = io.stdin.isTTY && io.stdout.isTTY;
+      const terminal = { channel: undefined, agent: undefined, speaker: undefined, multi: false, jsonl: false };
+      await runSession(io, { config: readConfig(io, options), terminal: isTerminal ? terminal : null });
+    });
+}
+
+function addChat(program: Command, io: Io): void {
+  withConfig(program.command("chat"))
+    .description("talk to an agent here; piped lines are answered one by one")
+    .option("--channel <name>", "the conversation; default: the agent's id")
+    .option("--agent <id>", "who answers; default: the first agent of the configuration")
+    .option("--as <name>", "who you are; default: your name on this machine")
+    .option("--multi", "several people share this terminal: a line `name: text` speaks as that name")
+    .option("--jsonl", "for scripts: JSON lines in and out, many channels side by side")
+    .action(async (options: ChatOptions) => {
+      const { channel, agent, as: speaker, multi = false, jsonl = false } = options;
+      await runSession(io, { config: readConfig(io, options), terminal: { channel, agent, speaker, multi, jsonl } });
+    });
+  withConfig(program.command("replay"))
+    .argument("<file>", "JSON lines of {conversation_id, author, ts, text}")
+    .description("send recorded messages through the same pipeline")
+    .option("--channel <name>", "all into this channel; default: a channel for each conversation")
+    .option("--agent <id>", "who answers; default: the first agent of the configuration")
+    .option("--reply-every <n>", "every n-th message of a channel wants a reply; 0: none", wholeNumber, 20)
+    .addOption(new Option("--speed <speed>", "max: as fast as it goes; real: as it was said").choices(["max", "real"]).default("max"))
+    .action(async (file: string, options: ReplayOptions) => replay(io, file, options));
+}
+
+function addViews(program: Command, io: Io): void {
+  withConfig(program.command("context"))
+    .argument("<channel>", "main, or platform:name")
+    .description("show what the next model call of a channel would be sent")
+    .option("--json", "as JSON")
+    .action(async (channel: string, options: ContextOptions) => showContext(io, channel, options));
+  withConfig(program.command("log"))
+    .argument("<channel>", "main, or platform:name")
+    .description("show a channel's log, entry by entry")
+    .option("--json", "a JSON object a line")
+    .option("--from <seq>", "first entry", wholeNumber)
+    .option("--to <seq>", "last entry", wholeNumber)
+    .action(async (channel: string, options: LogOptions) => showLog(io, channel, options));
+}
+
+function addUpkeep(program: Command, io: Io): void {
+  withConfig(program.command("migrate"))
+    .description("bring the database up to this version, and end")
+    .action(async (options: CommonOptions) => {
+      const config = readConfig(io, options);
+      await using opened = await openDatabase(config.database, openLog(io, config, "warn"), "reader");
+      say(io, `${opened.where} is up to date.`);
+    });
+  const config = program.command("config").description("look at the configuration");
+  withConfig(config.command("check"))
+    .description("validate the configuration and the prompts without starting")
+    .action((options: CommonOptions) => {
+      const checked = readConfig(io, options);
+      loadPrompts(promptSources(checked));
+      say(io, describeConfig(checked));
+    });
+  program
+    .command("loopback")
+    .description("run a small HTTP chat platform on this machine, for tests and scripts")
+    .option("--port <port>", "0: any free one", wholeNumber, 8787)
+    .action(async ({ port }: { port: number }) => {
+      await using server = await startLoopbackServer({ port });
+      say(io, `The loopback platform listens on ${server.url}. Set [platforms.loopback] url to it.`);
+      await new Promise<void>((resolve) => {
+        io.shutdown.addEventListener("abort", () => resolve(), { once: true });
+      });
+    });
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError("Expected a whole number.");
+  return value;
+}

@@ -1,0 +1,51 @@
+const WIDTH = 30;
+/** Least time between two drawings, ms. */
+const INTERVAL_MS = 100;
+
+/** A bar on a terminal; a line every tenth on anything else. */
+export class Progress {
+  readonly #stream: NodeJS.WriteStream;
+  readonly #total: number;
+  readonly #startedAt = performance.now();
+  #done = 0;
+  #drawnAt = 0;
+  #toldTenth = 0;
+
+  constructor(stream: NodeJS.WriteStream, total: number) {
+    this.#stream = stream;
+    this.#total = total;
+  }
+
+  step(): void {
+    this.#done++;
+    if (this.#stream.isTTY) this.#draw();
+    else this.#tell();
+  }
+
+  end(): void {
+    if (!this.#stream.isTTY) return;
+    this.#drawnAt = 0;
+    this.#draw();
+    this.#stream.write("\n");
+  }
+
+  #draw(): void {
+    const now = performance.now();
+    if (now - this.#drawnAt < INTERVAL_MS && this.#done < this.#total) return;
+    this.#drawnAt = now;
+    const share = this.#total === 0 ? 1 : this.#done / this.#total;
+    const filled = Math.round(share * WIDTH);
+    const elapsed = (now - this.#startedAt) / 1000;
+    const left = share > 0 ? elapsed / share - elapsed : 0;
+    const bar = "█".repeat(filled) + "░".repeat(WIDTH - filled);
+    const count = `${this.#done.toLocaleString("en-US")} of ${this.#total.toLocaleString("en-US")}`;
+    this.#stream.write(`\r${bar} ${(share * 100).toFixed(0).padStart(3)} %  ${count}  ${left.toFixed(0)} s left\u001b[K`);
+  }
+
+  #tell(): void {
+    const tenth = Math.floor((this.#done / this.#total) * 10);
+    if (tenth === this.#toldTenth) return;
+    this.#toldTenth = tenth;
+    this.#stream.write(`${tenth * 10} % (${this.#done} of ${this.#total} messages)\n`);
+  }
+}

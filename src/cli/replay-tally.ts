@@ -1,0 +1,66 @@
+import type { Receipt } from "../core/message.ts";
+import type { WeirEvent } from "../telemetry/events.ts";
+
+/** Counts what happens in a replay. */
+export class ReplayTally {
+  readonly #startedAt = performance.now();
+  readonly #outcomes = new Map<string, number>();
+  #accepted = 0;
+  #known = 0;
+  #emergencies = 0;
+  #omitted = 0;
+  #modelCalls = 0;
+  #promptTokens = 0;
+  #replyMs: number[] = [];
+  #slowest: { ms: number; channel: string } | null = null;
+
+  receipt(receipt: Receipt): void {
+    if (receipt.outcome === "accepted") this.#accepted++;
+    else this.#known++;
+  }
+
+  count(event: WeirEvent): void {
+    switch (event.type) {
+      case "turn_settled":
+        this.#outcomes.set(event.outcome, (this.#outcomes.get(event.outcome) ?? 0) + 1);
+        this.#replyMs.push(event.turnMs);
+        if (event.turnMs > (this.#slowest?.ms ?? -1)) this.#slowest = { ms: event.turnMs, channel: event.channel };
+        return;
+      case "emergency":
+        this.#emergencies++;
+        this.#omitted = Math.max(this.#omitted, event.omitted);
+        return;
+      case "model_call":
+        this.#modelCalls++;
+        this.#promptTokens += event.promptTokens ?? 0;
+        return;
+      default:
+    }
+  }
+
+  /** The table at the end. */
+  table(end: { stopped: boolean; skippedLines: number }): string {
+    const number = (value: number): string => value.toLocaleString("en-US");
+    const seconds = (performance.now() - this.#startedAt) / 1000;
+    const outcomes = [...this.#outcomes.entries()].map(([outcome, count]) => `${number(count)} ${outcome}`);
+    const rows: [string, string][] = [
+      ["messages", `${number(this.#accepted)} appended, ${number(this.#known)} known from an earlier run`],
+      ["turns", outcomes.length === 0 ? "none" : outcomes.join(", ")],
+      ["emergencies", `${number(this.#emergencies)} (at most ${number(this.#omitted)} messages omitted from a view)`],
+      ["model calls", `${number(this.#modelCalls)}, ${number(this.#promptTokens)} tokens in as reported`],
+      ["reply time", this.#replyTimes()],
+      ["took", `${seconds.toFixed(1)} s, ${number(Math.round(this.#accepted / Math.max(seconds, 0.001)))} messages a second`],
+    ];
+    if (end.skippedLines > 0) rows.push(["empty lines", number(end.skippedLines)]);
+    if (end.stopped) rows.push(["stopped", "by a signal; the same command goes on from here"]);
+    const width = Math.max(...rows.map(([name]) => name.length));
+    return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
+  }
+
+  #replyTimes(): string {
+    const sorted = this.#replyMs.toSorted((a, b) => a - b);
+    const median = sorted[Math.floor(sorted.length / 2)];
+    if (median === undefined || this.#slowest === null) return "no replies";
+    return `median ${median.toFixed(0)} ms, slowest ${this.#slowest.ms.toFixed(0)} ms (in ${this.#slowest.channel})`;
+  }
+}

@@ -1,0 +1,76 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { buildDaemon, type Daemon } from "../daemon.ts";
+import type { Receipt } from "../core/message.ts";
+import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
+import { Progress } from "./progress.ts";
+import { type Recording, readRecording } from "./recording.ts";
+import { ReplayPlatform } from "./replay-platform.ts";
+import { ReplayTally } from "./replay-tally.ts";
+import { findAgent } from "./session.ts";
+
+export type ReplayOptions = CommonOptions & {
+  readonly channel?: string;
+  readonly agent?: string;
+  readonly replyEvery: number;
+  readonly speed: "max" | "real";
+};
+
+/**
+ * `weir replay FILE`: recorded messages through the same pipeline as live ones. Every N-th of a channel asks for a
+ * reply; at full speed the next message waits for that reply, so that a run can be compared with another. A replay
+ * that was killed goes on where it was: messages that the log has are not appended again.
+ */
+export async function replay(io: Io, file: string, options: ReplayOptions): Promise<void> {
+  const config = readConfig(io, options);
+  const agent = findAgent(config, options.agent);
+  const recording = readRecording(file, { channel: options.channel, replyEvery: options.replyEvery });
+  const log = openLog(io, config, config.log.level === "info" ? "error" : config.log.level);
+  const platform = new ReplayPlatform(new Set(recording.messages.map(({ channel }) => channel.name)));
+  const bindings = [{ platform: platform.name, agent }];
+  await using daemon = await buildDaemon({ config, log, platforms: () => [platform], bindings });
+  if (daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
+  const tally = new ReplayTally();
+  daemon.events.on((event) => {
+    tally.count(event);
+    if (event.type === "turn_settled") platform.settled(event.inReplyTo);
+  });
+  await daemon.open();
+  const progress = new Progress(io.stderr, recording.messages.length);
+  await run(io, daemon, platform, recording, { speed: options.speed, tally, progress });
+  progress.end();
+  say(io, tally.table({ stopped: io.shutdown.aborted, skippedLines: recording.skipped }));
+}
+
+interface Run {
+  readonly speed: "max" | "real";
+  readonly tally: ReplayTally;
+  readonly progress: Progress;
+}
+
+async function run(io: Io, daemon: Daemon, platform: ReplayPlatform, recording: Recording, parts: Run): Promise<void> {
+  const { speed, tally, progress } = parts;
+  let before: Date | null = null;
+  for (const message of recording.messages) {
+    if (io.shutdown.aborted) return;
+    if (speed === "real" && before !== null) {
+      const waitMs = Math.max(0, message.at.getTime() - before.getTime());
+      await delay(waitMs, undefined, { signal: io.shutdown }).catch(() => undefined);
+    }
+    before = message.at;
+    const answered = message.addressed ? platform.untilSettled(message.id) : null;
+    const receipt: Receipt = await daemon.inbox.receive(message);
+    tally.receipt(receipt);
+    progress.step();
+    // What an earlier run appended is answered in its own time: by that run, or by the work that was resumed.
+    if (receipt.outcome !== "accepted") platform.forget(message.id);
+    else if (speed === "max" && answered !== null) await Promise.race([answered, aborted(io.shutdown)]);
+  }
+  await Promise.race([platform.allSettled(), aborted(io.shutdown)]);
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) resolve();
+  else signal.addEventListener("abort", () => resolve(), { once: true });
+  return promise;
+}

@@ -1,0 +1,101 @@
+import path from "node:path";
+import type { Config } from "../config/config.ts";
+import { isColourUnwanted } from "../config/load.ts";
+import { OperatorError } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
+import { buildDaemon, type Daemon } from "../daemon.ts";
+import { createLoopback } from "../platforms/loopback/adapter.ts";
+import type { Platform } from "../platforms/platform.ts";
+import { chooseMode, createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
+import type { SettledTurns } from "../platforms/terminal/settled-turns.ts";
+import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
+import type { Events } from "../telemetry/events.ts";
+import { createLog } from "../telemetry/log.ts";
+import { type Io, openLog } from "./io.ts";
+
+/** A terminal that takes part in a daemon's platforms. */
+export interface TerminalSession {
+  readonly channel: string | undefined;
+  readonly agent: string | undefined;
+  readonly speaker: string | undefined;
+  readonly multi: boolean;
+  readonly jsonl: boolean;
+}
+
+export interface SessionOptions {
+  readonly config: Config;
+  /** Null: no terminal, the daemon alone. */
+  readonly terminal: TerminalSession | null;
+}
+
+/** Builds the daemon with its platforms, runs it until the terminal is done or a signal comes, and drains. */
+export async function runSession(io: Io, options: SessionOptions): Promise<void> {
+  const { config, terminal } = options;
+  const agent = findAgent(config, terminal?.agent);
+  const mode = terminal === null ? null : chooseMode(terminal.jsonl);
+  const log =
+    mode === "interactive"
+      ? createLog(config.log.level, { kind: "file", path: path.join(config.database.dataDir, "weir.log") })
+      : openLog(io, config, mode === "lines" && config.log.level === "info" ? "warn" : config.log.level);
+  let shown: TerminalPlatform | null = null;
+  const platforms = (events: Events): Platform[] => {
+    const list: Platform[] = [];
+    const { loopback } = config.platforms;
+    if (loopback !== null) list.push(createLoopback({ url: loopback.url, log }));
+    if (terminal !== null) {
+      shown = createProcessTerminal({
+        channel: terminal.channel ?? agent,
+        agent,
+        speaker: terminal.speaker,
+        multi: terminal.multi,
+        jsonl: terminal.jsonl,
+        noColour: isColourUnwanted(),
+        turns: settledTurns(events),
+      });
+      list.push(shown);
+    }
+    return list;
+  };
+  const bindings = ["terminal", "loopback"].map((platform) => ({ platform, agent }));
+  await using daemon = await buildDaemon({ config, log, platforms, bindings });
+  if (mode !== "jsonl" && daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
+  if (io.shutdown.aborted) return;
+  await daemon.open();
+  await until(io, daemon, shown, mode === null ? agents(config) : null);
+}
+
+async function until(io: Io, daemon: Daemon, terminal: TerminalPlatform | null, announced: string | null): Promise<void> {
+  if (announced !== null) io.stdout.write(`Weir is ready: ${announced}; ${daemon.models.describe()}\n`);
+  io.tellReady();
+  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  io.shutdown.addEventListener("abort", () => resolve(), { once: true });
+  if (io.shutdown.aborted) resolve();
+  await Promise.race(terminal === null ? [stopped] : [stopped, terminal.closed]);
+}
+
+function agents(config: Config): string {
+  const ids = config.agents.map(({ id }) => id);
+  return `${ids.length === 1 ? "agent" : "agents"} ${ids.join(", ")}`;
+}
+
+/** @throws OperatorError where there is no such agent */
+export function findAgent(config: Config, wanted: string | undefined): AgentId {
+  const found = wanted === undefined ? config.agents[0] : config.agents.find(({ id }) => id === wanted);
+  if (found !== undefined) return found.id;
+  const known = config.agents.map(({ id }) => id).join(", ");
+  throw new OperatorError(`There is no agent "${wanted}". The configuration has: ${known}.`);
+}
+
+/** What the terminal wants to hear, out of all that happens. */
+function settledTurns(events: Events): SettledTurns {
+  return {
+    onSettled: (listener) =>
+      events.on((event) => {
+        if (event.type === "turn_settled") listener(event);
+      }),
+    onEmergency: (listener) =>
+      events.on((event) => {
+        if (event.type === "emergency") listener(event);
+      }),
+  };
+}

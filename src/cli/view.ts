@@ -1,0 +1,67 @@
+import { reportContext } from "../admin/context-report.ts";
+import { formatContextReport } from "../admin/context-format.ts";
+import { formatEntry } from "../admin/log-format.ts";
+import type { Config } from "../config/config.ts";
+import { OperatorError } from "../core/errors.ts";
+import { formatAddress, parseAddress } from "../core/ids.ts";
+import { createTimeFormat } from "../core/time.ts";
+import { createAgents } from "../daemon.ts";
+import { openModels } from "../llm/open-models.ts";
+import { loadPrompts, promptSources } from "../prompts.ts";
+import type { ChannelRow } from "../store/channels.ts";
+import { openDatabase } from "../store/open-database.ts";
+import { createStore, type Store } from "../store/store.ts";
+import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
+
+/** Entries that `weir log` reads at once. */
+const PAGE = 500;
+
+export type ContextOptions = CommonOptions & { readonly json?: boolean };
+export type LogOptions = CommonOptions & { readonly json?: boolean; readonly from?: number; readonly to?: number };
+
+/** `weir context CHANNEL`: what the next model call would be sent. */
+export async function showContext(io: Io, name: string, options: ContextOptions): Promise<void> {
+  const config = readConfig(io, options);
+  await withStore(io, config, async (store) => {
+    const channel = await findChannel(store, name);
+    await using models = await openModels(config.llm);
+    const agents = createAgents(config, models, loadPrompts(promptSources(config)));
+    const agent = agents.get(channel.agent) ?? agents.first;
+    const [snapshot, spent] = await Promise.all([store.load(channel.id), store.modelCalls.totals(channel.id)]);
+    const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
+    const report = reportContext(agent, snapshot, { model, spent, now: new Date() });
+    say(io, options.json === true ? JSON.stringify(report, null, 2) : formatContextReport(report));
+  });
+}
+
+/** `weir log CHANNEL`: the log, entry by entry. */
+export async function showLog(io: Io, name: string, options: LogOptions): Promise<void> {
+  const config = readConfig(io, options);
+  await withStore(io, config, async (store) => {
+    const channel = await findChannel(store, name);
+    const agent = config.agents.find(({ id }) => id === channel.agent) ?? config.agents[0];
+    const time = createTimeFormat(agent?.timeZone ?? "UTC");
+    const to = Math.min(options.to ?? channel.lastSeq, channel.lastSeq);
+    for (let from = options.from ?? 1; from <= to && !io.shutdown.aborted; from += PAGE) {
+      const entries = await store.log.read(channel.id, from, Math.min(to, from + PAGE - 1));
+      for (const entry of entries) {
+        say(io, options.json === true ? JSON.stringify(entry) : formatEntry(entry, channel, time));
+      }
+    }
+  });
+}
+
+async function withStore(io: Io, config: Config, work: (store: Store) => Promise<void>): Promise<void> {
+  const log = openLog(io, config, "warn");
+  await using opened = await openDatabase(config.database, log, "reader");
+  await work(createStore(opened.database));
+}
+
+async function findChannel(store: Store, name: string): Promise<ChannelRow> {
+  const channel = await store.channels.find(parseAddress(name));
+  if (channel !== undefined) return channel;
+  const known = await store.channels.newest(10);
+  const list = known.map(({ address }) => formatAddress(address)).join(", ");
+  const hint = list === "" ? "Nothing has been said anywhere yet." : `The newest channels are: ${list}.`;
+  throw new OperatorError(`There is no channel ${formatAddress(parseAddress(name))}. ${hint}`);
+}

@@ -1,0 +1,139 @@
+import type { CheckedFile, ProblemAt } from "./check-file.ts";
+import type { AgentConfig, CompactionConfig } from "./config.ts";
+import { configProblem, type ConfigProblem } from "./config-error.ts";
+import type { FileAgentOptions } from "./schema.ts";
+import { valueAt, type KeyPath } from "./value-tree.ts";
+
+/** Below this, a system prompt and one message do not fit. Tokens. */
+const MIN_USABLE_WINDOW = 1024;
+
+/** What no single key can get wrong: the order of the thresholds, the room in the window, the ids. */
+export function checkAgents(
+  agents: readonly AgentConfig[],
+  file: CheckedFile,
+  problemAt: ProblemAt | null,
+): ConfigProblem[] {
+  const seen = new Map<string, number>();
+  const problems = agents.flatMap((agent, index) => {
+    const origin = new Origin(file, index, problemAt);
+    const own = [...checkThresholds(agent, origin), ...checkWindow(agent, origin)];
+    const first = seen.get(agent.id);
+    seen.set(agent.id, first ?? index);
+    if (first === undefined || file.isBroken(["agents", index, "id"])) return own;
+    const message = `the id "${agent.id}" is taken: agents[${first}] has it too`;
+    return [...own, origin.problem([["id"]], { message, expected: "an id that no other agent has" })];
+  });
+  return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
+}
+
+/** Tells where a merged value of an agent came from. */
+class Origin {
+  readonly #file: CheckedFile;
+  readonly #index: number;
+  readonly #problemAt: ProblemAt | null;
+
+  constructor(file: CheckedFile, index: number, problemAt: ProblemAt | null) {
+    this.#file = file;
+    this.#index = index;
+    this.#problemAt = problemAt;
+  }
+
+  /** Where a key is set: the agent's own table, `[defaults]`, or null for the built-in default. */
+  pathOf(key: KeyPath): KeyPath | null {
+    const candidates: KeyPath[] = [
+      ["agents", this.#index, ...key],
+      ["defaults", ...key],
+    ];
+    return candidates.find((path) => valueAt(this.#file.config, path) !== undefined) ?? null;
+  }
+
+  levelOf(key: KeyPath): string {
+    const path = this.pathOf(key);
+    if (path === null) return "built-in";
+    return path[0] === "defaults" ? "from [defaults]" : "from the agent";
+  }
+
+  /** A key that is wrong in itself is reported once; what follows from it is not. */
+  isBroken(keys: readonly KeyPath[]): boolean {
+    return keys.some((key) =>
+      [
+        ["agents", this.#index, ...key],
+        ["defaults", ...key],
+      ].some((path) => this.#file.isBroken(path)),
+    );
+  }
+
+  /**
+   * @param keys those that the problem is about
+   * @returns it, at the first of them that the agent sets, or else at the first that `[defaults]` sets, so
+   * that what is wrong for all agents is one problem
+   */
+  problem(keys: readonly KeyPath[], fields: Parameters<ProblemAt>[1]): ConfigProblem {
+    if (this.#problemAt === null) return configProblem(fields);
+    const paths = keys.map((key) => this.pathOf(key)).filter((path) => path !== null);
+    const path = paths.find((candidate) => candidate[0] === "agents") ?? paths[0];
+    return this.#problemAt(path ?? ["agents", this.#index], fields);
+  }
+}
+
+const LADDER: readonly { readonly key: string; readonly of: (compaction: CompactionConfig) => number }[] = [
+  { key: "target", of: (compaction) => compaction.target },
+  { key: "background_threshold", of: (compaction) => compaction.backgroundThreshold },
+  { key: "aggressive_threshold", of: (compaction) => compaction.aggressiveThreshold },
+  { key: "emergency_threshold", of: (compaction) => compaction.emergencyThreshold },
+];
+
+function checkThresholds(agent: AgentConfig, origin: Origin): ConfigProblem[] {
+  const steps = LADDER.map(({ key, of }) => ({
+    key,
+    value: of(agent.compaction),
+    path: ["compaction", key],
+  }));
+  if (origin.isBroken(steps.map((step) => step.path))) return [];
+  const values = steps.map((step) => step.value);
+  const isRising = values.every((value, index) => value > (values[index - 1] ?? 0));
+  if (isRising) return [];
+  const told = steps.map((step) => `${step.key} = ${step.value} (${levelOfStep(step.path, origin)})`);
+  return [
+    origin.problem(
+      steps.map((step) => step.path),
+      {
+        message: "the thresholds are not in order",
+        expected: "0 < target < background_threshold < aggressive_threshold < emergency_threshold < 1",
+        found: told.join(", "),
+      },
+    ),
+  ];
+}
+
+function levelOfStep(path: KeyPath, origin: Origin): string {
+  const isDerived = path.at(-1) === "target" && origin.pathOf(path) === null;
+  return isDerived ? "built-in: background_threshold - 0.2" : origin.levelOf(path);
+}
+
+function checkWindow(agent: AgentConfig, origin: Origin): ConfigProblem[] {
+  const keys = [
+    "context_window",
+    "max_output_tokens",
+    "generation_reserve",
+  ] satisfies (keyof FileAgentOptions)[];
+  if (agent.contextWindow === 0 || origin.isBroken(keys.map((key) => [key]))) return [];
+  const room = agent.contextWindow - agent.maxOutputTokens - agent.generationReserve;
+  if (room >= MIN_USABLE_WINDOW) return [];
+  const values = {
+    context_window: agent.contextWindow,
+    max_output_tokens: agent.maxOutputTokens,
+    generation_reserve: agent.generationReserve,
+  };
+  const told = keys.map((key) => `${key} = ${values[key]} (${origin.levelOf([key])})`);
+  return [
+    origin.problem(
+      keys.map((key) => [key]),
+      {
+        message: "the window leaves no room for a conversation",
+        expected: `context_window - max_output_tokens - generation_reserve of at least ${MIN_USABLE_WINDOW} tokens`,
+        found: `${told.join(", ")}: ${room} tokens are left`,
+      },
+    ),
+  ];
+}

@@ -1,0 +1,66 @@
+import { OperatorError } from "../core/errors.ts";
+
+/** One thing that the operator has to change. No field ever holds a secret. */
+export interface ConfigProblem {
+  /** As an operator would name it: relative to the working directory where that is shorter. */
+  readonly file: string | null;
+  /** From 1. */
+  readonly line: number | null;
+  /** From 1. */
+  readonly column: number | null;
+  /** `agents[0].compaction.target`; null where the problem is not about one key. */
+  readonly key: string | null;
+  /** What is wrong, as a sentence without its full stop. */
+  readonly message: string;
+  /** What could stand there; null where the message says it all. */
+  readonly expected: string | null;
+  readonly found: string | null;
+  /** The known key that was probably meant. */
+  readonly suggestion: string | null;
+  /** The line of the file with a caret under the place. */
+  readonly excerpt: string | null;
+}
+
+/** Everything that is wrong with the configuration, at once. */
+export class ConfigError extends OperatorError {
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super(formatProblems(problems));
+    this.problems = problems;
+  }
+}
+
+/** A problem of which only some fields are known. */
+export function configProblem(
+  fields: Partial<ConfigProblem> & Pick<ConfigProblem, "message">,
+): ConfigProblem {
+  return {
+    file: null,
+    line: null,
+    column: null,
+    key: null,
+    expected: null,
+    found: null,
+    suggestion: null,
+    excerpt: null,
+    ...fields,
+  };
+}
+
+function formatProblems(problems: readonly ConfigProblem[]): string {
+  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  return [`The configuration has ${count}:`, ...problems.map(formatProblem)].join("\n\n");
+}
+
+function formatProblem(problem: ConfigProblem): string {
+  const place = [problem.file, problem.line, problem.column].filter((part) => part !== null).join(":");
+  const head = [place, problem.key].filter((part) => part !== null && part !== "").join("  ");
+  const lines = [problem.message];
+  if (problem.expected !== null) lines.push(`expected: ${problem.expected}`);
+  if (problem.found !== null) lines.push(`found:    ${problem.found}`);
+  if (problem.suggestion !== null) lines.push(`did you mean \`${problem.suggestion}\`?`);
+  const body = lines.flatMap((line) => line.split("\n")).map((line) => `    ${line}`);
+  const excerpt = problem.excerpt === null ? [] : problem.excerpt.split("\n").map((line) => `    | ${line}`);
+  return [...(head === "" ? [] : [`  ${head}`]), ...body, ...excerpt].join("\n");
+}

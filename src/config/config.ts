@@ -1,0 +1,92 @@
+import type { AgentId } from "../core/ids.ts";
+
+/** What the operator wants, checked and complete: every value is set, every path absolute. Deeply frozen. */
+export interface Config {
+  /** Absolute path of the file it came from; null: no file, built-in defaults. */
+  readonly file: string | null;
+  readonly database: DatabaseConfig;
+  readonly llm: LlmConfig;
+  readonly log: { readonly level: LogLevel };
+  readonly daemon: DaemonConfig;
+  readonly prompts: PromptsConfig;
+  readonly platforms: PlatformsConfig;
+  /** At least one; ids are unique. */
+  readonly agents: readonly AgentConfig[];
+}
+
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface DatabaseConfig {
+  /** Null: the embedded Postgres under `dataDir`. Holds a password as a rule: never print it. */
+  readonly url: string | null;
+  /** Absolute. */
+  readonly dataDir: string;
+}
+
+export interface LlmConfig {
+  /** Null: nobody named a server. */
+  readonly baseUrl: string | null;
+  /** Null: none set. Never print it. */
+  readonly apiKey: string | null;
+  readonly firstTokenTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly maxRetries: number;
+}
+
+export interface DaemonConfig {
+  readonly drainDeadlineMs: number;
+  readonly maxLoadedChannels: number;
+  readonly idleEvictMs: number;
+  readonly mailboxSize: number;
+}
+
+export interface PromptsConfig {
+  /** Name of a folder under the shipped `prompts/`. */
+  readonly language: string;
+  /** Absolute path of a folder that is used instead of the shipped one. */
+  readonly dir: string | null;
+}
+
+export interface PlatformsConfig {
+  /** Null: switched off. */
+  readonly loopback: { readonly url: string } | null;
+}
+
+/** One `[[agents]]`, with what `[defaults]` and the built-in defaults add. */
+export interface AgentConfig {
+  readonly id: AgentId;
+  /** How it is called in the system prompt. */
+  readonly name: string;
+  /** The agent's own instructions, as text. */
+  readonly instructions: string;
+  /** Absolute path of its own system template; null: `system.md.j2` of the prompts' folder. */
+  readonly prompt: string | null;
+  /** The server's name of the model; `auto`: whatever the server offers. */
+  readonly model: string;
+  readonly compactorModel: string;
+  readonly fallbacks: readonly string[];
+  /** Null: the server's default. */
+  readonly temperature: number | null;
+  /** Tokens; 0: from the table of known models. */
+  readonly contextWindow: number;
+  /** Tokens. */
+  readonly maxOutputTokens: number;
+  /** Tokens kept free beside `maxOutputTokens`. */
+  readonly generationReserve: number;
+  readonly maxToolIterations: number;
+  readonly toolTimeoutMs: number;
+  /** IANA name. */
+  readonly timeZone: string;
+  readonly compaction: CompactionConfig;
+}
+
+/** Thresholds are shares of the usable window: 0 < target < background < aggressive < emergency < 1. */
+export interface CompactionConfig {
+  readonly backgroundThreshold: number;
+  readonly aggressiveThreshold: number;
+  readonly emergencyThreshold: number;
+  readonly target: number;
+  /** The newest messages that a compaction leaves alone. */
+  readonly keepMessages: number;
+}

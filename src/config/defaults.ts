@@ -1,0 +1,54 @@
+import { assert } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
+import type { CompactionConfig, DaemonConfig, LogLevel } from "./config.ts";
+import { isAgentId } from "./schema.ts";
+
+/** The built-in defaults. The shipped config.toml shows each of them, and a test compares the two. */
+
+/** Environment variables that are read even where the file says nothing of them. */
+export const DEFAULT_VARIABLE = {
+  databaseUrl: "DATABASE_URL",
+  baseUrl: "OPENAI_BASE_URL",
+  apiKey: "OPENAI_API_KEY",
+} as const;
+
+export const DEFAULT_AGENT_ID = agentId("main");
+export const DEFAULT_DATA_DIR = "./data";
+export const DEFAULT_LANGUAGE = "en";
+export const DEFAULT_LOG_LEVEL: LogLevel = "info";
+
+export const DEFAULT_LLM = { firstTokenTimeoutMs: 60_000, idleTimeoutMs: 30_000, maxRetries: 3 } as const;
+
+export const DEFAULT_DAEMON: DaemonConfig = {
+  drainDeadlineMs: 20_000,
+  maxLoadedChannels: 1000,
+  idleEvictMs: 600_000,
+  mailboxSize: 100,
+};
+
+export const DEFAULT_AGENT = {
+  instructions: "",
+  model: "auto",
+  fallbacks: [] as readonly string[],
+  contextWindow: 0,
+  maxOutputTokens: 2048,
+  generationReserve: 4096,
+  maxToolIterations: 8,
+  toolTimeoutMs: 20_000,
+  timeZone: "UTC",
+} as const;
+
+export const DEFAULT_COMPACTION: Omit<CompactionConfig, "target"> = {
+  backgroundThreshold: 0.8,
+  aggressiveThreshold: 0.85,
+  emergencyThreshold: 0.95,
+  keepMessages: 20,
+};
+
+/** Where nobody set a target, compaction goes this share of the window under the background threshold. */
+export const TARGET_BELOW_BACKGROUND = 0.2;
+
+function agentId(text: string): AgentId {
+  assert(isAgentId(text), "the id of the default agent is legal");
+  return text;
+}

@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { configProblem, type ConfigProblem } from "./config-error.ts";
+import { readTextFile, type Outcome } from "./text-file.ts";
+
+/** Variables by name, from the process or from `.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The variables of the process over those of the `.env` file in a folder, if it has one. A variable that the
+ * process has wins even where it is empty: `OPENAI_API_KEY= weir start` switches the key of the file off.
+ * @param shownAs the `.env` file's name in problems
+ */
+export function readEnvironment(
+  folder: string,
+  processEnv: Environment,
+  shownAs: string,
+): { readonly environment: Environment; readonly problems: readonly ConfigProblem[] } {
+  const file = readTextFile(join(folder, ".env"), shownAs);
+  if (file === null) return { environment: processEnv, problems: [] };
+  const parsed = "problem" in file ? file : parseDotEnv(file.value, shownAs);
+  if ("problem" in parsed) return { environment: processEnv, problems: [parsed.problem] };
+  return { environment: { ...parsed.value, ...processEnv }, problems: [] };
+}
+
+/** @returns null where it is not set, or empty */
+export function variable(environment: Environment, name: string): string | null {
+  const value = Object.hasOwn(environment, name) ? environment[name]?.trim() : undefined;
+  return value === undefined || value === "" ? null : value;
+}
+
+/** Node's parser skips what it does not understand; a line that is skipped is a setting that has no effect. */
+function parseDotEnv(text: string, shownAs: string): Outcome<Environment> {
+  const lines = text.split(/\r\n|\n|\r/);
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index] ?? "";
+    if (/^\s*(#|$)/.test(line)) continue;
+    const assignment = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(["'`]?)(.*)$/.exec(line);
+    // The line itself is not shown: it may be a secret.
+    const problem = (message: string): Outcome<Environment> => ({
+      problem: configProblem({ file: shownAs, line: index + 1, message }),
+    });
+    if (assignment === null) return problem("this line is not of the form NAME=value");
+    const [, quote = "", rest = ""] = assignment;
+    if (quote === "" || rest.includes(quote)) continue;
+    const closing = lines.findIndex((later, at) => at > index && later.includes(quote));
+    if (closing < 0) return problem("the closing quote of this value is missing");
+    index = closing;
+  }
+  return { value: parseEnv(lines.join("\n")) };
+}

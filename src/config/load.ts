@@ -1,0 +1,154 @@
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { checkAgents } from "./check-agents.ts";
+import { checkFile, problemsIn, type CheckedFile, type ProblemAt } from "./check-file.ts";
+import type { Config } from "./config.ts";
+import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";
+import {
+  DEFAULT_AGENT_ID,
+  DEFAULT_DAEMON,
+  DEFAULT_DATA_DIR,
+  DEFAULT_LANGUAGE,
+  DEFAULT_LLM,
+  DEFAULT_LOG_LEVEL,
+} from "./defaults.ts";
+import { readEnvironment, type Environment } from "./environment.ts";
+import { resolveReferences, type References } from "./references.ts";
+import { resolveAgent } from "./resolve-agent.ts";
+import type { FileConfig } from "./schema.ts";
+import { isPublicKeyName } from "./schema-walk.ts";
+import { readTextFile } from "./text-file.ts";
+import { parseToml } from "./toml-document.ts";
+
+export interface LoadOptions {
+  /** `--config FILE`, relative to `cwd`. Without it, `config.toml` in `cwd`, which need not exist. */
+  readonly file?: string | undefined;
+  /** Absolute. */
+  readonly cwd: string;
+  /** Default: the environment of the process. */
+  readonly env?: Environment | undefined;
+}
+
+/**
+ * Reads `config.toml` and `.env`, checks everything, and fills in the defaults: agent over `[defaults]` over
+ * built-in. Relative paths in the file are relative to the file's folder, or to `cwd` without a file.
+ * @returns deeply frozen
+ * @throws ConfigError with all problems at once, none of which shows a secret
+ */
+export function loadConfig(options: LoadOptions): Config {
+  const path = resolve(options.cwd, options.file ?? "config.toml");
+  const source = readSource(path, options);
+  const folder = source.exists ? dirname(path) : options.cwd;
+  const processEnv = options.env ?? process.env;
+  const { environment, problems: envProblems } = readEnvironment(
+    folder,
+    processEnv,
+    shownPath(join(folder, ".env"), options.cwd),
+  );
+  const { problemAt, checked } = source;
+  const { references, problems: referenceProblems } = resolveReferences(
+    checked.config,
+    environment,
+    problemAt,
+  );
+  const config = buildConfig(checked.config, references, source.exists ? path : null, folder);
+  const problems = [
+    ...source.problems,
+    ...checked.problems,
+    // With a broken .env, every variable that is missing is missing because of it.
+    ...envProblems,
+    ...(envProblems.length > 0 ? [] : referenceProblems),
+    ...(source.isReadable ? checkAgents(config.agents, checked, problemAt) : []),
+  ];
+  if (problems.length > 0) throw new ConfigError(problems.toSorted(byPlace));
+  return deepFreeze(config);
+}
+
+interface Source {
+  readonly exists: boolean;
+  readonly isReadable: boolean;
+  readonly checked: CheckedFile;
+  readonly problemAt: ProblemAt | null;
+  readonly problems: readonly ConfigProblem[];
+}
+
+const NOTHING: CheckedFile = { config: {}, problems: [], isBroken: () => false };
+
+function readSource(path: string, options: LoadOptions): Source {
+  const shownAs = shownPath(path, options.cwd);
+  const text = readTextFile(path, shownAs);
+  if (text === null) {
+    if (options.file !== undefined) {
+      return unreadable(configProblem({ file: shownAs, message: "there is no such file (--config)" }));
+    }
+    return { exists: false, isReadable: true, checked: NOTHING, problemAt: null, problems: [] };
+  }
+  if ("problem" in text) return unreadable(text.problem);
+  const parsed = parseToml(text.value, shownAs, isPublicKeyName);
+  if ("problem" in parsed) return unreadable(parsed.problem);
+  const problemAt = problemsIn(parsed.value, shownAs);
+  return {
+    exists: true,
+    isReadable: true,
+    checked: checkFile(parsed.value, problemAt),
+    problemAt,
+    problems: [],
+  };
+}
+
+function unreadable(problem: ConfigProblem): Source {
+  return { exists: true, isReadable: false, checked: NOTHING, problemAt: null, problems: [problem] };
+}
+
+/** As an operator would type it: relative where it is below the working directory. */
+function shownPath(path: string, cwd: string): string {
+  const short = relative(cwd, path);
+  return short === "" || short.startsWith("..") || isAbsolute(short) ? path : short;
+}
+
+function byPlace(a: ConfigProblem, b: ConfigProblem): number {
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
+
+function buildConfig(file: FileConfig, references: References, path: string | null, folder: string): Config {
+  const promptsDir = file.prompts?.dir ?? "";
+  const loopbackUrl = file.platforms?.loopback?.url ?? "";
+  const agents = file.agents ?? [{ id: DEFAULT_AGENT_ID }];
+  return {
+    file: path,
+    database: {
+      url: references.databaseUrl,
+      dataDir: resolve(folder, file.database?.data_dir ?? DEFAULT_DATA_DIR),
+    },
+    llm: {
+      baseUrl: references.baseUrl,
+      apiKey: references.apiKey,
+      firstTokenTimeoutMs: file.llm?.first_token_timeout_ms ?? DEFAULT_LLM.firstTokenTimeoutMs,
+      idleTimeoutMs: file.llm?.idle_timeout_ms ?? DEFAULT_LLM.idleTimeoutMs,
+      maxRetries: file.llm?.max_retries ?? DEFAULT_LLM.maxRetries,
+    },
+    log: { level: file.log?.level ?? DEFAULT_LOG_LEVEL },
+    daemon: {
+      drainDeadlineMs: file.daemon?.drain_deadline_ms ?? DEFAULT_DAEMON.drainDeadlineMs,
+      maxLoadedChannels: file.daemon?.max_loaded_channels ?? DEFAULT_DAEMON.maxLoadedChannels,
+      idleEvictMs: file.daemon?.idle_evict_ms ?? DEFAULT_DAEMON.idleEvictMs,
+      mailboxSize: file.daemon?.mailbox_size ?? DEFAULT_DAEMON.mailboxSize,
+    },
+    prompts: {
+      language: file.prompts?.language ?? DEFAULT_LANGUAGE,
+      dir: promptsDir === "" ? null : resolve(folder, promptsDir),
+    },
+    platforms: { loopback: loopbackUrl === "" ? null : { url: loopbackUrl } },
+    agents: agents.map((agent) => resolveAgent(agent, file.defaults ?? {}, folder)),
+  };
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) deepFreeze(inner);
+  return Object.freeze(value);
+}
+
+/** NO_COLOR is set: what is printed stays plain (no-color.org). */
+export function isColourUnwanted(env: Environment = process.env): boolean {
+  return (env["NO_COLOR"] ?? "") !== "";
+}

@@ -1,0 +1,58 @@
+import { z } from "zod";
+import { fileSchema } from "./schema.ts";
+import type { KeyPath } from "./value-tree.ts";
+
+/** What the schema knows about a place in the file, for messages and for the test of the shipped file. */
+
+/** Keys whose values never show, whatever stands there. */
+const SECRET_KEYS: ReadonlySet<string> = new Set(["api_key", "url", "base_url"]);
+
+function unwrap(schema: unknown): unknown {
+  let inner = schema;
+  while (inner instanceof z.ZodOptional) inner = inner.unwrap();
+  return inner;
+}
+
+function schemaAt(path: KeyPath): unknown {
+  let schema: unknown = fileSchema;
+  for (const part of path) {
+    if (typeof part === "number") schema = schema instanceof z.ZodArray ? schema.element : undefined;
+    else
+      schema =
+        schema instanceof z.ZodObject && Object.hasOwn(schema.shape, part) ? schema.shape[part] : undefined;
+    schema = unwrap(schema);
+  }
+  return schema;
+}
+
+/** Names of the keys of a table; none where the schema has no table. */
+export function knownKeys(path: KeyPath): string[] {
+  const schema = schemaAt(path);
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+/** Completes "expected: …". */
+export function expectationAt(path: KeyPath): string | null {
+  const schema = schemaAt(path);
+  return schema instanceof z.ZodType ? (schema.description ?? null) : null;
+}
+
+export function isSecretPath(path: KeyPath): boolean {
+  const key = path.findLast((part) => typeof part === "string");
+  return typeof key === "string" && SECRET_KEYS.has(key);
+}
+
+/** Every key that is no table, as a path; the place in a list is 0. */
+export function leafPaths(path: KeyPath = []): KeyPath[] {
+  const schema = schemaAt(path);
+  if (schema instanceof z.ZodObject) return knownKeys(path).flatMap((key) => leafPaths([...path, key]));
+  if (schema instanceof z.ZodArray && schemaAt([...path, 0]) instanceof z.ZodObject)
+    return leafPaths([...path, 0]);
+  return [path];
+}
+
+/** The last part of a dotted key is a key that Weir knows, and its value is no secret. */
+export function isPublicKeyName(dotted: string): boolean {
+  const key = dotted.split(".").at(-1) ?? "";
+  return !SECRET_KEYS.has(key) && leafPaths().some((path) => path.at(-1) === key);
+}

@@ -1,0 +1,69 @@
+import { readFileSync } from "node:fs";
+import { configProblem, type ConfigProblem } from "./config-error.ts";
+
+/** A value, or why there is none. */
+export type Outcome<Value> = { readonly value: Value } | { readonly problem: ConfigProblem };
+
+/** No configuration comes near it; without a bound, a wrong `--config` could eat the memory. */
+const MAX_FILE_BYTES = 1_048_576;
+
+/**
+ * A text file of the operator's, as UTF-8 without its byte order mark.
+ * @returns null where there is no such file
+ */
+export function readTextFile(path: string, shownAs: string): Outcome<string> | null {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (code === "ENOENT") return null;
+    return { problem: configProblem({ file: shownAs, message: unreadable(code) }) };
+  }
+  const problem = (line: number | null, message: string): Outcome<string> => ({
+    problem: configProblem({ file: shownAs, line, message }),
+  });
+  if (bytes.length > MAX_FILE_BYTES) {
+    return problem(null, `is ${bytes.length} bytes long; at most ${MAX_FILE_BYTES} are read`);
+  }
+  const nul = bytes.indexOf(0);
+  if (nul >= 0) {
+    return problem(
+      lineOfByte(bytes, nul),
+      "contains a NUL byte: is it UTF-16, or no text at all? Save it as UTF-8",
+    );
+  }
+  try {
+    return { value: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+  } catch {
+    return problem(firstBrokenLine(bytes), "is not valid UTF-8 here: save the file as UTF-8");
+  }
+}
+
+function unreadable(code: string): string {
+  if (code === "EISDIR") return "is a folder, not a file";
+  if (code === "EACCES" || code === "EPERM") return "cannot be read: permission denied";
+  return `cannot be read (${code || "unknown reason"})`;
+}
+
+function lineOfByte(bytes: Buffer, index: number): number {
+  let line = 1;
+  for (let at = bytes.indexOf(10); at >= 0 && at < index; at = bytes.indexOf(10, at + 1)) line++;
+  return line;
+}
+
+function firstBrokenLine(bytes: Buffer): number | null {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let start = 0;
+  for (let line = 1; start <= bytes.length; line++) {
+    const end = bytes.indexOf(10, start);
+    const stop = end < 0 ? bytes.length : end;
+    try {
+      decoder.decode(bytes.subarray(start, stop));
+    } catch {
+      return line;
+    }
+    start = stop + 1;
+  }
+  return null;
+}

@@ -1,0 +1,151 @@
+import { ParseError, parseTOML, type AST } from "toml-eslint-parser";
+import { configProblem, type ConfigProblem } from "./config-error.ts";
+import { redact, redactLine } from "./redact.ts";
+import type { Outcome } from "./text-file.ts";
+import { emptyTable, setAt, valueAt, type KeyPath } from "./value-tree.ts";
+
+export interface Place {
+  /** From 1. */
+  readonly line: number;
+  /** From 1. */
+  readonly column: number;
+}
+
+/** A TOML file as plain values (tables without a prototype), and where each of them stands. */
+export interface TomlDocument {
+  readonly value: Readonly<Record<string, unknown>>;
+  /** The place of a key, or of the nearest table around it that the file has. */
+  locate(path: KeyPath): Place | null;
+}
+
+/**
+ * Parses TOML. The values are built here and not by the parser's own `getStaticTOMLValue`, which writes a
+ * table called `__proto__` onto the prototype of all objects.
+ * @param shownAs the file's name in problems
+ * @param isPublicKey whether the values of a key may be shown in an excerpt
+ */
+export function parseToml(
+  text: string,
+  shownAs: string,
+  isPublicKey: (key: string) => boolean,
+): Outcome<TomlDocument> {
+  let program: AST.TOMLProgram;
+  try {
+    program = parseTOML(text);
+  } catch (error) {
+    return { problem: syntaxProblem(error, text, shownAs, isPublicKey) };
+  }
+  const builder = new DocumentBuilder();
+  for (const node of program.body[0].body) {
+    if (node.type === "TOMLKeyValue") builder.addKeyValue([], node);
+    else builder.addTable(node);
+  }
+  return { value: builder };
+}
+
+class DocumentBuilder implements TomlDocument {
+  readonly value: Record<string, unknown> = emptyTable();
+  readonly #places = new Map<string, Place>();
+
+  locate(path: KeyPath): Place | null {
+    for (let length = path.length; length > 0; length--) {
+      const place = this.#places.get(JSON.stringify(path.slice(0, length)));
+      if (place !== undefined) return place;
+    }
+    return null;
+  }
+
+  addTable(node: AST.TOMLTable): void {
+    this.#place(node.resolvedKey, node);
+    if (valueAt(this.value, node.resolvedKey) === undefined) {
+      setAt(this.value, node.resolvedKey, emptyTable());
+    }
+    for (const pair of node.body) this.addKeyValue(node.resolvedKey, pair);
+  }
+
+  addKeyValue(base: KeyPath, node: AST.TOMLKeyValue): void {
+    const path = [...base];
+    for (const key of node.key.keys) {
+      path.push(key.type === "TOMLBare" ? key.name : key.value);
+      this.#place(path, node);
+    }
+    setAt(this.value, path, this.#content(path, node.value));
+  }
+
+  #content(path: KeyPath, node: AST.TOMLContentNode): unknown {
+    if (node.type === "TOMLValue") return node.value;
+    if (node.type === "TOMLArray") {
+      return node.elements.map((element, index) => {
+        this.#place([...path, index], element);
+        return this.#content([...path, index], element);
+      });
+    }
+    setAt(this.value, path, emptyTable());
+    for (const pair of node.body) this.addKeyValue(path, pair);
+    return valueAt(this.value, path);
+  }
+
+  #place(path: KeyPath, node: AST.TOMLNode): void {
+    const key = JSON.stringify(path);
+    if (this.#places.has(key)) return;
+    this.#places.set(key, { line: node.loc.start.line, column: node.loc.start.column + 1 });
+  }
+}
+
+function syntaxProblem(
+  error: unknown,
+  text: string,
+  file: string,
+  isPublicKey: (key: string) => boolean,
+): ConfigProblem {
+  if (!(error instanceof ParseError)) {
+    // Lists that are nested deeper than the stack end here.
+    return configProblem({ file, message: "cannot be read as TOML: it is nested too deeply or damaged" });
+  }
+  const lines = text.split(/\r?\n/);
+  const end = placeBeforeLineBreak(error, lines);
+  const line = lines[end.line - 1] ?? "";
+  return configProblem({
+    file,
+    line: end.line,
+    column: end.column,
+    message: `is not valid TOML: ${redact(explain(error.message))}`,
+    excerpt: excerptOf(line, end.column, isPublicKey),
+  });
+}
+
+/** A line longer than a terminal's would wrap, and the caret would point nowhere. */
+const LONGEST_EXCERPT = 160;
+
+function excerptOf(line: string, column: number, isPublicKey: (key: string) => boolean): string | null {
+  if (line.length > LONGEST_EXCERPT) return null;
+  return `${redactLine(line, isPublicKey)}\n${" ".repeat(column - 1)}^`;
+}
+
+/** What a line break cut off is reported at the start of the next line; the mistake is at the end of this one. */
+function placeBeforeLineBreak(error: ParseError, lines: readonly string[]): Place {
+  const previous = lines[error.lineNumber - 2];
+  if (
+    error.column > 0 ||
+    previous === undefined ||
+    !/^Unterminated|must be on the same line/.test(error.message)
+  ) {
+    return { line: error.lineNumber, column: error.column + 1 };
+  }
+  return { line: error.lineNumber - 1, column: previous.length + 1 };
+}
+
+/** The parser's word for the mistakes that people make most, in theirs. */
+function explain(message: string): string {
+  if (message.startsWith("Unexpected character")) return "unexpected character (a text needs quotes)";
+  if (message.startsWith("Unterminated string")) return "the closing quote of a text is missing";
+  if (message.startsWith("Unterminated table-key")) return "the closing bracket of a table is missing";
+  if (message.includes("must be on the same line")) {
+    return "the line ends too early: expected `key = value` or `[table]` on one line";
+  }
+  if (message.startsWith("Unterminated array")) return "the closing bracket of a list is missing";
+  if (message.startsWith("Defining a key multiple")) return "this key or table was set before";
+  if (message.startsWith("Unspecified values")) return "the value is missing";
+  if (message.startsWith("Expected equal")) return "expected `key = value` or `[table]`";
+  return message;
+}

@@ -1,0 +1,79 @@
+import type { Context, ModelMessage, Segment, SegmentKey, ToolSpec } from "../core/context.ts";
+import type { Entry } from "../core/entry.ts";
+import { type History, type TurnRange, turnView } from "../core/history.ts";
+import { estimateTokens } from "../core/tokens.ts";
+import { estimateMessage, type Renderer, type RenderOptions } from "./render.ts";
+
+/** The values of the dynamic part: never stored, made anew for each turn. */
+export interface DynamicPart {
+  /** Its text, given the omission as it stands. */
+  text(omission: History["omission"]): string;
+}
+
+/** All that a context is made of. */
+export interface ContextSources {
+  readonly tools: readonly ToolSpec[];
+  /** Identity, policy, instructions, the date: the same bytes all day. */
+  readonly system: string;
+  readonly history: History;
+  readonly turn: TurnRange;
+  readonly dynamic: DynamicPart;
+  readonly renderer: Renderer;
+}
+
+/** What is left out of a request; none of it touches the log. */
+export interface Trims {
+  /** Tool results outside the newest turns are shown as stubs; `all`: outside the running turn. */
+  readonly stubs: "old" | "all";
+  readonly cap: { readonly before?: number; readonly due?: number; readonly own?: number };
+}
+
+export const NO_TRIMS: Trims = { stubs: "old", cap: {} };
+
+/** Turns whose tool results stay whole, and by how many turns the boundary moves at once. */
+const WHOLE_TURNS = 4;
+const BOUNDARY_STEP = 8;
+
+/** Puts a context together, from the most to the least stable part. Pure. */
+export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Context {
+  const { tools, system, history, turn, dynamic, renderer } = sources;
+  const view = turnView(history, turn);
+  const stubBefore = trims.stubs === "all" ? view.before.length : stubBoundary(view.before);
+  const render = (entries: readonly Entry[], options: (index: number) => RenderOptions): ModelMessage[] =>
+    entries.flatMap((entry, index) => renderer.render(entry, options(index)).message ?? []);
+  const cap = (limit: number | undefined): RenderOptions => (limit === undefined ? {} : { cap: limit });
+  const before = render(view.before, (index) => ({ ...cap(trims.cap.before), stub: index < stubBefore }));
+  const segments = [
+    segment("system", "system prompt", [{ role: "system", text: system }]),
+    segment("summaries", "summaries", summaryMessages(history)),
+    segment("history", "raw history", before),
+    segment("dynamic", "now, people, recalled", [{ role: "user", text: dynamic.text(history.omission) }]),
+    segment("due", "messages to answer", render(view.due, () => cap(trims.cap.due))),
+    segment("turn", "this turn's tool calls", render(view.own, () => cap(trims.cap.own))),
+  ];
+  const toolTokens = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)) + tools.length * 8;
+  const toolSegment: Segment = { key: "tools", label: "tools", tokens: toolTokens, count: tools.length, messages: [] };
+  const all = [toolSegment, ...segments];
+  return { tools, segments: all, tokens: all.reduce((sum, { tokens }) => sum + tokens, 0) };
+}
+
+function segment(key: SegmentKey, label: string, messages: readonly ModelMessage[]): Segment {
+  const tokens = messages.reduce((sum, message) => sum + estimateMessage(message), 0);
+  return { key, label, tokens, count: messages.length, messages };
+}
+
+function summaryMessages(history: History): ModelMessage[] {
+  return history.summaries
+    .filter(({ kind }) => kind !== "reset")
+    .map(({ text }) => ({ role: "user", text: `[Compaction Summary]: ${text}` }));
+}
+
+/**
+ * Before which entry tool results become stubs. The boundary counts turns and moves in steps, so that the cached
+ * prefix is broken at a step and not at each turn.
+ */
+function stubBoundary(before: readonly Entry[]): number {
+  const answers = before.flatMap((entry, index) => (entry.kind === "assistant" ? [index] : []));
+  const stubbedTurns = Math.floor((answers.length - WHOLE_TURNS) / BOUNDARY_STEP) * BOUNDARY_STEP;
+  return stubbedTurns <= 0 ? 0 : (answers[stubbedTurns - 1] ?? -1) + 1;
+}

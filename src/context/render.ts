@@ -1,0 +1,142 @@
+import type { ModelMessage } from "../core/context.ts";
+import type { Entry, EntryReference, ToolCall } from "../core/entry.ts";
+import { displayName, sliceWhole, truncateMiddle } from "../core/text.ts";
+import type { TimeFormat } from "../core/time.ts";
+import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
+
+/** The texts that entries need besides their own; the templates in `prompts/` have them. */
+export interface EntryTexts {
+  editNote(values: { author: string; original: string; text: string }): string;
+  deleted(): string;
+}
+
+/** An entry as the model reads it. */
+export interface Rendered {
+  readonly entry: Entry;
+  /** Null: the model is not shown it. */
+  readonly message: ModelMessage | null;
+  readonly tokens: number;
+}
+
+/** How much of an entry is shown. */
+export interface RenderOptions {
+  /** Longest text, in tokens; undefined: all of it. */
+  readonly cap?: number;
+  /** An old tool result in its short form. */
+  readonly stub?: boolean;
+}
+
+/** Longest old tool result that is kept whole, and what is left of a longer one, in UTF-16 units. */
+const STUB_OVER = 400;
+const STUB_LENGTH = 200;
+
+/**
+ * Renders entries, each once: an entry does not change, so its bytes do not either, and the prefix of the request
+ * stays what the provider has cached.
+ */
+export class Renderer {
+  readonly #time: TimeFormat;
+  readonly #texts: EntryTexts;
+  readonly #whole = new WeakMap<Entry, Rendered>();
+
+  constructor(time: TimeFormat, texts: EntryTexts) {
+    this.#time = time;
+    this.#texts = texts;
+  }
+
+  render(entry: Entry, options: RenderOptions = {}): Rendered {
+    const whole = this.#whole.get(entry) ?? this.#renderWhole(entry);
+    const isStub = options.stub === true && entry.kind === "tool_result";
+    if (whole.message === null || (!isStub && (options.cap === undefined || whole.tokens <= options.cap))) return whole;
+    let message = whole.message;
+    if (isStub && message.text.length > STUB_OVER) {
+      const length = message.text.length;
+      message = { ...message, text: `${sliceWhole(message.text, 0, STUB_LENGTH)} [… ${length} characters in all]` };
+    }
+    if (options.cap !== undefined) message = capMessage(message, options.cap);
+    return { entry, message, tokens: estimateMessage(message) };
+  }
+
+  /** `[2026-11-21 14:05] NAME: text`, the form of everything that a person said. */
+  line(at: Date, author: string, text: string): string {
+    return `[${this.#time.minute(at)}] ${displayName(author)}: ${escapeLabels(text)}`;
+  }
+
+  #renderWhole(entry: Entry): Rendered {
+    const message = this.#message(entry);
+    const rendered = { entry, message, tokens: message === null ? 0 : estimateMessage(message) };
+    this.#whole.set(entry, rendered);
+    return rendered;
+  }
+
+  #message(entry: Entry): ModelMessage | null {
+    switch (entry.kind) {
+      case "user": {
+        const text = entry.deleted ? this.#texts.deleted() : entry.text;
+        return { role: "user", text: this.line(entry.at, entry.author.name, text) };
+      }
+      case "assistant":
+        return entry.text === "" ? null : { role: "assistant", text: entry.text, calls: [] };
+      case "tool_call":
+        return { role: "assistant", text: entry.text, calls: entry.calls };
+      case "tool_result":
+        return { role: "tool", callId: entry.callId, text: this.#toolText(entry.text, entry.references) };
+      case "notice":
+        return this.#note(entry);
+    }
+  }
+
+  /** Failures that a person was told of are not the agent's words; an edit is news that it must read. */
+  #note(entry: Entry & { kind: "notice" }): ModelMessage | null {
+    if (entry.edits === null || entry.text === "") return null;
+    const { author, at } = entry.edits;
+    const values = { author: displayName(author), original: this.#time.minute(at), text: escapeLabels(entry.text) };
+    return { role: "user", text: this.#texts.editNote(values).trim() };
+  }
+
+  #toolText(text: string, references: readonly EntryReference[]): string {
+    const lines = references.map(({ at, author, text: quoted }) => this.line(at, author, quoted ?? this.#texts.deleted()));
+    return [text, ...lines].filter((line) => line !== "").join("\n");
+  }
+}
+
+/**
+ * Lines that look like Weir's own labels lose that look: what a person typed must not gain authority, nor speak as
+ * somebody else.
+ */
+export function escapeLabels(text: string): string {
+  return text.replaceAll(/^([^\S\n]*)\[(?=\s*(?:System\s*:|Compaction Summary|\d{4}-\d\d-\d\d \d\d:\d\d\]))/gim, "$1\\[");
+}
+
+/** Estimated tokens of one message of a request. */
+export function estimateMessage(message: ModelMessage): number {
+  let tokens = estimateTokens(message.text) + MESSAGE_OVERHEAD;
+  if (message.role === "assistant") {
+    for (const call of message.calls) tokens += estimateTokens(call.name + call.arguments) + MESSAGE_OVERHEAD;
+  }
+  return tokens;
+}
+
+function capMessage(message: ModelMessage, cap: number): ModelMessage {
+  if (message.role !== "assistant") return { ...message, text: capText(message.text, cap) };
+  const share = Math.floor(cap / (message.calls.length + 1));
+  return { ...message, text: capText(message.text, share), calls: message.calls.map((call) => capCall(call, share)) };
+}
+
+/** Arguments stay JSON when they are cut. */
+function capCall(call: ToolCall, cap: number): ToolCall {
+  if (estimateTokens(call.arguments) <= cap) return call;
+  return { ...call, arguments: JSON.stringify({ cut: capText(call.arguments, Math.floor(cap / 2)) }) };
+}
+
+/** Cuts the middle out of a text until its estimate is at most `cap` tokens. */
+export function capText(text: string, cap: number): string {
+  const tokens = estimateTokens(text) + MESSAGE_OVERHEAD;
+  if (tokens <= cap) return text;
+  let length = Math.floor((text.length * cap) / tokens);
+  for (;;) {
+    const cut = length < 40 ? sliceWhole(text, 0, length) : truncateMiddle(text, length);
+    if (estimateTokens(cut) + MESSAGE_OVERHEAD <= cap || length <= 0) return cut;
+    length = Math.floor(length * 0.8) - 1;
+  }
+}

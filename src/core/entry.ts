@@ -1,0 +1,94 @@
+import type { Seq, TurnId } from "./ids.ts";
+import type { Author } from "./message.ts";
+
+/** A tool that the model wants run. `arguments` is the model's JSON text, unchecked. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+interface EntryBase {
+  readonly seq: Seq;
+  /** User messages: when it was said, by the platform's clock. All others: when it was appended. */
+  readonly at: Date;
+  /** A deletion or a redaction blanked its text. */
+  readonly deleted: boolean;
+  /** Estimated tokens of what a model reads of it. */
+  readonly tokens: number;
+}
+
+/**
+ * Written by a turn. In the view such an entry stands right behind `after`, the last message that its turn
+ * answers, whatever arrived meanwhile.
+ */
+interface TurnEntryBase extends EntryBase {
+  readonly turnId: TurnId;
+  readonly after: Seq;
+}
+
+export interface UserEntry extends EntryBase {
+  readonly kind: "user";
+  readonly author: Author;
+  readonly text: string;
+  readonly messageId: string;
+  readonly replyTo: string | null;
+  /** It wants a turn; false: it was only listened to. */
+  readonly addressed: boolean;
+}
+
+export interface AssistantEntry extends TurnEntryBase {
+  readonly kind: "assistant";
+  readonly text: string;
+  /** `/stop` ended it before the model did. */
+  readonly stopped: boolean;
+}
+
+/** One model answer that asks for tools: all its calls, and what it said beside them. */
+export interface ToolCallEntry extends TurnEntryBase {
+  readonly kind: "tool_call";
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+}
+
+/** An entry of the same channel that a tool result quotes: read again whenever it is shown, so a deletion reaches it. */
+export interface EntryReference {
+  readonly seq: Seq;
+  readonly at: Date;
+  readonly author: string;
+  /** Null once the entry was deleted. */
+  readonly text: string | null;
+}
+
+export interface ToolResultEntry extends TurnEntryBase {
+  readonly kind: "tool_result";
+  readonly callId: string;
+  readonly tool: string;
+  readonly text: string;
+  readonly references: readonly EntryReference[];
+}
+
+/** Weir's own word: a failure that a person was told of, or an edit of a text that a model had already read. */
+export interface NoticeEntry extends EntryBase {
+  readonly kind: "notice";
+  readonly text: string;
+  /** Set where a turn wrote it: it then stands behind that turn's messages. */
+  readonly after: Seq | null;
+  /** Set: somebody edited that entry after a model had read it; `text` is what it says now. */
+  readonly edits: { readonly seq: Seq; readonly author: string; readonly at: Date } | null;
+}
+
+export type Entry = UserEntry | AssistantEntry | ToolCallEntry | ToolResultEntry | NoticeEntry;
+
+/** An entry that is still to be appended by a turn: the log gives it its seq and its time. */
+export type TurnEntryDraft =
+  | { readonly kind: "assistant"; readonly text: string; readonly stopped: boolean }
+  | { readonly kind: "tool_call"; readonly text: string; readonly calls: readonly ToolCall[] }
+  | {
+      readonly kind: "tool_result";
+      readonly callId: string;
+      readonly tool: string;
+      readonly text: string;
+      readonly references: readonly EntryReference[];
+    }
+  | { readonly kind: "notice"; readonly text: string };

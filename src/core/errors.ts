@@ -1,0 +1,33 @@
+/**
+ * An operation that failed for a reason outside the program. A programmer's error is an assertion; an expected
+ * outcome is a value; this is the third kind.
+ */
+export abstract class WeirError extends Error {
+  /** Might the same call work later? */
+  abstract readonly retryable: boolean;
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** Something that the operator has to change: the message says what, and is shown without a stack. */
+export class OperatorError extends WeirError {
+  readonly retryable = false;
+}
+
+/** A statement that must hold whatever comes in; where it does not, the program is wrong and says so. */
+export function assert(condition: unknown, message: string): asserts condition {
+  if (condition === false || condition === null || condition === undefined || condition === "") {
+    throw new Error(`Invariant violated: ${message}`);
+  }
+}
+
+/** For the end of an exhaustive switch. */
+export function unreachable(value: never): never {
+  throw new Error(`Unreachable: ${JSON.stringify(value)}`);
+}
+
+/** The one line of an unknown thrown value that a log can show. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,180 @@
+import type { Entry, UserEntry } from "./entry.ts";
+import { assert } from "./errors.ts";
+import type { Seq, TurnId } from "./ids.ts";
+
+/**
+ * The history: what a turn sees of a channel's log, as a pure fold over its rows.
+ *
+ * Every entry is in exactly one of three places: covered by a live summary (or a reset), omitted by emergency,
+ * or raw. Watermarks say where each begins: 1..coveredTo, coveredTo+1..omittedTo, and the rest.
+ */
+export interface History {
+  /** Live summaries, oldest first; they tile 1..coveredTo. */
+  readonly summaries: readonly Summary[];
+  readonly coveredTo: Seq;
+  readonly omittedTo: Seq;
+  readonly settledTo: Seq;
+  readonly lastSeq: Seq;
+  /** What is left out of the view until a summary covers it; null where nothing is. */
+  readonly omission: Omission | null;
+  /** The raw entries, by seq: all those after both coveredTo and omittedTo. */
+  readonly entries: readonly Entry[];
+}
+
+export interface Summary {
+  readonly fromSeq: Seq;
+  readonly toSeq: Seq;
+  readonly level: number;
+  readonly kind: "model" | "digest" | "reset";
+  readonly text: string;
+  readonly tokens: number;
+}
+
+export interface Omission {
+  readonly fromSeq: Seq;
+  readonly toSeq: Seq;
+  /** Messages, calls and results; notices are not counted. */
+  readonly count: number;
+  readonly tokens: number;
+  readonly firstAt: Date;
+  readonly lastAt: Date;
+}
+
+/** A turn's claim: the due messages among fromSeq..toSeq. */
+export interface TurnRange {
+  readonly id: TurnId;
+  readonly fromSeq: Seq;
+  readonly toSeq: Seq;
+}
+
+/** The raw view as one turn sees it, in the order in which the model reads it. */
+export interface TurnView {
+  /** What was there before the turn's messages. */
+  readonly before: readonly Entry[];
+  /** The turn's messages, and what was listened to between them. */
+  readonly due: readonly Entry[];
+  /** The turn's calls and results so far. */
+  readonly own: readonly Entry[];
+}
+
+/** First seq of the raw entries. */
+export function rawFrom(history: Pick<History, "coveredTo" | "omittedTo">): Seq {
+  return Math.max(history.coveredTo, history.omittedTo) + 1;
+}
+
+/** Counted by cuts and omissions: what was said and done, not Weir's own notices. */
+export function isCounted(entry: Entry): boolean {
+  return entry.kind !== "notice";
+}
+
+/** The message behind which an entry stands in the view; null for entries that stand where they arrived. */
+function standsAfter(entry: Entry): Seq | null {
+  return entry.kind === "user" ? null : entry.after;
+}
+
+/**
+ * Sorts entries into the order of the view: a turn's messages, its calls with their results, its answer, and only
+ * then what arrived meanwhile, whatever the seqs.
+ */
+export function viewOrder(entries: readonly Entry[]): Entry[] {
+  return entries.toSorted((a, b) => {
+    const afterA = standsAfter(a);
+    const afterB = standsAfter(b);
+    return (
+      (afterA ?? a.seq) - (afterB ?? b.seq) || Number(afterA !== null) - Number(afterB !== null) || a.seq - b.seq
+    );
+  });
+}
+
+/** Splits the raw view for a turn. What arrived after the turn's last message is not part of it. */
+export function turnView(history: History, turn: TurnRange): TurnView {
+  const before: Entry[] = [];
+  const due: Entry[] = [];
+  const own: Entry[] = [];
+  for (const entry of viewOrder(history.entries)) {
+    const after = standsAfter(entry);
+    if ("turnId" in entry && entry.turnId === turn.id) own.push(entry);
+    else if ((after ?? entry.seq) < turn.fromSeq) before.push(entry);
+    else if (after === null && entry.seq <= turn.toSeq) due.push(entry);
+  }
+  return { before, due, own };
+}
+
+/** Messages that wait for a turn, oldest first. */
+export function dueMessages(history: History): UserEntry[] {
+  return history.entries.filter(
+    (entry): entry is UserEntry => entry.kind === "user" && entry.addressed && entry.seq > history.settledTo,
+  );
+}
+
+/** Adds entries that the log has appended; they must be the next ones. */
+export function appendEntries(history: History, entries: readonly Entry[]): History {
+  if (entries.length === 0) return history;
+  let lastSeq = history.lastSeq;
+  for (const entry of entries) {
+    assert(entry.seq === lastSeq + 1, `entry ${entry.seq} follows ${lastSeq}`);
+    lastSeq = entry.seq;
+  }
+  return { ...history, entries: [...history.entries, ...entries], lastSeq };
+}
+
+/** Takes note that everything addressed up to `toSeq` is settled. */
+export function settle(history: History, toSeq: Seq): History {
+  return { ...history, settledTo: Math.max(history.settledTo, toSeq) };
+}
+
+/** Moves the raw entries up to `toSeq` into the omitted range. The log must have committed it. */
+export function omit(history: History, toSeq: Seq): History {
+  if (toSeq <= history.omittedTo) return history;
+  assert(legalCuts(history.entries).has(toSeq), `an omission up to ${toSeq} splits a call from its results`);
+  const leaving = history.entries.filter((entry) => entry.seq <= toSeq);
+  return {
+    ...history,
+    omittedTo: toSeq,
+    omission: extendOmission(history, leaving, toSeq),
+    entries: history.entries.filter((entry) => entry.seq > toSeq),
+  };
+}
+
+function extendOmission(history: History, leaving: readonly Entry[], toSeq: Seq): Omission | null {
+  const counted = leaving.filter(isCounted);
+  const known = history.omission;
+  const times = counted.map((entry) => entry.at.getTime());
+  if (known !== null) times.push(known.firstAt.getTime(), known.lastAt.getTime());
+  if (times.length === 0) return null;
+  const sorted = times.toSorted((a, b) => a - b);
+  return {
+    fromSeq: history.coveredTo + 1,
+    toSeq,
+    count: counted.length + (known?.count ?? 0),
+    tokens: leaving.reduce((sum, entry) => sum + entry.tokens, known?.tokens ?? 0),
+    firstAt: new Date(sorted[0] ?? 0),
+    lastAt: new Date(sorted.at(-1) ?? 0),
+  };
+}
+
+/** The seqs at which the view may end: behind them no call is parted from its results. */
+export function legalCuts(entries: readonly Entry[]): Set<Seq> {
+  const open = new Set<string>();
+  const cuts = new Set<Seq>();
+  for (const entry of entries) {
+    if (entry.kind === "tool_call") for (const call of entry.calls) open.add(`${entry.turnId}/${call.id}`);
+    if (entry.kind === "tool_result") open.delete(`${entry.turnId}/${entry.callId}`);
+    if (open.size === 0) cuts.add(entry.seq);
+  }
+  return cuts;
+}
+
+/** Calls of a turn that have no result yet, in order. */
+export function openCalls(entries: readonly Entry[]): { turnId: TurnId; after: Seq; callId: string; tool: string }[] {
+  const open = new Map<string, { turnId: TurnId; after: Seq; callId: string; tool: string }>();
+  for (const entry of entries) {
+    if (entry.kind === "tool_call") {
+      for (const { id, name } of entry.calls) {
+        open.set(`${entry.turnId}/${id}`, { turnId: entry.turnId, after: entry.after, callId: id, tool: name });
+      }
+    }
+    if (entry.kind === "tool_result") open.delete(`${entry.turnId}/${entry.callId}`);
+  }
+  return [...open.values()];
+}

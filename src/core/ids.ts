@@ -1,0 +1,36 @@
+/**
+ * The names by which parts of Weir refer to one another. Branded, so that a turn's number is never taken
+ * for a channel's.
+ */
+
+declare const brand: unique symbol;
+type Brand<Value, Name extends string> = Value & { readonly [brand]: Name };
+
+/** The row of a channel in the log. */
+export type ChannelId = Brand<number, "ChannelId">;
+/** The row of a turn. */
+export type TurnId = Brand<number, "TurnId">;
+/** `[[agents]] id` in config.toml. */
+export type AgentId = Brand<string, "AgentId">;
+
+/** Place of an entry in its channel's log: 1, 2, 3, … without a gap. */
+export type Seq = number;
+
+/** Where a platform knows a channel: unique over all platforms. */
+export interface ChannelAddress {
+  readonly platform: string;
+  /** The platform's own identifier of the channel, thread or DM. */
+  readonly name: string;
+}
+
+/** `terminal:main`. The form that people type and logs show. */
+export function formatAddress(address: ChannelAddress): string {
+  return `${address.platform}:${address.name}`;
+}
+
+/** The inverse of {@link formatAddress}; a text without a colon is a terminal channel. */
+export function parseAddress(text: string): ChannelAddress {
+  const colon = text.indexOf(":");
+  if (colon <= 0) return { platform: "terminal", name: text };
+  return { platform: text.slice(0, colon), name: text.slice(colon + 1) };
+}

@@ -1,0 +1,39 @@
+/** Text from outside, made safe to store and to show. */
+
+/**
+ * What Postgres and JSON can hold: NUL (which Postgres refuses) and lone surrogates (which are not UTF-8)
+ * become U+FFFD. All else stays as it was said.
+ */
+export function storableText(text: string): string {
+  const wellFormed = text.isWellFormed() ? text : text.toWellFormed();
+  return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", "\uFFFD") : wellFormed;
+}
+
+/** Keeps 70 % of `limit` from the head and 20 % from the tail round a marker that names the original size. */
+export function truncateMiddle(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const head = sliceWhole(text, 0, Math.floor(limit * 0.7));
+  const tail = sliceWhole(text, text.length - Math.floor(limit * 0.2), text.length);
+  return `${head}\n[… cut: ${text.length} characters in all …]\n${tail}`;
+}
+
+/** `slice` that never splits a surrogate pair. */
+export function sliceWhole(text: string, from: number, to: number): string {
+  return text.slice(isInsidePair(text, from) ? from + 1 : from, isInsidePair(text, to) ? to - 1 : to);
+}
+
+function isInsidePair(text: string, index: number): boolean {
+  if (index <= 0 || index >= text.length) return false;
+  const before = text.charCodeAt(index - 1);
+  return before >= 0xd800 && before <= 0xdbff;
+}
+
+/** A name on one line: no control characters, no line breaks, at most 80 characters. */
+export function displayName(name: string): string {
+  const line = storableText(name)
+    // oxlint-disable-next-line no-control-regex -- control characters are what is being removed
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\[\]]+/g, " ")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return sliceWhole(line, 0, 80) || "someone";
+}

@@ -1,0 +1,58 @@
+import { z } from "zod";
+
+/**
+ * One event of a streamed answer, as loosely as real servers write it: fields are missing, null, or of another
+ * shape than OpenAI documents. A server that ignores `stream` sends `message` where `delta` should be.
+ */
+
+const callPiece = z.object({
+  index: z.number().nullish(),
+  id: z.string().nullish(),
+  function: z
+    .object({
+      name: z.string().nullish(),
+      arguments: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
+    })
+    .nullish(),
+});
+
+const contentPart = z.object({ type: z.string().nullish(), text: z.string().nullish() });
+
+// Loose: what thinking is called (`reasoning_content`, `reasoning`, …) varies, and only its being there matters.
+const delta = z.looseObject({
+  content: z.union([z.string(), z.array(contentPart)]).nullish(),
+  refusal: z.string().nullish(),
+  tool_calls: z.array(callPiece).nullish(),
+});
+
+const usage = z.object({
+  prompt_tokens: z.number().nullish(),
+  completion_tokens: z.number().nullish(),
+  prompt_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
+  // DeepSeek's name for cached tokens.
+  prompt_cache_hit_tokens: z.number().nullish(),
+});
+
+export const chatChunk = z.object({
+  choices: z
+    .array(
+      z.object({ delta: delta.nullish(), message: delta.nullish(), finish_reason: z.string().nullish() }),
+    )
+    .nullish(),
+  usage: usage.nullish(),
+  // vLLM's in-stream error has no `error` field.
+  object: z.string().nullish(),
+  message: z.string().nullish(),
+});
+
+export type ChatChunk = z.infer<typeof chatChunk>;
+export type CallPiece = z.infer<typeof callPiece>;
+export type ChatDelta = z.infer<typeof delta>;
+
+/** The text of a delta: Mistral's reasoning models send it as parts, of which only those of type `text` are said. */
+export function deltaText({ content, refusal }: ChatDelta): string {
+  if (Array.isArray(content)) {
+    return content.map((part) => (part.type === "text" ? (part.text ?? "") : "")).join("");
+  }
+  return (content ?? "") + (refusal ?? "");
+}

@@ -1,0 +1,114 @@
+/** Tokens that are assumed of a model whose window nobody knows. */
+export const UNKNOWN_WINDOW = 32_768;
+
+/**
+ * The largest prompt that a model takes, in tokens, by the beginning of its name; the first match counts. Where
+ * a provider reserves part of its window for the answer (OpenAI since gpt-5), that part is not in the number.
+ *
+ * Only what a provider's own page or model card says, read in November 2026. Open models stand with the window
+ * they were published with, without stretching; a server that runs one with less says so when it lists its
+ * models or refuses a request, and that counts more.
+ */
+const WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [
+  // OpenAI
+  ["gpt-6", 922_000],
+  ["gpt-5.6", 922_000],
+  ["gpt-5.5", 922_000],
+  ["gpt-5-chat", 111_000],
+  ["gpt-5.1-chat", 111_000],
+  ["gpt-5.2-chat", 111_000],
+  ["gpt-5.3-chat", 111_000],
+  ["gpt-5", 272_000],
+  ["gpt-4.1", 1_047_576],
+  ["gpt-4o", 128_000],
+  ["chatgpt-4o", 128_000],
+  ["gpt-4-turbo", 128_000],
+  ["gpt-4-32k", 32_768],
+  ["gpt-4", 8192],
+  ["gpt-3.5-turbo", 16_385],
+  ["gpt-oss", 131_072],
+  ["o1-mini", 128_000],
+  ["o1-preview", 128_000],
+  ["o1", 200_000],
+  ["o3", 200_000],
+  ["o4-mini", 200_000],
+  // Anthropic, by way of gateways
+  ["claude-fable-5", 1_000_000],
+  ["claude-opus-5", 1_000_000],
+  ["claude-sonnet-5", 1_000_000],
+  ["claude-haiku-5-5", 1_000_000],
+  ["claude-opus-4-6", 1_000_000],
+  ["claude-opus-4-7", 1_000_000],
+  ["claude-opus-4-8", 1_000_000],
+  ["claude-sonnet-4-6", 1_000_000],
+  ["claude-opus-4", 200_000],
+  ["claude-sonnet-4", 200_000],
+  ["claude-haiku-4", 200_000],
+  ["claude-3", 200_000],
+  // Google
+  ["gemini-1.5-pro", 2_097_152],
+  ["gemini-1.5-flash", 1_048_576],
+  ["gemini-2.0-flash", 1_048_576],
+  ["gemini-2.5-pro", 1_048_576],
+  ["gemini-2.5-flash", 1_048_576],
+  ["gemini-3-pro-preview", 1_048_576],
+  ["gemini-3-flash", 1_048_576],
+  ["gemma-3-1b", 32_768],
+  ["gemma-3", 131_072],
+  ["gemma-2", 8192],
+  // Meta
+  ["llama-3.1", 131_072],
+  ["llama-3.2", 131_072],
+  ["llama-3.3", 131_072],
+  ["llama-3", 8192],
+  ["llama-2", 4096],
+  // Alibaba
+  ["qwen3-coder", 262_144],
+  ["qwen3-next", 262_144],
+  ["qwen3-", 32_768],
+  ["qwen2.5", 32_768],
+  // Mistral
+  ["mistral-large", 131_072],
+  ["mistral-medium", 131_072],
+  ["mistral-nemo", 131_072],
+  ["mistral-small", 32_768],
+  ["mistral-7b", 32_768],
+  ["ministral", 131_072],
+  ["mixtral-8x22b", 65_536],
+  ["mixtral-8x7b", 32_768],
+  // Others
+  ["deepseek-chat", 128_000],
+  ["deepseek-reasoner", 128_000],
+  ["deepseek-v3", 128_000],
+  ["deepseek-r1", 128_000],
+  ["kimi-k2", 131_072],
+  ["glm-4.5", 131_072],
+  ["glm-4.6", 200_000],
+  ["grok-3", 131_072],
+  ["grok-4", 256_000],
+  ["command-r", 128_000],
+  ["phi-4", 16_384],
+];
+
+/**
+ * Tokens of the largest prompt that a model takes.
+ * @param model as the server names it, a gateway's prefix and suffix included (`openai/gpt-4o`, `llama3.1:8b`)
+ * @returns undefined where the table does not know it
+ */
+export function knownWindow(model: string): number | undefined {
+  const name = plainName(model);
+  return WINDOWS.find(([prefix]) => name.startsWith(prefix))?.[1];
+}
+
+/** One spelling: no vendor before the name, `llama-3.1` for `llama3.1`, `claude-opus-4-6` for `claude-opus-4.6`. */
+function plainName(model: string): string {
+  const last = model.toLowerCase().split("/").at(-1) ?? "";
+  const name = last
+    .replace(/^(?:[a-z]+\.)?(?:anthropic|openai|meta|mistral|google|deepseek)\./, "")
+    .replace(/^meta-/, "")
+    .replace(/^(llama|gemma|phi)(\d)/, "$1-$2")
+    .replace(/^qwen-?(\d)/, "qwen$1")
+    .replace(/^(qwen3):/, "$1-")
+    .replace(/:/, "-");
+  return name.startsWith("claude-") ? name.replaceAll(".", "-") : name;
+}

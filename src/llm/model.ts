@@ -1,0 +1,112 @@
+import type { ModelMessage, ToolSpec } from "../core/context.ts";
+import type { ToolCall } from "../core/entry.ts";
+import { WeirError } from "../core/errors.ts";
+
+/** One request for one answer. */
+export interface ModelRequest {
+  /** The server's name of the model. */
+  readonly model: string;
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ToolSpec[];
+  /** `none`: the tools are shown (the prefix stays) but must not be called. */
+  readonly toolChoice: "auto" | "none";
+  readonly maxOutputTokens: number;
+  /** Undefined: the server's default. */
+  readonly temperature: number | undefined;
+  /** What the answer is for; only the offline model, which cannot read its prompt, looks at it. Default: `answer`. */
+  readonly task?: "answer" | "summarise";
+}
+
+export interface ModelCallOptions {
+  /** Ends the call at once; it then rejects with kind `aborted`. */
+  readonly signal: AbortSignal;
+  /** Each piece of visible text as it comes. */
+  readonly onText?: (delta: string) => void;
+  /** What `onText` brought so far is void: the answer starts again (another attempt, another model). */
+  readonly onRestart?: () => void;
+  /** Told of every attempt, failed ones too. */
+  readonly onCall?: (record: ModelCallRecord) => void;
+}
+
+/** A model's complete answer: never empty, never cut off by the transport. */
+export interface ModelAnswer {
+  /** The model that answered: the requested one or a fallback. */
+  readonly model: string;
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+  /** `length`: the model hit `maxOutputTokens`. `filtered`: the provider's content filter ended it. */
+  readonly finish: "stop" | "length" | "tool_calls" | "filtered";
+  readonly usage: TokenUsage | undefined;
+}
+
+export interface TokenUsage {
+  readonly promptTokens: number;
+  /** Part of `promptTokens` that the provider had cached. */
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+}
+
+/** What one attempt cost, for the log. */
+export interface ModelCallRecord {
+  readonly model: string;
+  readonly outcome: "answered" | ModelErrorKind;
+  readonly usage: TokenUsage | undefined;
+  /** From the request to the first piece of text or call; undefined where none came. */
+  readonly firstTokenMs: number | undefined;
+  readonly totalMs: number;
+}
+
+/** Something that answers requests: a server, or the built-in offline model. */
+export interface Model {
+  /**
+   * @throws ModelError, and nothing else
+   */
+  answer(request: ModelRequest, options: ModelCallOptions): Promise<ModelAnswer>;
+}
+
+export type ModelErrorKind =
+  /** The caller's signal. */
+  | "aborted"
+  /** No first token, or silence in mid-stream. */
+  | "timeout"
+  | "rate_limited"
+  /** 5xx, refused and reset connections, streams that end in the middle. */
+  | "unavailable"
+  /** The request is larger than the model's window; `window` says how large that is where the server told. */
+  | "context_length"
+  /** The server understood and refused: an unknown model, a bad parameter. */
+  | "rejected"
+  /** The key is missing or wrong. */
+  | "unauthorized"
+  /** An answer without text and without calls. */
+  | "empty";
+
+const RETRYABLE: ReadonlySet<ModelErrorKind> = new Set(["timeout", "rate_limited", "unavailable", "empty"]);
+
+/** A model call that brought no answer. Its message is for logs: it may hold the provider's text. */
+export class ModelError extends WeirError {
+  readonly kind: ModelErrorKind;
+  readonly model: string;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+  /** Tokens that the model's window holds, learned from a `context_length` refusal. */
+  readonly window: number | undefined;
+
+  constructor(
+    kind: ModelErrorKind,
+    model: string,
+    message: string,
+    details: { cause?: unknown; status?: number; retryAfterMs?: number; window?: number } = {},
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.kind = kind;
+    this.model = model;
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
+    this.window = details.window;
+  }
+
+  get retryable(): boolean {
+    return RETRYABLE.has(this.kind);
+  }
+}

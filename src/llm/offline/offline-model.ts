@@ -1,0 +1,136 @@
+import { createHash } from "node:crypto";
+import { setImmediate as nextTick } from "node:timers/promises";
+
+import type { ToolSpec } from "../../core/context.ts";
+import type { ToolCall } from "../../core/entry.ts";
+import { extractiveDigest } from "../../core/extract.ts";
+import { terms } from "../../core/terms.ts";
+import { estimateTokens } from "../../core/tokens.ts";
+import { ModelError } from "../model.ts";
+import type { Model, ModelAnswer, ModelCallOptions, ModelRequest } from "../model.ts";
+import { notify } from "../notify.ts";
+import { findQuotes, isGood } from "./quotes.ts";
+import type { Quote } from "./quotes.ts";
+import { readTranscript, spokenLines } from "./transcript.ts";
+import type { Transcript } from "./transcript.ts";
+
+/** The name under which the offline model answers, whatever was asked for. */
+export const OFFLINE_MODEL = "offline";
+
+const MAX_QUOTES = 3;
+const SEARCH_TOOL = "search_history";
+const SETUP = "Set OPENAI_API_KEY, or llm.base_url for a server of your own, to have one.";
+
+/**
+ * Stands in where no model is set up, so that everything can be tried without a key. It is no language model and
+ * says so: it answers by quoting the sentences that share the rarest words with the question, summarises by
+ * extraction (`task: "summarise"`), and is deterministic. It calls `search_history` at most once a turn, where
+ * nothing in view fits well. Token usage is unknown: there are no tokens.
+ */
+export function createOfflineModel(): Model {
+  return {
+    async answer(request, options) {
+      const startedAt = performance.now();
+      let outcome: "answered" | ModelError["kind"] = "answered";
+      try {
+        return await answerOffline(request, options);
+      } catch (error) {
+        if (error instanceof ModelError) outcome = error.kind;
+        throw error;
+      } finally {
+        const totalMs = performance.now() - startedAt;
+        notify(options.onCall, {
+          model: OFFLINE_MODEL,
+          outcome,
+          usage: undefined,
+          firstTokenMs: totalMs,
+          totalMs,
+        });
+      }
+    },
+  };
+}
+
+async function answerOffline(request: ModelRequest, options: ModelCallOptions): Promise<ModelAnswer> {
+  throwIfAborted(options.signal);
+  const { text, calls } = request.task === "summarise" ? summarise(request) : reply(request);
+  if (text === "" && calls.length === 0)
+    throw new ModelError("empty", OFFLINE_MODEL, "there is nothing to summarise");
+  for (const piece of text.match(/\s*\S+|\s+$/g) ?? []) {
+    notify(options.onText, piece);
+    await nextTick();
+    throwIfAborted(options.signal);
+  }
+  return {
+    model: OFFLINE_MODEL,
+    text,
+    calls,
+    finish: calls.length > 0 ? "tool_calls" : "stop",
+    usage: undefined,
+  };
+}
+
+function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new ModelError("aborted", OFFLINE_MODEL, "the caller ended the call");
+}
+
+interface Reply {
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+}
+
+function reply(request: ModelRequest): Reply {
+  const transcript = readTranscript(request.messages);
+  const quotes = findQuotes(transcript.questions, transcript.sources, MAX_QUOTES);
+  const search = isGood(quotes[0]) ? undefined : searchCall(request, transcript);
+  if (search !== undefined) return { text: "", calls: [search] };
+  return { text: fitting(quotes, request.maxOutputTokens), calls: [] };
+}
+
+/** As many quotes as `maxOutputTokens` allows; the plain sentence is sent even where it does not. */
+function fitting(quotes: readonly Quote[], maxOutputTokens: number): string {
+  for (let count = quotes.length; count > 0; count--) {
+    const text = quoting(quotes.slice(0, count));
+    if (estimateTokens(text) <= maxOutputTokens) return text;
+  }
+  return `I found nothing about that in what I can see. I am not a language model: I can only quote. ${SETUP}`;
+}
+
+function quoting(quotes: readonly Quote[]): string {
+  const blocks = quotes.map(({ text, author, time }) => {
+    const source = [author, time].filter((part) => part !== "").join(", ");
+    return `> ${text.replaceAll("\n", "\n> ")}\n— ${source === "" ? "earlier" : source}`;
+  });
+  return `I am not a language model, so I quote what was said before:\n\n${blocks.join("\n\n")}`;
+}
+
+/** The one search of a turn; undefined where it is not offered, was made, or has nothing to look for. */
+function searchCall(request: ModelRequest, transcript: Transcript): ToolCall | undefined {
+  const tool = request.tools.find(({ name }) => name === SEARCH_TOOL);
+  if (tool === undefined || request.toolChoice === "none" || transcript.hasSearched) return undefined;
+  const question = transcript.questions.map(({ text }) => text).join("\n");
+  if (terms(question).length === 0) return undefined;
+  const query = [...new Set(terms(question))].slice(0, 40).join(" ");
+  const json = JSON.stringify({ [queryParameter(tool)]: query });
+  // From the request alone, so that the same request brings the same call.
+  const id = createHash("sha256").update(`${request.messages.length}\n${question}`).digest("hex").slice(0, 9);
+  return { id, name: SEARCH_TOOL, arguments: json };
+}
+
+function queryParameter(tool: ToolSpec): string {
+  const properties = tool.parameters["properties"];
+  if (typeof properties !== "object" || properties === null || "query" in properties) return "query";
+  return Object.keys(properties)[0] ?? "query";
+}
+
+function summarise({ messages, maxOutputTokens }: ModelRequest): Reply {
+  const lines = spokenLines(messages);
+  const length = lines.reduce((sum, { text }) => sum + text.length, 0);
+  // At most half of what was said, or it would be no summary.
+  let limit = Math.min(Math.ceil(length / 2), maxOutputTokens * 4);
+  for (;;) {
+    const text = extractiveDigest(lines, limit);
+    if (estimateTokens(text) <= maxOutputTokens || limit < 40) return { text, calls: [] };
+    limit = Math.floor(limit * 0.8);
+  }
+}

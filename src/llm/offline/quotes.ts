@@ -1,0 +1,74 @@
+import type { SpokenLine } from "../../core/extract.ts";
+import { rankDocuments, splitSentences, terms } from "../../core/terms.ts";
+import { sliceWhole } from "../../core/text.ts";
+
+/** Under this share of a question, a sentence is a coincidence. */
+const MIN_COVERAGE = 0.25;
+/** From this share on, a search for something better is not worth the time. */
+const GOOD_COVERAGE = 0.6;
+const MAX_QUESTIONS = 3;
+/** Characters. */
+const MAX_QUOTE = 500;
+
+/** A sentence that somebody said, and how well it fits. */
+export interface Quote extends SpokenLine {
+  readonly score: number;
+  readonly coverage: number;
+}
+
+/**
+ * The sentences of `sources` that fit the questions best, best first; never a question itself, however often it
+ * was asked.
+ */
+export function findQuotes(
+  questions: readonly SpokenLine[],
+  sources: readonly SpokenLine[],
+  limit: number,
+): Quote[] {
+  const asked = new Set(questions.flatMap(({ text }) => [normal(text), ...splitSentences(text).map(normal)]));
+  const sentences = uniqueSentences(sources).filter(({ text }) => !asked.has(normal(text)));
+  const best = new Map<number, Quote>();
+  for (const question of questions.slice(-MAX_QUESTIONS)) {
+    // The author counts as said: "what did ANN say about …".
+    const matches = rankDocuments(
+      question.text,
+      sentences.map(({ author, text }) => `${author} ${text}`),
+    );
+    const wanted = new Set(terms(question.text));
+    for (const { index, score, coverage } of matches) {
+      const sentence = sentences[index];
+      if (sentence === undefined || coverage < MIN_COVERAGE) continue;
+      if (!terms(sentence.text).some((term) => wanted.has(term))) continue;
+      if (score > (best.get(index)?.score ?? 0)) best.set(index, { ...sentence, score, coverage });
+    }
+  }
+  return [...best.values()].toSorted((a, b) => b.score - a.score).slice(0, limit);
+}
+
+/** Is a quote good enough to answer with, without looking further? */
+export function isGood(quote: Quote | undefined): boolean {
+  return quote !== undefined && quote.coverage >= GOOD_COVERAGE;
+}
+
+function uniqueSentences(sources: readonly SpokenLine[]): SpokenLine[] {
+  const unique = new Map<string, SpokenLine>();
+  for (const { time, author, text } of sources) {
+    for (const sentence of splitSentences(text)) {
+      const line = { time, author, text: clipped(sentence) };
+      unique.set(`${time}\n${author}\n${normal(sentence)}`, line);
+    }
+  }
+  return [...unique.values()];
+}
+
+function clipped(sentence: string): string {
+  return sentence.length <= MAX_QUOTE ? sentence : `${sliceWhole(sentence, 0, MAX_QUOTE)}…`;
+}
+
+function normal(text: string): string {
+  return text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+}

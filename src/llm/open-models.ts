@@ -1,0 +1,242 @@
+import type { LlmConfig } from "../config/config.ts";
+import { OperatorError } from "../core/errors.ts";
+import { createChatModel } from "./chat-model.ts";
+import type { ChatServer } from "./chat-model.ts";
+import { knownWindow, UNKNOWN_WINDOW } from "./model-catalog.ts";
+import { firstChatModel, listModels } from "./model-listing.ts";
+import type { ListedModel } from "./model-listing.ts";
+import { ModelError } from "./model.ts";
+import type { Model } from "./model.ts";
+import { createOfflineModel, OFFLINE_MODEL } from "./offline/offline-model.ts";
+import { OLLAMA_ORIGIN, ollamaWindow, probeOllama } from "./ollama.ts";
+
+const OPENAI_URL = "https://api.openai.com/v1";
+/** The configured name that leaves the choice to the server. */
+export const AUTO_MODEL = "auto";
+/**
+ * What `auto` is on OpenAI's own server: their small model, which they name as the successor of those that end in
+ * December 2026 and January 2027 (deprecations page, read in November 2026).
+ */
+export const OPENAI_AUTO_MODEL = "gpt-6-luna";
+
+/** Milliseconds for one whole attempt, however lively its stream is. */
+const ATTEMPT_MS = 300_000;
+const PROBE_MS = 500;
+const LISTING_MS = 5000;
+const ASKING_PAUSE_MS = 60_000;
+
+/** The models that agents may use, and what is known of their windows. */
+export interface Models extends AsyncDisposable {
+  /** One attempt an answer. `auto` may be asked for by that name. */
+  readonly model: Model;
+  /** The built-in model answers: no server and no key were found. */
+  readonly isOffline: boolean;
+  /** One line for the log and the status; no secrets. */
+  describe(): string;
+  /**
+   * The server's name for a configured model; on the way it learns the windows that the server tells.
+   * @param signal ends the asking
+   * @throws ModelError where the server has to be asked and does not answer; its message says what to do
+   */
+  resolve(configured: string, signal?: AbortSignal): Promise<string>;
+  /**
+   * Tokens of a model's window: what a refusal taught, at most what is configured (if not 0), else what the server
+   * lists, else what the catalogue knows, else 32,768.
+   */
+  windowOf(model: string, configured: number): number;
+  /** A refusal told how large the window is; it only shrinks. */
+  learnWindow(model: string, tokens: number): void;
+}
+
+/** For tests. */
+export interface OpenModelsOptions {
+  readonly ollamaOrigin?: string;
+}
+
+/**
+ * Chooses where models come from: the configured server; else OpenAI's, if there is a key; else an Ollama on this
+ * machine; else the built-in offline model. It never asks a configured server, so a server that is down does not
+ * keep the daemon from starting. Disposing ends every call still in flight.
+ * @throws OperatorError where `base_url` is not a URL
+ */
+export async function openModels(config: LlmConfig, options: OpenModelsOptions = {}): Promise<Models> {
+  const timeouts = {
+    firstTokenMs: config.firstTokenTimeoutMs,
+    idleMs: config.idleTimeoutMs,
+    totalMs: ATTEMPT_MS,
+  };
+  if (config.baseUrl !== null || config.apiKey !== null) {
+    const url = serverUrl(config.baseUrl ?? OPENAI_URL);
+    const server = {
+      baseUrl: url.href.replace(/\/$/, ""),
+      apiKey: config.apiKey ?? undefined,
+      isOpenAi: /(?:^|\.)api\.openai\.com$/.test(url.hostname),
+      timeouts,
+    };
+    return new ServerModels(server, url.port === new URL(OLLAMA_ORIGIN).port);
+  }
+  const origin = options.ollamaOrigin ?? OLLAMA_ORIGIN;
+  const found = await probeOllama(origin, PROBE_MS);
+  if (found === undefined || found.length === 0) return new OfflineModels(found !== undefined);
+  return new ServerModels({ baseUrl: `${origin}/v1`, apiKey: undefined, isOpenAi: false, timeouts }, true);
+}
+
+function serverUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new OperatorError(`llm.base_url is not an http(s) URL: ${JSON.stringify(text)}`);
+  }
+  return url;
+}
+
+abstract class KnownWindows {
+  readonly #refused = new Map<string, number>();
+
+  windowOf(model: string, configured: number): number {
+    const refused = this.#refused.get(model);
+    if (configured > 0) return Math.min(configured, refused ?? configured);
+    return refused ?? this.believedWindow(model) ?? UNKNOWN_WINDOW;
+  }
+
+  learnWindow(model: string, tokens: number): void {
+    this.#refused.set(model, Math.min(tokens, this.#refused.get(model) ?? tokens));
+  }
+
+  protected knowsRefused(model: string): boolean {
+    return this.#refused.has(model);
+  }
+
+  protected abstract believedWindow(model: string): number | undefined;
+}
+
+class OfflineModels extends KnownWindows implements Models {
+  readonly model = createOfflineModel();
+  readonly isOffline = true;
+  readonly #isOllamaEmpty: boolean;
+
+  constructor(isOllamaEmpty: boolean) {
+    super();
+    this.#isOllamaEmpty = isOllamaEmpty;
+  }
+
+  describe(): string {
+    const hint = this.#isOllamaEmpty ? " An Ollama answers but has no model: `ollama pull` one." : "";
+    return `offline: not a language model, it only quotes. Set OPENAI_API_KEY or llm.base_url for one.${hint}`;
+  }
+
+  resolve(): Promise<string> {
+    return Promise.resolve(OFFLINE_MODEL);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+
+  protected override believedWindow(): undefined {
+    return undefined;
+  }
+}
+
+class ServerModels extends KnownWindows implements Models {
+  readonly model: Model;
+  readonly isOffline = false;
+  readonly #server: ChatServer;
+  readonly #isOllama: boolean;
+  readonly #url: URL;
+  readonly #closing = new AbortController();
+  #listed: readonly ListedModel[] | undefined;
+  /** By `performance.now()`: what the server did not tell is not asked again at every turn. */
+  readonly #pausedUntil = new Map<string, number>();
+  #auto: string | undefined;
+
+  constructor(server: ChatServer, isOllama: boolean) {
+    super();
+    this.#server = server;
+    this.#isOllama = isOllama;
+    this.#url = new URL(server.baseUrl);
+    const chat = createChatModel(server);
+    this.model = {
+      answer: async (request, options) => {
+        const signal = AbortSignal.any([options.signal, this.#closing.signal]);
+        const model = await this.resolve(request.model, signal);
+        return chat.answer({ ...request, model }, { ...options, signal });
+      },
+    };
+  }
+
+  describe(): string {
+    const auto = this.#server.isOpenAi
+      ? OPENAI_AUTO_MODEL
+      : (this.#auto ?? "the first that the server lists");
+    const key = this.#server.apiKey === undefined ? "no key" : "with a key";
+    return `${this.#url.origin}${this.#url.pathname} (${key}; model "auto" is ${auto})`;
+  }
+
+  async resolve(configured: string, signal?: AbortSignal): Promise<string> {
+    if (this.#server.isOpenAi) return configured === AUTO_MODEL ? OPENAI_AUTO_MODEL : configured;
+    const asking = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
+    try {
+      const name = configured === AUTO_MODEL ? await this.#firstListed(asking) : configured;
+      if (configured !== AUTO_MODEL) await this.#learnListed(asking);
+      await this.#learnFromOllama(name, asking);
+      return name;
+    } catch (error) {
+      if (asking.aborted)
+        throw new ModelError("aborted", configured, "the caller ended the call", { cause: error });
+      throw error;
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    return Promise.resolve();
+  }
+
+  protected override believedWindow(model: string): number | undefined {
+    const listed = this.#listed?.find(({ id }) => id === model)?.window;
+    // Ollama runs models with less than they have; what it runs this one with is asked for before the first turn.
+    return listed ?? (this.#isOllama ? undefined : knownWindow(model));
+  }
+
+  async #firstListed(signal: AbortSignal): Promise<string> {
+    this.#auto ??= firstChatModel(await this.#list(signal));
+    if (this.#auto !== undefined) return this.#auto;
+    throw new ModelError(
+      "rejected",
+      AUTO_MODEL,
+      `${this.#server.baseUrl} lists no model. Name one in the configuration.`,
+    );
+  }
+
+  /** For the windows alone: a server that does not list its models is used all the same. */
+  async #learnListed(signal: AbortSignal): Promise<void> {
+    if (this.#listed !== undefined || this.#isPaused("listing")) return;
+    try {
+      await this.#list(signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      this.#pause("listing");
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<readonly ListedModel[]> {
+    this.#listed = await listModels(this.#server, AbortSignal.any([signal, AbortSignal.timeout(LISTING_MS)]));
+    return this.#listed;
+  }
+
+  async #learnFromOllama(model: string, signal: AbortSignal): Promise<void> {
+    if (!this.#isOllama || this.knowsRefused(model) || this.#isPaused(model)) return;
+    const window = await ollamaWindow(this.#url.origin, model, this.#server.timeouts.firstTokenMs, signal);
+    signal.throwIfAborted();
+    if (window === undefined) this.#pause(model);
+    else this.learnWindow(model, window);
+  }
+
+  #pause(question: string): void {
+    this.#pausedUntil.set(question, performance.now() + ASKING_PAUSE_MS);
+  }
+
+  #isPaused(question: string): boolean {
+    return (this.#pausedUntil.get(question) ?? 0) > performance.now();
+  }
+}

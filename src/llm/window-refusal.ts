@@ -1,0 +1,71 @@
+/** A server's refusal of a request that is larger than the model's window, read out of its own words. */
+export interface WindowRefusal {
+  /** Tokens; undefined where the server does not tell. */
+  readonly window: number | undefined;
+}
+
+/** What the server said, as far as it said anything. */
+export interface RefusalText {
+  readonly message: string;
+  readonly code: string;
+  readonly type: string;
+  /** llama.cpp's `n_ctx`. */
+  readonly contextSize: number | undefined;
+}
+
+/**
+ * The wordings, with the window where they have one. Each was read in its server's source, documentation or
+ * issues; the name is the server's.
+ */
+const WORDINGS: readonly RegExp[] = [
+  // OpenAI, vLLM, DeepSeek, OpenRouter ("This endpoint's …"), Azure
+  /maximum context length (?:is|of) (?<window>[\d,]+)/i,
+  // OpenAI's newer models
+  /input tokens exceed the configured limit of (?<window>[\d,]+)/i,
+  /exceeds the context window/i,
+  // vLLM, SGLang
+  /longer than the (?:maximum model length of|model'?s context length) \(?(?<window>[\d,]+)/i,
+  /exceeds (?:the )?(?:model'?s )?maximum (?:context|allowed) length(?: of| \()?\s*(?<window>[\d,]+)?/i,
+  // llama.cpp
+  /exceeds the available context size(?: \((?<window>[\d,]+) tokens\))?/i,
+  // Ollama
+  /(?:input|prompt)(?: length)? (?:is too long|exceeds).*context length/i,
+  // LM Studio
+  /loaded with context length of only (?<window>[\d,]+)/i,
+  /greater than the context length/i,
+  // Anthropic
+  /prompt is too long(?:: [\d,]+ tokens > (?<window>[\d,]+))?/i,
+  /exceed context limit: [\d,]+ \+ [\d,]+ > (?<window>[\d,]+)/i,
+  // Gemini
+  /input token count.*exceeds the maximum number of tokens allowed \(?(?<window>[\d,]+)/i,
+  // Mistral
+  /too large for model with (?<window>[\d,]+) maximum context length/i,
+  // xAI
+  /maximum prompt length is (?<window>[\d,]+)/i,
+  // Kimi
+  /exceeded model token limit: (?<window>[\d,]+)/i,
+  // llama-cpp-python
+  /exceed context window of (?<window>[\d,]+)/i,
+  // Groq, Amazon Bedrock, MiniMax
+  /reduce the length of the (?:messages|prompt)/i,
+  /input is too long for requested model/i,
+  /context window exceeds limit/i,
+  // OpenAI and Groq, by the account's tokens per minute: a request over that limit is never served, however
+  // long one waits, so it is too large and not too early.
+  /request too large for .*limit:? (?<window>[\d,]+)/i,
+];
+
+const CODES: ReadonlySet<string> = new Set([
+  "context_length_exceeded",
+  "exceed_context_size_error",
+  "context_window_exceeded",
+]);
+
+/** @returns undefined where the refusal is about something else */
+export function windowRefusal(text: RefusalText): WindowRefusal | undefined {
+  const matches = WORDINGS.map((wording) => wording.exec(text.message)).filter((match) => match !== null);
+  if (matches.length === 0 && !CODES.has(text.code) && !CODES.has(text.type)) return undefined;
+  const told = matches.map((match) => match.groups?.["window"]).find((digits) => digits !== undefined);
+  const window = text.contextSize ?? (told === undefined ? undefined : Number(told.replaceAll(",", "")));
+  return { window: window !== undefined && window > 0 ? window : undefined };
+}

@@ -1,0 +1,105 @@
+import { z } from "zod";
+import { OperatorError } from "../../core/errors.ts";
+import type { OutboundMessage } from "../../core/message.ts";
+import type { Platform, PlatformCapabilities, PlatformInbox } from "../platform.ts";
+import { LoopbackClient, PLATFORM_NAME } from "./client.ts";
+import { EventFeed, type FeedLog } from "./event-feed.ts";
+import { MAX_TEXT_LENGTH, type Reply, replyReceipt } from "./protocol.ts";
+
+export interface LoopbackOptions {
+  /** Where the loopback service is: `http://127.0.0.1:4321`. */
+  readonly url: string;
+  readonly log: FeedLog;
+  /** Default: edits at most every 50 ms. */
+  readonly streaming?: PlatformCapabilities["streaming"];
+  /** Default: 1,000,000 UTF-16 units. */
+  readonly maxTextLength?: number;
+  /** After which a send without an answer has failed. Default: 10 s. */
+  readonly sendTimeoutMs?: number;
+  /** How long one request for events stays open. Default: 25 s. */
+  readonly pollMs?: number;
+  /** First and longest wait before trying again. Default: 100 ms and 10 s. */
+  readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
+}
+
+const DEFAULT_STREAMING = { intervalMs: 50 };
+const DEFAULT_SEND_TIMEOUT_MS = 10_000;
+const DEFAULT_POLL_MS = 25_000;
+const DEFAULT_BACK_OFF = { firstMs: 100, maxMs: 10_000 };
+
+/**
+ * Weir's side of the loopback service (`server.ts`): events by long poll, texts by request.
+ * @throws OperatorError where `url` is no address
+ */
+export function createLoopback(options: LoopbackOptions): Platform {
+  if (!/^https?:$/.test(URL.parse(options.url)?.protocol ?? "")) {
+    throw new OperatorError(
+      `platforms.loopback.url is "${options.url}": it must be like http://127.0.0.1:4321`,
+    );
+  }
+  return new LoopbackPlatform(options);
+}
+
+class LoopbackPlatform implements Platform {
+  readonly name = PLATFORM_NAME;
+  readonly capabilities: PlatformCapabilities;
+  readonly #client: LoopbackClient;
+  readonly #feed: EventFeed;
+  readonly #timeoutMs: number;
+
+  constructor(options: LoopbackOptions) {
+    this.#client = new LoopbackClient(options.url);
+    this.#timeoutMs = options.sendTimeoutMs ?? DEFAULT_SEND_TIMEOUT_MS;
+    this.#feed = new EventFeed({
+      client: this.#client,
+      log: options.log,
+      url: options.url,
+      pollMs: options.pollMs ?? DEFAULT_POLL_MS,
+      timeoutMs: this.#timeoutMs,
+      backOff: options.backOff ?? DEFAULT_BACK_OFF,
+    });
+    this.capabilities = {
+      streaming: options.streaming ?? DEFAULT_STREAMING,
+      takesIdempotencyKeys: true,
+      maxTextLength: Math.min(options.maxTextLength ?? MAX_TEXT_LENGTH, MAX_TEXT_LENGTH),
+      serves: (channel) => channel.platform === PLATFORM_NAME,
+    };
+  }
+
+  /** Resolves after the first attempt to reach the service: where it fails, that is logged and tried again. */
+  async start(inbox: PlatformInbox): Promise<void> {
+    await this.#feed.start(inbox);
+  }
+
+  async stopIntake(): Promise<void> {
+    await this.#feed.stop();
+  }
+
+  async send(message: OutboundMessage): Promise<string> {
+    const call = {
+      method: "POST",
+      path: `/channels/${encodeURIComponent(message.channel.name.toWellFormed())}/replies`,
+      body: toReply(message),
+      idempotencyKey: message.idempotencyKey,
+      timeoutMs: this.#timeoutMs,
+    } as const;
+    return (await this.#client.call(call, replyReceipt)).id;
+  }
+
+  async edit(messageId: string, message: OutboundMessage): Promise<void> {
+    const channel = encodeURIComponent(message.channel.name.toWellFormed());
+    const path = `/channels/${channel}/replies/${encodeURIComponent(messageId)}`;
+    await this.#client.call(
+      { method: "PATCH", path, body: toReply(message), timeoutMs: this.#timeoutMs },
+      z.object({}),
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#feed.stop();
+  }
+}
+
+function toReply({ text, final, inReplyTo, kind, timing }: OutboundMessage): Reply {
+  return { text, final, inReplyTo: [...inReplyTo], kind, ...(timing === undefined ? {} : { timing }) };
+}

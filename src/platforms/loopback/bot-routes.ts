@@ -1,0 +1,113 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { type Context, Hono } from "hono";
+import { z } from "zod";
+import type { JournalLine, LoopbackChat } from "./chat.ts";
+import type { FaultScript } from "./faults.ts";
+import { waitOf } from "./people-routes.ts";
+import { commandAnswer, type Fault, reply } from "./protocol.ts";
+import { readBody } from "./request-body.ts";
+
+const MAX_KEY_LENGTH = 500;
+
+type Env = { Bindings: HttpBindings };
+/** What a call of the bot's did, for the journal. */
+type Done = Pick<JournalLine, "id" | "outcome">;
+
+/** What the bot does: fetch events, send, revise, answer commands. Faults happen here. */
+export function botRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: AbortSignal): Hono<Env> {
+  const app = new Hono<Env>();
+  app.get("/events", (c) =>
+    withFault(c, faults.take("events"), shutdown, async () => {
+      const after = z.coerce.number().int().min(0).optional().catch(undefined).parse(c.req.query("after"));
+      let page = chat.page(after);
+      if (page.events.length === 0) {
+        await chat.changed(waitOf(c.req.query("waitMs")), AbortSignal.any([shutdown, c.req.raw.signal]));
+        page = chat.page(after);
+      }
+      return c.json(page);
+    }),
+  );
+  app.post("/channels/:channel/replies", async (c) => {
+    const channel = c.req.param("channel");
+    const key = c.req.header("Idempotency-Key");
+    if (key === undefined || key.length > MAX_KEY_LENGTH)
+      return c.json({ error: "an Idempotency-Key is needed" }, 400);
+    const body = await readBody(c, reply);
+    const fault = faults.take("send");
+    const record = (done: Done): void =>
+      chat.record({ operation: "send", channel, idempotencyKey: key, ...summary(body), ...done });
+    if (fault !== null && isRefusal(fault)) record({ id: null, outcome: fault.fault });
+    return await withFault(c, fault, shutdown, () => {
+      const { id, isRepeated } = chat.send(channel, key, body);
+      record({ id, outcome: fault?.fault ?? (isRepeated ? "repeated" : "sent") });
+      return c.json({ id }, isRepeated ? 200 : 201);
+    });
+  });
+  app.patch("/channels/:channel/replies/:id", async (c) => {
+    const { channel, id } = c.req.param();
+    const body = await readBody(c, reply);
+    const fault = faults.take("edit");
+    const record = (done: Done): void =>
+      chat.record({ operation: "edit", channel, idempotencyKey: null, ...summary(body), ...done });
+    if (fault !== null && isRefusal(fault)) record({ id: null, outcome: fault.fault });
+    return await withFault(c, fault, shutdown, () => {
+      const said = chat.revise(channel, id, body);
+      record({
+        id: said?.id ?? null,
+        outcome: said === null ? "no such message" : (fault?.fault ?? "edited"),
+      });
+      return said === null ? c.json({ error: "no such message" }, 404) : c.json({ id });
+    });
+  });
+  app.post("/commands/:id/answer", async (c) => {
+    const { text } = await readBody(c, commandAnswer);
+    return chat.answerCommand(c.req.param("id"), text)
+      ? c.json({})
+      : c.json({ error: "no such command" }, 404);
+  });
+  return app;
+}
+
+function summary(body: z.output<typeof reply>): Pick<JournalLine, "text" | "final" | "inReplyTo"> {
+  return { text: body.text, final: body.final, inReplyTo: body.inReplyTo };
+}
+
+/** Does the fault keep the call from having any effect? */
+function isRefusal(fault: Fault): boolean {
+  return fault.fault !== "slow" && fault.fault !== "reset_after";
+}
+
+/** Does the work, and lets go wrong what is to go wrong. */
+async function withFault(
+  c: Context<Env>,
+  fault: Fault | null,
+  shutdown: AbortSignal,
+  work: () => Response | Promise<Response>,
+): Promise<Response> {
+  switch (fault?.fault) {
+    case undefined:
+      return await work();
+    case "slow":
+      await delay(fault?.delayMs, undefined, { signal: shutdown }).catch(() => {});
+      return await work();
+    case "reset_before":
+      return destroySocket(c);
+    case "reset_after":
+      await work();
+      return destroySocket(c);
+    case "status":
+      return Response.json({ error: "a fault was asked for" }, { status: fault?.status ?? 500 });
+    case "gone":
+      return c.json({ error: "gone" }, 410);
+    case "retry_after":
+      c.header("Retry-After", String((fault?.delayMs ?? 0) / 1000));
+      return c.json({ error: "too many requests" }, 429);
+  }
+}
+
+function destroySocket(c: Context<Env>): Response {
+  c.env.incoming.socket.destroy();
+  return RESPONSE_ALREADY_SENT;
+}

@@ -1,0 +1,216 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { errorMessage, WeirError } from "../../core/errors.ts";
+import type { InboundEvent } from "../../core/message.ts";
+import { PlatformError, type PlatformInbox } from "../platform.ts";
+import { type LoopbackClient, PLATFORM_NAME } from "./client.ts";
+import { eventPage, type LoopbackEvent } from "./protocol.ts";
+
+/** The part of a logger that the feed needs. */
+export interface FeedLog {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+  error(fields: object, text: string): void;
+}
+
+export interface EventFeedOptions {
+  readonly client: LoopbackClient;
+  readonly log: FeedLog;
+  /** For the log. */
+  readonly url: string;
+  readonly pollMs: number;
+  readonly timeoutMs: number;
+  readonly backOff: { readonly firstMs: number; readonly maxMs: number };
+}
+
+/**
+ * Brings the service's events to the inbox, in order within each channel.
+ *
+ * Asking for what comes after event N tells the service that all up to N are durable, so it asks only then. After a
+ * restart it asks without a number, and the service goes on after the last one acknowledged: what was in between comes
+ * again, which is harmless, since inbound is idempotent by message id.
+ */
+export class EventFeed {
+  readonly #options: EventFeedOptions;
+  readonly #stopped = new AbortController();
+  readonly #commands = new Set<Promise<void>>();
+  #loop: Promise<void> = Promise.resolve();
+  #server: string | undefined;
+  /** The last event that is durable here; undefined: the service knows. */
+  #last: number | undefined;
+  #isReachable: boolean | undefined;
+
+  constructor(options: EventFeedOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves after the first attempt to reach the service. */
+  async start(inbox: PlatformInbox): Promise<void> {
+    const first = Promise.withResolvers<void>();
+    this.#loop = this.#run(inbox, first.resolve);
+    await Promise.race([first.promise, this.#loop]);
+  }
+
+  /** Fetches no more. Resolves once nothing is on its way into the inbox. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#loop;
+    await Promise.all(this.#commands);
+  }
+
+  async #run(inbox: PlatformInbox, onAttempt: () => void): Promise<void> {
+    let failures = 0;
+    while (!this.#stopped.signal.aborted) {
+      // The first request only finds out whether somebody is there.
+      const events = await this.#poll(this.#isReachable === true ? this.#options.pollMs : 0);
+      onAttempt();
+      failures = events === null ? failures + 1 : 0;
+      if (events === null) await this.#backOff(failures);
+      else if (!(await this.#deliver(events, inbox))) return;
+    }
+  }
+
+  /** The next events; null where they could not be had. */
+  async #poll(waitMs: number): Promise<readonly LoopbackEvent[] | null> {
+    const { client, timeoutMs, url, log } = this.#options;
+    const after = this.#last === undefined ? "" : `&after=${this.#last}`;
+    try {
+      const page = await client.call(
+        {
+          method: "GET",
+          path: `/events?waitMs=${waitMs}${after}`,
+          timeoutMs: waitMs + timeoutMs,
+          signal: this.#stopped.signal,
+        },
+        eventPage,
+      );
+      if (this.#isReachable === false) log.info({ url }, "the loopback service answers again");
+      this.#isReachable = true;
+      return this.#isSameServer(page.server) ? page.events : [];
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      if (this.#isReachable !== false && !this.#stopped.signal.aborted) {
+        const what =
+          "Is `weir loopback` running there? Weir keeps trying. The address is platforms.loopback.url in config.toml.";
+        log.warn({ url, why: error.message }, `The loopback service at ${url} can't be reached. ${what}`);
+      }
+      this.#isReachable = false;
+      return null;
+    }
+  }
+
+  /** A service that was started anew counts its events anew. */
+  #isSameServer(server: string): boolean {
+    const isSame = this.#server === undefined || this.#server === server;
+    this.#server = server;
+    if (!isSame) this.#last = undefined;
+    return isSame;
+  }
+
+  /** @returns false where the intake was stopped before all were durable */
+  async #deliver(events: readonly LoopbackEvent[], inbox: PlatformInbox): Promise<boolean> {
+    const channels = Map.groupBy(events, (event) => event.channel);
+    const results = await Promise.all(
+      [...channels.values()].map((ofChannel) => this.#deliverInOrder(ofChannel, inbox)),
+    );
+    if (results.includes(false)) return false;
+    this.#last = events.at(-1)?.number ?? this.#last;
+    return true;
+  }
+
+  async #deliverInOrder(events: readonly LoopbackEvent[], inbox: PlatformInbox): Promise<boolean> {
+    for (const event of events) {
+      if (this.#stopped.signal.aborted) return false;
+      if (event.type === "command") this.#command(event, inbox);
+      else if (!(await this.#receive(toInbound(event), inbox))) return false;
+    }
+    return true;
+  }
+
+  /**
+   * Hands one event over until it is durable.
+   * @returns false where the intake was stopped before that
+   */
+  async #receive(event: InboundEvent, inbox: PlatformInbox): Promise<boolean> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const receipt = await inbox.receive(event);
+        if (receipt.outcome === "unbound" || receipt.outcome === "unknown_message") {
+          this.#options.log.info(
+            { id: event.id, outcome: receipt.outcome },
+            "a loopback event was not taken",
+          );
+        }
+        return true;
+      } catch (error) {
+        const why = errorMessage(error);
+        if (!(error instanceof WeirError) || !error.retryable) {
+          // It would hold up everything behind it for ever.
+          this.#options.log.error({ id: event.id, why }, "a loopback event can't be stored: it is left out");
+          return true;
+        }
+        this.#options.log.warn({ id: event.id, why, attempt }, "a loopback event could not be stored yet");
+        await this.#backOff(attempt);
+        if (this.#stopped.signal.aborted) return false;
+      }
+    }
+  }
+
+  /** A command may take its time: what is said after it does not wait. */
+  #command(event: LoopbackEvent & { type: "command" }, inbox: PlatformInbox): void {
+    const work = this.#runCommand(event, inbox).finally(() => this.#commands.delete(work));
+    this.#commands.add(work);
+  }
+
+  async #runCommand(event: LoopbackEvent & { type: "command" }, inbox: PlatformInbox): Promise<void> {
+    const { id, name, argument, asker } = event;
+    const channel = { platform: PLATFORM_NAME, name: event.channel };
+    try {
+      const text = await inbox.command({ channel, name, argument, askerId: asker });
+      const { client, timeoutMs } = this.#options;
+      await client.call(
+        { method: "POST", path: `/commands/${encodeURIComponent(id)}/answer`, body: { text }, timeoutMs },
+        z.object({}),
+      );
+    } catch (error) {
+      this.#options.log.warn(
+        { command: name, why: errorMessage(error) },
+        "a loopback command was not answered",
+      );
+    }
+  }
+
+  /** Waits longer with every failure in a row, up to the bound; not at all once the intake is stopped. */
+  async #backOff(failures: number): Promise<void> {
+    const { firstMs, maxMs } = this.#options.backOff;
+    const waitMs = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 20));
+    try {
+      await delay(waitMs, undefined, { signal: this.#stopped.signal });
+    } catch {
+      // The intake was stopped.
+    }
+  }
+}
+
+function toInbound(event: Exclude<LoopbackEvent, { type: "command" }>): InboundEvent {
+  const channel = { platform: PLATFORM_NAME, name: event.channel };
+  const at = new Date(event.at);
+  switch (event.type) {
+    case "message":
+      return {
+        type: "message",
+        channel,
+        kind: event.kind,
+        workspace: "",
+        id: event.id,
+        author: { id: event.author, name: event.author, isBot: false },
+        text: event.text,
+        at,
+        addressed: !event.listen,
+      };
+    case "edit":
+      return { type: "edit", platform: PLATFORM_NAME, channel, id: event.id, text: event.text, at };
+    case "deletion":
+      return { type: "deletion", platform: PLATFORM_NAME, channel, id: event.id, at };
+  }
+}

@@ -1,0 +1,112 @@
+import { z } from "zod";
+
+/**
+ * What the loopback service and its clients say to each other. The service reads people's and the bot's requests
+ * by these schemas, the adapter reads the service's events by them.
+ */
+
+/** Longest text of a message, in UTF-16 units. */
+export const MAX_TEXT_LENGTH = 1_000_000;
+/** Largest request, in bytes. */
+export const MAX_BODY_BYTES = 16 * 1024 * 1024;
+/** Longest time that `GET /events` may be asked to wait. */
+export const MAX_WAIT_MS = 60_000;
+
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, "must not hold control characters");
+const text = z.string().max(MAX_TEXT_LENGTH);
+const kind = z.enum(["dm", "channel", "thread"]);
+
+/** `POST /channels/:channel/messages`: a person says something. */
+export const messagePost = z.strictObject({
+  author: name,
+  text,
+  /** Default: one is made. A second post with the same id is delivered again, and said once. */
+  id: name.optional(),
+  /** Default: now. */
+  at: z.iso.datetime({ offset: true }).optional(),
+  /** True: not meant for the bot. */
+  listen: z.boolean().default(false),
+  kind: kind.default("channel"),
+});
+export type MessagePost = z.output<typeof messagePost>;
+
+/** `PATCH /channels/:channel/messages/:id`. */
+export const messagePatch = z.strictObject({ text });
+
+/** `POST /channels/:channel/replies` and `PATCH /channels/:channel/replies/:id`: the bot speaks. */
+export const reply = z.strictObject({
+  text,
+  final: z.boolean(),
+  inReplyTo: z.array(z.string()).max(100_000),
+  kind: z.enum(["answer", "notice"]),
+  timing: z.strictObject({ turnMs: z.number(), modelMs: z.number() }).optional(),
+});
+export type Reply = z.output<typeof reply>;
+
+/** `POST /channels/:channel/commands`: a person gives a command. */
+export const commandPost = z.strictObject({
+  name,
+  argument: z.string().max(10_000).default(""),
+  asker: name.default("someone"),
+});
+export type CommandPost = z.output<typeof commandPost>;
+
+/** `POST /commands/:id/answer`. */
+export const commandAnswer = z.strictObject({ text });
+
+/** `POST /faults`: how the next `times` calls of an operation go wrong. */
+export const faultPost = z.strictObject({
+  operation: z.enum(["send", "edit", "events"]),
+  /**
+   * `status`: answered with `status` (500), nothing done. `reset_before`: the socket is destroyed, nothing done.
+   * `reset_after`: done, then the socket is destroyed before the answer. `slow`: done after `delayMs`. `gone`: 410.
+   * `retry_after`: 429 with a Retry-After of `delayMs`.
+   */
+  fault: z.enum(["status", "reset_before", "reset_after", "slow", "gone", "retry_after"]),
+  times: z.int().min(1).max(1_000_000).default(1),
+  status: z.int().min(400).max(599).default(500),
+  delayMs: z.int().min(0).max(600_000).default(1000),
+});
+export type Fault = z.output<typeof faultPost>;
+
+const eventBase = { number: z.int(), channel: z.string(), at: z.string() };
+
+/** Something that a person did. Numbers rise by one over all channels. */
+export const loopbackEvent = z.discriminatedUnion("type", [
+  z.object({
+    ...eventBase,
+    type: z.literal("message"),
+    id: z.string(),
+    author: z.string(),
+    text: z.string(),
+    listen: z.boolean(),
+    kind,
+  }),
+  z.object({ ...eventBase, type: z.literal("edit"), id: z.string(), text: z.string() }),
+  z.object({ ...eventBase, type: z.literal("deletion"), id: z.string() }),
+  z.object({
+    ...eventBase,
+    type: z.literal("command"),
+    id: z.string(),
+    name: z.string(),
+    argument: z.string(),
+    asker: z.string(),
+  }),
+]);
+export type LoopbackEvent = z.output<typeof loopbackEvent>;
+
+/** Answer of `GET /events`. */
+export const eventPage = z.object({
+  /** Changes when the service starts anew, and with it the numbers. */
+  server: z.string(),
+  events: z.array(loopbackEvent),
+});
+export type EventPage = z.output<typeof eventPage>;
+
+/** Answer of `POST /channels/:channel/replies`. */
+export const replyReceipt = z.object({ id: z.string() });

@@ -1,0 +1,40 @@
+/**
+ * Text from a model or a person, made safe to show in a terminal: nothing in it is obeyed.
+ *
+ * New lines and tabs stay. Other control characters become visible: ESC is shown as ␛, NUL as ␀; the C1
+ * controls, which are one-character escape sequences, and lone surrogates become U+FFFD. Embeddings, overrides
+ * and isolates of writing direction, by which a text could reorder what stands beside it, are removed; letters
+ * of any direction stay.
+ *
+ * It works character by character (all but `\r\n`, see {@link heldBack}), so the displayable form of a text's
+ * beginning is the beginning of the text's displayable form: a growing answer may be shown piece by piece.
+ */
+export function displayable(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll("\r\n", "\n")
+    .replaceAll(CONTROLS, (control) => picture(control.charCodeAt(0)))
+    .replaceAll(DIRECTION_CONTROLS, "");
+}
+
+/** {@link displayable} on one line: for names. */
+export function displayableLine(text: string): string {
+  return displayable(text).replaceAll(/[\n\t]+/g, " ");
+}
+
+/** How many characters at the end of an unfinished text can't be shown yet: half a pair, or half a `\r\n`. */
+export function heldBack(text: string): number {
+  const last = text.charCodeAt(text.length - 1);
+  const isHighSurrogate = last >= 0xd800 && last <= 0xdbff;
+  return isHighSurrogate || last === 0x0d ? 1 : 0;
+}
+
+// oxlint-disable-next-line no-control-regex -- control characters are what is being replaced
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+const DIRECTION_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
+
+/** Unicode has a picture of each C0 control at U+2400 + its code, and of DEL at U+2421. */
+function picture(code: number): string {
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  return code === 0x7f ? "\u2421" : "\uFFFD";
+}

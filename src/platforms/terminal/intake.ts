@@ -1,0 +1,89 @@
+import { errorMessage, unreachable } from "../../core/errors.ts";
+import type { InboundMessage, Receipt } from "../../core/message.ts";
+import type { PlatformInbox } from "../platform.ts";
+import type { Session } from "./presenter.ts";
+import { SESSION_HELP } from "./typed-line.ts";
+
+export const PLATFORM_NAME = "terminal";
+
+/** What became of a message that was handed to the inbox; `failed` where it could not be made durable. */
+export type Intake = Receipt | { readonly outcome: "failed"; readonly why: string };
+
+/**
+ * Hands a message to the inbox, and counts it as pending while a reply may still come. Where it was accepted the
+ * caller tells the session and then calls `pending.accept`. Never throws.
+ */
+export async function takeIn(
+  inbox: PlatformInbox,
+  { pending }: Pick<Session, "pending">,
+  message: InboundMessage,
+): Promise<Intake> {
+  const channel = message.channel.name;
+  // Before it is durable: with a fast model the reply may come before the receipt.
+  const isOffered = message.addressed && pending.offer(channel, message.id);
+  const intake = await receive(inbox, message);
+  // A duplicate of an earlier session's message may have been answered long ago: nothing says whether a reply comes.
+  if (isOffered && intake.outcome !== "accepted") pending.forget(channel, message.id);
+  return intake;
+}
+
+async function receive(inbox: PlatformInbox, message: InboundMessage): Promise<Intake> {
+  try {
+    return await inbox.receive(message);
+  } catch (error) {
+    return { outcome: "failed", why: errorMessage(error) };
+  }
+}
+
+/** A message that a person typed into the session's own channel. */
+export function typedMessage(session: Session, speaker: string, text: string): InboundMessage {
+  return {
+    type: "message",
+    channel: { platform: PLATFORM_NAME, name: session.channel },
+    kind: session.multi ? "channel" : "dm",
+    workspace: "",
+    id: session.newId(),
+    author: { id: speaker, name: speaker, isBot: false },
+    text,
+    at: session.now(),
+    addressed: true,
+  };
+}
+
+/** Why a typed message will bring no reply, in words for the person; null where one is to be expected. */
+export function refusal(intake: Intake, session: Session): string | null {
+  switch (intake.outcome) {
+    case "accepted":
+      return null;
+    case "unbound":
+      return `No agent answers the channel ${PLATFORM_NAME}:${session.channel}. Check [[bindings]] in config.toml.`;
+    case "failed":
+      return `This could not be stored, so it was not heard: ${intake.why}`;
+    case "duplicate":
+    case "unknown_message":
+      return `This was not taken (${intake.outcome}).`;
+    default:
+      return unreachable(intake);
+  }
+}
+
+/** Runs a typed command. @returns the text to show; never throws */
+export async function runCommand(
+  inbox: PlatformInbox,
+  session: Session,
+  command: {
+    readonly name: string;
+    readonly argument: string;
+    readonly asker: string;
+    readonly channel?: string;
+  },
+): Promise<string> {
+  const { name, argument } = command;
+  const channel = { platform: PLATFORM_NAME, name: command.channel ?? session.channel };
+  try {
+    const text = await inbox.command({ channel, name, argument, askerId: command.asker });
+    return name === "help" ? `${text.trimEnd()}\n${SESSION_HELP}` : text;
+  } catch (error) {
+    return `/${name} failed: ${errorMessage(error)}`;
+  }
+}

@@ -1,0 +1,189 @@
+import type { OutboundMessage } from "../../core/message.ts";
+import type { PlatformInbox } from "../platform.ts";
+import { displayable, displayableLine, heldBack } from "./displayable.ts";
+import { refusal, runCommand, takeIn, typedMessage } from "./intake.ts";
+import { OutputClosedError } from "./output.ts";
+import type { Presenter, Session } from "./presenter.ts";
+import { Screen } from "./screen.ts";
+import type { CompactionNews, SettledTurn } from "./settled-turns.ts";
+import { createStyle, type Style } from "./style.ts";
+import { readTypedLine } from "./typed-line.ts";
+
+const COMPLETIONS = ["/as ", "/context", "/help", "/quit", "/reset", "/status", "/stop"];
+/** Answers whose shown text is remembered, so that an edit prints only what is new. */
+const MAX_REMEMBERED = 32;
+
+/** A person at a terminal: the reply streams above the line that is being typed. */
+export class InteractivePresenter implements Presenter {
+  readonly streaming = { intervalMs: 0 };
+  readonly #session: Session;
+  readonly #style: Style;
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #underWay = new Set<Promise<void>>();
+  /** What was shown of each recent answer, by its id. */
+  readonly #shown = new Map<string, string>();
+  #screen: Screen | null = null;
+  #speaker: string;
+  /** The answer that the text above the input ends with, while it may go on. */
+  #growing: string | null = null;
+
+  constructor(session: Session) {
+    this.#session = session;
+    this.#style = createStyle(session.colour);
+    this.#speaker = session.speaker;
+  }
+
+  serves(channel: string): boolean {
+    return channel === this.#session.channel;
+  }
+
+  async run(inbox: PlatformInbox): Promise<void> {
+    const session = this.#session;
+    const screen = new Screen({
+      input: session.input,
+      stream: session.screen,
+      output: session.output,
+      prompt: this.#prompt(),
+      completions: COMPLETIONS,
+      handlers: {
+        onSubmit: (text) => this.#track(this.#submit(text, inbox)),
+        onEcho: () => {
+          this.#growing = null;
+        },
+        onEnd: () => this.#ended.resolve(),
+        onInterrupt: session.onInterrupt,
+      },
+    });
+    this.#screen = screen;
+    session.pending.watch(() => this.#refreshPrompt());
+    const agent = this.#style.agent(displayableLine(session.agent));
+    const channel = displayableLine(session.channel);
+    const hint = this.#style.quiet("/help shows what you can type, Ctrl-D leaves.");
+    screen.open(`This is ${agent}, in the channel terminal:${channel}.\n${hint}\n\n`);
+    await this.#ended.promise;
+  }
+
+  async stopIntake(): Promise<void> {
+    this.#screen?.close();
+    this.#ended.resolve();
+    await Promise.all(this.#underWay);
+  }
+
+  async show(id: string, message: OutboundMessage): Promise<void> {
+    const text = message.text.trimStart();
+    const visible = message.final ? text.trimEnd() : text.slice(0, text.length - heldBack(text));
+    const out = this.#additionTo(id, visible, message);
+    this.#remember(id, visible);
+    this.#growing = message.final ? null : id;
+    this.#refreshPrompt();
+    await this.#screen?.write(message.final ? this.#closeRow(out) : out);
+  }
+
+  async settled(_channel: string, turn: SettledTurn): Promise<void> {
+    if (turn.outcome !== "skipped") return;
+    const why = turn.reason ?? "none was called for";
+    await this.#print(this.#style.quiet(`(no answer: ${displayableLine(why)})`));
+  }
+
+  async emergency(_channel: string, omitted: number): Promise<void> {
+    const messages =
+      omitted === 1 ? "1 older message is" : `${omitted.toLocaleString("en")} older messages are`;
+    await this.#print(this.#style.quiet(`(${messages} out of the agent's view for now)`));
+  }
+
+  async compaction(_channel: string, _news: CompactionNews): Promise<void> {}
+
+  /** What has to be written so that the screen shows `visible` as the answer `id`. */
+  #additionTo(id: string, visible: string, message: OutboundMessage): string {
+    const shown = this.#shown.get(id);
+    if (shown === undefined) return this.#newRow() + this.#label(message) + displayable(visible);
+    if (shown.trimEnd() === visible.trimEnd()) return "";
+    if (!visible.startsWith(shown)) {
+      const mark = this.#style.quiet("(the answer starts again)");
+      return `${this.#newRow()}${mark}\n${this.#label(message)}${displayable(visible)}`;
+    }
+    const suffix = displayable(visible.slice(shown.length));
+    return this.#growing === id ? suffix : `${this.#newRow()}${this.#style.quiet("…")} ${suffix.trimStart()}`;
+  }
+
+  #label(message: OutboundMessage): string {
+    if (message.kind === "notice") return this.#style.quiet("weir> ");
+    return this.#style.agent(`${displayableLine(this.#session.agent)}> `);
+  }
+
+  #remember(id: string, visible: string): void {
+    this.#shown.delete(id);
+    this.#shown.set(id, visible);
+    const [oldest] = this.#shown.keys();
+    if (this.#shown.size > MAX_REMEMBERED && oldest !== undefined) this.#shown.delete(oldest);
+  }
+
+  #newRow(): string {
+    return this.#screen?.isInMidRow === true ? "\n" : "";
+  }
+
+  /** The text with the end of its last row, where it or the screen needs one. */
+  #closeRow(text: string): string {
+    const isInMidRow = text === "" ? this.#newRow() !== "" : !text.endsWith("\n");
+    return isInMidRow ? `${text}\n` : text;
+  }
+
+  #prompt(): string {
+    return this.#style.person(`${displayableLine(this.#speaker)}> `);
+  }
+
+  #refreshPrompt(): void {
+    const isThinking = this.#session.pending.size > 0 && this.#growing === null;
+    const status = `(${displayableLine(this.#session.agent)} is thinking) `;
+    this.#screen?.setPrompt(this.#prompt(), isThinking ? this.#style.quiet(status) : "");
+  }
+
+  /** Prints a remark of the session's own, in rows of its own. */
+  async #print(text: string): Promise<void> {
+    const row = this.#newRow();
+    this.#growing = null;
+    await this.#screen?.write(`${row}${text}\n`);
+  }
+
+  async #submit(line: string, inbox: PlatformInbox): Promise<void> {
+    const typed = readTypedLine(line, { speaker: this.#speaker, multi: this.#session.multi });
+    switch (typed.type) {
+      case "empty":
+        return;
+      case "quit":
+        this.#screen?.close();
+        return;
+      case "speaker":
+        this.#speaker = typed.name;
+        this.#refreshPrompt();
+        return;
+      case "mistake":
+        return await this.#print(displayable(typed.why));
+      case "command": {
+        const command = { name: typed.name, argument: typed.argument, asker: this.#speaker };
+        const text = await runCommand(inbox, this.#session, command);
+        return await this.#print(displayable(text).trimEnd());
+      }
+      case "message":
+        return await this.#say(typed.speaker, typed.text, inbox);
+    }
+  }
+
+  async #say(speaker: string, text: string, inbox: PlatformInbox): Promise<void> {
+    const message = typedMessage(this.#session, speaker, text);
+    const intake = await takeIn(inbox, this.#session, message);
+    const why = refusal(intake, this.#session);
+    if (why === null) this.#session.pending.accept(message.channel.name, message.id);
+    else await this.#print(displayable(why));
+  }
+
+  /** Keeps the work in sight of `stopIntake`. A closed output ends the session elsewhere. */
+  #track(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => {
+        if (!(error instanceof OutputClosedError)) throw error;
+      })
+      .finally(() => this.#underWay.delete(tracked));
+    this.#underWay.add(tracked);
+  }
+}

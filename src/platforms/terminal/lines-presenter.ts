@@ -1,0 +1,102 @@
+import { unreachable } from "../../core/errors.ts";
+import type { OutboundMessage } from "../../core/message.ts";
+import type { PlatformInbox } from "../platform.ts";
+import { displayable } from "./displayable.ts";
+import { refusal, runCommand, takeIn, typedMessage } from "./intake.ts";
+import { type InputLine, LineReader } from "./line-reader.ts";
+import type { Presenter, Session } from "./presenter.ts";
+import type { SettledTurn } from "./settled-turns.ts";
+import { readTypedLine } from "./typed-line.ts";
+
+/** Piped lines: each is one message, and is answered before the next is sent. No prompt, no colour. */
+export class LinesPresenter implements Presenter {
+  readonly streaming = false;
+  readonly #session: Session;
+  readonly #reader: LineReader;
+  #speaker: string;
+  /** The intake of the line that is on its way into the log. */
+  #receiving: Promise<unknown> = Promise.resolve();
+
+  constructor(session: Session) {
+    this.#session = session;
+    this.#speaker = session.speaker;
+    this.#reader = new LineReader(session.input);
+  }
+
+  serves(channel: string): boolean {
+    return channel === this.#session.channel;
+  }
+
+  async run(inbox: PlatformInbox): Promise<void> {
+    for (let line = await this.#reader.next(); line !== null; line = await this.#reader.next()) {
+      if (!(await this.#handle(line, inbox))) break;
+      await this.#session.pending.idle();
+    }
+  }
+
+  async stopIntake(): Promise<void> {
+    this.#reader.close();
+    await this.#receiving;
+  }
+
+  async show(_id: string, message: OutboundMessage): Promise<void> {
+    if (message.final) await this.#print(message.text);
+  }
+
+  async settled(_channel: string, turn: SettledTurn): Promise<void> {
+    if (turn.outcome === "skipped") await this.#print(`(no answer: ${turn.reason ?? "none was called for"})`);
+    if (turn.outcome === "stopped") await this.#print("(stopped)");
+  }
+
+  async emergency(): Promise<void> {}
+
+  async compaction(): Promise<void> {}
+
+  /** @returns false where the line asks to leave */
+  async #handle(line: InputLine, inbox: PlatformInbox): Promise<boolean> {
+    if (line.type === "too_long") {
+      await this.#print(`(line ${line.number} is too long: it was not sent)`);
+      return true;
+    }
+    const typed = readTypedLine(line.text, { speaker: this.#speaker, multi: this.#session.multi });
+    switch (typed.type) {
+      case "empty":
+        return true;
+      case "quit":
+        return false;
+      case "speaker":
+        this.#speaker = typed.name;
+        return true;
+      case "mistake":
+        await this.#print(typed.why);
+        return true;
+      case "command": {
+        const command = { name: typed.name, argument: typed.argument, asker: this.#speaker };
+        await this.#print(await this.#whileReceiving(runCommand(inbox, this.#session, command)));
+        return true;
+      }
+      case "message":
+        await this.#say(typed.speaker, typed.text, inbox);
+        return true;
+      default:
+        return unreachable(typed);
+    }
+  }
+
+  async #say(speaker: string, text: string, inbox: PlatformInbox): Promise<void> {
+    const message = typedMessage(this.#session, speaker, text);
+    const intake = await this.#whileReceiving(takeIn(inbox, this.#session, message));
+    const why = refusal(intake, this.#session);
+    if (why === null) this.#session.pending.accept(message.channel.name, message.id);
+    else await this.#print(why);
+  }
+
+  async #whileReceiving<T>(work: Promise<T>): Promise<T> {
+    this.#receiving = work;
+    return await work;
+  }
+
+  async #print(text: string): Promise<void> {
+    await this.#session.output.write(`${displayable(text).trimEnd()}\n`);
+  }
+}

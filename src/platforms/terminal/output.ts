@@ -1,0 +1,54 @@
+import type { Writable } from "node:stream";
+import { WeirError } from "../../core/errors.ts";
+
+/** Whoever read the terminal's output is gone: nothing that is written reaches anybody. */
+export class OutputClosedError extends WeirError {
+  readonly retryable = false;
+}
+
+/** Writes to a stream such that "written" means that the stream took it, and a closed pipe is an ordinary event. */
+export class Output {
+  readonly #stream: Writable;
+  readonly #closed = Promise.withResolvers<void>();
+  #isClosed = false;
+
+  constructor(stream: Writable) {
+    this.#stream = stream;
+    stream.on("error", this.#onClosed);
+    stream.on("close", this.#onClosed);
+  }
+
+  /** Resolves once nobody reads any more; never rejects. */
+  get closed(): Promise<void> {
+    return this.#closed.promise;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /**
+   * Writes a text whole: what others write meanwhile comes before or after it. Resolves once it is out.
+   * @throws OutputClosedError
+   */
+  async write(text: string): Promise<void> {
+    if (this.#isClosed) throw new OutputClosedError("the output is closed");
+    await new Promise<void>((resolve, reject) => {
+      this.#stream.write(text, (error) => {
+        if (error) reject(new OutputClosedError("the output was closed", { cause: error }));
+        else resolve();
+      });
+    });
+  }
+
+  /** Lets go of the stream; it stays open. */
+  release(): void {
+    this.#stream.off("close", this.#onClosed);
+    // The error listener stays: an error of a stream without one would end the process.
+  }
+
+  readonly #onClosed = (): void => {
+    this.#isClosed = true;
+    this.#closed.resolve();
+  };
+}

@@ -1,0 +1,116 @@
+import type { SettledTurn } from "./settled-turns.ts";
+
+/**
+ * The addressed messages of this session that still wait for their end.
+ *
+ *     offered ──accepted──▶ due ──settled: skipped, stopped──────────────▶ finished
+ *        │                   └──settled: answered, failed ─┬─ and ─▶ finished
+ *        └─refused, duplicate─▶ forgotten    delivered ────┘
+ *
+ * A turn's settling and the delivery of its text come in either order, and both may come before the log's word
+ * that the message was accepted has travelled back here.
+ */
+export class PendingMessages {
+  readonly #pending = new Map<string, Pending>();
+  readonly #idleWaiters: (() => void)[] = [];
+  #onChange: () => void = () => {};
+
+  get size(): number {
+    return this.#pending.size;
+  }
+
+  /** Calls the one listener whenever a message comes or goes. */
+  watch(listener: () => void): void {
+    this.#onChange = listener;
+  }
+
+  /** @returns false where the message is pending already */
+  offer(channel: string, id: string): boolean {
+    const key = keyOf(channel, id);
+    if (this.#pending.has(key)) return false;
+    this.#pending.set(key, {
+      accepted: Promise.withResolvers<void>(),
+      outcome: null,
+      delivered: false,
+    });
+    this.#onChange();
+    return true;
+  }
+
+  /** It is durable, and the session was told so. */
+  accept(channel: string, id: string): void {
+    this.#pending.get(keyOf(channel, id))?.accepted.resolve();
+  }
+
+  /** Nothing will come of it. */
+  forget(channel: string, id: string): void {
+    const key = keyOf(channel, id);
+    this.#pending.get(key)?.accepted.resolve();
+    this.#remove(key);
+  }
+
+  /** The message was taken back, whatever its channel: nobody waits for its reply any more. */
+  forgetId(id: string): void {
+    for (const key of this.#pending.keys()) {
+      if (key.endsWith(`\n${id}`)) this.forget(key.slice(0, key.length - id.length - 1), id);
+    }
+  }
+
+  /** Resolves once the session was told of each of these messages that it was accepted. */
+  async whenAccepted(channel: string, ids: readonly string[]): Promise<void> {
+    for (const id of ids) await this.#pending.get(keyOf(channel, id))?.accepted.promise;
+  }
+
+  settle(channel: string, ids: readonly string[], outcome: SettledTurn["outcome"]): void {
+    this.#update(channel, ids, (pending) => {
+      pending.outcome = outcome;
+    });
+  }
+
+  deliver(channel: string, ids: readonly string[]): void {
+    this.#update(channel, ids, (pending) => {
+      pending.delivered = true;
+    });
+  }
+
+  /** Resolves at the next moment, or now, when nothing is pending. */
+  async idle(): Promise<void> {
+    if (this.#pending.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#idleWaiters.push(resolve);
+    });
+  }
+
+  #update(channel: string, ids: readonly string[], change: (pending: Pending) => void): void {
+    for (const id of ids) {
+      const key = keyOf(channel, id);
+      const pending = this.#pending.get(key);
+      if (pending === undefined) continue;
+      change(pending);
+      if (isFinished(pending)) this.#remove(key);
+    }
+  }
+
+  #remove(key: string): void {
+    if (!this.#pending.delete(key)) return;
+    this.#onChange();
+    if (this.#pending.size > 0) return;
+    for (const wake of this.#idleWaiters.splice(0)) wake();
+  }
+}
+
+interface Pending {
+  readonly accepted: PromiseWithResolvers<void>;
+  outcome: SettledTurn["outcome"] | null;
+  delivered: boolean;
+}
+
+function isFinished(pending: Pending): boolean {
+  if (pending.outcome === null) return false;
+  const bringsText = pending.outcome === "answered" || pending.outcome === "failed";
+  return pending.delivered || !bringsText;
+}
+
+function keyOf(channel: string, id: string): string {
+  return `${channel}\n${id}`;
+}

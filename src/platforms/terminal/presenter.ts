@@ -1,0 +1,49 @@
+import type { Readable, Writable } from "node:stream";
+import type { OutboundMessage } from "../../core/message.ts";
+import type { PlatformCapabilities, PlatformInbox } from "../platform.ts";
+import type { Output } from "./output.ts";
+import type { PendingMessages } from "./pending-messages.ts";
+import type { CompactionNews, SettledTurn } from "./settled-turns.ts";
+
+/** One way to hold a conversation over two streams. Channels are named without their platform here. */
+export interface Presenter {
+  readonly streaming: PlatformCapabilities["streaming"];
+  serves(channel: string): boolean;
+  /** Opens the intake. Resolves at the end of the input, once what was said before it is over where that is waited for. */
+  run(inbox: PlatformInbox): Promise<void>;
+  /** Takes nothing new. Resolves once nothing is on its way into the log. */
+  stopIntake(): Promise<void>;
+  /**
+   * Shows a text that is new (an unknown `id`) or that replaces what was shown under the id. Resolves once it is out.
+   * @throws OutputClosedError
+   */
+  show(id: string, message: OutboundMessage): Promise<void>;
+  /** @throws OutputClosedError */
+  settled(channel: string, turn: SettledTurn): Promise<void>;
+  /** @throws OutputClosedError */
+  emergency(channel: string, omitted: number): Promise<void>;
+  /** @throws OutputClosedError */
+  compaction(channel: string, news: CompactionNews): Promise<void>;
+}
+
+/** What every presenter works with. */
+export interface Session {
+  readonly input: Readable;
+  readonly output: Output;
+  /** The same stream as `output`, for those who draw. */
+  readonly screen: Writable & { readonly columns?: number; readonly rows?: number };
+  readonly pending: PendingMessages;
+  /** The session's own channel, without its platform. */
+  readonly channel: string;
+  /** The agent's id: only shown. */
+  readonly agent: string;
+  /** Who speaks where nobody says. */
+  readonly speaker: string;
+  /** Several people share the terminal. */
+  readonly multi: boolean;
+  readonly colour: boolean;
+  readonly now: () => Date;
+  readonly newId: () => string;
+  /** Ctrl-C was typed while the terminal is in raw mode, where it makes no signal by itself. */
+  readonly onInterrupt: () => void;
+}

@@ -1,0 +1,49 @@
+import { userInfo } from "node:os";
+import process from "node:process";
+import type { SettledTurns } from "./settled-turns.ts";
+import { type TerminalMode, TerminalPlatform } from "./terminal-platform.ts";
+
+export interface ProcessTerminalOptions {
+  readonly channel: string;
+  readonly agent: string;
+  /** `--as`; undefined: the name of the operating system's user. */
+  readonly speaker: string | undefined;
+  readonly multi: boolean;
+  readonly jsonl: boolean;
+  /** NO_COLOR is set. */
+  readonly noColour: boolean;
+  readonly turns: SettledTurns;
+}
+
+/** The terminal platform over the process's own standard streams. */
+export function createProcessTerminal(options: ProcessTerminalOptions): TerminalPlatform {
+  const { channel, agent, multi, turns } = options;
+  const mode = chooseMode(options.jsonl);
+  return new TerminalPlatform({
+    mode,
+    channel,
+    agent,
+    multi,
+    turns,
+    input: process.stdin,
+    output: process.stdout,
+    speaker: options.speaker ?? defaultSpeaker(),
+    colour: mode === "interactive" && !options.noColour,
+    onInterrupt: () => process.kill(process.pid, "SIGINT"),
+  });
+}
+
+/** A person who reads or types through a pipe gets plain lines: only a whole terminal can be drawn on. */
+export function chooseMode(isJsonl: boolean): TerminalMode {
+  if (isJsonl) return "jsonl";
+  return process.stdin.isTTY && process.stdout.isTTY ? "interactive" : "lines";
+}
+
+function defaultSpeaker(): string {
+  try {
+    return userInfo().username || "you";
+  } catch {
+    // The user has no entry in the system's table, as in some containers.
+    return "you";
+  }
+}

@@ -1,0 +1,215 @@
+import { createInterface, type Interface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
+import { endPosition } from "./columns.ts";
+import { displayable } from "./displayable.ts";
+import { type Output, OutputClosedError } from "./output.ts";
+
+export interface ScreenHandlers {
+  /** Something was said: one line, or what was pasted and finished with Enter. */
+  onSubmit(text: string): void;
+  /** A typed line now stands where the text above the input used to go on. */
+  onEcho(): void;
+  /** Ctrl-D, or the end of the input. */
+  onEnd(): void;
+  onInterrupt(): void;
+}
+
+export interface ScreenOptions {
+  readonly input: Readable;
+  readonly stream: Writable & { readonly columns?: number; readonly rows?: number };
+  readonly output: Output;
+  /** What stands before the line that is being typed. */
+  readonly prompt: string;
+  /** Words that Tab completes. */
+  readonly completions: readonly string[];
+  readonly handlers: ScreenHandlers;
+}
+
+const DEFAULT_COLUMNS = 80;
+const DEFAULT_ROWS = 24;
+const HISTORY_SIZE = 500;
+const CONTINUATION_PROMPT = "  … ";
+const PASTE_MODE_ON = "\u001B[?2004h";
+const PASTE_MODE_OFF = "\u001B[?2004l";
+const CLEAR_BELOW = "\u001B[J";
+const up = (rows: number) => (rows > 0 ? `\u001B[${rows}A` : "");
+const right = (columns: number) => (columns > 0 ? `\u001B[${columns}C` : "");
+
+/**
+ * A terminal in which text appears above the line that the person is typing, without disturbing that line.
+ *
+ * The input (prompt and what is typed) always stands below the text. To write, the input is erased, the cursor goes
+ * back to where the text ended (`#column` of the row above, unless that ended with a new line), the text goes on from
+ * there, and the input is drawn again below. Whole paragraphs are left to the terminal's own wrapping, so that they
+ * can be copied as they are.
+ */
+export class Screen {
+  readonly #options: ScreenOptions;
+  readonly #readline: Interface;
+  #prompt: string;
+  /** Stands before the prompt, and goes when the line is submitted. */
+  #status = "";
+  /** Where the text above the input ends; 0: with a new line, so it goes on in the input's own row. */
+  #column = 0;
+  #isPasting = false;
+  #pasted: string[] = [];
+  #isClosed = false;
+
+  constructor(options: ScreenOptions) {
+    this.#options = options;
+    this.#prompt = options.prompt;
+    this.#readline = createInterface({
+      input: options.input,
+      output: options.stream,
+      prompt: options.prompt,
+      terminal: true,
+      historySize: HISTORY_SIZE,
+      crlfDelay: Number.POSITIVE_INFINITY,
+      completer: (line: string) => [
+        options.completions.filter((word) => line !== "" && word.startsWith(line)),
+        line,
+      ],
+    });
+    this.#readline.on("line", this.#onLine);
+    this.#readline.on("close", this.#onClose);
+    this.#readline.on("SIGINT", () => options.handlers.onInterrupt());
+    options.input.on("keypress", this.#onKeypress);
+    options.stream.on("resize", this.#onResize);
+  }
+
+  /** Does the text above the input end in the middle of a row? */
+  get isInMidRow(): boolean {
+    return this.#column > 0;
+  }
+
+  /** Shows a text of whole rows, and the input line below it. */
+  open(text: string): void {
+    this.#options.stream.write(`${PASTE_MODE_ON}${text.replaceAll("\n", "\r\n")}`);
+    this.#readline.prompt();
+  }
+
+  /**
+   * Writes a text (already displayable, perhaps coloured) above the input, right where the last one ended.
+   * @throws OutputClosedError
+   */
+  async write(text: string): Promise<void> {
+    if (text === "") return;
+    const rows = this.#isClosed ? 0 : this.#readline.getCursorPos().rows;
+    const back = this.#isClosed ? "" : this.#backToText(rows);
+    const end = endPosition(this.#column, stripVTControlCharacters(text), this.#width).column;
+    const body = text.replaceAll("\n", "\r\n");
+    if (this.#isClosed) {
+      this.#column = end;
+      return await this.#options.output.write(body);
+    }
+    // In a row that is exactly full the cursor can't be put back behind the last cell: what follows starts a new one.
+    this.#column = end >= this.#width ? 0 : end;
+    const lineEnd = end > 0 ? "\r\n" : "";
+    // readline believes the cursor to be `rows` below its prompt, and goes up as much before it draws.
+    const written = this.#options.output.write(`${back}${body}${lineEnd}${"\n".repeat(rows)}`);
+    this.#readline.prompt(true);
+    await written;
+  }
+
+  /** Changes what stands in front of the line that is being typed. */
+  setPrompt(prompt: string, status: string): void {
+    if (prompt === this.#prompt && status === this.#status) return;
+    this.#prompt = prompt;
+    this.#status = status;
+    if (this.#isClosed || this.#pasted.length > 0) return;
+    const { rows } = this.#readline.getCursorPos();
+    this.#readline.setPrompt(`${status}${prompt}`);
+    // readline goes up by the rows of the old prompt.
+    this.#options.stream.write(`${up(rows)}\r${CLEAR_BELOW}${"\n".repeat(rows)}`);
+    this.#readline.prompt(true);
+  }
+
+  /** Removes the input line; what is written from now on goes on plainly after the text. */
+  close(): void {
+    if (!this.#isClosed) this.#readline.close();
+  }
+
+  get #width(): number {
+    return this.#options.stream.columns ?? DEFAULT_COLUMNS;
+  }
+
+  #backToText(rows: number): string {
+    const textRow = this.#column > 0 ? `${up(1)}${right(this.#column)}` : "";
+    return `${up(rows)}\r${CLEAR_BELOW}${textRow}`;
+  }
+
+  readonly #onLine = (line: string): void => {
+    this.#tidyEcho(line);
+    if (this.#isPasting) {
+      this.#pasted.push(line);
+      this.#readline.setPrompt(CONTINUATION_PROMPT);
+      this.#readline.prompt();
+      return;
+    }
+    const text = [...this.#pasted, line].join("\n");
+    this.#pasted = [];
+    this.#readline.setPrompt(`${this.#status}${this.#prompt}`);
+    this.#readline.prompt();
+    if (text !== "") this.#options.handlers.onSubmit(text);
+  };
+
+  /** readline has left the line where it was typed, and the cursor below: redraws it without the status. */
+  #tidyEcho(line: string): void {
+    const isContinuation = this.#pasted.length > 0;
+    const prompt = isContinuation ? CONTINUATION_PROMPT : this.#prompt;
+    const before = isContinuation ? prompt : stripVTControlCharacters(`${this.#status}${prompt}`);
+    const echo = displayable(line);
+    const end = endPosition(0, `${before}${echo}`, this.#width);
+    // readline gives a row that is exactly full a new row for the cursor.
+    const rows = end.rows + (end.column === this.#width ? 2 : 1);
+    // An empty line leaves no trace.
+    const leavesTrace = line !== "" || isContinuation || this.#isPasting;
+    if (rows < (this.#options.stream.rows ?? DEFAULT_ROWS)) {
+      const text = leavesTrace ? `${prompt}${echo}\r\n` : "";
+      this.#options.stream.write(`${up(rows)}\r${CLEAR_BELOW}${text}`);
+    }
+    if (!leavesTrace) return;
+    this.#column = 0;
+    this.#options.handlers.onEcho();
+  }
+
+  readonly #onKeypress = (_text: unknown, key: { readonly name?: string } | undefined): void => {
+    if (key?.name === "paste-start") this.#isPasting = true;
+    if (key?.name === "paste-end") this.#isPasting = false;
+    this.#synchroniseRows();
+    if (key?.name === "paste-end") this.#readline.prompt(true);
+  };
+
+  /**
+   * readline forgets to count the rows that a line wraps into when many characters come at once, as in a paste; and
+   * leaves the cursor behind the last cell of a full row, where no row below exists yet.
+   */
+  #synchroniseRows(): void {
+    if (this.#isClosed) return;
+    const { rows, cols } = this.#readline.getCursorPos();
+    if (Reflect.get(this.#readline, "prevRows") === rows) return;
+    if (cols === 0) this.#options.stream.write(" \r");
+    Reflect.set(this.#readline, "prevRows", rows);
+  }
+
+  /** The terminal has wrapped its rows anew: where the text ended is unknown, so it goes on in a new row. */
+  readonly #onResize = (): void => {
+    this.#column = 0;
+  };
+
+  readonly #onClose = (): void => {
+    const { rows } = this.#readline.getCursorPos();
+    this.#isClosed = true;
+    this.#options.input.off("keypress", this.#onKeypress);
+    this.#options.stream.off("resize", this.#onResize);
+    this.#leave(`${this.#backToText(rows)}${PASTE_MODE_OFF}`);
+    this.#options.handlers.onEnd();
+  };
+
+  #leave(text: string): void {
+    this.#options.output.write(text).catch((error: unknown) => {
+      if (!(error instanceof OutputClosedError)) throw error;
+    });
+  }
+}

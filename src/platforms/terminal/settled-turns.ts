@@ -1,0 +1,35 @@
+/** What the terminal wants to hear of turns: a turn may end without a text, and then nothing reaches `send`. */
+export interface SettledTurns {
+  /** @returns a function that ends the listening */
+  onSettled(listener: (turn: SettledTurn) => void): () => void;
+  /** @returns a function that ends the listening */
+  onEmergency(listener: (emergency: EmergencyNews) => void): () => void;
+  /** Left out where nothing compacts. @returns a function that ends the listening */
+  onCompaction?(listener: (compaction: CompactionNews) => void): () => void;
+}
+
+export interface SettledTurn {
+  /** As `formatAddress` writes it; channels of other platforms are ignored. */
+  readonly channel: string;
+  readonly outcome: "answered" | "skipped" | "stopped" | "failed";
+  readonly reason: string | null;
+  /** The platform's ids of the messages that the turn owned. */
+  readonly inReplyTo: readonly string[];
+}
+
+export interface EmergencyNews {
+  readonly channel: string;
+  /** Entries that are out of the view now. */
+  readonly omitted: number;
+}
+
+export interface CompactionNews {
+  readonly channel: string;
+  readonly phase: "started" | "committed" | "failed" | "stale";
+  readonly tier: string;
+  readonly fromSeq: number;
+  readonly toSeq: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number | null;
+  readonly ms: number;
+}

@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+import type { Readable, Writable } from "node:stream";
+import { unreachable } from "../../core/errors.ts";
+import { parseAddress } from "../../core/ids.ts";
+import type { OutboundMessage } from "../../core/message.ts";
+import { type Platform, type PlatformCapabilities, PlatformError, type PlatformInbox } from "../platform.ts";
+import { PLATFORM_NAME } from "./intake.ts";
+import { InteractivePresenter } from "./interactive-presenter.ts";
+import { JsonlPresenter } from "./jsonl-presenter.ts";
+import { LinesPresenter } from "./lines-presenter.ts";
+import { Output, OutputClosedError } from "./output.ts";
+import { PendingMessages } from "./pending-messages.ts";
+import type { Presenter, Session } from "./presenter.ts";
+import type { SettledTurn, SettledTurns } from "./settled-turns.ts";
+
+/**
+ * `interactive`: a person at a terminal. `lines`: piped text, answered line by line. `jsonl`: a script with many
+ * channels side by side.
+ */
+export type TerminalMode = "interactive" | "lines" | "jsonl";
+
+export interface TerminalOptions {
+  readonly mode: TerminalMode;
+  readonly input: Readable;
+  readonly output: Writable & { readonly columns?: number; readonly rows?: number };
+  /** Name of the session's own channel, without `terminal:`; in `jsonl` of lines that name none. */
+  readonly channel: string;
+  /** Only shown. */
+  readonly agent: string;
+  /** Who speaks where nobody says. */
+  readonly speaker: string;
+  /** Several people share the terminal: `name: text` speaks as that name. */
+  readonly multi: boolean;
+  /** Only `interactive` uses colour. */
+  readonly colour: boolean;
+  readonly turns: SettledTurns;
+  /** Called for Ctrl-C in `interactive`, where the terminal itself makes no signal of it. */
+  readonly onInterrupt: () => void;
+  readonly now?: () => Date;
+  /** Makes message ids: unique over restarts. */
+  readonly newId?: () => string;
+}
+
+/** The terminal as a chat platform. The streams stay open when it is disposed of. */
+export class TerminalPlatform implements Platform {
+  readonly name = PLATFORM_NAME;
+  readonly capabilities: PlatformCapabilities;
+  readonly #presenter: Presenter;
+  readonly #output: Output;
+  readonly #pending = new PendingMessages();
+  readonly #turns: SettledTurns;
+  readonly #newId: () => string;
+  readonly #closed = Promise.withResolvers<void>();
+  readonly #unsubscribe: (() => void)[] = [];
+
+  constructor(options: TerminalOptions) {
+    this.#output = new Output(options.output);
+    this.#turns = options.turns;
+    this.#newId = options.newId ?? randomUUID;
+    const session: Session = {
+      ...options,
+      output: this.#output,
+      screen: options.output,
+      pending: this.#pending,
+      now: options.now ?? (() => new Date()),
+      newId: this.#newId,
+    };
+    const presenter = createPresenter(options.mode, session);
+    this.#presenter = presenter;
+    this.capabilities = {
+      streaming: presenter.streaming,
+      // What was printed before a restart is out of reach: nothing can tell that it was.
+      takesIdempotencyKeys: false,
+      maxTextLength: Number.MAX_SAFE_INTEGER,
+      serves: (address) =>
+        !this.#output.isClosed && address.platform === PLATFORM_NAME && presenter.serves(address.name),
+    };
+  }
+
+  /**
+   * Resolves when the session is over: at Ctrl-D or `/quit`; in `lines` and `jsonl` at the end of the input, once
+   * everything that was said is answered, skipped, stopped or failed with a word; in every mode when nobody reads
+   * the output any more, and after `stopIntake` and dispose.
+   */
+  get closed(): Promise<void> {
+    return this.#closed.promise;
+  }
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async start(inbox: PlatformInbox): Promise<void> {
+    this.#subscribe();
+    void this.#output.closed.then(() => this.#closed.resolve());
+    this.#presenter.run(inbox).then(this.#closed.resolve, (error: unknown) => {
+      if (error instanceof OutputClosedError) this.#closed.resolve();
+      else this.#closed.reject(error);
+    });
+  }
+
+  async stopIntake(): Promise<void> {
+    await this.#presenter.stopIntake();
+  }
+
+  async send(message: OutboundMessage): Promise<string> {
+    const id = this.#newId();
+    await this.edit(id, message);
+    return id;
+  }
+
+  /** An id of an earlier session is unknown here: its message is shown whole. */
+  async edit(messageId: string, message: OutboundMessage): Promise<void> {
+    try {
+      await this.#presenter.show(messageId, message);
+    } catch (error) {
+      if (!(error instanceof OutputClosedError)) throw error;
+      throw new PlatformError(PLATFORM_NAME, "unavailable", "Nobody reads the terminal's output any more.", {
+        cause: error,
+      });
+    }
+    if (message.final) this.#pending.deliver(message.channel.name, message.inReplyTo);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+    await this.#presenter.stopIntake();
+    this.#output.release();
+    this.#closed.resolve();
+  }
+
+  #subscribe(): void {
+    const presenter = this.#presenter;
+    this.#unsubscribe.push(
+      this.#turns.onSettled((turn) => this.#tell(turn.channel, (channel) => this.#settle(channel, turn))),
+      this.#turns.onEmergency((news) =>
+        this.#tell(news.channel, (channel) => presenter.emergency(channel, news.omitted)),
+      ),
+    );
+    const ofCompaction = this.#turns.onCompaction?.((news) =>
+      this.#tell(news.channel, (channel) => presenter.compaction(channel, news)),
+    );
+    if (ofCompaction !== undefined) this.#unsubscribe.push(ofCompaction);
+  }
+
+  async #settle(channel: string, turn: SettledTurn): Promise<void> {
+    try {
+      await this.#presenter.settled(channel, turn);
+    } finally {
+      this.#pending.settle(channel, turn.inReplyTo, turn.outcome);
+    }
+  }
+
+  /** Tells the presenter of what happened in a channel that it shows. */
+  #tell(address: string, tell: (channel: string) => Promise<void>): void {
+    const channel = parseAddress(address);
+    if (!this.capabilities.serves(channel)) return;
+    tell(channel.name).catch((error: unknown) => {
+      if (!(error instanceof OutputClosedError)) this.#closed.reject(error);
+    });
+  }
+}
+
+function createPresenter(mode: TerminalMode, session: Session): Presenter {
+  switch (mode) {
+    case "interactive":
+      return new InteractivePresenter(session);
+    case "lines":
+      return new LinesPresenter(session);
+    case "jsonl":
+      return new JsonlPresenter(session);
+    default:
+      return unreachable(mode);
+  }
+}

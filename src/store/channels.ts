@@ -1,0 +1,172 @@
+import type { AgentId, ChannelAddress, ChannelId, Seq } from "../core/ids.ts";
+import type { ChannelKind } from "../core/message.ts";
+import type { Database, Queryable } from "./pool.ts";
+
+/** A channel's row: who answers it, and its watermarks. */
+export interface ChannelRow {
+  readonly id: ChannelId;
+  readonly address: ChannelAddress;
+  readonly kind: ChannelKind;
+  readonly workspace: string;
+  readonly agent: AgentId;
+  readonly lastSeq: Seq;
+  readonly settledTo: Seq;
+  readonly coveredTo: Seq;
+  readonly omittedTo: Seq;
+  readonly epoch: number;
+}
+
+interface RawChannel {
+  id: number;
+  platform: string;
+  name: string;
+  kind: ChannelKind;
+  workspace: string;
+  agent: string;
+  last_seq: number;
+  settled_to: number;
+  covered_to: number;
+  omitted_to: number;
+  epoch: number;
+}
+
+const COLUMNS =
+  "id, platform, name, kind, workspace, agent, last_seq, settled_to, covered_to, omitted_to, epoch";
+
+function toChannel(row: RawChannel): ChannelRow {
+  return {
+    id: row.id as ChannelId,
+    address: { platform: row.platform, name: row.name },
+    kind: row.kind,
+    workspace: row.workspace,
+    agent: row.agent as AgentId,
+    lastSeq: row.last_seq,
+    settledTo: row.settled_to,
+    coveredTo: row.covered_to,
+    omittedTo: row.omitted_to,
+    epoch: row.epoch,
+  };
+}
+
+/** A channel as an inbound message describes it. */
+export interface ChannelDescription {
+  readonly address: ChannelAddress;
+  readonly kind: ChannelKind;
+  readonly workspace: string;
+  readonly agent: AgentId;
+}
+
+/** Rows of `channels`. */
+export class ChannelStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The channel's id; its row is made where it is new, and its agent follows the binding. */
+  async open(channel: ChannelDescription): Promise<ChannelId> {
+    const { address, kind, workspace, agent } = channel;
+    const known = await this.find(address);
+    if (known !== undefined && known.agent === agent) return known.id;
+    const [row] = await this.#db.query<{ id: number }>(
+      {
+        name: "channel_open",
+        text: `insert into channels (platform, name, kind, workspace, agent) values ($1, $2, $3, $4, $5)
+               on conflict (platform, name) do update set agent = excluded.agent returning id`,
+      },
+      [address.platform, address.name, kind, workspace, agent],
+    );
+    if (row === undefined) throw new Error("channel_open returned no row");
+    return row.id as ChannelId;
+  }
+
+  async find(address: ChannelAddress): Promise<ChannelRow | undefined> {
+    const [row] = await this.#db.query<RawChannel>(
+      { name: "channel_find", text: `select ${COLUMNS} from channels where platform = $1 and name = $2` },
+      [address.platform, address.name],
+    );
+    return row && toChannel(row);
+  }
+
+  /** The channels that were made last. */
+  async newest(limit: number): Promise<ChannelRow[]> {
+    const rows = await this.#db.query<RawChannel>(
+      { name: "channels_newest", text: `select ${COLUMNS} from channels order by id desc limit $1` },
+      [limit],
+    );
+    return rows.map(toChannel);
+  }
+
+  /** Raises the epoch: whoever owned the channel before can no longer write to it. */
+  async take(id: ChannelId): Promise<number> {
+    const [row] = await this.#db.query<{ epoch: number }>(
+      { name: "channel_take", text: "update channels set epoch = epoch + 1 where id = $1 returning epoch" },
+      [id],
+    );
+    if (row === undefined) throw new Error(`channel ${id} does not exist`);
+    return row.epoch;
+  }
+
+  /** The channel that has a message with this id; undefined where none or several have. */
+  async findByMessage(platform: string, messageId: string): Promise<ChannelRow | undefined> {
+    const rows = await this.#db.query<RawChannel>(
+      {
+        name: "channel_of_message",
+        text: `select ${COLUMNS.replaceAll(/(\w+)/g, "c.$1")} from entries e join channels c on c.id = e.channel_id
+                where e.message_id = $2 and c.platform = $1 limit 2`,
+      },
+      [platform, messageId],
+    );
+    return rows.length === 1 && rows[0] !== undefined ? toChannel(rows[0]) : undefined;
+  }
+
+  /** Channels of a platform that have something to do: due messages, a turn that runs, an answer to deliver. */
+  async withWork(platforms: readonly string[]): Promise<ChannelRow[]> {
+    const rows = await this.#db.query<RawChannel>(
+      {
+        name: "channels_with_work",
+        text: `select ${COLUMNS} from channels c
+                where platform = any($1) and (
+                  (settled_to < last_seq and exists (
+                    select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))
+                  or exists (select from turns t where t.channel_id = c.id and t.state = 'running')
+                  or exists (select from deliveries d where d.channel_id = c.id and d.state = 'pending'))
+                order by id`,
+      },
+      [platforms],
+    );
+    return rows.map(toChannel);
+  }
+
+  /** Moves the omission on; it never falls. */
+  async omit(id: ChannelId, epoch: number, toSeq: Seq): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "channel_omit",
+        text: "update channels set omitted_to = greatest(omitted_to, $3) where id = $1 and epoch = $2 returning id",
+      },
+      [id, epoch, toSeq],
+    );
+    return rows.length === 1;
+  }
+
+  /** Covers everything up to now without a text. @returns the seq up to which it covers */
+  async reset(id: ChannelId, epoch: number): Promise<Seq> {
+    const [row] = await this.#db.query<{ covered_to: number }>(
+      { name: "channel_reset", text: "select covered_to from reset_channel($1, $2)" },
+      [id, epoch],
+    );
+    return row?.covered_to ?? 0;
+  }
+}
+
+/** Reads a channel's row inside a snapshot. */
+export async function readChannel(client: Queryable, id: ChannelId): Promise<ChannelRow> {
+  const [row] = await client.query<RawChannel>(
+    { name: "channel_read", text: `select ${COLUMNS} from channels where id = $1` },
+    [id],
+  );
+  if (row === undefined) throw new Error(`channel ${id} does not exist`);
+  return toChannel(row);
+}

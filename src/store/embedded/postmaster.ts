@@ -1,0 +1,74 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { runProgram } from "./program.ts";
+
+/** What a data folder's postmaster.pid says of the server that runs on it. */
+export type Postmaster =
+  | { readonly state: "absent" }
+  /** The file is there, its process is not. `pidIsForeign`: another program has its number by now. */
+  | { readonly state: "dead"; readonly pidIsForeign: boolean }
+  | { readonly state: "starting" | "stopping"; readonly pid: number }
+  | {
+      readonly state: "ready";
+      readonly pid: number;
+      readonly port: number;
+      readonly socketFolder: string;
+    };
+
+/** More than any process id of Linux (2^22) or macOS. */
+const IMPOSSIBLE_PID = 99_999_999;
+
+/**
+ * Looks at a data folder's server. The file has a line each for: process id, data folder, start time, port,
+ * socket folder, address, shared memory, status (miscadmin.h of Postgres).
+ */
+export async function observePostmaster(pgData: string): Promise<Postmaster> {
+  const content = await readFile(pidFile(pgData), "utf8").catch(() => null);
+  if (content === null) return { state: "absent" };
+  const lines = content.split("\n").map((line) => line.trim());
+  const pid = Number.parseInt(lines[0] ?? "", 10);
+  if (!isAlive(pid)) return { state: "dead", pidIsForeign: false };
+  if (!(await isPostmasterOf(pgData, pid))) return { state: "dead", pidIsForeign: true };
+  const [, , , port, socketFolder] = lines;
+  const status = lines[7];
+  if (status === "stopping") return { state: "stopping", pid };
+  if (status !== "ready" || port === undefined || socketFolder === undefined)
+    return { state: "starting", pid };
+  return { state: "ready", pid, port: Number.parseInt(port, 10), socketFolder };
+}
+
+/**
+ * Postgres will not start while the process id in a left-over file is in use, by whatever program (a container
+ * that restarts deals out the same low numbers again). The rest of the file stays: by it Postgres finds out
+ * whether backends of the dead server still live.
+ */
+export async function disownForeignPid(pgData: string): Promise<void> {
+  const content = await readFile(pidFile(pgData), "utf8");
+  await writeFile(pidFile(pgData), content.replace(/^\d+/, String(IMPOSSIBLE_PID)));
+}
+
+function pidFile(pgData: string): string {
+  return join(pgData, "postmaster.pid");
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it lives, and belongs to another account.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/** Is that process a Postgres that was started for exactly this folder (and not for the one it was copied from)? */
+async function isPostmasterOf(pgData: string, pid: number): Promise<boolean> {
+  if (process.platform !== "linux") {
+    const listed = await runProgram(["ps", "-ww", "-o", "command=", "-p", String(pid)]);
+    return listed.output.includes("postgres") && listed.output.includes(pgData);
+  }
+  const commandLine = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+  const [program, ...args] = commandLine.split("\0");
+  return basename(program ?? "") === "postgres" && args.includes(pgData);
+}

@@ -1,0 +1,157 @@
+import type { Entry, EntryReference, ToolCall, TurnEntryDraft } from "../core/entry.ts";
+import type { ChannelId, Seq, TurnId } from "../core/ids.ts";
+import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
+import type { Queryable } from "./pool.ts";
+
+/** Between the rows of `entries` and the vocabulary of the core. */
+
+interface RawEntry {
+  seq: number;
+  kind: Entry["kind"];
+  at: Date;
+  text: string;
+  tokens: number;
+  addressed: boolean;
+  author_id: string | null;
+  author_name: string | null;
+  author_bot: boolean | null;
+  message_id: string | null;
+  reply_to: string | null;
+  turn_id: number | null;
+  after_seq: number | null;
+  deleted: boolean;
+  data: {
+    calls?: ToolCall[];
+    call_id?: string;
+    tool?: string;
+    references?: Seq[];
+    edits?: Seq;
+    stopped?: boolean;
+  } | null;
+  revised: string | null;
+  note_text: string | null;
+  note_author: string | null;
+  noted_at: Date | null;
+}
+
+/**
+ * `revised`: the last edit that came before any model had read the text. A later edit is shown by the notice that
+ * it appended, whose text is that revision: one row holds it, so a deletion blanks one row.
+ */
+const READ = `
+  select e.seq, e.kind, e.at, e.text, e.tokens, e.addressed, e.author_id, e.author_name, e.author_bot, e.message_id,
+         e.reply_to, e.turn_id, e.after_seq, e.deleted_at is not null as deleted, e.data,
+         (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq and r.noted_seq is null
+           order by r.revision desc limit 1) as revised,
+         note.text as note_text, noted.author_name as note_author, noted.at as noted_at
+    from entries e
+    left join revisions note on e.kind = 'notice' and note.channel_id = e.channel_id
+          and note.seq = (e.data->>'edits')::bigint and note.noted_seq = e.seq
+    left join entries noted on noted.channel_id = note.channel_id and noted.seq = note.seq`;
+
+/** Entries of a channel in from..to, by seq, with their references resolved. */
+export async function readEntries(client: Queryable, channel: ChannelId, from: Seq, to: Seq): Promise<Entry[]> {
+  const rows = await client.query<RawEntry>(
+    { name: "entries_read", text: `${READ} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq` },
+    [channel, from, to],
+  );
+  return resolve(client, channel, rows);
+}
+
+/** The newest entries of a channel at or before `to`, oldest of them first. */
+export async function readEntriesAt(client: Queryable, channel: ChannelId, seqs: readonly Seq[]): Promise<Entry[]> {
+  const rows = await client.query<RawEntry>(
+    { name: "entries_read_at", text: `${READ} where e.channel_id = $1 and e.seq = any($2) order by e.seq` },
+    [channel, seqs],
+  );
+  return resolve(client, channel, rows);
+}
+
+async function resolve(client: Queryable, channel: ChannelId, rows: readonly RawEntry[]): Promise<Entry[]> {
+  const references = await readReferences(client, channel, rows.flatMap((row) => row.data?.references ?? []));
+  return rows.map((row) => toEntry(row, references));
+}
+
+/** What stored tool results quote, as it may be shown now. */
+export async function readReferences(
+  client: Queryable,
+  channel: ChannelId,
+  seqs: readonly Seq[],
+): Promise<ReadonlyMap<Seq, EntryReference>> {
+  if (seqs.length === 0) return new Map();
+  const rows = await client.query<RawEntry>(
+    { name: "references_read", text: `${READ} where e.channel_id = $1 and e.seq = any($2)` },
+    [channel, [...new Set(seqs)]],
+  );
+  return new Map(rows.map((row) => [row.seq, toReference(row)]));
+}
+
+function toReference(row: RawEntry): EntryReference {
+  const author = row.kind === "assistant" ? "you" : (row.author_name ?? "");
+  return { seq: row.seq, at: row.at, author, text: row.deleted ? null : (row.revised ?? row.text) };
+}
+
+function toEntry(row: RawEntry, references: ReadonlyMap<Seq, EntryReference>): Entry {
+  const base = { seq: row.seq, at: row.at, deleted: row.deleted, tokens: row.tokens };
+  const text = row.deleted ? "" : (row.revised ?? row.text);
+  if (row.kind === "notice") {
+    const edited = row.data?.edits;
+    const edits = edited === undefined ? null : { seq: edited, author: row.note_author ?? "", at: row.noted_at ?? row.at };
+    return { ...base, kind: "notice", text: row.note_text ?? row.text, after: row.after_seq, edits };
+  }
+  if (row.kind === "user") {
+    return {
+      ...base,
+      kind: "user",
+      author: { id: row.author_id ?? "", name: row.author_name ?? "", isBot: row.author_bot ?? false },
+      text,
+      messageId: row.message_id ?? "",
+      replyTo: row.reply_to,
+      addressed: row.addressed,
+    };
+  }
+  const ofTurn = { ...base, turnId: (row.turn_id ?? 0) as TurnId, after: row.after_seq ?? 0 };
+  if (row.kind === "assistant") return { ...ofTurn, kind: "assistant", text, stopped: row.data?.stopped ?? false };
+  if (row.kind === "tool_call") return { ...ofTurn, kind: "tool_call", text, calls: row.data?.calls ?? [] };
+  return {
+    ...ofTurn,
+    kind: "tool_result",
+    callId: row.data?.call_id ?? "",
+    tool: row.data?.tool ?? "",
+    text,
+    references: (row.data?.references ?? []).flatMap((seq) => references.get(seq) ?? []),
+  };
+}
+
+/** What `append_turn_entries` takes: references are stored as seqs, never as text. */
+export function toDraftRow(draft: TurnEntryDraft): Record<string, unknown> {
+  return { kind: draft.kind, text: draft.text, tokens: estimateDraft(draft), data: draftData(draft) };
+}
+
+function draftData(draft: TurnEntryDraft): Record<string, unknown> | null {
+  switch (draft.kind) {
+    case "assistant":
+      return draft.stopped ? { stopped: true } : null;
+    case "tool_call":
+      return { calls: draft.calls };
+    case "tool_result":
+      return { call_id: draft.callId, tool: draft.tool, references: draft.references.map(({ seq }) => seq) };
+    case "notice":
+      return null;
+  }
+}
+
+/** Estimated tokens of an entry as a model reads it. */
+export function estimateDraft(draft: TurnEntryDraft): number {
+  let tokens = estimateTokens(draft.text) + MESSAGE_OVERHEAD;
+  if (draft.kind === "tool_call") {
+    for (const call of draft.calls) tokens += estimateTokens(call.name + call.arguments) + MESSAGE_OVERHEAD;
+  }
+  if (draft.kind === "tool_result") {
+    for (const { author, text } of draft.references) tokens += estimateTokens(author + (text ?? "")) + LINE_HEAD_TOKENS;
+  }
+  return tokens;
+}
+
+/** Time and punctuation before each message: `[2026-11-21 14:05] NAME: `. */
+export const LINE_HEAD_TOKENS = 16;

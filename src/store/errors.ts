@@ -1,0 +1,37 @@
+import pg from "pg";
+import { WeirError, errorMessage } from "../core/errors.ts";
+
+/** The database could not be reached, or ended the connection. Nothing is known to be lost; try again. */
+export class DatabaseUnavailableError extends WeirError {
+  readonly retryable = true;
+}
+
+/** Another daemon has taken the channel since: this one must not write to it any more. */
+export class StaleEpochError extends WeirError {
+  readonly retryable = false;
+}
+
+/** SQLSTATE that our migrations raise for a write with an old epoch. */
+const STALE_EPOCH = "WE002";
+
+/** Classes of SQLSTATE that say "not now": connection, resources, operator intervention, system. */
+const UNAVAILABLE = /^(?:08|53|57P|58|25006|40)/;
+
+/** Errors of the socket and of `pg` itself that carry no SQLSTATE. */
+const UNAVAILABLE_CODES = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ENOENT", "ETIMEDOUT", "ENOTFOUND"]);
+
+/** Tells the failures of a query apart, once, here; what is neither of ours is a bug and stays as it is. */
+export function translateDatabaseError(error: unknown): unknown {
+  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  if (code === STALE_EPOCH) return new StaleEpochError(errorMessage(error), { cause: error });
+  if (UNAVAILABLE.test(code) || UNAVAILABLE_CODES.has(code)) return unavailable(error);
+  // `pg` reports an ended connection as a plain Error without a code.
+  if (!(error instanceof pg.DatabaseError) && /connection|terminated|not queryable|timeout/i.test(errorMessage(error))) {
+    return unavailable(error);
+  }
+  return error;
+}
+
+function unavailable(cause: unknown): DatabaseUnavailableError {
+  return new DatabaseUnavailableError(`The database is not available: ${errorMessage(cause)}`, { cause });
+}

@@ -1,0 +1,97 @@
+import type { Entry, TurnEntryDraft } from "../core/entry.ts";
+import type { ChannelId, Seq, TurnId } from "../core/ids.ts";
+import type { InboundMessage } from "../core/message.ts";
+import { displayName, storableText } from "../core/text.ts";
+import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
+import { estimateDraft, LINE_HEAD_TOKENS, readEntries, readEntriesAt, toDraftRow } from "./entry-rows.ts";
+import type { Database } from "./pool.ts";
+
+export type EditOutcome =
+  | { readonly outcome: "unknown" }
+  | { readonly outcome: "unchanged"; readonly seq: Seq }
+  /** Nobody had read it: it simply says something else now. */
+  | { readonly outcome: "replaced"; readonly seq: Seq }
+  /** A model had read it: a notice at `notedSeq` tells of the change. */
+  | { readonly outcome: "noted"; readonly seq: Seq; readonly notedSeq: Seq };
+
+/** The append-only log. Messages, edits and deletions may be written by anyone; turn entries by the owner alone. */
+export class LogStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Appends a message once; a redelivery finds the first. */
+  async appendMessage(
+    channel: ChannelId,
+    message: InboundMessage,
+  ): Promise<{ duplicate: true; seq: Seq } | { duplicate: false; seq: Seq; entry: Entry }> {
+    const text = storableText(message.text);
+    const author = { ...message.author, id: storableText(message.author.id), name: displayName(message.author.name) };
+    const messageId = storableText(message.id);
+    const replyTo = message.replyTo === undefined ? null : storableText(message.replyTo);
+    const tokens = estimateTokens(text) + estimateTokens(author.name) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
+    const { at, addressed } = message;
+    const [row] = await this.#db.query<{ seq: number; duplicate: boolean }>(
+      { name: "append_message", text: "select * from append_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)" },
+      [channel, messageId, author.id, author.name, author.isBot, text, tokens, at, addressed, replyTo],
+    );
+    if (row === undefined) throw new Error("append_message returned no row");
+    if (row.duplicate) return { duplicate: true, seq: row.seq };
+    const entry: Entry = { kind: "user", seq: row.seq, at, deleted: false, tokens, author, text, messageId, replyTo, addressed };
+    return { duplicate: false, seq: row.seq, entry };
+  }
+
+  /** Appends what a running turn wrote. `after`: the last message that the turn answers. */
+  async appendTurnEntries(
+    owner: { channel: ChannelId; epoch: number },
+    turn: { id: TurnId; after: Seq },
+    drafts: readonly TurnEntryDraft[],
+    at: Date,
+  ): Promise<Entry[]> {
+    const [row] = await this.#db.query<{ first_seq: number }>(
+      { name: "append_turn_entries", text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)" },
+      [owner.channel, owner.epoch, turn.id, turn.after, at, JSON.stringify(drafts.map(toDraftRow))],
+    );
+    const first = row?.first_seq ?? 0;
+    return drafts.map((draft, index) => entryOfDraft(draft, first + index, turn, at));
+  }
+
+  async edit(channel: ChannelId, messageId: string, text: string, at: Date): Promise<EditOutcome> {
+    const stored = storableText(text);
+    const tokens = estimateTokens(stored) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
+    const [row] = await this.#db.query<{ outcome: EditOutcome["outcome"]; seq: number; noted_seq: number }>(
+      { name: "edit_message", text: "select * from edit_message($1, $2, $3, $4, $5)" },
+      [channel, storableText(messageId), stored, tokens, at],
+    );
+    if (row === undefined || row.outcome === "unknown") return { outcome: "unknown" };
+    if (row.outcome === "noted") return { outcome: "noted", seq: row.seq, notedSeq: row.noted_seq };
+    return { outcome: row.outcome, seq: row.seq };
+  }
+
+  /** @returns the seq whose text went; undefined where there is none (any more) */
+  async delete(channel: ChannelId, messageId: string): Promise<Seq | undefined> {
+    const [row] = await this.#db.query<{ seq: number | null }>(
+      { name: "delete_message", text: "select seq from delete_message($1, $2)" },
+      [channel, storableText(messageId)],
+    );
+    return row?.seq ?? undefined;
+  }
+
+  /** Entries from..to, by seq. */
+  async read(channel: ChannelId, from: Seq, to: Seq): Promise<Entry[]> {
+    return readEntries(this.#db, channel, from, to);
+  }
+
+  /** Entries at these seqs, by seq. */
+  async readAt(channel: ChannelId, seqs: readonly Seq[]): Promise<Entry[]> {
+    return readEntriesAt(this.#db, channel, seqs);
+  }
+}
+
+/** The entry that a draft became. */
+export function entryOfDraft(draft: TurnEntryDraft, seq: Seq, turn: { id: TurnId; after: Seq }, at: Date): Entry {
+  const base = { seq, at, deleted: false, tokens: estimateDraft(draft), after: turn.after };
+  return draft.kind === "notice" ? { ...base, ...draft, edits: null } : { ...base, ...draft, turnId: turn.id };
+}

@@ -1,0 +1,41 @@
+import type { Logger } from "pino";
+import type { DatabaseConfig } from "../config/config.ts";
+import { acquireDataLock } from "./data-lock.ts";
+import { findEmbeddedPostgres, startEmbeddedPostgres } from "./embedded/embedded-postgres.ts";
+import { migrate } from "./migrate.ts";
+import { type Connection, Database } from "./pool.ts";
+
+export interface OpenDatabase extends AsyncDisposable {
+  readonly database: Database;
+  /** For a log: where it is, without its password. */
+  readonly where: string;
+}
+
+/**
+ * Opens the database and migrates it. `DATABASE_URL` decides: with it that server is used, without it the embedded
+ * one is started, and stopped when this is disposed of.
+ * @param role `owner`: alone on the data folder; `reader`: beside a daemon where one runs
+ * @throws OperatorError where another Weir has the data folder, or the database is newer than the code
+ */
+export async function openDatabase(config: DatabaseConfig, log: Logger, role: "owner" | "reader"): Promise<OpenDatabase> {
+  await using stack = new AsyncDisposableStack();
+  const connection = await connect(config, log, role, stack);
+  const database = stack.use(new Database(connection, log));
+  await migrate(database, log);
+  const kept = stack.move();
+  const where = config.url === null ? `the embedded Postgres in ${config.dataDir}` : "the Postgres of database.url";
+  return { database, where, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
+}
+
+async function connect(
+  config: DatabaseConfig,
+  log: Logger,
+  role: "owner" | "reader",
+  stack: AsyncDisposableStack,
+): Promise<Connection> {
+  if (config.url !== null) return { url: config.url };
+  const running = role === "reader" ? await findEmbeddedPostgres(config.dataDir) : null;
+  if (running !== null) return running;
+  stack.use(await acquireDataLock(config.dataDir));
+  return stack.use(await startEmbeddedPostgres({ dataDir: config.dataDir, log })).connection;
+}

@@ -1,0 +1,110 @@
+import type { Entry, TurnEntryDraft } from "../core/entry.ts";
+import type { TurnRange } from "../core/history.ts";
+import type { ChannelId, Seq, TurnId } from "../core/ids.ts";
+import type { Delivery } from "./deliveries.ts";
+import { toDraftRow } from "./entry-rows.ts";
+import { entryOfDraft } from "./log.ts";
+import type { Database, Queryable } from "./pool.ts";
+
+export interface RunningTurn extends TurnRange {
+  /** How often it was started, this time included. */
+  readonly attempts: number;
+}
+
+export type TurnState = "answered" | "skipped" | "stopped" | "failed";
+
+/** How a turn ends: with an entry that people see, or without (a skip). */
+export interface Settlement {
+  readonly state: TurnState;
+  /** Why, for the log; never shown to a channel. */
+  readonly reason: string | null;
+  readonly modelMs: number;
+  readonly entry: TurnEntryDraft | null;
+  /** One per part of the entry's text; empty where nothing is sent. */
+  readonly idempotencyKeys: readonly string[];
+}
+
+interface RawPart {
+  id: number;
+  part: number;
+  key: string;
+  message_id: string | null;
+  drafted: boolean;
+}
+
+/** Rows of `turns`. Every write carries the owner's epoch; an old one is refused. */
+export class TurnStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async begin(owner: { channel: ChannelId; epoch: number }, fromSeq: Seq, toSeq: Seq): Promise<RunningTurn> {
+    const [row] = await this.#db.query<{ id: number }>(
+      {
+        name: "turn_begin",
+        text: "insert into turns (channel_id, epoch, from_seq, to_seq) values ($1, $2, $3, $4) returning id",
+      },
+      [owner.channel, owner.epoch, fromSeq, toSeq],
+    );
+    if (row === undefined) throw new Error("turn_begin returned no row");
+    return { id: row.id as TurnId, fromSeq, toSeq, attempts: 1 };
+  }
+
+  /** Starts a turn once more that did not settle: the process died, or its messages changed under it. */
+  async beginAgain(owner: { epoch: number }, turn: RunningTurn): Promise<RunningTurn> {
+    const [row] = await this.#db.query<{ attempts: number }>(
+      {
+        name: "turn_begin_again",
+        text: `update turns set attempts = attempts + 1, epoch = $2 where id = $1 and state = 'running'
+               returning attempts`,
+      },
+      [turn.id, owner.epoch],
+    );
+    if (row === undefined) throw new Error(`turn ${turn.id} is not running`);
+    return { ...turn, attempts: row.attempts };
+  }
+
+  /** The one transaction that settles a turn. @returns its last entry, where it has one, and what is to be sent */
+  async settle(
+    owner: { channel: ChannelId; epoch: number },
+    turn: TurnRange,
+    settlement: Settlement,
+    at: Date,
+  ): Promise<{ entry: Entry | null; parts: Delivery[] }> {
+    const { state, reason, modelMs, entry, idempotencyKeys } = settlement;
+    const [row] = await this.#db.query<{ entry_seq: number | null; parts: RawPart[] }>(
+      { name: "settle_turn", text: "select entry_seq, parts from settle_turn($1, $2, $3, $4, $5, $6, $7, $8, $9)" },
+      [
+        owner.channel,
+        owner.epoch,
+        turn.id,
+        state,
+        reason,
+        Math.round(modelMs),
+        at,
+        entry && JSON.stringify(toDraftRow(entry)),
+        idempotencyKeys,
+      ],
+    );
+    const parts = (row?.parts ?? []).map(({ id, part, key, message_id: messageId, drafted }) => {
+      return { id, turnId: turn.id, part, idempotencyKey: key, messageId, drafted };
+    });
+    if (entry === null || row?.entry_seq == null) return { entry: null, parts };
+    return { entry: entryOfDraft(entry, row.entry_seq, { id: turn.id, after: turn.toSeq }, at), parts };
+  }
+}
+
+/** The turn that a channel's last owner left behind, if any. */
+export async function readRunningTurn(client: Queryable, channel: ChannelId): Promise<RunningTurn | null> {
+  const [row] = await client.query<{ id: number; from_seq: number; to_seq: number; attempts: number }>(
+    {
+      name: "turn_running",
+      text: "select id, from_seq, to_seq, attempts from turns where channel_id = $1 and state = 'running'",
+    },
+    [channel],
+  );
+  if (row === undefined) return null;
+  return { id: row.id as TurnId, fromSeq: row.from_seq, toSeq: row.to_seq, attempts: row.attempts };
+}

@@ -1,0 +1,70 @@
+import type { Logger } from "pino";
+
+/** What happens in Weir that a person or a program may want to know of. One word, one meaning. */
+export type WeirEvent =
+  | { type: "message_accepted"; channel: string; seq: number; messageId: string; addressed: boolean }
+  | { type: "turn_started"; channel: string; turn: number; fromSeq: number; toSeq: number; attempt: number }
+  | {
+      type: "turn_settled";
+      channel: string;
+      turn: number;
+      outcome: "answered" | "skipped" | "stopped" | "failed";
+      reason: string | null;
+      inReplyTo: string[];
+      turnMs: number;
+      modelMs: number;
+    }
+  | { type: "reply_delivered"; channel: string; turn: number | null; parts: number; turnMs: number }
+  | { type: "delivery_failed"; channel: string; kind: string; why: string; retryInMs: number | null }
+  | {
+      type: "emergency";
+      channel: string;
+      omitted: number;
+      omittedTo: number;
+      tokensBefore: number;
+      tokensAfter: number;
+    }
+  | { type: "tool_failed"; channel: string; tool: string; why: string }
+  | {
+      type: "model_call";
+      channel: string;
+      model: string;
+      outcome: string;
+      promptTokens: number | null;
+      totalMs: number;
+    }
+  | { type: "channel_loaded"; channel: string; entries: number; ms: number }
+  | { type: "channel_evicted"; channel: string }
+  | { type: "channel_lost"; channel: string; why: string };
+
+const LEVEL: Partial<Record<WeirEvent["type"], "info" | "warn">> = {
+  turn_settled: "info",
+  emergency: "warn",
+  delivery_failed: "warn",
+  tool_failed: "warn",
+  channel_lost: "warn",
+};
+
+export type EventListener = (event: WeirEvent) => void;
+
+/** The one place where an event is told: to the log, and to whoever listens. */
+export class Events {
+  readonly #log: Logger;
+  readonly #listeners = new Set<EventListener>();
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  emit(event: WeirEvent): void {
+    const { type, ...fields } = event;
+    this.#log[LEVEL[type] ?? "debug"](fields, type);
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  /** @returns a function that ends the listening */
+  on(listener: EventListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

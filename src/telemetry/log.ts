@@ -1,0 +1,26 @@
+import { pino, type Logger } from "pino";
+import pretty from "pino-pretty";
+
+/** Where log lines go, and in which form. */
+export type LogTarget =
+  /** JSON lines on stderr, for pm2 and other collectors. */
+  | { readonly kind: "json" }
+  /** For a person who looks at stderr. */
+  | { readonly kind: "pretty"; readonly color: boolean }
+  /** JSON lines in a file, while a chat owns the terminal. */
+  | { readonly kind: "file"; readonly path: string };
+
+/** Keys whose values never reach a log, wherever they stand. */
+const SECRET_KEYS = ["apiKey", "api_key", "token", "password", "authorization", "url"];
+
+/** The logger. Written synchronously: what a dying process said last is what one wants to read. */
+export function createLog(level: string, target: LogTarget): Logger {
+  const redact = { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[hidden]" };
+  const options = { level, base: null, redact };
+  if (target.kind === "pretty") {
+    const stream = pretty({ colorize: target.color, destination: 2, sync: true, translateTime: "SYS:HH:MM:ss", ignore: "pid,hostname" });
+    return pino(options, stream);
+  }
+  const destination = target.kind === "json" ? { dest: 2, sync: true } : { dest: target.path, sync: true, mkdir: true };
+  return pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(destination));
+}

@@ -1,0 +1,162 @@
+import { Template as JinjaTemplate, parse, tokenize } from "@huggingface/jinja";
+import { errorMessage } from "../core/errors.ts";
+import { namesInUse, type VariableShapes } from "./template-names.ts";
+
+/** What a template is given, and what of it the template must use. */
+export interface TemplateRules {
+  readonly variables: VariableShapes;
+  /** Names of variables; one that is not used is a part of the prompt that somebody lost. */
+  readonly required: readonly string[];
+  /** Further complete values for the trial, beside full and empty ones. */
+  readonly samples?: readonly TemplateValues[];
+}
+
+export type TemplateValues = Readonly<Record<string, unknown>>;
+
+export interface TemplateProblem {
+  /** From 1; null where it is not known. */
+  readonly line: number | null;
+  readonly message: string;
+}
+
+/** Values are data: nothing in them is ever read as a template. White space at both ends is cut off. */
+export type Render = (values: TemplateValues) => string;
+
+/**
+ * Parses a template, checks its names, and tries it with full and with empty values, so that a filter that does
+ * not exist fails now and not in the middle of a turn.
+ */
+export function compileTemplate(
+  source: string,
+  rules: TemplateRules,
+): { readonly render: Render } | { readonly problems: readonly TemplateProblem[] } {
+  const text = source.replaceAll(/\r\n?/g, "\n");
+  let template: JinjaTemplate;
+  try {
+    template = new JinjaTemplate(text);
+  } catch (error) {
+    return { problems: [syntaxProblem(text, error)] };
+  }
+  const render: Render = (values) => template.render({ ...values }).trim();
+  const wrongNames = checkNames(template, text, rules);
+  // A name that is not there may be why a trial fails: one mistake is one problem.
+  const problems = wrongNames.length > 0 ? wrongNames : tryOut(render, rules);
+  return problems.length > 0 ? { problems } : { render };
+}
+
+function checkNames(template: JinjaTemplate, text: string, rules: TemplateRules): TemplateProblem[] {
+  const names = namesInUse(template.parsed, rules.variables);
+  const known = Object.keys(rules.variables);
+  const has = known.length === 0 ? "it has no variables" : `it has ${known.join(", ")}`;
+  const unknown = [...names.unknown].map((name) => ({
+    line: lineOfName(text, name),
+    message: `unknown variable \`${name}\`: ${has}`,
+  }));
+  const missing = rules.required
+    .filter((name) => !names.used.has(name))
+    .map((name) => ({
+      line: null,
+      message: `the variable \`${name}\` is missing: the template must use it`,
+    }));
+  return [...unknown, ...missing];
+}
+
+function tryOut(render: Render, rules: TemplateRules): TemplateProblem[] {
+  const full: Record<string, unknown> = {};
+  const empty: Record<string, unknown> = {};
+  for (const [name, shape] of Object.entries(rules.variables)) {
+    full[name] = shape === "text" ? name : [1, 2].map((number) => sampleItem(shape, number));
+    empty[name] = shape === "text" ? "" : [];
+  }
+  const messages = [full, empty, ...(rules.samples ?? [])]
+    .map((values) => failureOf(render, values))
+    .filter((message) => message !== null);
+  return [...new Set(messages)].map((message) => ({ line: null, message: `cannot be rendered: ${message}` }));
+}
+
+function sampleItem(shape: VariableShapes[string], number: number): unknown {
+  if (typeof shape === "string") return `item ${number}`;
+  return Object.fromEntries(shape.listOf.map((field) => [field, `${field} ${number}`]));
+}
+
+function failureOf(render: Render, values: TemplateValues): string | null {
+  try {
+    render(values);
+    return null;
+  } catch (error) {
+    return errorMessage(error);
+  }
+}
+
+/** The syntax tree has no places: the first tag that holds the name is where people will look. */
+function lineOfName(text: string, name: string): number | null {
+  const word = new RegExp(`\\{[{%].*\\b${name.split(".").at(-1) ?? name}\\b`);
+  const index = text.split("\n").findIndex((line) => word.test(line));
+  return index < 0 ? null : index + 1;
+}
+
+/** Neither the lexer nor the parser tells the place of an error: find it by what still works without it. */
+function syntaxProblem(text: string, error: unknown): TemplateProblem {
+  const message = `is not a valid template: ${errorMessage(error)}`;
+  const lines = text.split("\n");
+  const tokenCounts = lines.map((_, index) => countTokens(lines.slice(0, index + 1).join("\n")));
+  if (countTokens(text) === null) {
+    const lastGood = tokenCounts.findLastIndex((count) => count !== null);
+    return { line: Math.min(lastGood + 2, lines.length), message };
+  }
+  const lineOf = (token: number): number | null => {
+    const index = tokenCounts.findIndex((count) => count !== null && count > token);
+    return index < 0 ? null : index + 1;
+  };
+  const tokens: Token[] = tokenize(text, { lstrip_blocks: true, trim_blocks: true });
+  const furthest = furthestToken(tokens);
+  if (furthest < tokens.length) return { line: lineOf(furthest), message };
+  const open = lastOpenBlock(tokens);
+  if (open === null) return { line: lines.length, message: "is not a valid template: it ends too early" };
+  return { line: lineOf(open.token), message: `is not a valid template: {% ${open.name} %} is never closed` };
+}
+
+function countTokens(text: string): number | null {
+  try {
+    return tokenize(text, { lstrip_blocks: true, trim_blocks: true }).length;
+  } catch {
+    // Only whether it can be read is asked; why not is told by the error that led here.
+    return null;
+  }
+}
+
+/** The part of the lexer's token that is used here; the package's own types do not resolve under `nodenext`. */
+interface Token {
+  readonly type: string;
+  readonly value: string;
+}
+
+/** The last token that the parser looked at before it gave up. */
+function furthestToken(tokens: Token[]): number {
+  let furthest = 0;
+  const watched = new Proxy(tokens, {
+    get(target, key): unknown {
+      if (typeof key === "string" && /^\d+$/.test(key)) furthest = Math.max(furthest, Number(key));
+      return Reflect.get(target, key);
+    },
+  });
+  try {
+    parse(watched);
+  } catch {
+    // It fails, as it did before: the question is where.
+  }
+  return furthest;
+}
+
+const BLOCKS = new Set(["if", "for", "macro", "call", "filter"]);
+
+function lastOpenBlock(tokens: readonly Token[]): { readonly name: string; readonly token: number } | null {
+  const open: { name: string; token: number }[] = [];
+  tokens.forEach((token, index) => {
+    const name = tokens[index + 1]?.value ?? "";
+    if (token.type !== "OpenStatement") return;
+    if (BLOCKS.has(name)) open.push({ name, token: index });
+    else if (name.startsWith("end")) open.pop();
+  });
+  return open.at(-1) ?? null;
+}

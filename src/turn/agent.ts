@@ -1,0 +1,65 @@
+import type { AgentConfig } from "../config/config.ts";
+import { type EntryTexts, Renderer } from "../context/render.ts";
+import type { Budget } from "../context/usage.ts";
+import { createTimeFormat, type TimeFormat } from "../core/time.ts";
+import type { Model } from "../llm/model.ts";
+import type { Tool } from "../tools/tool.ts";
+
+/** Why a turn has no answer, as far as a person is told. */
+export type FailureKind = "unavailable" | "too_long" | "misconfigured" | "internal" | "gave_up";
+
+/** The models that agents may use, and what is known of their windows. */
+export interface AgentModels {
+  readonly model: Model;
+  /** The server's name for a configured model (`auto` is looked up once). */
+  resolve(configured: string): Promise<string>;
+  /** Tokens of the model's window: configured (if not 0), learned, known, or 32,768. */
+  windowOf(model: string, configured: number): number;
+  /** A provider told how large the window is. */
+  learnWindow(model: string, tokens: number): void;
+}
+
+/** All texts that an agent's contexts need besides what people said. */
+export interface AgentTexts extends EntryTexts {
+  system(values: { date: string }): string;
+  dynamic(values: {
+    now: string;
+    platform: string;
+    channel: string;
+    people: readonly string[];
+    recalled: readonly string[];
+    omitted: string | null;
+  }): string;
+  /** One plain sentence for a person whose message has no answer. */
+  failure(values: { kind: FailureKind }): string;
+  omission(values: { count: number; fromTime: string; toTime: string }): string;
+}
+
+/** A persona that answers channels: its configuration made usable. */
+export interface Agent {
+  readonly config: AgentConfig;
+  readonly models: AgentModels;
+  readonly tools: readonly Tool[];
+  readonly texts: AgentTexts;
+  readonly time: TimeFormat;
+  readonly renderer: Renderer;
+}
+
+export function createAgent(parts: Pick<Agent, "config" | "models" | "tools" | "texts">): Agent {
+  const time = createTimeFormat(parts.config.timeZone);
+  return { ...parts, time, renderer: new Renderer(time, parts.texts) };
+}
+
+/** The room that an agent's requests have in a model's window. */
+export function budgetOf(agent: Agent, modelName: string): Budget {
+  const { config, models } = agent;
+  return {
+    window: models.windowOf(modelName, config.contextWindow),
+    reserve: config.maxOutputTokens + config.generationReserve,
+    backgroundThreshold: config.compaction.backgroundThreshold,
+    aggressiveThreshold: config.compaction.aggressiveThreshold,
+    emergencyThreshold: config.compaction.emergencyThreshold,
+    target: config.compaction.target,
+    keepMessages: config.compaction.keepMessages,
+  };
+}

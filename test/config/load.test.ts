@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { loadConfig } from "../../src/config/load.ts";
+import { configErrorFrom, configFrom, errorOf, folderWith } from "./folder.ts";
+
+suite("without a file", () => {
+  test("the built-in defaults run one agent named main", (t) => {
+    const cwd = folderWith(t, {});
+    const config = loadConfig({ cwd, env: {} });
+    assert.deepEqual(config, {
+      file: null,
+      database: { url: null, dataDir: join(cwd, "data") },
+      llm: {
+        baseUrl: null,
+        apiKey: null,
+        firstTokenTimeoutMs: 60_000,
+        idleTimeoutMs: 30_000,
+        maxRetries: 3,
+      },
+      log: { level: "info" },
+      daemon: { drainDeadlineMs: 20_000, maxLoadedChannels: 1000, idleEvictMs: 600_000, mailboxSize: 100 },
+      prompts: { language: "en", dir: null },
+      platforms: { loopback: null },
+      agents: [
+        {
+          id: "main",
+          name: "main",
+          instructions: "",
+          prompt: null,
+          model: "auto",
+          compactorModel: "auto",
+          fallbacks: [],
+          temperature: null,
+          contextWindow: 0,
+          maxOutputTokens: 2048,
+          generationReserve: 4096,
+          maxToolIterations: 8,
+          toolTimeoutMs: 20_000,
+          timeZone: "UTC",
+          compaction: {
+            backgroundThreshold: 0.8,
+            aggressiveThreshold: 0.85,
+            emergencyThreshold: 0.95,
+            target: 0.6,
+            keepMessages: 20,
+          },
+        },
+      ],
+    });
+  });
+
+  test("an empty file means the same", (t) => {
+    const { file, database, ...rest } = configFrom(t, "");
+    const { file: none, database: other, ...defaults } = loadConfig({ cwd: folderWith(t, {}), env: {} });
+    assert.deepEqual(rest, defaults);
+    assert.equal(none, null);
+    assert.notEqual(file, null);
+    assert.equal(database.url, other.url);
+  });
+
+  test("the configuration cannot be changed", (t) => {
+    const config = configFrom(t, '[[agents]]\nid = "a"\nfallbacks = ["x"]');
+    assert.ok(Object.isFrozen(config) && Object.isFrozen(config.agents) && Object.isFrozen(config.llm));
+    assert.ok(Object.isFrozen(config.agents[0]?.compaction) && Object.isFrozen(config.agents[0]?.fallbacks));
+  });
+});
+
+suite("precedence", () => {
+  const toml = `
+[defaults]
+model = "shared"
+temperature = 0.3
+max_output_tokens = 1000
+[defaults.compaction]
+background_threshold = 0.7
+keep_messages = 5
+[[agents]]
+id = "one"
+[[agents]]
+id = "two"
+name = "Two"
+model = "own"
+temperature = "default"
+[agents.compaction]
+background_threshold = 0.5
+`;
+
+  test("the agent wins over the defaults, and these over the built-in ones, key by key", (t) => {
+    const [one, two] = configFrom(t, toml).agents;
+    assert.equal(one?.model, "shared");
+    assert.equal(one?.name, "one");
+    assert.equal(one?.temperature, 0.3);
+    assert.equal(one?.maxOutputTokens, 1000);
+    assert.equal(one?.generationReserve, 4096);
+    assert.equal(one?.compaction.backgroundThreshold, 0.7);
+    assert.equal(two?.model, "own");
+    assert.equal(two?.compactorModel, "own");
+    assert.equal(two?.name, "Two");
+    assert.equal(two?.temperature, null);
+    assert.equal(two?.maxOutputTokens, 1000);
+    assert.equal(two?.compaction.backgroundThreshold, 0.5);
+    assert.equal(two?.compaction.keepMessages, 5);
+  });
+
+  test("a target that nobody sets follows the background threshold", (t) => {
+    const [one, two] = configFrom(t, toml).agents;
+    assert.equal(one?.compaction.target, 0.5);
+    assert.equal(two?.compaction.target, 0.3);
+  });
+
+  test("the example of the manual is right", (t) => {
+    const config = configFrom(
+      t,
+      `[defaults.compaction]
+background_threshold = 0.80
+aggressive_threshold = 0.85
+emergency_threshold = 0.95
+[[agents]]
+id = "small-model-bot"
+[agents.compaction]
+background_threshold = 0.70
+aggressive_threshold = 0.75
+emergency_threshold = 0.90`,
+    );
+    assert.deepEqual(config.agents[0]?.compaction, {
+      backgroundThreshold: 0.7,
+      aggressiveThreshold: 0.75,
+      emergencyThreshold: 0.9,
+      target: 0.5,
+      keepMessages: 20,
+    });
+  });
+});
+
+suite("files and folders", () => {
+  test("relative paths are relative to the file, not to the working directory", (t) => {
+    const cwd = folderWith(t, {
+      "etc/weir.toml": `[database]\ndata_dir = "store"\n[prompts]\ndir = "../own"\n[defaults]\nprompt = "me.j2"`,
+    });
+    const config = loadConfig({ cwd, file: "etc/weir.toml", env: {} });
+    assert.equal(config.file, join(cwd, "etc/weir.toml"));
+    assert.equal(config.database.dataDir, join(cwd, "etc/store"));
+    assert.equal(config.prompts.dir, join(cwd, "own"));
+    assert.equal(config.agents[0]?.prompt, join(cwd, "etc/me.j2"));
+  });
+
+  test("--config with a file that is not there is an error that names it", (t) => {
+    const cwd = folderWith(t, { "config.toml": "" });
+    const error = errorOf(() => loadConfig({ cwd, file: "missing.toml", env: {} }));
+    assert.match(error.message, /missing\.toml\n.*there is no such file/);
+  });
+
+  test("a folder in place of the file is an error", (t) => {
+    const cwd = folderWith(t, { "config.toml/x": "" });
+    assert.match(
+      errorOf(() => loadConfig({ cwd, env: {} })).message,
+      /config\.toml\n.*is a folder, not a file/,
+    );
+  });
+
+  test("a byte order mark and Windows line ends are accepted", (t) => {
+    const config = configFrom(t, '\uFEFF[log]\r\nlevel = "debug"\r\n');
+    assert.equal(config.log.level, "debug");
+  });
+
+  test("bytes that are no UTF-8 are an error at their line", (t) => {
+    const error = configErrorFrom(t, Buffer.from("[log]\n# caf\u00e9\n", "latin1"));
+    assert.equal(error.problems[0]?.line, 2);
+    assert.match(error.message, /config\.toml:2\n.*not valid UTF-8/);
+  });
+
+  test("a NUL byte is an error at its line", (t) => {
+    const error = configErrorFrom(t, '[log]\nlevel = "in\0fo"\n');
+    assert.match(error.message, /config\.toml:2\n.*NUL byte/);
+  });
+
+  test("a file far too large is refused", (t) => {
+    assert.match(configErrorFrom(t, "#".repeat(2_000_000)).message, /2000000 bytes long/);
+  });
+
+  test("the loopback platform is off until it has an address", (t) => {
+    assert.equal(configFrom(t, "[platforms.loopback]").platforms.loopback, null);
+    const { platforms } = configFrom(t, '[platforms.loopback]\nurl = "http://127.0.0.1:8787"');
+    assert.deepEqual(platforms.loopback, { url: "http://127.0.0.1:8787" });
+  });
+});

@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import * as fc from "fast-check";
+import { ConfigError } from "../../src/config/config-error.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { configErrorFrom, configFrom, folderWith } from "./folder.ts";
+
+/** Anything but a ConfigError is a crash. */
+function loadsOrExplains(cwd: string): void {
+  try {
+    loadConfig({ cwd, env: {} });
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, `not a ConfigError: ${String(error)}`);
+  }
+}
+
+suite("an unknown key", () => {
+  const suggestions: [string, string, string][] = [
+    ["[llm]\nmax_retrys = 1", "llm.max_retrys", "max_retries"],
+    ["[llm]\nmaxRetries = 1", "llm.maxRetries", "max_retries"],
+    ["[daemon]\ndrain-deadline = 1", "daemon.drain-deadline", "drain_deadline_ms"],
+    ['[[agent]]\nid = "a"', "agent", "agents"],
+    ['[defaults]\nmodle = "x"', "defaults.modle", "model"],
+    ["[defaults.compaction]\nbackground = 0.5", "defaults.compaction.background", "background_threshold"],
+  ];
+  for (const [toml, key, suggestion] of suggestions) {
+    test(`${key} gets the suggestion ${suggestion}`, (t) => {
+      const [problem] = configErrorFrom(t, toml).problems;
+      assert.equal(problem?.key, key);
+      assert.equal(problem?.suggestion, suggestion);
+    });
+  }
+
+  test("in the wrong table is told where it belongs", (t) => {
+    assert.match(
+      configErrorFrom(t, 'model = "x"').message,
+      /`model` belongs in \[defaults\] or \[\[agents\]\]/,
+    );
+    assert.match(configErrorFrom(t, "[log]\nmax_retries = 1").message, /`max_retries` belongs in \[llm\]/);
+  });
+
+  test("that is like no other gets the list of those that exist", (t) => {
+    assert.match(configErrorFrom(t, "[log]\nzzz = 1").message, /expected: one of `level`/);
+  });
+
+  test("called __proto__ is only a key", (t) => {
+    for (const toml of ["[__proto__]\nx = 1", "__proto__.x = 1", "[llm]\n__proto__ = { x = 1 }"]) {
+      assert.match(configErrorFrom(t, toml).message, /__proto__\n +unknown key/);
+    }
+    assert.equal("x" in {}, false);
+  });
+});
+
+suite("a wrong value", () => {
+  const cases: [string, RegExp][] = [
+    [
+      '[llm]\nmax_retries = "3"',
+      /llm\.max_retries\n.*\n +expected: a whole number of retries, 0 to 20\n +found: +"3"/,
+    ],
+    ["[llm]\nmax_retries = -1", /found: +-1/],
+    ["[llm]\nmax_retries = 1.5", /found: +1\.5/],
+    ["[llm]\nmax_retries = inf", /found: +Infinity/],
+    ["llm = 3", /llm\n.*\n +expected: a table, \[llm\]\n +found: +3/],
+    ["[[llm]]", /found: +a list/],
+    ['[log]\nlevel = "loud"', /one of "trace", "debug", "info", "warn", "error", "silent"\n +found: +"loud"/],
+    ["[log]\nlevel = 2026-01-01", /found: +a date/],
+    ["agents = []", /expected: one or more \[\[agents\]\]/],
+    ["[[agents]]", /agents\[0\]\.id\n +this key is missing/],
+    ['[[agents]]\nid = "Has Space"', /small letters/],
+    ['[defaults]\ntime_zone = "Europe/Berln"', /IANA time zone.*\n +found: +"Europe\/Berln"/],
+    ["[defaults]\ntemperature = 3", /a number from 0 to 2, or "default"/],
+    ["[defaults]\ncontext_window = 12", /1024 to 100000000, or 0/],
+    ["[defaults.compaction]\ntarget = 60", /a number between 0 and 1\n +found: +60/],
+    ['[defaults]\nfallbacks = "a"', /a list of at most 10 names/],
+    ['[prompts]\nlanguage = "../../etc"', /language folder/],
+  ];
+  for (const [toml, expected] of cases) {
+    test(`${JSON.stringify(toml)} says what was expected`, (t) => {
+      assert.match(configErrorFrom(t, toml).message, expected);
+    });
+  }
+
+  test("in an agent is named by place and by id, with its line and column", (t) => {
+    const [problem] = configErrorFrom(
+      t,
+      '[[agents]]\nid = "a"\n[[agents]]\nid = "b"\n  model = 7\n',
+    ).problems;
+    assert.equal(problem?.key, 'agents[1].model (agent "b")');
+    assert.deepEqual([problem?.file, problem?.line, problem?.column], ["config.toml", 5, 3]);
+  });
+
+  test("in an inline table has the place of its own key", (t) => {
+    const [problem] = configErrorFrom(t, 'log = { level = "loud" }').problems;
+    assert.deepEqual([problem?.key, problem?.line, problem?.column], ["log.level", 1, 9]);
+  });
+});
+
+test("all problems come at once, in the order of the file", (t) => {
+  const error = configErrorFrom(
+    t,
+    `typo = 1
+[database]
+url = "env:NOWHERE"
+[llm]
+max_retries = "x"
+[[agents]]
+id = "a"
+context_window = 4096
+fallbacks = ["m", 3]
+[agents.compaction]
+background_threshold = 0.9
+[[agents]]
+id = "a"
+[[agents]]
+name = "nobody"
+`,
+  );
+  assert.deepEqual(
+    error.problems.map((problem) => `${problem.line} ${problem.key}`),
+    [
+      "1 typo",
+      "3 database.url",
+      "5 llm.max_retries",
+      '8 agents[0].context_window (agent "a")',
+      '9 agents[0].fallbacks[1] (agent "a")',
+      '11 agents[0].compaction.background_threshold (agent "a")',
+      "13 agents[1].id",
+      "14 agents[2].id",
+    ],
+  );
+  assert.match(error.message, /has 8 problems/);
+});
+
+suite("thresholds", () => {
+  test("out of order are refused with every number and where it came from", (t) => {
+    const error = configErrorFrom(
+      t,
+      `[defaults.compaction]
+target = 0.6
+[[agents]]
+id = "low"
+[agents.compaction]
+background_threshold = 0.5`,
+    );
+    assert.equal(error.problems.length, 1);
+    assert.equal(error.problems[0]?.key, 'agents[0].compaction.background_threshold (agent "low")');
+    assert.match(error.message, /target = 0\.6 \(from \[defaults\]\)/);
+    assert.match(error.message, /background_threshold = 0\.5 \(from the agent\)/);
+    assert.match(error.message, /aggressive_threshold = 0\.85 \(built-in\)/);
+  });
+
+  test("a derived target that is not above zero says what it was derived from", (t) => {
+    const error = configErrorFrom(t, "[defaults.compaction]\nbackground_threshold = 0.15");
+    assert.match(error.message, /target = -0\.05 \(built-in: background_threshold - 0\.2\)/);
+  });
+
+  test("wrong in the defaults are one problem, however many agents have them", (t) => {
+    const error = configErrorFrom(
+      t,
+      '[defaults.compaction]\ntarget = 0.9\n[[agents]]\nid = "a"\n[[agents]]\nid = "b"',
+    );
+    assert.deepEqual(
+      error.problems.map((problem) => problem.key),
+      ["defaults.compaction.target"],
+    );
+  });
+
+  test("one that is no number is not also out of order", (t) => {
+    const toml = '[defaults.compaction]\nbackground_threshold = "0.5"\naggressive_threshold = 0.6';
+    assert.equal(configErrorFrom(t, toml).problems.length, 1);
+  });
+
+  test("equal ones are refused", (t) => {
+    assert.match(
+      configErrorFrom(t, "[defaults.compaction]\naggressive_threshold = 0.8").message,
+      /not in order/,
+    );
+  });
+});
+
+suite("the window", () => {
+  test("must leave room beside the answer and the reserve", (t) => {
+    const error = configErrorFrom(t, "[defaults]\ncontext_window = 4096");
+    assert.match(
+      error.message,
+      /context_window = 4096 \(from \[defaults\]\), max_output_tokens = 2048 \(built-in\)/,
+    );
+    assert.match(error.message, /-2048 tokens are left/);
+  });
+
+  test("of 8192 has room for the built-in reserve", (t) => {
+    assert.equal(configFrom(t, "[defaults]\ncontext_window = 8192").agents[0]?.contextWindow, 8192);
+  });
+});
+
+suite("a syntax error", () => {
+  test("shows the line, with a caret under the place", (t) => {
+    const error = configErrorFrom(t, "[llm]\nmax_retries = three\n");
+    assert.deepEqual([error.problems[0]?.line, error.problems[0]?.column], [2, 15]);
+    assert.match(error.message, /unexpected character.*\n +\| max_retries = three\n +\| {15}\^/);
+  });
+
+  test("of an unclosed table points at its own line", (t) => {
+    const error = configErrorFrom(t, "[llm\nmax_retries = 3\n");
+    assert.equal(error.problems[0]?.line, 1);
+  });
+
+  test("that is a key set twice is called that", (t) => {
+    assert.match(configErrorFrom(t, "[log]\n[log]\n").message, /config\.toml:2:\d+\n.*was set before/);
+  });
+
+  test("of lists nested without end is no crash", (t) => {
+    assert.match(
+      configErrorFrom(t, `x = ${"[".repeat(100_000)}`).message,
+      /not valid TOML|cannot be read as TOML/,
+    );
+  });
+});
+
+suite("whatever the file holds", () => {
+  const shipped = readFileSync(join(import.meta.dirname, "../../config.toml"), "utf8");
+  const full = Buffer.from(`${shipped.replaceAll(/^#(?=\S)/gm, "")}\n# \u00e4 \u{1f600} "\u6c34"\n`);
+
+  test("cut off at any byte, it loads or is explained", (t) => {
+    const step = 7;
+    for (let length = 0; length < full.length; length += step) {
+      loadsOrExplains(folderWith(t, { "config.toml": full.subarray(0, length) }));
+    }
+  });
+
+  test("with any bytes put into it, it loads or is explained", (t) => {
+    fc.assert(
+      fc.property(fc.nat(full.length), fc.uint8Array({ maxLength: 8 }), (at, bytes) =>
+        loadsOrExplains(
+          folderWith(t, { "config.toml": Buffer.concat([full.subarray(0, at), bytes, full.subarray(at)]) }),
+        ),
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
+
+test("a key or a text as long as the file may be is answered at once", (t) => {
+  const long = "a".repeat(900_000);
+  for (const toml of [`${long} = 1`, `[log]\nlevel = "${long}"`, `[log]\nlevel = ${long}`]) {
+    assert.ok(configErrorFrom(t, toml).message.length < 10_000);
+  }
+});

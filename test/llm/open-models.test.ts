@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import type { LlmConfig } from "../../src/config/config.ts";
+import { OperatorError } from "../../src/core/errors.ts";
+import { ModelError } from "../../src/llm/model.ts";
+import { OPENAI_AUTO_MODEL, openModels } from "../../src/llm/open-models.ts";
+import { stalledStream, text } from "../support/model-behaviours.ts";
+import { ask } from "../support/model-calls.ts";
+import { startModelServer } from "../support/model-server.ts";
+
+function llm(overrides: Partial<LlmConfig> = {}): LlmConfig {
+  return {
+    baseUrl: null,
+    apiKey: null,
+    firstTokenTimeoutMs: 500,
+    idleTimeoutMs: 500,
+    maxRetries: 3,
+    ...overrides,
+  };
+}
+
+/** A port of loopback on which nobody listens. */
+async function unusedOrigin(): Promise<string> {
+  const server = await startModelServer();
+  await server[Symbol.asyncDispose]();
+  return server.origin;
+}
+
+describe("models come", () => {
+  test("from the configured server, without a key if there is none", async () => {
+    await using server = await startModelServer();
+    server.reply(text("hello"));
+    await using models = await openModels(llm({ baseUrl: `${server.url}/` }));
+    assert.equal(models.isOffline, false);
+    assert.equal((await ask(models.model, { model: "some-model" })).answer?.text, "hello");
+    assert.equal(server.requests[0]?.body.model, "some-model");
+    assert.match(models.describe(), new RegExp(`^${server.url} .no key`));
+  });
+
+  test("with the key, which no description shows", async () => {
+    await using server = await startModelServer();
+    server.reply(text("hello"));
+    await using models = await openModels(llm({ baseUrl: server.url, apiKey: "sk-secret" }));
+    await ask(models.model);
+    assert.equal(server.requests[0]?.headers.authorization, "Bearer sk-secret");
+    assert.doesNotMatch(models.describe(), /secret/);
+  });
+
+  test("from OpenAI where only a key is set, and nothing is asked before the first turn", async () => {
+    await using models = await openModels(llm({ apiKey: "sk-secret" }));
+    assert.match(models.describe(), /^https:\/\/api\.openai\.com\/v1 /);
+    assert.equal(await models.resolve("auto"), OPENAI_AUTO_MODEL);
+    assert.equal(await models.resolve("gpt-4o"), "gpt-4o");
+    assert.equal(models.windowOf("gpt-4o", 0), 128_000);
+  });
+
+  test("from an Ollama on this machine where nothing is configured", async () => {
+    await using server = await startModelServer();
+    server.routes["GET /api/tags"] = { models: [{ name: "gemma3:4b" }] };
+    server.models = [{ id: "nomic-embed-text:latest" }, { id: "gemma3:4b" }];
+    server.reply(text("hello"));
+    await using models = await openModels(llm(), { ollamaOrigin: server.origin });
+    assert.equal(models.isOffline, false);
+    assert.equal((await ask(models.model, { model: "auto" })).answer?.model, "gemma3:4b");
+  });
+
+  test("from the offline model otherwise, which says what it is and what to do", async () => {
+    await using models = await openModels(llm(), { ollamaOrigin: await unusedOrigin() });
+    assert.equal(models.isOffline, true);
+    assert.match(models.describe(), /not a language model.*OPENAI_API_KEY/);
+    assert.equal(await models.resolve("auto"), "offline");
+    assert.match((await ask(models.model)).answer?.text ?? "", /not a language model/);
+  });
+
+  test("from the offline model where the Ollama has no model, or is something else, or does not answer", async () => {
+    await using server = await startModelServer();
+    server.routes["GET /api/tags"] = { models: [] };
+    await using empty = await openModels(llm(), { ollamaOrigin: server.origin });
+    assert.match(empty.describe(), /ollama pull/);
+    server.routes["GET /api/tags"] = { hello: "world" };
+    await using other = await openModels(llm(), { ollamaOrigin: server.origin });
+    assert.equal(other.isOffline, true);
+  });
+
+  test("from nowhere where the URL is none", async () => {
+    await assert.rejects(openModels(llm({ baseUrl: "localhost:8000" })), OperatorError);
+  });
+});
+
+describe("the model `auto`", () => {
+  test("is the first that the server lists and one can chat with, asked for once", async () => {
+    await using server = await startModelServer();
+    server.models = [{ id: "text-embedding-3" }, { id: "bge-m3" }, { id: "chatty" }, { id: "other" }];
+    await using models = await openModels(llm({ baseUrl: server.url }));
+    assert.equal(await models.resolve("auto"), "chatty");
+    assert.equal(await models.resolve("auto"), "chatty");
+    assert.deepEqual(server.otherRequests, ["GET /v1/models"]);
+    assert.match(models.describe(), /chatty/);
+  });
+
+  test("fails with advice while the server is down, and works as soon as it is up", async () => {
+    const origin = await unusedOrigin();
+    await using models = await openModels(llm({ baseUrl: `${origin}/v1` }));
+    const { failure } = await ask(models.model, { model: "auto" });
+    assert.equal(failure?.kind, "unavailable");
+    assert.match(failure.message, /ECONNREFUSED.*Is it running\? Check llm\.base_url/);
+    await using server = await startModelServer({ port: Number(new URL(origin).port) });
+    server.reply(text("hello"));
+    assert.equal((await ask(models.model, { model: "auto" })).answer?.text, "hello");
+  });
+
+  test("fails with advice where the server lists nothing or refuses", async () => {
+    await using server = await startModelServer();
+    await using models = await openModels(llm({ baseUrl: server.url }));
+    server.models = undefined;
+    await assert.rejects(
+      models.resolve("auto"),
+      (error) => error instanceof ModelError && /404/.test(error.message),
+    );
+    server.models = [];
+    await assert.rejects(models.resolve("auto"), /lists no model/);
+  });
+});
+
+describe("a model's window", () => {
+  test("is configured, listed by the server, known, or assumed", async () => {
+    await using server = await startModelServer();
+    server.models = [
+      { id: "a", max_model_len: 16_384 },
+      { id: "b", context_length: 65_536 },
+      { id: "llama3.1", object: "model" },
+      { id: "nobody-knows-it" },
+    ];
+    await using models = await openModels(llm({ baseUrl: server.url }));
+    assert.equal(models.windowOf("a", 0), 32_768);
+    await models.resolve("a");
+    assert.equal(models.windowOf("a", 0), 16_384);
+    assert.equal(models.windowOf("a", 20_000), 20_000);
+    assert.equal(models.windowOf("b", 0), 65_536);
+    assert.equal(models.windowOf("llama3.1", 0), 131_072);
+    assert.equal(models.windowOf("nobody-knows-it", 0), 32_768);
+  });
+
+  test("is what a refusal taught, and only shrinks", async () => {
+    await using models = await openModels(llm({ apiKey: "key" }));
+    models.learnWindow("gpt-4o", 100_000);
+    models.learnWindow("gpt-4o", 110_000);
+    assert.equal(models.windowOf("gpt-4o", 0), 100_000);
+    assert.equal(models.windowOf("gpt-4o", 120_000), 100_000);
+    assert.equal(models.windowOf("gpt-4o", 8000), 8000);
+  });
+
+  test("is the one that Ollama has loaded the model with, which it cuts prompts to without an error", async () => {
+    await using server = await startModelServer();
+    server.routes["GET /api/tags"] = { models: [{ name: "llama3.1:latest" }] };
+    server.routes["GET /api/ps"] = { models: [{ name: "llama3.1:latest", context_length: 4096 }] };
+    await using models = await openModels(llm(), { ollamaOrigin: server.origin });
+    assert.equal(models.windowOf("llama3.1", 0), 32_768);
+    await models.resolve("llama3.1");
+    assert.equal(models.windowOf("llama3.1", 0), 4096);
+    assert.equal(models.windowOf("llama3.1", 8192), 4096);
+  });
+
+  test("does not keep a named model from being used where the server lists nothing", async () => {
+    await using server = await startModelServer();
+    server.models = undefined;
+    server.respond(() => text("hello"));
+    await using models = await openModels(llm({ baseUrl: server.url }));
+    await ask(models.model, { model: "named" });
+    await ask(models.model, { model: "named" });
+    assert.deepEqual(server.otherRequests, ["GET /v1/models"]);
+    assert.equal(server.requests.length, 2);
+  });
+});
+
+describe("disposing", () => {
+  test("ends the calls in flight", async () => {
+    await using server = await startModelServer();
+    server.reply(stalledStream("half"));
+    const models = await openModels(llm({ baseUrl: server.url }));
+    const asked = ask(models.model);
+    await server.received(1);
+    await models[Symbol.asyncDispose]();
+    assert.equal((await asked).failure?.kind, "aborted");
+    assert.equal(await server.requests[0]?.done, "aborted");
+  });
+});

@@ -1,0 +1,222 @@
+/**
+ * An OpenAI-compatible model server on loopback for tests: real HTTP, scripted behaviour, a journal of what
+ * came in. It runs inside the test's process.
+ *
+ *     await using server = await startModelServer();
+ *     server.reply(text("hello"), rateLimited(1), cutStream("half of"));
+ *     // … the code under test talks to server.url …
+ *     server.requests[0].body.messages
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { text as readText } from "node:stream/consumers";
+
+import { z } from "zod";
+
+/** The body of `POST /chat/completions`, as far as tests look at it; another shape is the client's error. */
+const chatRequest = z.looseObject({
+  model: z.string(),
+  messages: z.array(
+    z.looseObject({
+      role: z.enum(["system", "developer", "user", "assistant", "tool"]),
+      content: z.string().nullish(),
+      tool_call_id: z.string().optional(),
+      tool_calls: z
+        .array(
+          z.looseObject({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) }),
+        )
+        .optional(),
+    }),
+  ),
+  tools: z.array(z.looseObject({ function: z.looseObject({ name: z.string() }) })).optional(),
+  tool_choice: z.string().optional(),
+  stream: z.boolean().optional(),
+  stream_options: z.object({ include_usage: z.boolean() }).optional(),
+  temperature: z.number().optional(),
+  max_tokens: z.number().optional(),
+  max_completion_tokens: z.number().optional(),
+  reasoning_effort: z.string().optional(),
+});
+
+export type ChatRequest = z.infer<typeof chatRequest>;
+
+export type Outcome = "open" | "answered" | "aborted" | "reset";
+
+/** One journal entry of `server.requests`. */
+export interface RecordedRequest {
+  readonly body: ChatRequest;
+  readonly headers: IncomingMessage["headers"];
+  /** `performance.now()` when the whole body was here. */
+  readonly at: number;
+  /** `aborted`: the client closed the connection before the answer was complete. */
+  outcome: Outcome;
+  /** Resolves when the outcome is known: no longer `open`. */
+  readonly done: Promise<Outcome>;
+}
+
+/** What a behaviour may use. */
+export interface Exchange {
+  readonly request: RecordedRequest;
+  readonly body: ChatRequest;
+  readonly response: ServerResponse;
+  /** Aborted when the client went away or the server is stopped: every wait ends then. */
+  readonly signal: AbortSignal;
+}
+
+/** What the server does with one request. It may end without ending the response: a stall. */
+export type Behaviour = (exchange: Exchange) => Promise<void> | void;
+
+/** One row of `GET /models`: an id, and whatever else a server tells. */
+export interface ListedModel {
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+export interface ModelServer extends AsyncDisposable {
+  /** The base URL for the client: `http://127.0.0.1:PORT/v1`. */
+  readonly url: string;
+  /** The same without `/v1`, where Ollama's own API would be. */
+  readonly origin: string;
+  readonly port: number;
+  /** Every `POST /chat/completions`, oldest first. */
+  readonly requests: readonly RecordedRequest[];
+  /** Every other request, as `GET /v1/models`. */
+  readonly otherRequests: readonly string[];
+  /** What `GET /models` lists; empty or undefined: 404. */
+  models: readonly ListedModel[] | undefined;
+  /** JSON by method and path for all other requests, as `{ "GET /api/tags": { models: [] } }`. */
+  readonly routes: Record<string, unknown>;
+  /** Queues behaviours: each serves one request. */
+  reply(...behaviours: readonly Behaviour[]): void;
+  /** Answers every request for which nothing is queued. */
+  respond(handler: (request: ChatRequest, index: number) => Behaviour): void;
+  /** Resolves when `count` requests have come in. */
+  received(count: number): Promise<void>;
+}
+
+/** Starts the server on a free port of 127.0.0.1. Without a script it answers 400, so that nothing retries. */
+export async function startModelServer(options: { port?: number } = {}): Promise<ModelServer> {
+  const state = new ServerState();
+  const server = createServer((request, response) => {
+    void state.serve(request, response);
+  });
+  server.listen(options.port ?? 0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  assert(typeof address === "object" && address !== null);
+  const { port } = address;
+  const origin = `http://127.0.0.1:${port}`;
+  return Object.assign(state, {
+    url: `${origin}/v1`,
+    origin,
+    port,
+    async [Symbol.asyncDispose]() {
+      state.stopping.abort();
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  });
+}
+
+class ServerState {
+  readonly requests: RecordedRequest[] = [];
+  readonly otherRequests: string[] = [];
+  readonly routes: Record<string, unknown> = {};
+  readonly stopping = new AbortController();
+  models: readonly ListedModel[] | undefined = [{ id: "test-model" }];
+  readonly #queue: Behaviour[] = [];
+  readonly #waiting = new Set<() => void>();
+  #handler: ((request: ChatRequest, index: number) => Behaviour) | undefined;
+
+  reply(...behaviours: readonly Behaviour[]): void {
+    this.#queue.push(...behaviours);
+  }
+
+  respond(handler: (request: ChatRequest, index: number) => Behaviour): void {
+    this.#handler = handler;
+  }
+
+  async received(count: number): Promise<void> {
+    while (this.requests.length < count) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#waiting.add(resolve);
+      await promise;
+    }
+  }
+
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // A client that resets its socket while we write is part of the tests, never a failure of the server.
+    response.on("error", () => undefined);
+    const body = await readText(request).catch(() => undefined);
+    if (body === undefined) return;
+    if (request.method !== "POST" || request.url?.endsWith("/chat/completions") !== true) {
+      this.#serveOther(request, response);
+      return;
+    }
+    const parsed = chatRequest.safeParse(JSON.parse(body));
+    if (!parsed.success) {
+      refuse(response, `Not a chat request: ${z.prettifyError(parsed.error)}`);
+      return;
+    }
+    const gone = new AbortController();
+    const recorded = this.#record(parsed.data, request, response, gone);
+    const signal = AbortSignal.any([gone.signal, this.stopping.signal]);
+    const behave = this.#queue.shift() ?? this.#handler?.(recorded.body, this.requests.length - 1) ?? unscripted;
+    try {
+      await behave({ request: recorded, body: recorded.body, response, signal });
+    } catch (error) {
+      if (signal.aborted) return;
+      response.destroy();
+      throw error;
+    }
+  }
+
+  #record(
+    body: ChatRequest,
+    request: IncomingMessage,
+    response: ServerResponse,
+    gone: AbortController,
+  ): RecordedRequest {
+    const done = Promise.withResolvers<Outcome>();
+    const recorded: RecordedRequest = {
+      body,
+      headers: request.headers,
+      at: performance.now(),
+      outcome: "open",
+      done: done.promise,
+    };
+    response.on("close", () => {
+      // A behaviour that resets the socket itself has marked the request before.
+      if (recorded.outcome === "open") recorded.outcome = response.writableFinished ? "answered" : "aborted";
+      done.resolve(recorded.outcome);
+      gone.abort();
+    });
+    this.requests.push(recorded);
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+    return recorded;
+  }
+
+  #serveOther(request: IncomingMessage, response: ServerResponse): void {
+    const line = `${request.method} ${request.url}`;
+    this.otherRequests.push(line);
+    const listing = line === "GET /v1/models" && this.models !== undefined;
+    const body = listing ? { object: "list", data: this.models } : this.routes[line];
+    response.writeHead(body === undefined ? 404 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(body ?? { error: { message: `no route ${line}` } }));
+  }
+}
+
+/** A 400 is not retried: a test that forgot to script an answer fails at once and says so. */
+const unscripted: Behaviour = ({ response }) => {
+  refuse(response, "The test scripted no reply for this request.");
+};
+
+function refuse(response: ServerResponse, message: string): void {
+  response.writeHead(400, { "content-type": "application/json" });
+  response.end(JSON.stringify({ error: { message } }));
+}
