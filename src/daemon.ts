@@ -111,8 +111,15 @@ export class Agents {
 /**
  * @throws OperatorError where an agent's fixed part leaves no room for a conversation
  */
-export function createAgents(config: Pick<Config, "agents" | "llm">, models: Models, prompts: Prompts): Agents {
-  const tools = createTools({ searchHistory: prompts.toolSearchHistory.trim(), skip: prompts.toolSkip.trim() });
+export function createAgents(
+  config: Pick<Config, "agents" | "llm">,
+  models: Models,
+  prompts: Prompts,
+): Agents {
+  const tools = createTools({
+    searchHistory: prompts.toolSearchHistory.trim(),
+    skip: prompts.toolSkip.trim(),
+  });
   const modelsOf = ({ fallbacks }: AgentConfig): AgentModels => ({
     model: createPatientModel(models.model, { fallbacks, maxAttempts: config.llm.maxRetries + 1 }),
     resolve: async (configured: string) => models.resolve(configured),
@@ -144,7 +151,9 @@ function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
 /** A prompt that fills half the window is a mistake to report at start, never a reason to compact. */
 function checkFixedPart({ config, models, texts, tools }: Agent): void {
   const window = models.windowOf(config.model, config.contextWindow);
-  const tokens = estimateTokens(texts.system({ date: "2026-01-01" }) + JSON.stringify(tools.map(({ spec }) => spec)));
+  const tokens = estimateTokens(
+    texts.system({ date: "2026-01-01" }) + JSON.stringify(tools.map(({ spec }) => spec)),
+  );
   if (tokens <= window / 2) return;
   throw new OperatorError(
     `Agent "${config.id}": its prompt and tools take about ${tokens} tokens, more than half of the window of ` +

@@ -48,7 +48,12 @@ process.disconnect?.();
 /** Says what went wrong, in words for whoever has to act on it. @returns the exit code */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode;
-  const text = error instanceof OperatorError ? error.message : error instanceof Error ? error.stack : errorMessage(error);
+  const text =
+    error instanceof OperatorError
+      ? error.message
+      : error instanceof Error
+        ? error.stack
+        : errorMessage(error);
   process.stderr.write(`${text}\n`);
   return 1;
 }

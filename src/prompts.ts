@@ -10,7 +10,7 @@ import type { VariableShapes } from "./templates/template-names.ts";
 export type FailureKind = (typeof FAILURE_KINDS)[number];
 const FAILURE_KINDS = ["unavailable", "too_long", "misconfigured", "internal", "gave_up"] as const;
 
-export interface SystemValues {
+interface SystemValues {
   readonly agentName: string;
   /** "" where the agent has none. */
   readonly instructions: string;
@@ -18,7 +18,7 @@ export interface SystemValues {
   readonly date: string;
 }
 
-export interface DynamicValues {
+interface DynamicValues {
   /** `Saturday 2026-11-21 14:05 UTC`. */
   readonly now: string;
   readonly platform: string;
@@ -32,13 +32,13 @@ export interface DynamicValues {
   readonly omitted: string | null;
 }
 
-export interface OmissionValues {
+interface OmissionValues {
   readonly count: number;
   readonly fromTime: string;
   readonly toTime: string;
 }
 
-export interface EditNoteValues {
+interface EditNoteValues {
   readonly author: string;
   /** What the message says now. */
   readonly text: string;
@@ -46,7 +46,7 @@ export interface EditNoteValues {
   readonly original: string;
 }
 
-export interface CommandHelp {
+interface CommandHelp {
   /** Without the slash. */
   readonly name: string;
   readonly help: string;

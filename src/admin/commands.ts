@@ -21,7 +21,10 @@ const COMMANDS: readonly { name: string; help: string }[] = [
   { name: "context", help: "how full the context is, and with what" },
   { name: "status", help: "what this channel is doing just now" },
   { name: "stop", help: "end the answer that is being written" },
-  { name: "reset", help: "start afresh: nothing said so far is shown to the model any more; the log keeps it" },
+  {
+    name: "reset",
+    help: "start afresh: nothing said so far is shown to the model any more; the log keeps it",
+  },
   { name: "help", help: "this list" },
 ];
 
@@ -52,7 +55,10 @@ export function createCommands(parts: CommandParts): (command: InboundCommand) =
 
 async function describeContext(parts: CommandParts, channel: ChannelRow): Promise<string> {
   const agent = parts.agentOf(channel);
-  const [snapshot, spent] = await Promise.all([parts.store.load(channel.id), parts.store.modelCalls.totals(channel.id)]);
+  const [snapshot, spent] = await Promise.all([
+    parts.store.load(channel.id),
+    parts.store.modelCalls.totals(channel.id),
+  ]);
   // A server that does not answer must not keep a person from looking.
   const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
   return formatContextReport(reportContext(agent, snapshot, { model, spent, now: parts.now() }));
@@ -64,7 +70,9 @@ async function describeStatus(parts: CommandParts, channel: ChannelRow): Promise
   const lines = [
     `${formatAddress(channel.address)}, answered by ${channel.agent}`,
     parts.describeModels(),
-    running === null ? "No answer is being written." : `An answer is being written, for ${(running / 1000).toFixed(1)} s now.`,
+    running === null
+      ? "No answer is being written."
+      : `An answer is being written, for ${(running / 1000).toFixed(1)} s now.`,
     `${status?.due ?? 0} messages wait for an answer; ${channel.lastSeq} entries are in the log.`,
   ];
   if (status?.delivering === true) lines.push("An answer is on its way to the platform.");

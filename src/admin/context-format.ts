@@ -15,7 +15,10 @@ export function formatContextReport(report: ContextReport): string {
     "",
     ...report.segments
       .filter(({ tokens }) => tokens > 0)
-      .map(({ label, tokens, count }) => `  ${label.padEnd(24)} ${number(tokens).padStart(9)} tokens  ${number(count).padStart(6)} items`),
+      .map(
+        ({ label, tokens, count }) =>
+          `  ${label.padEnd(24)} ${number(tokens).padStart(9)} tokens  ${number(count).padStart(6)} items`,
+      ),
     "",
     `  log: ${number(report.log.entries)} entries, ${number(report.log.due)} waiting for an answer`,
   ];

@@ -2,8 +2,7 @@ import { placeOf } from "../channel/actor-turn-channel.ts";
 import { fitContext } from "../context/emergency.ts";
 import { usableTokens, usageOf } from "../context/usage.ts";
 import { dueMessages } from "../core/history.ts";
-import { formatAddress } from "../core/ids.ts";
-import type { TurnId } from "../core/ids.ts";
+import { formatAddress, turnId } from "../core/ids.ts";
 import type { ChannelSnapshot } from "../store/history.ts";
 import type { ModelCallTotals } from "../store/model-calls.ts";
 import { type Agent, budgetOf } from "../turn/agent.ts";
@@ -21,10 +20,29 @@ export interface ContextReport {
   readonly tokens: number;
   /** Tokens of the whole request, omitted entries included, over the usable window. */
   readonly usage: number;
-  readonly thresholds: { readonly background: number; readonly aggressive: number; readonly emergency: number };
-  readonly segments: readonly { readonly key: string; readonly label: string; readonly tokens: number; readonly count: number }[];
-  readonly log: { readonly entries: number; readonly coveredTo: number; readonly omittedTo: number; readonly due: number };
-  readonly omission: { readonly count: number; readonly tokens: number; readonly firstAt: Date; readonly lastAt: Date } | null;
+  readonly thresholds: {
+    readonly background: number;
+    readonly aggressive: number;
+    readonly emergency: number;
+  };
+  readonly segments: readonly {
+    readonly key: string;
+    readonly label: string;
+    readonly tokens: number;
+    readonly count: number;
+  }[];
+  readonly log: {
+    readonly entries: number;
+    readonly coveredTo: number;
+    readonly omittedTo: number;
+    readonly due: number;
+  };
+  readonly omission: {
+    readonly count: number;
+    readonly tokens: number;
+    readonly firstAt: Date;
+    readonly lastAt: Date;
+  } | null;
   readonly spent: ModelCallTotals;
 }
 
@@ -38,9 +56,15 @@ export function reportContext(
   const budget = budgetOf(agent, situation.model);
   const next = history.lastSeq + 1;
   const first = dueMessages(history)[0]?.seq ?? next;
-  const turn = { id: -1 as TurnId, fromSeq: first, toSeq: next };
+  const turn = { id: turnId(-1), fromSeq: first, toSeq: next };
   const title = formatAddress(channel.address);
-  const sources = contextSources(agent, { history, turn, recalled: [], now: situation.now, place: placeOf(channel.address, channel.kind) });
+  const sources = contextSources(agent, {
+    history,
+    turn,
+    recalled: [],
+    now: situation.now,
+    place: placeOf(channel.address, channel.kind),
+  });
   const { context } = fitContext(sources, budget);
   const { omission } = history;
   return {
@@ -64,7 +88,12 @@ export function reportContext(
       omittedTo: history.omittedTo,
       due: dueMessages(history).length,
     },
-    omission: omission && { count: omission.count, tokens: omission.tokens, firstAt: omission.firstAt, lastAt: omission.lastAt },
+    omission: omission && {
+      count: omission.count,
+      tokens: omission.tokens,
+      firstAt: omission.firstAt,
+      lastAt: omission.lastAt,
+    },
     spent: situation.spent,
   };
 }

@@ -4,7 +4,11 @@ import type { TimeFormat } from "../core/time.ts";
 import type { ChannelRow } from "../store/channels.ts";
 
 /** One entry of the log as a line (or several, indented) for a person. Pure. */
-export function formatEntry(entry: Entry, channel: Pick<ChannelRow, "agent" | "settledTo" | "coveredTo" | "omittedTo">, time: TimeFormat): string {
+export function formatEntry(
+  entry: Entry,
+  channel: Pick<ChannelRow, "agent" | "settledTo" | "coveredTo" | "omittedTo">,
+  time: TimeFormat,
+): string {
   const head = `${String(entry.seq).padStart(6)}  ${time.minute(entry.at)}  ${speaker(entry, channel.agent)}`;
   const marks = [
     entry.deleted ? "deleted" : "",

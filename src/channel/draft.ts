@@ -71,7 +71,8 @@ export class Draft {
       const key = delivery.idempotencyKey;
       this.#messageId = delivery.messageId ?? (await platform.send({ ...message, idempotencyKey: key }));
       await deliveries.shown(owner, delivery.id, this.#messageId);
-      if (delivery.messageId !== null) await platform.edit(delivery.messageId, { ...message, idempotencyKey: key });
+      if (delivery.messageId !== null)
+        await platform.edit(delivery.messageId, { ...message, idempotencyKey: key });
     } else {
       await platform.edit(this.#messageId, message);
     }

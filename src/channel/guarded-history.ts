@@ -3,6 +3,7 @@ import type { Entry, TurnEntryDraft } from "../core/entry.ts";
 import { appendEntries, type History, omit, settle, type TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Delivery } from "../store/deliveries.ts";
+import type { ChannelSnapshot } from "../store/history.ts";
 import type { Store } from "../store/store.ts";
 import type { Settlement } from "../store/turns.ts";
 import type { Owner } from "./owner.ts";
@@ -79,9 +80,11 @@ export class GuardedHistory {
   }
 
   /** Folds the rows again: a text went, or changed before anybody had read it. */
-  async reload(): Promise<void> {
-    await this.#mutex.runExclusive(async () => {
-      this.#history = (await this.#store.load(this.#owner.channel)).history;
+  async reload(): Promise<ChannelSnapshot> {
+    return this.#mutex.runExclusive(async () => {
+      const snapshot = await this.#store.load(this.#owner.channel);
+      this.#history = snapshot.history;
+      return snapshot;
     });
   }
 

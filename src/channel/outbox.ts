@@ -36,6 +36,8 @@ export class Outbox {
   readonly #parts: OutboxParts;
   readonly #queue = new PQueue({ concurrency: 1 });
   readonly #closing = new AbortController();
+  /** Turns whose answer is here, so that reading the log again does not bring it twice. */
+  readonly #underWay = new Set<TurnId>();
 
   constructor(parts: OutboxParts) {
     this.#parts = parts;
@@ -62,12 +64,27 @@ export class Outbox {
     const { streaming } = platform.capabilities;
     if (streaming === false || !this.isIdle) return null;
     const signal = this.#closing.signal;
-    return new Draft({ platform, deliveries, owner, address, turnId, idempotencyKey, inReplyTo, signal, intervalMs: streaming.intervalMs });
+    return new Draft({
+      platform,
+      deliveries,
+      owner,
+      address,
+      turnId,
+      idempotencyKey,
+      inReplyTo,
+      signal,
+      intervalMs: streaming.intervalMs,
+    });
   }
 
-  /** Hands in a settled answer. */
+  /** Hands in a settled answer; one that is under way already is not taken twice. */
   deliver(answer: PendingAnswer): void {
-    void this.#queue.add(async () => this.#deliverAll(answer));
+    if (this.#underWay.has(answer.turnId)) return;
+    this.#underWay.add(answer.turnId);
+    void this.#queue.add(async () => {
+      await this.#deliverAll(answer);
+      this.#underWay.delete(answer.turnId);
+    });
   }
 
   /** Ends all waiting; what is not sent stays pending in the log. */
@@ -90,14 +107,22 @@ export class Outbox {
   }
 
   /** `left`: to the next owner of the channel. */
-  async #untilSent(first: Delivery, answer: PendingAnswer, text: string): Promise<"sent" | "failed" | "left"> {
+  async #untilSent(
+    first: Delivery,
+    answer: PendingAnswer,
+    text: string,
+  ): Promise<"sent" | "failed" | "left"> {
     const { owner, deliveries, onLost } = this.#parts;
-    let part = first;
-    for (let waitMs = RETRY_FROM_MS; !this.#closing.signal.aborted; waitMs = Math.min(waitMs * 2, RETRY_TO_MS)) {
+    let { messageId } = first;
+    for (
+      let waitMs = RETRY_FROM_MS;
+      !this.#closing.signal.aborted;
+      waitMs = Math.min(waitMs * 2, RETRY_TO_MS)
+    ) {
       try {
         // Where only our own note of it fails, the next round edits the message instead of sending a second.
-        part = { ...part, messageId: await this.#sendPart(part, answer, text) };
-        await deliveries.sent(owner, part.id, part.messageId ?? "");
+        messageId = await this.#sendPart({ ...first, messageId }, answer, text);
+        await deliveries.sent(owner, first.id, messageId);
         return "sent";
       } catch (error) {
         if (error instanceof StaleEpochError) {
@@ -105,7 +130,9 @@ export class Outbox {
           return "left";
         }
         const isFinal = error instanceof PlatformError && !error.retryable;
-        const retryInMs = isFinal ? null : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ?? waitMs);
+        const retryInMs = isFinal
+          ? null
+          : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ?? waitMs);
         this.#tellFailure(error, retryInMs);
         if (retryInMs === null) return "failed";
         await delay(retryInMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);

@@ -142,11 +142,19 @@ export class ChannelRegistry implements AsyncDisposable {
       this.#forget(id);
     };
     const agent = this.#parts.agentOf(snapshot.channel);
-    const actor = new ChannelActor({ ...this.#parts, owner: { channel: id, epoch }, address, kind, agent, platform, onLost }, snapshot);
+    const actor = new ChannelActor(
+      { ...this.#parts, owner: { channel: id, epoch }, address, kind, agent, platform, onLost },
+      snapshot,
+    );
     await actor.recover();
     this.#ready.set(id, actor);
     const ms = now().getTime() - startedAt;
-    events.emit({ type: "channel_loaded", channel: formatAddress(address), entries: snapshot.history.entries.length, ms });
+    events.emit({
+      type: "channel_loaded",
+      channel: formatAddress(address),
+      entries: snapshot.history.entries.length,
+      ms,
+    });
     actor.wake();
     return actor;
   }

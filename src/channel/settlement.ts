@@ -10,17 +10,29 @@ import type { TurnOutcome } from "../turn/turn.ts";
 export function toSettlement(
   outcome: TurnOutcome,
   failureText: (kind: FailureKind) => string,
-): Pick<Settlement, "state" | "reason"> & { entry: TurnEntryDraft & { text: string } | null } {
+): Pick<Settlement, "state" | "reason"> & { entry: (TurnEntryDraft & { text: string }) | null } {
   switch (outcome.kind) {
     case "answered":
-      return { state: "answered", reason: null, entry: { kind: "assistant", text: outcome.text, stopped: false } };
+      return {
+        state: "answered",
+        reason: null,
+        entry: { kind: "assistant", text: outcome.text, stopped: false },
+      };
     case "skipped":
       return { state: "skipped", reason: outcome.reason, entry: null };
     case "stopped": {
       const text = outcome.text.trim();
-      return { state: "stopped", reason: null, entry: text === "" ? null : { kind: "assistant", text, stopped: true } };
+      return {
+        state: "stopped",
+        reason: null,
+        entry: text === "" ? null : { kind: "assistant", text, stopped: true },
+      };
     }
     case "failed":
-      return { state: "failed", reason: outcome.why, entry: { kind: "notice", text: failureText(outcome.failure) } };
+      return {
+        state: "failed",
+        reason: outcome.why,
+        entry: { kind: "notice", text: failureText(outcome.failure) },
+      };
   }
 }

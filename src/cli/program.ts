@@ -19,7 +19,9 @@ interface ChatOptions extends CommonOptions {
 /** The command line, as a tree of commands. */
 export function createProgram(io: Io): Command {
   const program = new Command("weir")
-    .description("A chat bot daemon whose channels never block, never forget silently and never lose a message.")
+    .description(
+      "A chat bot daemon whose channels never block, never forget silently and never lose a message.",
+    )
     .showHelpAfterError("(weir --help lists the commands)")
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
     .exitOverride();
@@ -31,7 +33,10 @@ export function createProgram(io: Io): Command {
 }
 
 function withConfig(command: Command): Command {
-  return command.option("--config <file>", "the configuration; default: config.toml in this folder, if there is one");
+  return command.option(
+    "--config <file>",
+    "the configuration; default: config.toml in this folder, if there is one",
+  );
 }
 
 function addDaemon(program: Command, io: Io): void {
@@ -39,7 +44,13 @@ function addDaemon(program: Command, io: Io): void {
     .description("run the daemon; in a terminal, with a chat")
     .action(async (options: CommonOptions) => {
       const isTerminal = io.stdin.isTTY && io.stdout.isTTY;
-      const terminal = { channel: undefined, agent: undefined, speaker: undefined, multi: false, jsonl: false };
+      const terminal = {
+        channel: undefined,
+        agent: undefined,
+        speaker: undefined,
+        multi: false,
+        jsonl: false,
+      };
       await runSession(io, { config: readConfig(io, options), terminal: isTerminal ? terminal : null });
     });
 }
@@ -54,7 +65,10 @@ function addChat(program: Command, io: Io): void {
     .option("--jsonl", "for scripts: JSON lines in and out, many channels side by side")
     .action(async (options: ChatOptions) => {
       const { channel, agent, as: speaker, multi = false, jsonl = false } = options;
-      await runSession(io, { config: readConfig(io, options), terminal: { channel, agent, speaker, multi, jsonl } });
+      await runSession(io, {
+        config: readConfig(io, options),
+        terminal: { channel, agent, speaker, multi, jsonl },
+      });
     });
   withConfig(program.command("replay"))
     .argument("<file>", "JSON lines of {conversation_id, author, ts, text}")
@@ -62,7 +76,11 @@ function addChat(program: Command, io: Io): void {
     .option("--channel <name>", "all into this channel; default: a channel for each conversation")
     .option("--agent <id>", "who answers; default: the first agent of the configuration")
     .option("--reply-every <n>", "every n-th message of a channel wants a reply; 0: none", wholeNumber, 20)
-    .addOption(new Option("--speed <speed>", "max: as fast as it goes; real: as it was said").choices(["max", "real"]).default("max"))
+    .addOption(
+      new Option("--speed <speed>", "max: as fast as it goes; real: as it was said")
+        .choices(["max", "real"])
+        .default("max"),
+    )
     .action(async (file: string, options: ReplayOptions) => replay(io, file, options));
 }
 

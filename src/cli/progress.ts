@@ -39,7 +39,9 @@ export class Progress {
     const left = share > 0 ? elapsed / share - elapsed : 0;
     const bar = "█".repeat(filled) + "░".repeat(WIDTH - filled);
     const count = `${this.#done.toLocaleString("en-US")} of ${this.#total.toLocaleString("en-US")}`;
-    this.#stream.write(`\r${bar} ${(share * 100).toFixed(0).padStart(3)} %  ${count}  ${left.toFixed(0)} s left\u001b[K`);
+    this.#stream.write(
+      `\r${bar} ${(share * 100).toFixed(0).padStart(3)} %  ${count}  ${left.toFixed(0)} s left\u001b[K`,
+    );
   }
 
   #tell(): void {

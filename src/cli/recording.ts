@@ -24,7 +24,10 @@ const Line = z.object({
  * @param options.replyEvery every N-th message of a channel wants a reply; 0: none does
  * @throws OperatorError that names the line
  */
-export function readRecording(file: string, options: { channel: string | undefined; replyEvery: number }): Recording {
+export function readRecording(
+  file: string,
+  options: { channel: string | undefined; replyEvery: number },
+): Recording {
   const messages: InboundMessage[] = [];
   const counts = new Map<string, number>();
   let skipped = 0;
@@ -65,7 +68,9 @@ function parseLine(text: string, where: string): z.infer<typeof Line> {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new OperatorError(`${where}: not JSON. Expected {"conversation_id","author","ts","text"}.`, { cause });
+    throw new OperatorError(`${where}: not JSON. Expected {"conversation_id","author","ts","text"}.`, {
+      cause,
+    });
   }
   const parsed = Line.safeParse(value);
   if (!parsed.success) throw new OperatorError(`${where}: ${z.prettifyError(parsed.error)}`);

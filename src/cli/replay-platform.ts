@@ -9,8 +9,14 @@ export class ReplayPlatform implements Platform {
   readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
 
   constructor(channels: ReadonlySet<string>) {
-    const serves = ({ platform, name }: ChannelAddress): boolean => platform === "terminal" && channels.has(name);
-    this.capabilities = { streaming: false, takesIdempotencyKeys: false, maxTextLength: Number.MAX_SAFE_INTEGER, serves };
+    const serves = ({ platform, name }: ChannelAddress): boolean =>
+      platform === "terminal" && channels.has(name);
+    this.capabilities = {
+      streaming: false,
+      takesIdempotencyKeys: false,
+      maxTextLength: Number.MAX_SAFE_INTEGER,
+      serves,
+    };
   }
 
   /** Resolves when the turn that owns the message is settled. */

@@ -24,7 +24,8 @@ export class ReplayTally {
       case "turn_settled":
         this.#outcomes.set(event.outcome, (this.#outcomes.get(event.outcome) ?? 0) + 1);
         this.#replyMs.push(event.turnMs);
-        if (event.turnMs > (this.#slowest?.ms ?? -1)) this.#slowest = { ms: event.turnMs, channel: event.channel };
+        if (event.turnMs > (this.#slowest?.ms ?? -1))
+          this.#slowest = { ms: event.turnMs, channel: event.channel };
         return;
       case "emergency":
         this.#emergencies++;
@@ -46,10 +47,16 @@ export class ReplayTally {
     const rows: [string, string][] = [
       ["messages", `${number(this.#accepted)} appended, ${number(this.#known)} known from an earlier run`],
       ["turns", outcomes.length === 0 ? "none" : outcomes.join(", ")],
-      ["emergencies", `${number(this.#emergencies)} (at most ${number(this.#omitted)} messages omitted from a view)`],
+      [
+        "emergencies",
+        `${number(this.#emergencies)} (at most ${number(this.#omitted)} messages omitted from a view)`,
+      ],
       ["model calls", `${number(this.#modelCalls)}, ${number(this.#promptTokens)} tokens in as reported`],
       ["reply time", this.#replyTimes()],
-      ["took", `${seconds.toFixed(1)} s, ${number(Math.round(this.#accepted / Math.max(seconds, 0.001)))} messages a second`],
+      [
+        "took",
+        `${seconds.toFixed(1)} s, ${number(Math.round(this.#accepted / Math.max(seconds, 0.001)))} messages a second`,
+      ],
     ];
     if (end.skippedLines > 0) rows.push(["empty lines", number(end.skippedLines)]);
     if (end.stopped) rows.push(["stopped", "by a signal; the same command goes on from here"]);

@@ -47,7 +47,13 @@ interface Run {
   readonly progress: Progress;
 }
 
-async function run(io: Io, daemon: Daemon, platform: ReplayPlatform, recording: Recording, parts: Run): Promise<void> {
+async function run(
+  io: Io,
+  daemon: Daemon,
+  platform: ReplayPlatform,
+  recording: Recording,
+  parts: Run,
+): Promise<void> {
   const { speed, tally, progress } = parts;
   let before: Date | null = null;
   for (const message of recording.messages) {

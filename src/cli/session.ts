@@ -64,7 +64,12 @@ export async function runSession(io: Io, options: SessionOptions): Promise<void>
   await until(io, daemon, shown, mode === null ? agents(config) : null);
 }
 
-async function until(io: Io, daemon: Daemon, terminal: TerminalPlatform | null, announced: string | null): Promise<void> {
+async function until(
+  io: Io,
+  daemon: Daemon,
+  terminal: TerminalPlatform | null,
+  announced: string | null,
+): Promise<void> {
   if (announced !== null) io.stdout.write(`Weir is ready: ${announced}; ${daemon.models.describe()}\n`);
   io.tellReady();
   const { promise: stopped, resolve } = Promise.withResolvers<void>();

@@ -17,7 +17,11 @@ import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
 const PAGE = 500;
 
 export type ContextOptions = CommonOptions & { readonly json?: boolean };
-export type LogOptions = CommonOptions & { readonly json?: boolean; readonly from?: number; readonly to?: number };
+export type LogOptions = CommonOptions & {
+  readonly json?: boolean;
+  readonly from?: number;
+  readonly to?: number;
+};
 
 /** `weir context CHANNEL`: what the next model call would be sent. */
 export async function showContext(io: Io, name: string, options: ContextOptions): Promise<void> {
@@ -27,7 +31,10 @@ export async function showContext(io: Io, name: string, options: ContextOptions)
     await using models = await openModels(config.llm);
     const agents = createAgents(config, models, loadPrompts(promptSources(config)));
     const agent = agents.get(channel.agent) ?? agents.first;
-    const [snapshot, spent] = await Promise.all([store.load(channel.id), store.modelCalls.totals(channel.id)]);
+    const [snapshot, spent] = await Promise.all([
+      store.load(channel.id),
+      store.modelCalls.totals(channel.id),
+    ]);
     const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
     const report = reportContext(agent, snapshot, { model, spent, now: new Date() });
     say(io, options.json === true ? JSON.stringify(report, null, 2) : formatContextReport(report));

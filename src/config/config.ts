@@ -41,14 +41,14 @@ export interface DaemonConfig {
   readonly mailboxSize: number;
 }
 
-export interface PromptsConfig {
+interface PromptsConfig {
   /** Name of a folder under the shipped `prompts/`. */
   readonly language: string;
   /** Absolute path of a folder that is used instead of the shipped one. */
   readonly dir: string | null;
 }
 
-export interface PlatformsConfig {
+interface PlatformsConfig {
   /** Null: switched off. */
   readonly loopback: { readonly url: string } | null;
 }

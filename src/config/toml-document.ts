@@ -4,7 +4,7 @@ import { redact, redactLine } from "./redact.ts";
 import type { Outcome } from "./text-file.ts";
 import { emptyTable, setAt, valueAt, type KeyPath } from "./value-tree.ts";
 
-export interface Place {
+interface Place {
   /** From 1. */
   readonly line: number;
   /** From 1. */

@@ -48,11 +48,25 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
     segment("summaries", "summaries", summaryMessages(history)),
     segment("history", "raw history", before),
     segment("dynamic", "now, people, recalled", [{ role: "user", text: dynamic.text(history.omission) }]),
-    segment("due", "messages to answer", render(view.due, () => cap(trims.cap.due))),
-    segment("turn", "this turn's tool calls", render(view.own, () => cap(trims.cap.own))),
+    segment(
+      "due",
+      "messages to answer",
+      render(view.due, () => cap(trims.cap.due)),
+    ),
+    segment(
+      "turn",
+      "this turn's tool calls",
+      render(view.own, () => cap(trims.cap.own)),
+    ),
   ];
   const toolTokens = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)) + tools.length * 8;
-  const toolSegment: Segment = { key: "tools", label: "tools", tokens: toolTokens, count: tools.length, messages: [] };
+  const toolSegment: Segment = {
+    key: "tools",
+    label: "tools",
+    tokens: toolTokens,
+    count: tools.length,
+    messages: [],
+  };
   const all = [toolSegment, ...segments];
   return { tools, segments: all, tokens: all.reduce((sum, { tokens }) => sum + tokens, 0) };
 }

@@ -34,7 +34,8 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
   const { history } = sources;
   const plain = assemble(sources);
   const tokensBefore = plain.tokens;
-  if (plain.tokens < emergency) return { context: plain, history, omitTo: null, tokensBefore, overflows: false };
+  if (plain.tokens < emergency)
+    return { context: plain, history, omitTo: null, tokensBefore, overflows: false };
 
   const stubbed = assemble(sources, { ...NO_TRIMS, stubs: "all" });
   if (stubbed.tokens < budget.aggressiveThreshold * usable) {
@@ -85,7 +86,9 @@ function lastOmittable(sources: ContextSources, budget: Budget): Seq {
     if (kept > budget.keepMessages || tokens > limit) break;
     last = entry.seq - 1;
   }
-  const waiting = history.entries.find((entry) => entry.kind === "user" && entry.addressed && entry.seq > history.settledTo);
+  const waiting = history.entries.find(
+    (entry) => entry.kind === "user" && entry.addressed && entry.seq > history.settledTo,
+  );
   return Math.min(last, (waiting?.seq ?? Infinity) - 1);
 }
 

@@ -47,11 +47,15 @@ export class Renderer {
   render(entry: Entry, options: RenderOptions = {}): Rendered {
     const whole = this.#whole.get(entry) ?? this.#renderWhole(entry);
     const isStub = options.stub === true && entry.kind === "tool_result";
-    if (whole.message === null || (!isStub && (options.cap === undefined || whole.tokens <= options.cap))) return whole;
+    if (whole.message === null || (!isStub && (options.cap === undefined || whole.tokens <= options.cap)))
+      return whole;
     let message = whole.message;
     if (isStub && message.text.length > STUB_OVER) {
       const length = message.text.length;
-      message = { ...message, text: `${sliceWhole(message.text, 0, STUB_LENGTH)} [… ${length} characters in all]` };
+      message = {
+        ...message,
+        text: `${sliceWhole(message.text, 0, STUB_LENGTH)} [… ${length} characters in all]`,
+      };
     }
     if (options.cap !== undefined) message = capMessage(message, options.cap);
     return { entry, message, tokens: estimateMessage(message) };
@@ -90,12 +94,18 @@ export class Renderer {
   #note(entry: Entry & { kind: "notice" }): ModelMessage | null {
     if (entry.edits === null || entry.text === "") return null;
     const { author, at } = entry.edits;
-    const values = { author: displayName(author), original: this.#time.minute(at), text: escapeLabels(entry.text) };
+    const values = {
+      author: displayName(author),
+      original: this.#time.minute(at),
+      text: escapeLabels(entry.text),
+    };
     return { role: "user", text: this.#texts.editNote(values).trim() };
   }
 
   #toolText(text: string, references: readonly EntryReference[]): string {
-    const lines = references.map(({ at, author, text: quoted }) => this.line(at, author, quoted ?? this.#texts.deleted()));
+    const lines = references.map(({ at, author, text: quoted }) =>
+      this.line(at, author, quoted ?? this.#texts.deleted()),
+    );
     return [text, ...lines].filter((line) => line !== "").join("\n");
   }
 }
@@ -105,7 +115,10 @@ export class Renderer {
  * somebody else.
  */
 export function escapeLabels(text: string): string {
-  return text.replaceAll(/^([^\S\n]*)\[(?=\s*(?:System\s*:|Compaction Summary|\d{4}-\d\d-\d\d \d\d:\d\d\]))/gim, "$1\\[");
+  return text.replaceAll(
+    /^([^\S\n]*)\[(?=\s*(?:System\s*:|Compaction Summary|\d{4}-\d\d-\d\d \d\d:\d\d\]))/gim,
+    "$1\\[",
+  );
 }
 
 /** Estimated tokens of one message of a request. */
@@ -120,7 +133,11 @@ export function estimateMessage(message: ModelMessage): number {
 function capMessage(message: ModelMessage, cap: number): ModelMessage {
   if (message.role !== "assistant") return { ...message, text: capText(message.text, cap) };
   const share = Math.floor(cap / (message.calls.length + 1));
-  return { ...message, text: capText(message.text, share), calls: message.calls.map((call) => capCall(call, share)) };
+  return {
+    ...message,
+    text: capText(message.text, share),
+    calls: message.calls.map((call) => capCall(call, share)),
+  };
 }
 
 /** Arguments stay JSON when they are cut. */

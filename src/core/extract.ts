@@ -30,8 +30,9 @@ const SIGNALS: readonly (readonly [pattern: RegExp, worth: number])[] = [
   ],
 ];
 
-/** A sentence with fewer terms than this says "ok" or "thanks". */
+/** A sentence with fewer terms than this says "ok" or "thanks": its score falls below nothing. */
 const MIN_TERMS = 2;
+const SMALL_TALK = -2;
 
 /** `[2026-11-21 14:05] NAME: text`, as far as the parts are known. */
 export function formatLine({ time, author, text }: SpokenLine): string {
@@ -50,6 +51,7 @@ export function extractiveDigest(lines: readonly SpokenLine[], maxCharacters: nu
   const chosen = new Map<number, Candidate[]>();
   let room = maxCharacters;
   for (const candidate of byWorth) {
+    if (candidate.score < 0) break;
     const line = lines[candidate.line];
     if (line === undefined) continue;
     const others = chosen.get(candidate.line);
@@ -76,11 +78,12 @@ function digestLine(line: SpokenLine | undefined, parts: readonly Candidate[]): 
   return formatLine({ time: line?.time ?? "", author: line?.author ?? "", text });
 }
 
-/** Where not one sentence fits: the beginning of the best one. */
+/** Where not one sentence fits, or none is worth much: the beginning of the best one. */
 function shortened(best: Candidate | undefined, lines: readonly SpokenLine[], maxCharacters: number): string {
   const line = best === undefined ? undefined : lines[best.line];
   if (best === undefined || line === undefined) return "";
   const whole = formatLine({ ...line, text: best.text });
+  if (whole.length <= maxCharacters) return whole;
   return maxCharacters < 2 ? "" : `${sliceWhole(whole, 0, maxCharacters - 1)}…`;
 }
 
@@ -103,7 +106,7 @@ function scoreSentences(lines: readonly SpokenLine[]): Candidate[] {
     const signals = SIGNALS.reduce((sum, [pattern, worth]) => sum + (pattern.test(text) ? worth : 0), 0);
     const rarity =
       words.reduce((sum, word) => sum + 1 / (frequency.get(word) ?? 1), 0) / Math.max(1, words.length);
-    const size = words.length < MIN_TERMS ? -2 : Math.log2(1 + words.length) / 4;
+    const size = words.length < MIN_TERMS ? SMALL_TALK : Math.log2(1 + words.length) / 4;
     // Later lines are worth a little more: what was said last is what still holds.
     return { line, order, text, score: signals + rarity + size + order / Math.max(1, found.length) / 2 };
   });

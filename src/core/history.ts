@@ -81,7 +81,9 @@ export function viewOrder(entries: readonly Entry[]): Entry[] {
     const afterA = standsAfter(a);
     const afterB = standsAfter(b);
     return (
-      (afterA ?? a.seq) - (afterB ?? b.seq) || Number(afterA !== null) - Number(afterB !== null) || a.seq - b.seq
+      (afterA ?? a.seq) - (afterB ?? b.seq) ||
+      Number(afterA !== null) - Number(afterB !== null) ||
+      a.seq - b.seq
     );
   });
 }
@@ -166,12 +168,19 @@ export function legalCuts(entries: readonly Entry[]): Set<Seq> {
 }
 
 /** Calls of a turn that have no result yet, in order. */
-export function openCalls(entries: readonly Entry[]): { turnId: TurnId; after: Seq; callId: string; tool: string }[] {
+export function openCalls(
+  entries: readonly Entry[],
+): { turnId: TurnId; after: Seq; callId: string; tool: string }[] {
   const open = new Map<string, { turnId: TurnId; after: Seq; callId: string; tool: string }>();
   for (const entry of entries) {
     if (entry.kind === "tool_call") {
       for (const { id, name } of entry.calls) {
-        open.set(`${entry.turnId}/${id}`, { turnId: entry.turnId, after: entry.after, callId: id, tool: name });
+        open.set(`${entry.turnId}/${id}`, {
+          turnId: entry.turnId,
+          after: entry.after,
+          callId: id,
+          tool: name,
+        });
       }
     }
     if (entry.kind === "tool_result") open.delete(`${entry.turnId}/${entry.callId}`);

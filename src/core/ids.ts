@@ -13,6 +13,20 @@ export type TurnId = Brand<number, "TurnId">;
 /** `[[agents]] id` in config.toml. */
 export type AgentId = Brand<string, "AgentId">;
 
+// oxlint-disable typescript/no-unsafe-type-assertion -- the one place where plain values become names
+export function channelId(row: number): ChannelId {
+  return row as ChannelId;
+}
+
+export function turnId(row: number): TurnId {
+  return row as TurnId;
+}
+
+export function agentId(name: string): AgentId {
+  return name as AgentId;
+}
+// oxlint-enable typescript/no-unsafe-type-assertion
+
 /** Place of an entry in its channel's log: 1, 2, 3, … without a gap. */
 export type Seq = number;
 

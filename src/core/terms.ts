@@ -16,20 +16,49 @@ const sentences = new Intl.Segmenter("und", { granularity: "sentence" });
 
 /** The sentences of a text, trimmed, none empty; a line break ends one, too. */
 export function splitSentences(text: string): string[] {
-  return text
-    .split(/\n+/)
-    .flatMap((line) => [...sentences.segment(line)].map(({ segment }) => segment.trim()))
-    .filter((sentence) => sentence !== "");
+  return text.split(/\n+/).flatMap((line) => splitLine(line));
+}
+
+/** The segmenter also breaks behind the `?` of a link: in scripts with spaces only a space ends a sentence. */
+function splitLine(line: string): string[] {
+  const found: string[] = [];
+  let open = "";
+  for (const { segment } of sentences.segment(line)) {
+    open += segment;
+    if (!/(?:\s|[^\p{ASCII}])$/u.test(segment)) continue;
+    found.push(open.trim());
+    open = "";
+  }
+  return [...found, open.trim()].filter((sentence) => sentence !== "");
 }
 
 /**
- * What a text is about: words without endings and without the most common English ones, and pairs of characters
- * for scripts without spaces. Repeated terms are repeated.
+ * What a text is made of: words without endings and without the most common English ones, and all pairs of
+ * characters for scripts without spaces. Repeated terms are repeated.
  */
 export function terms(text: string): string[] {
+  return collect(text, (pairs) => pairs);
+}
+
+/**
+ * What a question is about: of pairs of characters only those without kana, which are mostly grammar, where a run
+ * has any; else those with some; else all.
+ */
+export function questionTerms(question: string): string[] {
+  return [...new Set(collect(question, contentOf))];
+}
+
+function contentOf(pairs: readonly string[]): readonly string[] {
+  const withoutKana = pairs.filter((pair) => !/\p{Script=Hiragana}/u.test(pair));
+  if (withoutKana.length > 0) return withoutKana;
+  const mixed = pairs.filter((pair) => !/^\p{Script=Hiragana}+$/u.test(pair));
+  return mixed.length > 0 ? mixed : pairs;
+}
+
+function collect(text: string, select: (pairs: readonly string[]) => readonly string[]): string[] {
   const found: string[] = [];
   for (const [word] of text.normalize("NFKC").toLowerCase().matchAll(WORD)) {
-    for (const [run] of word.matchAll(UNSPACED)) found.push(...pairs(run));
+    for (const [run] of word.matchAll(UNSPACED)) found.push(...select(pairsOf(run)));
     for (const rest of word.split(UNSPACED)) {
       if (rest !== "" && !STOP_WORDS.has(rest) && (rest.length > 1 || /\d/.test(rest)))
         found.push(stem(rest));
@@ -38,13 +67,10 @@ export function terms(text: string): string[] {
   return found;
 }
 
-/** Pairs of kana alone are mostly grammar: they count only where a run has nothing else. */
-function pairs(run: string): string[] {
+function pairsOf(run: string): string[] {
   const characters = Array.from(run);
   if (characters.length === 1) return characters;
-  const all = characters.slice(1).map((character, index) => `${characters[index]}${character}`);
-  const content = all.filter((pair) => !/^\p{Script=Hiragana}+$/u.test(pair));
-  return content.length > 0 ? content : all;
+  return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
 }
 
 function stem(word: string): string {
@@ -72,7 +98,7 @@ const B = 0.5;
 export function rankDocuments(query: string, documents: readonly string[]): Match[] {
   const counted = documents.map((document) => countTerms(document));
   const averageLength = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(1, counted.length);
-  const wanted = [...new Set(terms(query))].map((term) => {
+  const wanted = questionTerms(query).map((term) => {
     const containing = counted.filter(({ counts }) => counts.has(term)).length;
     return { term, weight: Math.log(1 + (documents.length - containing + 0.5) / (containing + 0.5)) };
   });

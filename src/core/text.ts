@@ -32,7 +32,7 @@ function isInsidePair(text: string, index: number): boolean {
 export function displayName(name: string): string {
   const line = storableText(name)
     // oxlint-disable-next-line no-control-regex -- control characters are what is being removed
-    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\[\]]+/g, " ")
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069[\]]+/g, " ")
     .replaceAll(/\s+/g, " ")
     .trim();
   return sliceWhole(line, 0, 80) || "someone";

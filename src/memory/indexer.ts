@@ -52,7 +52,8 @@ export class Indexer implements AsyncDisposable {
   }
 
   async #work(): Promise<void> {
-    for (const channel of [...this.#dirty]) {
+    // A channel that is marked again meanwhile waits for the next round.
+    for (const channel of Array.from(this.#dirty)) {
       this.#dirty.delete(channel);
       try {
         const taken = await this.#search.index(channel, BATCH);

@@ -72,7 +72,11 @@ export class Recall {
   async #byPieces(query: RecallQuery, text: string): Promise<Seq[]> {
     if (!wantsPieces(text)) return [];
     const piece = sliceWhole(text, 0, MAX_PIECES_QUERY);
-    const hits = await this.#search.byPieces(query.channel, { text: piece, to: query.to, limit: query.limit });
+    const hits = await this.#search.byPieces(query.channel, {
+      text: piece,
+      to: query.to,
+      limit: query.limit,
+    });
     return hits.map(({ seq }) => seq);
   }
 
@@ -89,7 +93,8 @@ export class Recall {
 
 /** An entry as a quotation; null for what is no one's words. */
 function toReference(entry: Entry): EntryReference | null {
-  if (entry.deleted || entry.kind === "notice" || entry.kind === "tool_call" || entry.kind === "tool_result") return null;
+  if (entry.deleted || entry.kind === "notice" || entry.kind === "tool_call" || entry.kind === "tool_result")
+    return null;
   const author = entry.kind === "user" ? entry.author.name : "you";
   return { seq: entry.seq, at: entry.at, author, text: entry.text };
 }

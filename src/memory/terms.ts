@@ -19,7 +19,10 @@ export interface SearchTerms {
  * pick (at least three, more while they stay rare) and all rank.
  * @param frequencies share of entries that hold a lexeme; common ones only
  */
-export function chooseTerms(lexemes: readonly string[], frequencies: ReadonlyMap<string, number>): SearchTerms {
+export function chooseTerms(
+  lexemes: readonly string[],
+  frequencies: ReadonlyMap<string, number>,
+): SearchTerms {
   const rank = lexemes
     .map((lexeme) => ({ lexeme, frequency: frequencies.get(lexeme) ?? RARE }))
     .toSorted((a, b) => a.frequency - b.frequency)
@@ -38,7 +41,8 @@ export function orQuery(lexemes: readonly string[]): string {
 }
 
 /** Scripts without spaces, and words that look like identifiers: full-text search finds 1 % of them, pieces 92 %. */
-const PIECES = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Hangul}]{2,}|\S*[_./:@#-]\S*\w|\w*[a-z][A-Z]\w*/u;
+const PIECES =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Hangul}]{2,}|\S*[_./:@#-]\S*\w|\w*[a-z][A-Z]\w*/u;
 
 /** True where a query is better served letter by letter. */
 export function wantsPieces(query: string): boolean {

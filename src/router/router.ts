@@ -62,7 +62,13 @@ export class Router implements PlatformInbox {
     const appended = await store.log.appendMessage(id, message);
     if (appended.duplicate) return { outcome: "duplicate", seq: appended.seq };
     const { seq } = appended;
-    events.emit({ type: "message_accepted", channel, seq, messageId: message.id, addressed: message.addressed });
+    events.emit({
+      type: "message_accepted",
+      channel,
+      seq,
+      messageId: message.id,
+      addressed: message.addressed,
+    });
     this.#later(channel, registry.notify(id, appended.entry));
     return { outcome: "accepted", seq };
   }

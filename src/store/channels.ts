@@ -1,4 +1,11 @@
-import type { AgentId, ChannelAddress, ChannelId, Seq } from "../core/ids.ts";
+import {
+  type AgentId,
+  type ChannelAddress,
+  type ChannelId,
+  type Seq,
+  agentId,
+  channelId,
+} from "../core/ids.ts";
 import type { ChannelKind } from "../core/message.ts";
 import type { Database, Queryable } from "./pool.ts";
 
@@ -35,11 +42,11 @@ const COLUMNS =
 
 function toChannel(row: RawChannel): ChannelRow {
   return {
-    id: row.id as ChannelId,
+    id: channelId(row.id),
     address: { platform: row.platform, name: row.name },
     kind: row.kind,
     workspace: row.workspace,
-    agent: row.agent as AgentId,
+    agent: agentId(row.agent),
     lastSeq: row.last_seq,
     settledTo: row.settled_to,
     coveredTo: row.covered_to,
@@ -78,7 +85,7 @@ export class ChannelStore {
       [address.platform, address.name, kind, workspace, agent],
     );
     if (row === undefined) throw new Error("channel_open returned no row");
-    return row.id as ChannelId;
+    return channelId(row.id);
   }
 
   async find(address: ChannelAddress): Promise<ChannelRow | undefined> {

@@ -46,8 +46,8 @@ async function takeLock(dataDir: string): Promise<DatabaseSync | null> {
   try {
     await mkdir(dataDir, { recursive: true });
     file = new DatabaseSync(join(dataDir, "lock"));
-    // Nothing is ever written: the open transaction is the lock.
-    file.exec("BEGIN EXCLUSIVE");
+    // Nothing is ever written: the open transaction is the lock, and needs no journal file.
+    file.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return file;
   } catch (cause) {
     file?.close();

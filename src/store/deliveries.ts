@@ -1,4 +1,4 @@
-import type { ChannelId, TurnId } from "../core/ids.ts";
+import { type ChannelId, turnId as toTurnId, type TurnId } from "../core/ids.ts";
 import type { Database } from "./pool.ts";
 
 /** One part of an answer on its way to a platform. */
@@ -134,7 +134,7 @@ interface RawAnswer {
 function toDelivery(row: RawDelivery): Delivery {
   return {
     id: row.id,
-    turnId: row.turn_id as TurnId,
+    turnId: toTurnId(row.turn_id),
     part: row.part,
     idempotencyKey: row.idempotency_key,
     drafted: row.drafted,
@@ -144,7 +144,7 @@ function toDelivery(row: RawDelivery): Delivery {
 
 function toAnswer(row: RawDelivery & RawAnswer): Omit<PendingAnswer, "parts"> {
   return {
-    turnId: row.turn_id as TurnId,
+    turnId: toTurnId(row.turn_id),
     text: row.text,
     kind: row.kind === "assistant" ? "answer" : "notice",
     inReplyTo: row.ids ?? [],
@@ -152,4 +152,3 @@ function toAnswer(row: RawDelivery & RawAnswer): Omit<PendingAnswer, "parts"> {
     acceptedAt: row.at ?? new Date(0),
   };
 }
-

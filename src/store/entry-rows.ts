@@ -1,5 +1,5 @@
 import type { Entry, EntryReference, ToolCall, TurnEntryDraft } from "../core/entry.ts";
-import type { ChannelId, Seq, TurnId } from "../core/ids.ts";
+import { type ChannelId, type Seq, turnId } from "../core/ids.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
 import type { Queryable } from "./pool.ts";
 
@@ -50,16 +50,28 @@ const READ = `
     left join entries noted on noted.channel_id = note.channel_id and noted.seq = note.seq`;
 
 /** Entries of a channel in from..to, by seq, with their references resolved. */
-export async function readEntries(client: Queryable, channel: ChannelId, from: Seq, to: Seq): Promise<Entry[]> {
+export async function readEntries(
+  client: Queryable,
+  channel: ChannelId,
+  from: Seq,
+  to: Seq,
+): Promise<Entry[]> {
   const rows = await client.query<RawEntry>(
-    { name: "entries_read", text: `${READ} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq` },
+    {
+      name: "entries_read",
+      text: `${READ} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
+    },
     [channel, from, to],
   );
   return resolve(client, channel, rows);
 }
 
 /** The newest entries of a channel at or before `to`, oldest of them first. */
-export async function readEntriesAt(client: Queryable, channel: ChannelId, seqs: readonly Seq[]): Promise<Entry[]> {
+export async function readEntriesAt(
+  client: Queryable,
+  channel: ChannelId,
+  seqs: readonly Seq[],
+): Promise<Entry[]> {
   const rows = await client.query<RawEntry>(
     { name: "entries_read_at", text: `${READ} where e.channel_id = $1 and e.seq = any($2) order by e.seq` },
     [channel, seqs],
@@ -68,7 +80,11 @@ export async function readEntriesAt(client: Queryable, channel: ChannelId, seqs:
 }
 
 async function resolve(client: Queryable, channel: ChannelId, rows: readonly RawEntry[]): Promise<Entry[]> {
-  const references = await readReferences(client, channel, rows.flatMap((row) => row.data?.references ?? []));
+  const references = await readReferences(
+    client,
+    channel,
+    rows.flatMap((row) => row.data?.references ?? []),
+  );
   return rows.map((row) => toEntry(row, references));
 }
 
@@ -96,7 +112,10 @@ function toEntry(row: RawEntry, references: ReadonlyMap<Seq, EntryReference>): E
   const text = row.deleted ? "" : (row.revised ?? row.text);
   if (row.kind === "notice") {
     const edited = row.data?.edits;
-    const edits = edited === undefined ? null : { seq: edited, author: row.note_author ?? "", at: row.noted_at ?? row.at };
+    const edits =
+      edited === undefined
+        ? null
+        : { seq: edited, author: row.note_author ?? "", at: row.noted_at ?? row.at };
     return { ...base, kind: "notice", text: row.note_text ?? row.text, after: row.after_seq, edits };
   }
   if (row.kind === "user") {
@@ -110,8 +129,9 @@ function toEntry(row: RawEntry, references: ReadonlyMap<Seq, EntryReference>): E
       addressed: row.addressed,
     };
   }
-  const ofTurn = { ...base, turnId: (row.turn_id ?? 0) as TurnId, after: row.after_seq ?? 0 };
-  if (row.kind === "assistant") return { ...ofTurn, kind: "assistant", text, stopped: row.data?.stopped ?? false };
+  const ofTurn = { ...base, turnId: turnId(row.turn_id ?? 0), after: row.after_seq ?? 0 };
+  if (row.kind === "assistant")
+    return { ...ofTurn, kind: "assistant", text, stopped: row.data?.stopped ?? false };
   if (row.kind === "tool_call") return { ...ofTurn, kind: "tool_call", text, calls: row.data?.calls ?? [] };
   return {
     ...ofTurn,
@@ -148,7 +168,8 @@ export function estimateDraft(draft: TurnEntryDraft): number {
     for (const call of draft.calls) tokens += estimateTokens(call.name + call.arguments) + MESSAGE_OVERHEAD;
   }
   if (draft.kind === "tool_result") {
-    for (const { author, text } of draft.references) tokens += estimateTokens(author + (text ?? "")) + LINE_HEAD_TOKENS;
+    for (const { author, text } of draft.references)
+      tokens += estimateTokens(author + (text ?? "")) + LINE_HEAD_TOKENS;
   }
   return tokens;
 }

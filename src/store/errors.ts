@@ -18,7 +18,14 @@ const STALE_EPOCH = "WE002";
 const UNAVAILABLE = /^(?:08|53|57P|58|25006|40)/;
 
 /** Errors of the socket and of `pg` itself that carry no SQLSTATE. */
-const UNAVAILABLE_CODES = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ENOENT", "ETIMEDOUT", "ENOTFOUND"]);
+const UNAVAILABLE_CODES = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ENOENT",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+]);
 
 /** Tells the failures of a query apart, once, here; what is neither of ours is a bug and stays as it is. */
 export function translateDatabaseError(error: unknown): unknown {
@@ -26,7 +33,10 @@ export function translateDatabaseError(error: unknown): unknown {
   if (code === STALE_EPOCH) return new StaleEpochError(errorMessage(error), { cause: error });
   if (UNAVAILABLE.test(code) || UNAVAILABLE_CODES.has(code)) return unavailable(error);
   // `pg` reports an ended connection as a plain Error without a code.
-  if (!(error instanceof pg.DatabaseError) && /connection|terminated|not queryable|timeout/i.test(errorMessage(error))) {
+  if (
+    !(error instanceof pg.DatabaseError) &&
+    /connection|terminated|not queryable|timeout/i.test(errorMessage(error))
+  ) {
     return unavailable(error);
   }
   return error;

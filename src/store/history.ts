@@ -46,8 +46,18 @@ async function readSummaries(client: Queryable, id: ChannelId): Promise<Summary[
   return rows.map(({ from_seq: fromSeq, to_seq: toSeq, ...rest }) => ({ fromSeq, toSeq, ...rest }));
 }
 
-async function readOmission(client: Queryable, id: ChannelId, coveredTo: Seq, toSeq: Seq): Promise<Omission | null> {
-  const [row] = await client.query<{ count: number; tokens: number; first_at: Date | null; last_at: Date | null }>(
+async function readOmission(
+  client: Queryable,
+  id: ChannelId,
+  coveredTo: Seq,
+  toSeq: Seq,
+): Promise<Omission | null> {
+  const [row] = await client.query<{
+    count: number;
+    tokens: number;
+    first_at: Date | null;
+    last_at: Date | null;
+  }>(
     {
       name: "omission_read",
       text: `select count(*) filter (where kind <> 'notice') as count, coalesce(sum(tokens), 0)::bigint as tokens,

@@ -28,18 +28,36 @@ export class LogStore {
     message: InboundMessage,
   ): Promise<{ duplicate: true; seq: Seq } | { duplicate: false; seq: Seq; entry: Entry }> {
     const text = storableText(message.text);
-    const author = { ...message.author, id: storableText(message.author.id), name: displayName(message.author.name) };
+    const author = {
+      ...message.author,
+      id: storableText(message.author.id),
+      name: displayName(message.author.name),
+    };
     const messageId = storableText(message.id);
     const replyTo = message.replyTo === undefined ? null : storableText(message.replyTo);
     const tokens = estimateTokens(text) + estimateTokens(author.name) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
     const { at, addressed } = message;
     const [row] = await this.#db.query<{ seq: number; duplicate: boolean }>(
-      { name: "append_message", text: "select * from append_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)" },
+      {
+        name: "append_message",
+        text: "select * from append_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+      },
       [channel, messageId, author.id, author.name, author.isBot, text, tokens, at, addressed, replyTo],
     );
     if (row === undefined) throw new Error("append_message returned no row");
     if (row.duplicate) return { duplicate: true, seq: row.seq };
-    const entry: Entry = { kind: "user", seq: row.seq, at, deleted: false, tokens, author, text, messageId, replyTo, addressed };
+    const entry: Entry = {
+      kind: "user",
+      seq: row.seq,
+      at,
+      deleted: false,
+      tokens,
+      author,
+      text,
+      messageId,
+      replyTo,
+      addressed,
+    };
     return { duplicate: false, seq: row.seq, entry };
   }
 
@@ -51,7 +69,10 @@ export class LogStore {
     at: Date,
   ): Promise<Entry[]> {
     const [row] = await this.#db.query<{ first_seq: number }>(
-      { name: "append_turn_entries", text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)" },
+      {
+        name: "append_turn_entries",
+        text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
+      },
       [owner.channel, owner.epoch, turn.id, turn.after, at, JSON.stringify(drafts.map(toDraftRow))],
     );
     const first = row?.first_seq ?? 0;
@@ -91,7 +112,14 @@ export class LogStore {
 }
 
 /** The entry that a draft became. */
-export function entryOfDraft(draft: TurnEntryDraft, seq: Seq, turn: { id: TurnId; after: Seq }, at: Date): Entry {
+export function entryOfDraft(
+  draft: TurnEntryDraft,
+  seq: Seq,
+  turn: { id: TurnId; after: Seq },
+  at: Date,
+): Entry {
   const base = { seq, at, deleted: false, tokens: estimateDraft(draft), after: turn.after };
-  return draft.kind === "notice" ? { ...base, ...draft, edits: null } : { ...base, ...draft, turnId: turn.id };
+  return draft.kind === "notice"
+    ? { ...base, ...draft, edits: null }
+    : { ...base, ...draft, turnId: turn.id };
 }

@@ -22,7 +22,11 @@ interface Migration {
  * @returns the names of what was applied now
  * @throws OperatorError where the database is newer than the code
  */
-export async function migrate(database: Database, log: Logger, directory = MIGRATIONS_DIR): Promise<string[]> {
+export async function migrate(
+  database: Database,
+  log: Logger,
+  directory = MIGRATIONS_DIR,
+): Promise<string[]> {
   const migrations = await readMigrations(directory);
   return database.session(async (session) => {
     await session.query({ name: "migrate_lock", text: "select pg_advisory_lock($1)" }, [ADVISORY_LOCK]);
@@ -45,7 +49,11 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   );
 }
 
-async function applyMissing(session: Queryable, migrations: readonly Migration[], log: Logger): Promise<string[]> {
+async function applyMissing(
+  session: Queryable,
+  migrations: readonly Migration[],
+  log: Logger,
+): Promise<string[]> {
   await session.query({
     name: "migrate_table",
     text: `create table if not exists schema_migrations (
@@ -74,10 +82,10 @@ async function applyOne(session: Queryable, migration: Migration): Promise<void>
   await session.query({ name: "", text: "begin" });
   try {
     await session.query({ name: "", text: migration.sql });
-    await session.query(
-      { name: "", text: "insert into schema_migrations (version, name) values ($1, $2)" },
-      [migration.version, migration.name],
-    );
+    await session.query({ name: "", text: "insert into schema_migrations (version, name) values ($1, $2)" }, [
+      migration.version,
+      migration.name,
+    ]);
     await session.query({ name: "", text: "commit" });
   } catch (error) {
     await session.query({ name: "", text: "rollback" });

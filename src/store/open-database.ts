@@ -17,13 +17,18 @@ export interface OpenDatabase extends AsyncDisposable {
  * @param role `owner`: alone on the data folder; `reader`: beside a daemon where one runs
  * @throws OperatorError where another Weir has the data folder, or the database is newer than the code
  */
-export async function openDatabase(config: DatabaseConfig, log: Logger, role: "owner" | "reader"): Promise<OpenDatabase> {
+export async function openDatabase(
+  config: DatabaseConfig,
+  log: Logger,
+  role: "owner" | "reader",
+): Promise<OpenDatabase> {
   await using stack = new AsyncDisposableStack();
   const connection = await connect(config, log, role, stack);
   const database = stack.use(new Database(connection, log));
   await migrate(database, log);
   const kept = stack.move();
-  const where = config.url === null ? `the embedded Postgres in ${config.dataDir}` : "the Postgres of database.url";
+  const where =
+    config.url === null ? `the embedded Postgres in ${config.dataDir}` : "the Postgres of database.url";
   return { database, where, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
 }
 

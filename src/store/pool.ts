@@ -22,8 +22,8 @@ export interface Statement {
 const INT8 = 20;
 const types: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: "text" | "binary") {
-    if (oid === INT8) return Number;
-    return format === "binary" ? pg.types.getTypeParser(oid, "binary") : pg.types.getTypeParser(oid, "text");
+    // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- pg's own signature takes any oid
+    return oid === INT8 ? Number : pg.types.getTypeParser(oid, format === "binary" ? "binary" : "text");
   },
 };
 
@@ -54,7 +54,10 @@ export class Database implements Queryable, AsyncDisposable {
     });
   }
 
-  async query<Row extends pg.QueryResultRow>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+  async query<Row extends pg.QueryResultRow>(
+    statement: Statement,
+    values: readonly unknown[] = [],
+  ): Promise<Row[]> {
     return run<Row>(this.#pool, statement, values);
   }
 
@@ -82,7 +85,10 @@ export class Database implements Queryable, AsyncDisposable {
     return this.#withClient(null, work);
   }
 
-  async #withClient<Result>(begin: string | null, work: (client: Queryable) => Promise<Result>): Promise<Result> {
+  async #withClient<Result>(
+    begin: string | null,
+    work: (client: Queryable) => Promise<Result>,
+  ): Promise<Result> {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw translateDatabaseError(error);
     });
@@ -118,7 +124,11 @@ async function run<Row extends pg.QueryResultRow>(
   values: readonly unknown[],
 ): Promise<Row[]> {
   try {
-    const result = await client.query<Row>({ name: statement.name, text: statement.text, values: [...values] });
+    const result = await client.query<Row>({
+      name: statement.name,
+      text: statement.text,
+      values: [...values],
+    });
     return result.rows;
   } catch (error) {
     throw translateDatabaseError(error);

@@ -1,4 +1,4 @@
-import type { ChannelId, Seq } from "../core/ids.ts";
+import { type ChannelId, type Seq, channelId } from "../core/ids.ts";
 import type { Database } from "./pool.ts";
 
 /** A found entry. */
@@ -37,7 +37,7 @@ export class SearchStore {
       text: `select c.id from channels c left join search_progress p on p.channel_id = c.id
               where c.last_seq > coalesce(p.indexed_to, 0)`,
     });
-    return rows.map((row) => row.id as ChannelId);
+    return rows.map((row) => channelId(row.id));
   }
 
   /** A text's lexemes, as the index knows them (stemmed, without stop words). */
@@ -66,7 +66,10 @@ export class SearchStore {
    * Entries of a channel up to `to` that hold any of `pick`, ranked with all of `terms`. Author and text weigh 1,
    * the text before them 0.4.
    */
-  async byWords(channel: ChannelId, query: { pick: string; terms: string; to: Seq; limit: number }): Promise<SearchHit[]> {
+  async byWords(
+    channel: ChannelId,
+    query: { pick: string; terms: string; to: Seq; limit: number },
+  ): Promise<SearchHit[]> {
     return this.#db.query<{ seq: number; score: number }>(
       {
         name: "search_words",
@@ -83,7 +86,10 @@ export class SearchStore {
   /** Entries that hold something close to `text` letter by letter: for CJK, identifiers and misspellings. */
   async byPieces(channel: ChannelId, query: { text: string; to: Seq; limit: number }): Promise<SearchHit[]> {
     return this.#db.transaction(async (client) => {
-      await client.query({ name: "search_threshold", text: "set local pg_trgm.word_similarity_threshold = 0.3" });
+      await client.query({
+        name: "search_threshold",
+        text: "set local pg_trgm.word_similarity_threshold = 0.3",
+      });
       return client.query<{ seq: number; score: number }>(
         {
           name: "search_pieces",

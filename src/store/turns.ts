@@ -1,6 +1,6 @@
 import type { Entry, TurnEntryDraft } from "../core/entry.ts";
 import type { TurnRange } from "../core/history.ts";
-import type { ChannelId, Seq, TurnId } from "../core/ids.ts";
+import { type ChannelId, type Seq, turnId } from "../core/ids.ts";
 import type { Delivery } from "./deliveries.ts";
 import { toDraftRow } from "./entry-rows.ts";
 import { entryOfDraft } from "./log.ts";
@@ -49,7 +49,7 @@ export class TurnStore {
       [owner.channel, owner.epoch, fromSeq, toSeq],
     );
     if (row === undefined) throw new Error("turn_begin returned no row");
-    return { id: row.id as TurnId, fromSeq, toSeq, attempts: 1 };
+    return { id: turnId(row.id), fromSeq, toSeq, attempts: 1 };
   }
 
   /** Starts a turn once more that did not settle: the process died, or its messages changed under it. */
@@ -75,7 +75,10 @@ export class TurnStore {
   ): Promise<{ entry: Entry | null; parts: Delivery[] }> {
     const { state, reason, modelMs, entry, idempotencyKeys } = settlement;
     const [row] = await this.#db.query<{ entry_seq: number | null; parts: RawPart[] }>(
-      { name: "settle_turn", text: "select entry_seq, parts from settle_turn($1, $2, $3, $4, $5, $6, $7, $8, $9)" },
+      {
+        name: "settle_turn",
+        text: "select entry_seq, parts from settle_turn($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+      },
       [
         owner.channel,
         owner.epoch,
@@ -106,5 +109,5 @@ export async function readRunningTurn(client: Queryable, channel: ChannelId): Pr
     [channel],
   );
   if (row === undefined) return null;
-  return { id: row.id as TurnId, fromSeq: row.from_seq, toSeq: row.to_seq, attempts: row.attempts };
+  return { id: turnId(row.id), fromSeq: row.from_seq, toSeq: row.to_seq, attempts: row.attempts };
 }

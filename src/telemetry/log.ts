@@ -18,9 +18,16 @@ export function createLog(level: string, target: LogTarget): Logger {
   const redact = { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[hidden]" };
   const options = { level, base: null, redact };
   if (target.kind === "pretty") {
-    const stream = pretty({ colorize: target.color, destination: 2, sync: true, translateTime: "SYS:HH:MM:ss", ignore: "pid,hostname" });
+    const stream = pretty({
+      colorize: target.color,
+      destination: 2,
+      sync: true,
+      translateTime: "SYS:HH:MM:ss",
+      ignore: "pid,hostname",
+    });
     return pino(options, stream);
   }
-  const destination = target.kind === "json" ? { dest: 2, sync: true } : { dest: target.path, sync: true, mkdir: true };
+  const destination =
+    target.kind === "json" ? { dest: 2, sync: true } : { dest: target.path, sync: true, mkdir: true };
   return pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(destination));
 }

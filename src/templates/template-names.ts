@@ -4,7 +4,7 @@
  */
 
 /** `text`, a list of texts, or a list of records with these fields. */
-export type VariableShape = "text" | "list" | { readonly listOf: readonly string[] };
+type VariableShape = "text" | "list" | { readonly listOf: readonly string[] };
 export type VariableShapes = Readonly<Record<string, VariableShape>>;
 
 export interface NamesInUse {

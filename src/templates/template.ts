@@ -11,7 +11,7 @@ export interface TemplateRules {
   readonly samples?: readonly TemplateValues[];
 }
 
-export type TemplateValues = Readonly<Record<string, unknown>>;
+type TemplateValues = Readonly<Record<string, unknown>>;
 
 export interface TemplateProblem {
   /** From 1; null where it is not known. */

@@ -71,7 +71,11 @@ function recalledLines(agent: Agent, recalled: readonly EntryReference[]): strin
   let length = 0;
   for (const { at, author, text } of recalled) {
     if (text === null) continue;
-    const line = agent.renderer.line(at, author, text.length > 1000 ? `${text.slice(0, 1000).toWellFormed()} …` : text);
+    const line = agent.renderer.line(
+      at,
+      author,
+      text.length > 1000 ? `${text.slice(0, 1000).toWellFormed()} …` : text,
+    );
     length += line.length;
     if (length > RECALLED_LENGTH) break;
     lines.push(line);

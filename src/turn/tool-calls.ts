@@ -31,7 +31,8 @@ export async function runToolCalls(calls: readonly ToolCall[], parts: ToolRunPar
   let skip: string | null = null;
   const results = await Promise.all(
     calls.map(async (call, index): Promise<ToolResultDraft> => {
-      const outcome = index < MAX_CALLS ? await runOne(call, parts) : failure(`At most ${MAX_CALLS} calls at once.`);
+      const outcome =
+        index < MAX_CALLS ? await runOne(call, parts) : failure(`At most ${MAX_CALLS} calls at once.`);
       if (outcome.kind === "skip") {
         skip ??= outcome.reason;
         return toDraft(call, { kind: "result", text: "", references: [] });
@@ -61,7 +62,10 @@ async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome>
   const timeout = AbortSignal.timeout(parts.timeoutMs);
   const signal = AbortSignal.any([parts.signal, timeout]);
   try {
-    return await Promise.race([tool.run(parseArguments(call.arguments), { ...parts.context, signal }), rejection(signal)]);
+    return await Promise.race([
+      tool.run(parseArguments(call.arguments), { ...parts.context, signal }),
+      rejection(signal),
+    ]);
   } catch (error) {
     if (error instanceof ToolInputError) {
       parts.onFailure(call.name, error.message);

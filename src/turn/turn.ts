@@ -47,7 +47,13 @@ export interface TurnResult {
  * on from there. It does not settle: that is the actor's.
  * @throws only where the log could not be written
  */
-export async function runTurn(agent: Agent, channel: TurnChannel, turn: TurnRange, clock: { now: () => Date }, signal: AbortSignal): Promise<TurnResult> {
+export async function runTurn(
+  agent: Agent,
+  channel: TurnChannel,
+  turn: TurnRange,
+  clock: { now: () => Date },
+  signal: AbortSignal,
+): Promise<TurnResult> {
   const run = new TurnRun(agent, channel, turn, clock, signal);
   try {
     return { outcome: await run.untilOutcome(), modelMs: run.modelMs };
@@ -75,7 +81,13 @@ class TurnRun {
   modelMs = 0;
   textSoFar = "";
 
-  constructor(agent: Agent, channel: TurnChannel, turn: TurnRange, clock: { now: () => Date }, signal: AbortSignal) {
+  constructor(
+    agent: Agent,
+    channel: TurnChannel,
+    turn: TurnRange,
+    clock: { now: () => Date },
+    signal: AbortSignal,
+  ) {
     this.#agent = agent;
     this.#channel = channel;
     this.#turn = turn;
@@ -152,10 +164,17 @@ class TurnRun {
     const agent = this.#agent;
     const name = await agent.models.resolve(agent.config.model);
     const history = await this.#channel.snapshot();
-    const situation = { history, turn: this.#turn, recalled, now: this.#clock.now(), place: this.#channel.place };
+    const situation = {
+      history,
+      turn: this.#turn,
+      recalled,
+      now: this.#clock.now(),
+      place: this.#channel.place,
+    };
     const fit = fitContext(contextSources(agent, situation), budgetOf(agent, name));
     if (fit.omitTo !== null) await this.#channel.omit(fit.omitTo, fit.tokensBefore, fit.context.tokens);
-    if (fit.overflows) throw new ModelError("context_length", name, "the shortest form of the request is over the window");
+    if (fit.overflows)
+      throw new ModelError("context_length", name, "the shortest form of the request is over the window");
     return agent.models.model.answer(
       {
         model: name,

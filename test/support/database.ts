@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import pg from "pg";
+import { Client } from "pg";
 import { pino } from "pino";
 import { migrate } from "../../src/store/migrate.ts";
 import { type Connection, Database } from "../../src/store/pool.ts";
@@ -54,7 +54,7 @@ function withDatabase(server: Connection, database: string): Connection {
 /** `postgres` is the database that every server has for this: to copy another, nobody may be connected to it. */
 async function administer(server: Connection, statement: string): Promise<void> {
   const target = withDatabase(server, "postgres");
-  const client = new pg.Client("url" in target ? { connectionString: target.url } : target);
+  const client = new Client("url" in target ? { connectionString: target.url } : target);
   await client.connect();
   try {
     await client.query(statement);

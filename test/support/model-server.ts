@@ -165,7 +165,8 @@ class ServerState {
     const gone = new AbortController();
     const recorded = this.#record(parsed.data, request, response, gone);
     const signal = AbortSignal.any([gone.signal, this.stopping.signal]);
-    const behave = this.#queue.shift() ?? this.#handler?.(recorded.body, this.requests.length - 1) ?? unscripted;
+    const behave =
+      this.#queue.shift() ?? this.#handler?.(recorded.body, this.requests.length - 1) ?? unscripted;
     try {
       await behave({ request: recorded, body: recorded.body, response, signal });
     } catch (error) {

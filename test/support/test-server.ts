@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, realpath } from "node:fs/promises";
+import { chmod, mkdtemp, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -47,6 +47,8 @@ export interface TestServer extends AsyncDisposable {
 /** Starts the one server of a test run, with its template migrated. Disposing removes every trace of it. */
 export async function startTestServer(): Promise<TestServer> {
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), "weir-test-")));
+  // As root, the server runs as an account that has to come through; its own folders are closed to all others.
+  await chmod(dataDir, 0o711);
   const guardian = spawn("/bin/sh", ["-c", GUARDIAN, "sh", dataDir], {
     cwd: "/",
     detached: true,

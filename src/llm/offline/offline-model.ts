@@ -5,6 +5,7 @@ import type { ToolSpec } from "../../core/context.ts";
 import type { ToolCall } from "../../core/entry.ts";
 import { extractiveDigest } from "../../core/extract.ts";
 import { terms } from "../../core/terms.ts";
+import { sliceWhole } from "../../core/text.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import { ModelError } from "../model.ts";
 import type { Model, ModelAnswer, ModelCallOptions, ModelRequest } from "../model.ts";
@@ -18,6 +19,8 @@ import type { Transcript } from "./transcript.ts";
 export const OFFLINE_MODEL = "offline";
 
 const MAX_QUOTES = 3;
+/** Characters. */
+const MAX_QUERY = 400;
 const SEARCH_TOOL = "search_history";
 const SETUP = "Set OPENAI_API_KEY, or llm.base_url for a server of your own, to have one.";
 
@@ -110,7 +113,7 @@ function searchCall(request: ModelRequest, transcript: Transcript): ToolCall | u
   if (tool === undefined || request.toolChoice === "none" || transcript.hasSearched) return undefined;
   const question = transcript.questions.map(({ text }) => text).join("\n");
   if (terms(question).length === 0) return undefined;
-  const query = [...new Set(terms(question))].slice(0, 40).join(" ");
+  const query = sliceWhole(question, 0, MAX_QUERY);
   const json = JSON.stringify({ [queryParameter(tool)]: query });
   // From the request alone, so that the same request brings the same call.
   const id = createHash("sha256").update(`${request.messages.length}\n${question}`).digest("hex").slice(0, 9);

@@ -1,5 +1,5 @@
 import type { SpokenLine } from "../../core/extract.ts";
-import { rankDocuments, splitSentences, terms } from "../../core/terms.ts";
+import { questionTerms, rankDocuments, splitSentences, terms } from "../../core/terms.ts";
 import { sliceWhole } from "../../core/text.ts";
 
 /** Under this share of a question, a sentence is a coincidence. */
@@ -34,7 +34,7 @@ export function findQuotes(
       question.text,
       sentences.map(({ author, text }) => `${author} ${text}`),
     );
-    const wanted = new Set(terms(question.text));
+    const wanted = new Set(questionTerms(question.text));
     for (const { index, score, coverage } of matches) {
       const sentence = sentences[index];
       if (sentence === undefined || coverage < MIN_COVERAGE) continue;

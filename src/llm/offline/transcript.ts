@@ -1,9 +1,9 @@
 import type { ModelMessage } from "../../core/context.ts";
 import type { SpokenLine } from "../../core/extract.ts";
 
-/** `[2026-11-21 14:05] NAME: text`, as the context renders what people said; lists may put a mark before it. */
+/** `[2026-11-21 14:05] NAME: text`, as the context renders what people said; lists and quotations put a mark before it. */
 const LINE =
-  /^\s*(?:[-*•]\s+)?\[(?<time>\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)\] (?<author>[^\n:]{1,80}): (?<text>.*)$/;
+  /^\s*(?:[-*•>]\s+)?\[(?<time>\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)\] (?<author>[^\n:]{1,80}): (?<text>.*)$/;
 const SUMMARY = /^\[Compaction Summary\]:\s*/;
 
 /** What the offline model sees in a request. */
@@ -86,7 +86,7 @@ function parseLines(text: string): SpokenLine[] {
     if (groups !== undefined) {
       lines.push({ time: groups["time"] ?? "", author: groups["author"] ?? "", text: groups["text"] ?? "" });
     } else if (last !== undefined) {
-      last.text += `\n${raw}`;
+      last.text += `\n${raw.replace(/^\s*> ?/, "")}`;
     }
   }
   return lines;

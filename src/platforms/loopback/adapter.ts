@@ -33,9 +33,7 @@ const DEFAULT_BACK_OFF = { firstMs: 100, maxMs: 10_000 };
  */
 export function createLoopback(options: LoopbackOptions): Platform {
   if (!/^https?:$/.test(URL.parse(options.url)?.protocol ?? "")) {
-    throw new OperatorError(
-      `platforms.loopback.url is "${options.url}": it must be like http://127.0.0.1:4321`,
-    );
+    throw new OperatorError(`platforms.loopback.url must be an address like http://127.0.0.1:4321`);
   }
   return new LoopbackPlatform(options);
 }
@@ -53,7 +51,8 @@ class LoopbackPlatform implements Platform {
     this.#feed = new EventFeed({
       client: this.#client,
       log: options.log,
-      url: options.url,
+      // Without a user and a password, should it have them.
+      url: new URL(options.url).origin,
       pollMs: options.pollMs ?? DEFAULT_POLL_MS,
       timeoutMs: this.#timeoutMs,
       backOff: options.backOff ?? DEFAULT_BACK_OFF,
@@ -97,6 +96,7 @@ class LoopbackPlatform implements Platform {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#feed.stop();
+    await this.#feed.idle();
   }
 }
 

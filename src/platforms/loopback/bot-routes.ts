@@ -3,6 +3,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
 import { z } from "zod";
+import { unreachable } from "../../core/errors.ts";
 import type { JournalLine, LoopbackChat } from "./chat.ts";
 import type { FaultScript } from "./faults.ts";
 import { waitOf } from "./people-routes.ts";
@@ -23,7 +24,7 @@ export function botRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: Abo
       const after = z.coerce.number().int().min(0).optional().catch(undefined).parse(c.req.query("after"));
       let page = chat.page(after);
       if (page.events.length === 0) {
-        await chat.changed(waitOf(c.req.query("waitMs")), AbortSignal.any([shutdown, c.req.raw.signal]));
+        await chat.nextEvent(waitOf(c.req.query("waitMs")), AbortSignal.any([shutdown, c.req.raw.signal]));
         page = chat.page(after);
       }
       return c.json(page);
@@ -86,11 +87,10 @@ async function withFault(
   shutdown: AbortSignal,
   work: () => Response | Promise<Response>,
 ): Promise<Response> {
-  switch (fault?.fault) {
-    case undefined:
-      return await work();
+  if (fault === null) return await work();
+  switch (fault.fault) {
     case "slow":
-      await delay(fault?.delayMs, undefined, { signal: shutdown }).catch(() => {});
+      await delay(fault.delayMs, undefined, { signal: shutdown }).catch(() => {});
       return await work();
     case "reset_before":
       return destroySocket(c);
@@ -98,12 +98,14 @@ async function withFault(
       await work();
       return destroySocket(c);
     case "status":
-      return Response.json({ error: "a fault was asked for" }, { status: fault?.status ?? 500 });
+      return Response.json({ error: "a fault was asked for" }, { status: fault.status });
     case "gone":
       return c.json({ error: "gone" }, 410);
     case "retry_after":
-      c.header("Retry-After", String((fault?.delayMs ?? 0) / 1000));
+      c.header("Retry-After", String(fault.delayMs / 1000));
       return c.json({ error: "too many requests" }, 429);
+    default:
+      return unreachable(fault.fault);
   }
 }
 

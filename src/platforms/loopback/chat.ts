@@ -51,7 +51,8 @@ export class LoopbackChat {
   readonly #events: LoopbackEvent[] = [];
   readonly #replyIdOfKey = new Map<string, string>();
   readonly #answers = new Map<string, string | null>();
-  readonly #waiters = new Set<() => void>();
+  readonly #eventWaiters = new Set<() => void>();
+  readonly #answerWaiters = new Set<() => void>();
   /** The last event of which a client has said, by asking for what comes after it, that it is in safe hands. */
   #acknowledged = 0;
 
@@ -116,7 +117,7 @@ export class LoopbackChat {
   answerCommand(id: string, text: string): boolean {
     if (!this.#answers.has(id)) return false;
     this.#answers.set(id, text);
-    this.#wake();
+    wake(this.#answerWaiters);
     return true;
   }
 
@@ -143,7 +144,6 @@ export class LoopbackChat {
       reply,
     };
     this.#messages(channel).set(id, said);
-    this.#wake();
     return { id, isRepeated: false };
   }
 
@@ -154,7 +154,6 @@ export class LoopbackChat {
     said.text = text;
     said.texts.push(text);
     said.reply = reply;
-    this.#wake();
     return said;
   }
 
@@ -190,20 +189,14 @@ export class LoopbackChat {
     return { server: this.server, events };
   }
 
-  /** Resolves at the next change of anything, after `waitMs`, or when the signal says so. */
-  async changed(waitMs: number, signal: AbortSignal): Promise<void> {
-    if (waitMs <= 0 || signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.#waiters.delete(done);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, waitMs);
-      this.#waiters.add(done);
-      signal.addEventListener("abort", done);
-    });
+  /** Resolves at the next event, after `waitMs`, or when the signal says so. */
+  async nextEvent(waitMs: number, signal: AbortSignal): Promise<void> {
+    await waitIn(this.#eventWaiters, waitMs, signal);
+  }
+
+  /** Resolves when the next command is answered, after `waitMs`, or when the signal says so. */
+  async nextAnswer(waitMs: number, signal: AbortSignal): Promise<void> {
+    await waitIn(this.#answerWaiters, waitMs, signal);
   }
 
   #messages(channel: string): Map<string, ChatMessage> {
@@ -217,10 +210,25 @@ export class LoopbackChat {
 
   #emit(body: EventBody, at: string = this.#now().toISOString()): void {
     this.#events.push({ ...body, at, number: this.#events.length + 1 });
-    this.#wake();
+    wake(this.#eventWaiters);
   }
+}
 
-  #wake(): void {
-    for (const done of this.#waiters) done();
-  }
+function wake(waiters: ReadonlySet<() => void>): void {
+  for (const done of waiters) done();
+}
+
+async function waitIn(waiters: Set<() => void>, waitMs: number, signal: AbortSignal): Promise<void> {
+  if (waitMs <= 0 || signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      waiters.delete(done);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, waitMs);
+    waiters.add(done);
+    signal.addEventListener("abort", done);
+  });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { errorMessage, WeirError } from "../../core/errors.ts";
+import { errorMessage, unreachable, WeirError } from "../../core/errors.ts";
 import type { InboundEvent } from "../../core/message.ts";
 import { PlatformError, type PlatformInbox } from "../platform.ts";
 import { type LoopbackClient, PLATFORM_NAME } from "./client.ts";
@@ -51,10 +51,14 @@ export class EventFeed {
     await Promise.race([first.promise, this.#loop]);
   }
 
-  /** Fetches no more. Resolves once nothing is on its way into the inbox. */
+  /** Fetches no more. Resolves once no event is on its way into the inbox; commands may still be at work. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#loop;
+  }
+
+  /** Resolves once every command was answered. */
+  async idle(): Promise<void> {
     await Promise.all(this.#commands);
   }
 
@@ -84,7 +88,7 @@ export class EventFeed {
         },
         eventPage,
       );
-      if (this.#isReachable === false) log.info({ url }, "the loopback service answers again");
+      if (this.#isReachable === false) log.info({}, `The loopback service at ${url} answers again.`);
       this.#isReachable = true;
       return this.#isSameServer(page.server) ? page.events : [];
     } catch (error) {
@@ -92,7 +96,7 @@ export class EventFeed {
       if (this.#isReachable !== false && !this.#stopped.signal.aborted) {
         const what =
           "Is `weir loopback` running there? Weir keeps trying. The address is platforms.loopback.url in config.toml.";
-        log.warn({ url, why: error.message }, `The loopback service at ${url} can't be reached. ${what}`);
+        log.warn({ why: error.message }, `The loopback service at ${url} can't be reached. ${what}`);
       }
       this.#isReachable = false;
       return null;
@@ -212,5 +216,7 @@ function toInbound(event: Exclude<LoopbackEvent, { type: "command" }>): InboundE
       return { type: "edit", platform: PLATFORM_NAME, channel, id: event.id, text: event.text, at };
     case "deletion":
       return { type: "deletion", platform: PLATFORM_NAME, channel, id: event.id, at };
+    default:
+      return unreachable(event);
   }
 }

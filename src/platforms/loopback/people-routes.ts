@@ -33,7 +33,7 @@ export function peopleRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: 
     const signal = AbortSignal.any([shutdown, c.req.raw.signal]);
     let answer = chat.commandAnswer(c.req.param("id"));
     while (answer === null && Date.now() < until && !signal.aborted) {
-      await chat.changed(until - Date.now(), signal);
+      await chat.nextAnswer(until - Date.now(), signal);
       answer = chat.commandAnswer(c.req.param("id"));
     }
     return answer === undefined ? c.json({ error: "no such command" }, 404) : c.json({ answer });

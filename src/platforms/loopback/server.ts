@@ -3,7 +3,7 @@ import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
-import { OperatorError } from "../../core/errors.ts";
+import { errorMessage, OperatorError } from "../../core/errors.ts";
 import { botRoutes } from "./bot-routes.ts";
 import { LoopbackChat } from "./chat.ts";
 import { FaultScript } from "./faults.ts";
@@ -70,7 +70,7 @@ function createApp(chat: LoopbackChat, shutdown: AbortSignal): Hono {
   });
   app.onError((error, c) => {
     if (error instanceof HTTPException) return c.json({ error: error.message }, error.status);
-    throw error;
+    return c.json({ error: errorMessage(error) }, 500);
   });
   app.route("/", peopleRoutes(chat, faults, shutdown));
   app.route("/", botRoutes(chat, faults, shutdown));

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import * as fc from "fast-check";
+
+import { extractiveDigest } from "../../src/core/extract.ts";
+import { questionTerms, rankDocuments, splitSentences, terms } from "../../src/core/terms.ts";
+
+const line = (author: string, text: string, time = "2026-11-21 14:05") => ({ time, author, text });
+
+describe("an extractive digest", () => {
+  test("keeps decisions, links, identifiers, numbers and questions, and drops small talk", () => {
+    const lines = [
+      line("Ann", "hi all"),
+      line("Ann", "thanks!"),
+      line(
+        "Ben",
+        "We decided to drop SQLite because it locks. Nice weather today by the way, is it not lovely.",
+      ),
+      line("Cleo", "Docs: https://example.org/a?b=1#c"),
+      line("Ann", "ok"),
+      line("Ben", "run `npm ci --omit=dev` in src/main.ts"),
+      line("Cleo", "What is the budget, 4,200 EUR?"),
+      line("Ann", "会議は来週の水曜日に決まりました。"),
+    ];
+    const digest = extractiveDigest(lines, 330);
+    assert.ok(digest.length <= 330);
+    assert.match(digest, /\[2026-11-21 14:05\] Ben: We decided to drop SQLite because it locks\./);
+    assert.match(digest, /https:\/\/example\.org\/a\?b=1#c/);
+    assert.match(digest, /npm ci --omit=dev/);
+    assert.match(digest, /4,200 EUR\?/);
+    assert.match(digest, /決まりました/);
+    assert.doesNotMatch(digest, /hi all|thanks|ok$/m);
+  });
+
+  test("keeps the order in which things were said, and says each once", () => {
+    const lines = ["b 2 is it", "a 1 is it", "b 2 is it", "c 3 is it"].map((text) => line("Ann", text));
+    const digest = extractiveDigest(lines, 1000);
+    assert.deepEqual(
+      digest.split("\n").map((row) => row.slice(-9)),
+      ["b 2 is it", "a 1 is it", "c 3 is it"],
+    );
+  });
+
+  test("is never longer than asked, never empty where something was said, and quotes only", () => {
+    const lines = fc.array(
+      fc.record({
+        time: fc.constant("2026-01-01 00:00"),
+        author: fc.constant("A"),
+        text: fc.string({ unit: "binary" }),
+      }),
+    );
+    fc.assert(
+      fc.property(lines, fc.integer({ min: 0, max: 2000 }), (said, limit) => {
+        const digest = extractiveDigest(said, limit);
+        assert.ok(digest.length <= limit);
+        const hasWords = said.some(({ text }) => splitSentences(text).length > 0);
+        if (limit >= 2) assert.equal(digest !== "", hasWords);
+      }),
+    );
+  });
+
+  test("of ten thousand lines takes well under a second", () => {
+    const many = Array.from({ length: 10_000 }, (_, index) =>
+      line("Ann", `message ${index} about topic ${index % 97}`),
+    );
+    const startedAt = performance.now();
+    assert.ok(extractiveDigest(many, 4000).length > 3000);
+    assert.ok(performance.now() - startedAt < 1500);
+  });
+});
+
+describe("sentences", () => {
+  test("end at a space, a line break or a full-width mark, and never inside a link", () => {
+    assert.deepEqual(splitSentences("See https://x.org/a?b=1. It is v1.2! Ok\nnext"), [
+      "See https://x.org/a?b=1.",
+      "It is v1.2!",
+      "Ok",
+      "next",
+    ]);
+    assert.deepEqual(splitSentences("雨です。傘は？"), ["雨です。", "傘は？"]);
+    assert.deepEqual(splitSentences(" \n "), []);
+  });
+});
+
+describe("terms", () => {
+  test("are words without endings, and pairs of characters where there are no spaces", () => {
+    assert.deepEqual(terms("The servers are DEPLOYED"), ["server", "deploy"]);
+    assert.deepEqual(terms("E1042 in foo_bar"), ["e1042", "foo_bar"]);
+    assert.deepEqual(terms("会議室です"), ["会議", "議室", "室で", "です"]);
+    assert.deepEqual(questionTerms("会議室はどこ？"), ["会議", "議室"]);
+    assert.deepEqual(terms("どこ"), ["どこ"]);
+    assert.deepEqual(terms(""), []);
+  });
+
+  test("rank documents by the rare ones that they share", () => {
+    const documents = ["the cat sat", "the deployment of the cat", "nothing here"];
+    assert.equal(rankDocuments("cat deployment", documents)[0]?.index, 1);
+    assert.deepEqual(rankDocuments("zebra", documents), []);
+    assert.deepEqual(rankDocuments("cat", []), []);
+  });
+});

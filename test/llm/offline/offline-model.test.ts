@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import type { ModelMessage } from "../../../src/core/context.ts";
+import { createOfflineModel } from "../../../src/llm/offline/offline-model.ts";
+import { ask, modelRequest, said, SEARCH_HISTORY } from "../../support/model-calls.ts";
+
+const SYSTEM: ModelMessage = { role: "system", text: "You are Weir. Ann likes the harbour of Hamburg." };
+const NOW: ModelMessage = { role: "user", text: "It is 2026-11-21 14:05 UTC. Here: Ann, Ben." };
+const HISTORY: readonly ModelMessage[] = [
+  said(
+    "09:00",
+    "Ann",
+    "Good morning! I moved the deployment to Thursday because the database migration is slow.",
+  ),
+  said("09:01", "Ben", "Fine. My flight to Hamburg leaves at 18:40 from gate B12."),
+  { role: "assistant", text: "> Hamburg is nice\n— Weir", calls: [] },
+  said("09:02", "Cleo", "The error was E1042, see https://example.org/issues/77 for the log."),
+  said("09:03", "Ann", "lol"),
+];
+
+async function answerTo(question: string, history: readonly ModelMessage[] = HISTORY): Promise<string> {
+  const messages = [SYSTEM, ...history, NOW, said("14:05", "Ben", question)];
+  const { answer, shown } = await ask(createOfflineModel(), { messages });
+  assert.equal(shown, answer?.text);
+  return answer?.text ?? "";
+}
+
+/** The first quoted sentence with its source. */
+function firstQuote(text: string): string {
+  return /^> [^]*?\n— .*$/m.exec(text)?.[0] ?? "";
+}
+
+describe("the offline model quotes", () => {
+  test("the earlier sentence that fits, who said it and when, and says what it is", async () => {
+    const text = await answerTo("Why was the deployment moved?");
+    assert.match(text, /I am not a language model/);
+    assert.equal(
+      firstQuote(text),
+      "> I moved the deployment to Thursday because the database migration is slow.\n— Ann, 2026-11-21 09:00",
+    );
+  });
+
+  test("by who said it, and by identifiers", async () => {
+    assert.match(firstQuote(await answerTo("when does ben's flight leave?")), /18:40[^]*Ben/);
+    assert.match(firstQuote(await answerTo("what is E1042?")), /E1042[^]*Cleo/);
+  });
+
+  test("never with the question itself, however often it was asked, nor with the prompt or its own words", async () => {
+    const question = "Where is the harbour of Hamburg?";
+    const text = await answerTo(question, [...HISTORY, said("13:00", "Ben", question)]);
+    assert.doesNotMatch(text, /harbour/);
+    assert.doesNotMatch(text, /nice/);
+  });
+
+  test("with the plain statement that it found nothing", async () => {
+    for (const question of ["What do penguins eat?", "hi", "???"]) {
+      const text = await answerTo(question);
+      assert.match(text, /I found nothing.*not a language model/s);
+      assert.doesNotMatch(text, /^>/m);
+    }
+  });
+
+  test("in Japanese", async () => {
+    const history = [
+      said("09:00", "美咲", "おはようございます。今日は雨ですね。"),
+      said("09:01", "健太", "来週の会議は水曜日の午後三時に変更になりました。場所は第二会議室です。"),
+      said("09:02", "美咲", "了解です。資料は私が準備しますね。"),
+    ];
+    assert.equal(
+      firstQuote(await answerTo("会議は何曜日ですか？", history)),
+      "> 来週の会議は水曜日の午後三時に変更になりました。\n— 健太, 2026-11-21 09:01",
+    );
+    assert.match(firstQuote(await answerTo("資料を準備するのは誰？", history)), /美咲/);
+    assert.match(await answerTo("猫の名前は？", history), /I found nothing/);
+  });
+});
+
+describe("the offline model answers", () => {
+  test("from summaries and from recalled lines", async () => {
+    const summary: ModelMessage = {
+      role: "user",
+      text: "[Compaction Summary]: The team chose Postgres over SQLite for the log.",
+    };
+    assert.match(
+      firstQuote(await answerTo("which database: Postgres or SQLite?", [summary])),
+      /chose Postgres/,
+    );
+    const recalled: ModelMessage = {
+      role: "user",
+      text: "Recalled:\n> [2026-01-02 08:00] Dora: The router's password\n> is on the fridge. Do not tell Emil.",
+    };
+    const messages = [SYSTEM, ...HISTORY, recalled, said("14:05", "Ben", "where is the router's password?")];
+    const { answer } = await ask(createOfflineModel(), { messages });
+    assert.match(answer?.text ?? "", /router's password\n— Dora, 2026-01-02 08:00/);
+  });
+
+  test("several due messages together, in few words where the limit is small", async () => {
+    const due = [said("14:05", "Ann", "what was the error?"), said("14:06", "Ben", "and when is my flight?")];
+    const { answer } = await ask(createOfflineModel(), { messages: [SYSTEM, ...HISTORY, NOW, ...due] });
+    assert.match(answer?.text ?? "", /E1042/);
+    assert.match(answer?.text ?? "", /18:40/);
+    const short = await ask(createOfflineModel(), {
+      messages: [SYSTEM, ...HISTORY, NOW, ...due],
+      maxOutputTokens: 70,
+    });
+    assert.equal(short.answer?.text.match(/^>/gm)?.length, 1);
+  });
+
+  test("the same to the same request, in pieces, without made-up usage", async () => {
+    assert.equal(await answerTo("what was the error?"), await answerTo("what was the error?"));
+    const messages = [...HISTORY, NOW, said("14:05", "Ben", "what was the error?")];
+    const { answer, pieces, records } = await ask(createOfflineModel(), { messages });
+    assert.ok(pieces.length > 5);
+    assert.equal(answer?.usage, undefined);
+    assert.deepEqual(
+      records.map(({ model, outcome }) => [model, outcome]),
+      [["offline", "answered"]],
+    );
+  });
+});
+
+describe("the offline model searches", () => {
+  const question = said("14:05", "Ben", "Who has the key of the boathouse?");
+  const messages = [SYSTEM, ...HISTORY, NOW, question];
+
+  test("once where nothing in view fits, and then quotes what was found", async () => {
+    const model = createOfflineModel();
+    const { answer } = await ask(model, { messages, tools: [SEARCH_HISTORY] });
+    const call = answer?.calls[0];
+    assert.equal(answer?.finish, "tool_calls");
+    assert.equal(call?.name, "search_history");
+    assert.match(call.arguments, /^\{"query":".*boathouse.*"\}$/);
+    const after: ModelMessage[] = [
+      ...messages,
+      { role: "assistant", text: "", calls: [call] },
+      {
+        role: "tool",
+        callId: call.id,
+        text: "[2025-07-01 10:00] Emil: I keep the boathouse key under the mat.",
+      },
+    ];
+    const second = await ask(model, { messages: after, tools: [SEARCH_HISTORY] });
+    assert.deepEqual(second.answer?.calls, []);
+    assert.match(second.answer.text, /under the mat\.\n— Emil, 2025-07-01 10:00/);
+  });
+
+  test("not a second time where that found nothing", async () => {
+    const after: ModelMessage[] = [
+      ...messages,
+      { role: "assistant", text: "", calls: [{ id: "x", name: "search_history", arguments: "{}" }] },
+      { role: "tool", callId: "x", text: "Nothing was found in this channel." },
+    ];
+    const { answer } = await ask(createOfflineModel(), { messages: after, tools: [SEARCH_HISTORY] });
+    assert.match(answer?.text ?? "", /I found nothing/);
+  });
+
+  test("not where a good quote is in view, where tools are forbidden, or where there is nothing to look for", async () => {
+    const good = [SYSTEM, ...HISTORY, NOW, said("14:05", "Ben", "Hamburg flight gate?")];
+    const wordless = [SYSTEM, ...HISTORY, NOW, said("14:05", "Ben", "?!")];
+    const tools = [SEARCH_HISTORY];
+    const model = createOfflineModel();
+    assert.deepEqual((await ask(model, { messages: good, tools })).answer?.calls, []);
+    assert.deepEqual((await ask(model, { messages, tools, toolChoice: "none" })).answer?.calls, []);
+    assert.deepEqual(
+      (await ask(model, { messages: wordless.slice(-1), tools })).answer?.finish,
+      "tool_calls",
+    );
+  });
+});
+
+describe("the offline model summarises", () => {
+  test("by extraction, within the limit, word for word", async () => {
+    const lines = HISTORY.map(({ text }) => text).join("\n");
+    const messages: ModelMessage[] = [
+      { role: "system", text: "Summarise." },
+      { role: "user", text: lines },
+    ];
+    const { answer } = await ask(createOfflineModel(), { messages, task: "summarise", maxOutputTokens: 200 });
+    assert.match(answer?.text ?? "", /\[2026-11-21 09:02\] Cleo: .*https:\/\/example\.org\/issues\/77/);
+    assert.doesNotMatch(answer?.text ?? "", /lol/);
+    assert.ok((answer?.text.length ?? 0) < lines.length * 0.7);
+  });
+
+  test("never nothing: that is a failure", async () => {
+    const messages: ModelMessage[] = [{ role: "system", text: "Summarise." }];
+    assert.equal((await ask(createOfflineModel(), { messages, task: "summarise" })).failure?.kind, "empty");
+  });
+});
+
+test("the offline model heeds an abort, before and between its pieces", async () => {
+  const model = createOfflineModel();
+  assert.equal((await ask(model, {}, AbortSignal.abort())).failure?.kind, "aborted");
+  const controller = new AbortController();
+  const messages = [...HISTORY, NOW, said("14:05", "Ben", "what was the error?")];
+  const answer = model.answer(modelRequest({ messages }), {
+    signal: controller.signal,
+    onText: () => controller.abort(),
+  });
+  await assert.rejects(answer, { kind: "aborted" });
+});
