@@ -8,7 +8,8 @@ module.exports = {
   apps: [
     {
       name: "weir",
-      script: join(__dirname, "src", "main.ts"),
+      // Relative to cwd: pm2 takes an absolute path with a blank in it for a shell command.
+      script: "src/main.ts",
       args: "start",
       cwd: __dirname,
       // Said outright: pm2 would run a .ts with another runtime. An operator's own Node 24 serves as well.

@@ -117,7 +117,7 @@ function npm(args) {
  */
 async function install() {
   const lean = omitsDevelopment();
-  say(`Installing what is missing (about ${lean ? "160" : "400"} MB, a minute) …`);
+  say(`Installing what is missing (about ${lean ? "120" : "400"} MB, a minute) …`);
   // npm takes a package that an interrupted install left half unpacked for whole.
   if (existsSync(unfinishedFile)) rmSync(modules, { recursive: true, force: true });
   mkdirSync(modules, { recursive: true });

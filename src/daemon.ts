@@ -34,6 +34,7 @@ export interface Daemon extends AsyncDisposable {
   readonly events: Events;
   readonly models: Models;
   readonly inbox: PlatformInbox;
+  readonly registry: ChannelRegistry;
   /** Opens the intake of all platforms, and takes up what an earlier run left due. */
   open(): Promise<void>;
 }
@@ -83,6 +84,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     events,
     models,
     inbox,
+    registry,
     async open() {
       await indexer.start();
       for (const platform of platforms) await platform.start(inbox);

@@ -35,7 +35,7 @@ const MIN_TERMS = 2;
 const SMALL_TALK = -2;
 
 /** `[2026-11-21 14:05] NAME: text`, as far as the parts are known. */
-export function formatLine({ time, author, text }: SpokenLine): string {
+function formatLine({ time, author, text }: SpokenLine): string {
   return `${time === "" ? "" : `[${time}] `}${author === "" ? "" : `${author}: `}${text}`;
 }
 

@@ -12,7 +12,7 @@ import { OLLAMA_ORIGIN, ollamaWindow, probeOllama } from "./ollama.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
 /** The configured name that leaves the choice to the server. */
-export const AUTO_MODEL = "auto";
+const AUTO_MODEL = "auto";
 /**
  * What `auto` is on OpenAI's own server: their small model, which they name as the successor of those that end in
  * December 2026 and January 2027 (deprecations page, read in November 2026).

@@ -25,7 +25,7 @@ export interface Patience {
   readonly budgetMs: number;
 }
 
-export const DEFAULT_PATIENCE: Patience = {
+const DEFAULT_PATIENCE: Patience = {
   fallbacks: [],
   maxAttempts: 3,
   firstDelayMs: 500,
@@ -112,7 +112,7 @@ function answerPatiently(
  * @param retries how many there were already
  * @returns milliseconds; undefined: no retry on this model
  */
-export function waitBeforeRetry(
+function waitBeforeRetry(
   error: Error,
   retries: number,
   patience: Patience,

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { OperatorError, errorMessage } from "../core/errors.ts";
+import { isLiveProcess } from "./live-process.ts";
 
 /** SQLite's result code for "another connection holds the lock". */
 const SQLITE_BUSY = 5;
@@ -67,19 +68,8 @@ function isBusy(error: unknown): boolean {
 async function nameHolder(pidFile: string): Promise<number | null> {
   for (let attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
     const pid = Number.parseInt(await readFile(pidFile, "utf8").catch(() => ""), 10);
-    if (isAlive(pid)) return pid;
+    if (isLiveProcess(pid)) return pid;
     await sleep(NAME_POLL_MS);
   }
   return null;
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it lives, and belongs to another account.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 
 import { createChatModel } from "../../src/llm/chat-model.ts";
 import type { Model } from "../../src/llm/model.ts";
+import type { ModelTimeouts } from "../../src/llm/watchdog.ts";
 import {
   endlessRepetition,
   invalidUtf8,
@@ -15,12 +16,12 @@ import { ask, modelRequest } from "../support/model-calls.ts";
 import { startModelServer } from "../support/model-server.ts";
 import type { ModelServer } from "../support/model-server.ts";
 
-function modelOf(server: ModelServer, options: { idleMs?: number } = {}): Model {
+function modelOf(server: ModelServer, timeouts: Partial<ModelTimeouts> = {}): Model {
   return createChatModel({
     baseUrl: server.url,
     apiKey: undefined,
     isOpenAi: false,
-    timeouts: { firstTokenMs: 150, idleMs: options.idleMs ?? 150, totalMs: 2000 },
+    timeouts: { firstTokenMs: 2000, idleMs: 2000, totalMs: 5000, ...timeouts },
   });
 }
 
@@ -80,7 +81,7 @@ describe("a streamed answer", () => {
       exchange.response.writeHead(200, { "content-type": "text/event-stream" });
       exchange.response.write(chunk({ content: "done" }) + chunk({}, "stop"));
     });
-    const { answer } = await ask(modelOf(server));
+    const { answer } = await ask(modelOf(server, { idleMs: 150 }));
     assert.equal(answer?.text, "done");
   });
 });
@@ -147,7 +148,7 @@ describe("thinking", () => {
       }
       exchange.response.end(chunk({ content: "42" }) + chunk({}, "stop"));
     });
-    const { answer, pieces } = await ask(modelOf(server));
+    const { answer, pieces } = await ask(modelOf(server, { firstTokenMs: 200 }));
     assert.equal(answer?.text, "42");
     assert.deepEqual(pieces, ["42"]);
   });
@@ -205,7 +206,7 @@ describe("an abort", () => {
     await using server = await startModelServer();
     server.reply(stalledStream("half an"));
     const controller = new AbortController();
-    const answer = modelOf(server, { idleMs: 1000 }).answer(modelRequest(), {
+    const answer = modelOf(server).answer(modelRequest(), {
       signal: controller.signal,
       onText: () => controller.abort(),
     });

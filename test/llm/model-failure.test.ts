@@ -24,7 +24,7 @@ import type { Behaviour } from "../support/model-server.ts";
 const KEY = "sk-a-secret-key";
 
 function modelAt(baseUrl: string): Model {
-  const timeouts = { firstTokenMs: 120, idleMs: 120, totalMs: 400 };
+  const timeouts = { firstTokenMs: 200, idleMs: 200, totalMs: 500 };
   return createChatModel({ baseUrl, apiKey: KEY, isOpenAi: false, timeouts });
 }
 
@@ -108,7 +108,7 @@ describe("a failure says what happened", () => {
     });
     const { failure } = await ask(modelAt(server.url));
     assert.equal(failure?.kind, "timeout");
-    assert.match(failure.message, /400 ms/);
+    assert.match(failure.message, /500 ms/);
     assert.equal(await server.requests[0]?.done, "aborted");
   });
 

@@ -162,6 +162,24 @@ describe("a model's window", () => {
     assert.equal(models.windowOf("llama3.1", 8192), 4096);
   });
 
+  test("is looked up by loading the model where Ollama has not, and not again at every turn", async () => {
+    await using server = await startModelServer();
+    server.routes["GET /api/tags"] = { models: [{ name: "llama3.1:latest" }] };
+    server.routes["GET /api/ps"] = { models: [] };
+    server.routes["POST /api/generate"] = { done: true };
+    await using models = await openModels(llm(), { ollamaOrigin: server.origin });
+    await models.resolve("llama3.1");
+    await models.resolve("llama3.1");
+    assert.deepEqual(server.otherRequests, [
+      "GET /api/tags",
+      "GET /v1/models",
+      "GET /api/ps",
+      "POST /api/generate",
+      "GET /api/ps",
+    ]);
+    assert.equal(models.windowOf("llama3.1", 0), 32_768);
+  });
+
   test("does not keep a named model from being used where the server lists nothing", async () => {
     await using server = await startModelServer();
     server.models = undefined;

@@ -1,9 +1,10 @@
 /** The life of the embedded server: started, adopted, killed, stopped. All on one folder, one after another. */
 import assert from "node:assert/strict";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
-import { findEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres.ts";
+import { type EmbeddedPostgres, findEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres.ts";
 import { startChildScript } from "../support/child-script.ts";
 import {
   ask,
@@ -111,13 +112,27 @@ test("it comes up again after it was killed itself, with all that was committed"
 
 test("a left-over file whose process id another program has by now does not keep it from starting", async () => {
   const killed = await startQuietly(dataDir);
-  process.kill(await postmasterPid(dataDir), "SIGKILL");
-  const file = join(dataDir, "postgres", "postmaster.pid");
-  await writeFile(file, (await readFile(file, "utf8")).replace(/^\d+/, String(process.pid)));
+  const pid = await postmasterPid(dataDir);
+  process.kill(pid, "SIGKILL");
+  const { uid } = await stat(join(dataDir, "postgres"));
+  // Postgres takes any process of its own account for a Postgres.
+  const other = spawn("sleep", ["60"], process.getuid?.() === 0 ? { uid } : {});
+  for (const file of [join(dataDir, "postgres", "postmaster.pid"), `${socketOf(killed)}.lock`]) {
+    await writeFile(file, (await readFile(file, "utf8")).replace(String(pid), String(other.pid)));
+  }
 
   await using server = await startQuietly(dataDir);
+  other.kill();
   assert.equal(server.adopted, false);
   assert.deepEqual(server.connection, killed.connection);
+});
+
+test("a server whose socket was tidied away is replaced", async () => {
+  const unreachable = await startQuietly(dataDir);
+  await rm(socketOf(unreachable));
+  await using server = await startQuietly(dataDir);
+  assert.equal(server.adopted, false);
+  assert.equal(await ask(server.connection, "select answer from kept"), 7);
 });
 
 test("two starts at once on one folder end with one server", async () => {
@@ -136,6 +151,10 @@ test("a copied folder gets a server of its own, also while the original's is run
   assert.notEqual(server.connection.host, original.connection.host);
   assert.equal(await ask(original.connection, "select answer from kept"), 7);
 });
+
+function socketOf(server: EmbeddedPostgres): string {
+  return join(server.connection.host, `.s.PGSQL.${server.connection.port}`);
+}
 
 /** Two fields of Linux' /proc/PID/stat. */
 async function processStat(pid: number): Promise<{ parent: number; session: number }> {

@@ -21,7 +21,9 @@ export function botRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: Abo
   const app = new Hono<Env>();
   app.get("/events", (c) =>
     withFault(c, faults.take("events"), shutdown, async () => {
-      const after = z.coerce.number().int().min(0).optional().catch(undefined).parse(c.req.query("after"));
+      const number = z.coerce.number().int().min(0).optional().catch(undefined).parse(c.req.query("after"));
+      // A number that an earlier service gave means nothing here.
+      const after = (c.req.query("server") ?? chat.server) === chat.server ? number : undefined;
       let page = chat.page(after);
       if (page.events.length === 0) {
         await chat.nextEvent(waitOf(c.req.query("waitMs")), AbortSignal.any([shutdown, c.req.raw.signal]));

@@ -77,7 +77,7 @@ export class EventFeed {
   /** The next events; null where they could not be had. */
   async #poll(waitMs: number): Promise<readonly LoopbackEvent[] | null> {
     const { client, timeoutMs, url, log } = this.#options;
-    const after = this.#last === undefined ? "" : `&after=${this.#last}`;
+    const after = this.#last === undefined ? "" : `&after=${this.#last}&server=${this.#server}`;
     try {
       const page = await client.call(
         {
@@ -90,7 +90,8 @@ export class EventFeed {
       );
       if (this.#isReachable === false) log.info({}, `The loopback service at ${url} answers again.`);
       this.#isReachable = true;
-      return this.#isSameServer(page.server) ? page.events : [];
+      this.#meet(page.server);
+      return page.events;
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
       if (this.#isReachable !== false && !this.#stopped.signal.aborted) {
@@ -103,12 +104,10 @@ export class EventFeed {
     }
   }
 
-  /** A service that was started anew counts its events anew. */
-  #isSameServer(server: string): boolean {
-    const isSame = this.#server === undefined || this.#server === server;
+  /** A service that was started anew counts its events anew, and has answered as if nothing were known of it. */
+  #meet(server: string): void {
+    if (this.#server !== server) this.#last = undefined;
     this.#server = server;
-    if (!isSame) this.#last = undefined;
-    return isSame;
   }
 
   /** @returns false where the intake was stopped before all were durable */

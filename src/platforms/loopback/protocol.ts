@@ -77,7 +77,7 @@ export type Fault = z.output<typeof faultPost>;
 const eventBase = { number: z.int(), channel: z.string(), at: z.string() };
 
 /** Something that a person did. Numbers rise by one over all channels. */
-export const loopbackEvent = z.discriminatedUnion("type", [
+const loopbackEvent = z.discriminatedUnion("type", [
   z.object({
     ...eventBase,
     type: z.literal("message"),

@@ -19,7 +19,7 @@ export class InteractivePresenter implements Presenter {
   readonly #session: Session;
   readonly #style: Style;
   readonly #ended = Promise.withResolvers<void>();
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #intakes = new Set<Promise<unknown>>();
   /** What was shown of each recent answer, by its id. */
   readonly #shown = new Map<string, string>();
   #screen: Screen | null = null;
@@ -46,7 +46,7 @@ export class InteractivePresenter implements Presenter {
       prompt: this.#prompt(),
       completions: COMPLETIONS,
       handlers: {
-        onSubmit: (text) => this.#track(this.#submit(text, inbox)),
+        onSubmit: (text) => void this.#submit(text, inbox).catch(ignoreClosedOutput),
         onEcho: () => {
           this.#growing = null;
         },
@@ -66,7 +66,7 @@ export class InteractivePresenter implements Presenter {
   async stopIntake(): Promise<void> {
     this.#screen?.close();
     this.#ended.resolve();
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#intakes);
   }
 
   async show(id: string, message: OutboundMessage): Promise<void> {
@@ -75,6 +75,7 @@ export class InteractivePresenter implements Presenter {
     const out = this.#additionTo(id, visible, message);
     this.#remember(id, visible);
     this.#growing = message.final ? null : id;
+    this.#session.pending.beginAnswer(message.channel.name, message.inReplyTo);
     this.#refreshPrompt();
     await this.#screen?.write(message.final ? this.#closeRow(out) : out);
   }
@@ -133,7 +134,7 @@ export class InteractivePresenter implements Presenter {
   }
 
   #refreshPrompt(): void {
-    const isThinking = this.#session.pending.size > 0 && this.#growing === null;
+    const isThinking = this.#session.pending.isAnyUnanswered && this.#growing === null;
     const status = `(${displayableLine(this.#session.agent)} is thinking) `;
     this.#screen?.setPrompt(this.#prompt(), isThinking ? this.#style.quiet(status) : "");
   }
@@ -171,19 +172,16 @@ export class InteractivePresenter implements Presenter {
 
   async #say(speaker: string, text: string, inbox: PlatformInbox): Promise<void> {
     const message = typedMessage(this.#session, speaker, text);
-    const intake = await takeIn(inbox, this.#session, message);
-    const why = refusal(intake, this.#session);
+    const intake = takeIn(inbox, this.#session, message);
+    this.#intakes.add(intake);
+    const why = refusal(await intake, this.#session);
+    this.#intakes.delete(intake);
     if (why === null) this.#session.pending.accept(message.channel.name, message.id);
     else await this.#print(displayable(why));
   }
+}
 
-  /** Keeps the work in sight of `stopIntake`. A closed output ends the session elsewhere. */
-  #track(work: Promise<void>): void {
-    const tracked = work
-      .catch((error: unknown) => {
-        if (!(error instanceof OutputClosedError)) throw error;
-      })
-      .finally(() => this.#underWay.delete(tracked));
-    this.#underWay.add(tracked);
-  }
+/** A closed output ends the session elsewhere. */
+function ignoreClosedOutput(error: unknown): void {
+  if (!(error instanceof OutputClosedError)) throw error;
 }

@@ -72,7 +72,7 @@ export class LinesPresenter implements Presenter {
         return true;
       case "command": {
         const command = { name: typed.name, argument: typed.argument, asker: this.#speaker };
-        await this.#print(await this.#whileReceiving(runCommand(inbox, this.#session, command)));
+        await this.#print(await runCommand(inbox, this.#session, command));
         return true;
       }
       case "message":
@@ -85,15 +85,11 @@ export class LinesPresenter implements Presenter {
 
   async #say(speaker: string, text: string, inbox: PlatformInbox): Promise<void> {
     const message = typedMessage(this.#session, speaker, text);
-    const intake = await this.#whileReceiving(takeIn(inbox, this.#session, message));
-    const why = refusal(intake, this.#session);
+    const intake = takeIn(inbox, this.#session, message);
+    this.#receiving = intake;
+    const why = refusal(await intake, this.#session);
     if (why === null) this.#session.pending.accept(message.channel.name, message.id);
     else await this.#print(why);
-  }
-
-  async #whileReceiving<T>(work: Promise<T>): Promise<T> {
-    this.#receiving = work;
-    return await work;
   }
 
   async #print(text: string): Promise<void> {

@@ -19,6 +19,12 @@ export class PendingMessages {
     return this.#pending.size;
   }
 
+  /** Is there one that nothing was said to yet? */
+  get isAnyUnanswered(): boolean {
+    for (const { isBeingAnswered } of this.#pending.values()) if (!isBeingAnswered) return true;
+    return false;
+  }
+
   /** Calls the one listener whenever a message comes or goes. */
   watch(listener: () => void): void {
     this.#onChange = listener;
@@ -31,6 +37,7 @@ export class PendingMessages {
     this.#pending.set(key, {
       accepted: Promise.withResolvers<void>(),
       outcome: null,
+      isBeingAnswered: false,
       delivered: false,
     });
     this.#onChange();
@@ -59,6 +66,13 @@ export class PendingMessages {
   /** Resolves once the session was told of each of these messages that it was accepted. */
   async whenAccepted(channel: string, ids: readonly string[]): Promise<void> {
     for (const id of ids) await this.#pending.get(keyOf(channel, id))?.accepted.promise;
+  }
+
+  /** The first piece of the answer is being shown. */
+  beginAnswer(channel: string, ids: readonly string[]): void {
+    this.#update(channel, ids, (pending) => {
+      pending.isBeingAnswered = true;
+    });
   }
 
   settle(channel: string, ids: readonly string[], outcome: SettledTurn["outcome"]): void {
@@ -102,6 +116,7 @@ export class PendingMessages {
 interface Pending {
   readonly accepted: PromiseWithResolvers<void>;
   outcome: SettledTurn["outcome"] | null;
+  isBeingAnswered: boolean;
   delivered: boolean;
 }
 

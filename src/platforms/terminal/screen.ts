@@ -5,7 +5,7 @@ import { endPosition } from "./columns.ts";
 import { displayable } from "./displayable.ts";
 import { type Output, OutputClosedError } from "./output.ts";
 
-export interface ScreenHandlers {
+interface ScreenHandlers {
   /** Something was said: one line, or what was pasted and finished with Enter. */
   onSubmit(text: string): void;
   /** A typed line now stands where the text above the input used to go on. */

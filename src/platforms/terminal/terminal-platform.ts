@@ -41,6 +41,9 @@ export interface TerminalOptions {
   readonly newId?: () => string;
 }
 
+/** Final texts that are remembered, so that one that was acknowledged in vain is not printed again. */
+const MAX_REMEMBERED = 256;
+
 /** The terminal as a chat platform. The streams stay open when it is disposed of. */
 export class TerminalPlatform implements Platform {
   readonly name = PLATFORM_NAME;
@@ -52,6 +55,8 @@ export class TerminalPlatform implements Platform {
   readonly #newId: () => string;
   readonly #closed = Promise.withResolvers<void>();
   readonly #unsubscribe: (() => void)[] = [];
+  /** The ids of the latest messages that are out in their final form, with their texts. */
+  readonly #final = new Map<string, string>();
 
   constructor(options: TerminalOptions) {
     this.#output = new Output(options.output);
@@ -106,8 +111,9 @@ export class TerminalPlatform implements Platform {
     return id;
   }
 
-  /** An id of an earlier session is unknown here: its message is shown whole. */
+  /** An id of an earlier session is unknown here: its message is shown whole. The same final text is shown once. */
   async edit(messageId: string, message: OutboundMessage): Promise<void> {
+    if (message.final && this.#final.get(messageId) === message.text) return;
     try {
       await this.#presenter.show(messageId, message);
     } catch (error) {
@@ -116,7 +122,9 @@ export class TerminalPlatform implements Platform {
         cause: error,
       });
     }
-    if (message.final) this.#pending.deliver(message.channel.name, message.inReplyTo);
+    if (!message.final) return;
+    this.#remember(messageId, message.text);
+    this.#pending.deliver(message.channel.name, message.inReplyTo);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -124,6 +132,12 @@ export class TerminalPlatform implements Platform {
     await this.#presenter.stopIntake();
     this.#output.release();
     this.#closed.resolve();
+  }
+
+  #remember(id: string, text: string): void {
+    this.#final.set(id, text);
+    const [oldest] = this.#final.keys();
+    if (this.#final.size > MAX_REMEMBERED && oldest !== undefined) this.#final.delete(oldest);
   }
 
   #subscribe(): void {

@@ -19,9 +19,10 @@ export interface TypedLineContext {
 
 /** What people may type that the session itself answers. */
 export const SESSION_HELP = [
-  "/as NAME   speak as somebody else from now on",
-  "/quit      leave (so does Ctrl-D)",
-  "//text     say something that starts with a slash",
+  "In this terminal there is more:",
+  "/as NAME  speak as somebody else from now on",
+  "/quit  leave (so does Ctrl-D)",
+  "//text  say something that starts with a slash",
 ].join("\n");
 
 const COMMAND = /^\/([A-Za-z][\w-]*)(?:\s+([^]*))?$/;

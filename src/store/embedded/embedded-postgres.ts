@@ -54,8 +54,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const pgData = join(dataDir, "postgres");
   const account = await findServerAccount(pgData, [binaries.folder, dataDir]);
   const created = await ensureCluster(binaries, account, pgData);
-  const home: ServerHome = { binaries, account, pgData, logFile: join(dataDir, "postgres.log") };
   const socketFolder = await prepareSocketFolder(dataDir, SOCKET_NAME, account);
+  const home: ServerHome = {
+    binaries,
+    account,
+    pgData,
+    logFile: join(dataDir, "postgres.log"),
+    socketFolder,
+  };
   const { adopted, pgCtlEnded } = await bringUp(home, {
     ...options.settings,
     unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`,
@@ -116,7 +122,9 @@ async function bringUp(
       // Somebody tidied its socket away: a server that nobody can reach.
       await stopServer(home);
     } else if (found.state === "absent" || found.state === "dead") {
-      if (found.state === "dead" && found.pidIsForeign) await disownForeignPid(home.pgData);
+      if (found.state === "dead" && found.pidIsForeign) {
+        await disownForeignPid(home.pgData, join(home.socketFolder, SOCKET_NAME));
+      }
       const launched = await launchServer(home, settings);
       if (launched.state === "ready") return { adopted: false, pgCtlEnded: launched.pgCtlEnded };
       await sleep(BUSY_POLL_MS);

@@ -1,5 +1,6 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { isLiveProcess } from "../live-process.ts";
 import { runProgram } from "./program.ts";
 
 /** What a data folder's postmaster.pid says of the server that runs on it. */
@@ -27,7 +28,7 @@ export async function observePostmaster(pgData: string): Promise<Postmaster> {
   if (content === null) return { state: "absent" };
   const lines = content.split("\n").map((line) => line.trim());
   const pid = Number.parseInt(lines[0] ?? "", 10);
-  if (!isAlive(pid)) return { state: "dead", pidIsForeign: false };
+  if (!isLiveProcess(pid)) return { state: "dead", pidIsForeign: false };
   if (!(await isPostmasterOf(pgData, pid))) return { state: "dead", pidIsForeign: true };
   const [, , , port, socketFolder] = lines;
   const status = lines[7];
@@ -38,28 +39,19 @@ export async function observePostmaster(pgData: string): Promise<Postmaster> {
 }
 
 /**
- * Postgres will not start while the process id in a left-over file is in use, by whatever program (a container
- * that restarts deals out the same low numbers again). The rest of the file stays: by it Postgres finds out
- * whether backends of the dead server still live.
+ * Postgres will not start while the process id in a left-over file is in use, by whatever program: a container
+ * that restarts deals out the same low numbers again, and the file of a copied folder names the original's
+ * server. The rest of the file stays: by it Postgres finds out whether backends of the dead server still live.
+ * @param socketPath the socket of this folder's server; a file beside it holds the same process id
  */
-export async function disownForeignPid(pgData: string): Promise<void> {
+export async function disownForeignPid(pgData: string, socketPath: string): Promise<void> {
   const content = await readFile(pidFile(pgData), "utf8");
   await writeFile(pidFile(pgData), content.replace(/^\d+/, String(IMPOSSIBLE_PID)));
+  await rm(`${socketPath}.lock`, { force: true });
 }
 
 function pidFile(pgData: string): string {
   return join(pgData, "postmaster.pid");
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it lives, and belongs to another account.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }
 
 /** Is that process a Postgres that was started for exactly this folder (and not for the one it was copied from)? */

@@ -13,6 +13,7 @@ export interface ServerHome {
   readonly account: ServerAccount;
   readonly pgData: string;
   readonly logFile: string;
+  readonly socketFolder: string;
 }
 
 export type LaunchOutcome =

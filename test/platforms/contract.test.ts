@@ -1,0 +1,7 @@
+import { platformContract } from "./contract.ts";
+import { openLoopbackHarness } from "./loopback/loopback-harness.ts";
+import { openJsonlHarness, openLinesHarness } from "./terminal/terminal-harness.ts";
+
+platformContract("the terminal with JSON lines", openJsonlHarness);
+platformContract("the terminal with piped lines", openLinesHarness);
+platformContract("loopback", openLoopbackHarness);

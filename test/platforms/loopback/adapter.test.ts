@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { OperatorError, WeirError } from "../../../src/core/errors.ts";
+import { createLoopback, type LoopbackOptions } from "../../../src/platforms/loopback/adapter.ts";
+import { type LoopbackServer, startLoopbackServer } from "../../../src/platforms/loopback/server.ts";
+import type { Platform } from "../../../src/platforms/platform.ts";
+import { outbound } from "../contract.ts";
+import { RecordingInbox } from "../recording-inbox.ts";
+import { BACK_OFF, Person } from "./loopback-harness.ts";
+
+class StorageError extends WeirError {
+  readonly retryable: boolean;
+  constructor(retryable: boolean) {
+    super("the database is away");
+    this.retryable = retryable;
+  }
+}
+
+/** A log that tells when a line came. */
+class Lines {
+  readonly texts: string[] = [];
+  readonly #waiters = new Set<() => void>();
+  readonly info = (_fields: object, text: string): void => this.#add(text);
+  readonly warn = (_fields: object, text: string): void => this.#add(text);
+  readonly error = (_fields: object, text: string): void => this.#add(text);
+
+  async has(pattern: RegExp): Promise<void> {
+    while (!this.texts.some((text) => pattern.test(text))) {
+      await new Promise<void>((resolve) => {
+        this.#waiters.add(resolve);
+      });
+    }
+  }
+
+  #add(text: string): void {
+    this.texts.push(text);
+    for (const wake of this.#waiters) wake();
+    this.#waiters.clear();
+  }
+}
+
+interface Setup extends AsyncDisposable {
+  readonly server: LoopbackServer;
+  readonly person: Person;
+  readonly platform: Platform;
+  readonly inbox: RecordingInbox;
+  readonly log: Lines;
+}
+
+async function open(options: Partial<LoopbackOptions> = {}): Promise<Setup> {
+  const server = await startLoopbackServer();
+  const log = new Lines();
+  const platform = createLoopback({ url: server.url, log, backOff: BACK_OFF, ...options });
+  return {
+    server,
+    log,
+    platform,
+    person: new Person(server.url),
+    inbox: new RecordingInbox(),
+    [Symbol.asyncDispose]: async () => {
+      await platform[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const say = (text: string): object => ({ author: "ana", text, id: `id of ${text}` });
+
+describe("the loopback adapter's intake", () => {
+  test("brings what was said before it came, and what is said while it waits", async () => {
+    await using setup = await open();
+    const { person, platform, inbox } = setup;
+    await person.ask("POST", "/channels/x/messages", say("before"));
+    await platform.start(inbox);
+    await person.ask("POST", "/channels/x/messages", say("after"));
+    await inbox.received(2);
+    assert.deepEqual(inbox.said, ["ana: before", "ana: after"]);
+  });
+
+  test("hands an event over again until it is durable, and what is behind it after it", async () => {
+    await using setup = await open();
+    const { person, platform, inbox } = setup;
+    inbox.failures.push(new StorageError(true), new StorageError(true));
+    for (const text of ["a", "b"]) await person.ask("POST", "/channels/x/messages", say(text));
+    await platform.start(inbox);
+    await inbox.received(2);
+    assert.deepEqual(inbox.said, ["ana: a", "ana: b"]);
+  });
+
+  test("leaves out what can never be stored, and says so", async () => {
+    await using setup = await open();
+    const { person, platform, inbox, log } = setup;
+    inbox.failures.push(new StorageError(false));
+    for (const text of ["a", "b"]) await person.ask("POST", "/channels/x/messages", say(text));
+    await platform.start(inbox);
+    await inbox.received(1);
+    assert.deepEqual(inbox.said, ["ana: b"]);
+    await log.has(/can't be stored/);
+  });
+
+  test("acknowledges nothing that is not durable: another adapter gets it again", async () => {
+    await using setup = await open({ backOff: { firstMs: 60_000, maxMs: 60_000 } });
+    const { server, person, platform, inbox, log } = setup;
+    inbox.failures.push(null, new StorageError(true));
+    for (const text of ["a", "b"]) await person.ask("POST", "/channels/x/messages", say(text));
+    await platform.start(inbox);
+    await log.has(/could not be stored yet/);
+    await platform.stopIntake();
+    const next = new RecordingInbox();
+    await using second = createLoopback({ url: server.url, log, backOff: BACK_OFF });
+    await second.start(next);
+    await next.received(2);
+    assert.deepEqual(next.said, ["ana: a", "ana: b"]);
+  });
+});
+
+describe("the loopback adapter before a troubled service", () => {
+  test("goes through faults of the service, and loses nothing", async () => {
+    await using setup = await open();
+    const { person, platform, inbox } = setup;
+    for (const fault of ["status", "reset_before", "reset_after", "gone", "retry_after"] as const) {
+      await person.fault({ operation: "events", fault, times: 2 });
+    }
+    await person.ask("POST", "/channels/x/messages", say("a"));
+    await platform.start(inbox);
+    await inbox.received(1);
+    assert.deepEqual(inbox.said, ["ana: a"]);
+  });
+
+  test("says in plain words that nobody is there, and goes on by itself once somebody is", async () => {
+    const gone = await startLoopbackServer();
+    const port = Number(new URL(gone.url).port);
+    await gone[Symbol.asyncDispose]();
+    const log = new Lines();
+    await using platform = createLoopback({ url: gone.url, log, backOff: BACK_OFF });
+    const inbox = new RecordingInbox();
+    await platform.start(inbox);
+    await log.has(/can't be reached.*Is `weir loopback` running there\?/);
+    assert.equal(log.texts.length, 1);
+    await using server = await startLoopbackServer({ port });
+    await new Person(server.url).ask("POST", "/channels/x/messages", say("a"));
+    await inbox.received(1);
+    await log.has(/answers again/);
+  });
+
+  test("starts over with a service that was started anew", async () => {
+    const first = await startLoopbackServer();
+    const port = Number(new URL(first.url).port);
+    const log = new Lines();
+    await using platform = createLoopback({ url: first.url, log, backOff: BACK_OFF });
+    const inbox = new RecordingInbox();
+    await platform.start(inbox);
+    for (const text of ["a", "b"]) await new Person(first.url).ask("POST", "/channels/x/messages", say(text));
+    await inbox.received(2);
+    await first[Symbol.asyncDispose]();
+    await log.has(/can't be reached/);
+    await using second = await startLoopbackServer({ port });
+    await new Person(second.url).ask("POST", "/channels/x/messages", say("c"));
+    await inbox.received(3);
+    assert.deepEqual(inbox.said, ["ana: a", "ana: b", "ana: c"]);
+  });
+});
+
+describe("the loopback adapter", () => {
+  test("runs commands and brings back their answers", async () => {
+    await using setup = await open();
+    const { person, platform, inbox } = setup;
+    await platform.start(inbox);
+    const { id } = await person.ask("POST", "/channels/x/commands", {
+      name: "stop",
+      argument: "now",
+      asker: "ana",
+    });
+    assert.deepEqual(await person.ask("GET", `/commands/${String(id)}?waitMs=10000`), { answer: "did stop" });
+    assert.deepEqual(inbox.commands, [
+      { channel: { platform: "loopback", name: "x" }, name: "stop", argument: "now", askerId: "ana" },
+    ]);
+    await platform.stopIntake();
+    const events = await person.list("/events?after=0", "events");
+    assert.deepEqual(events, []);
+  });
+
+  test("lets what is said after a slow command pass", async () => {
+    await using setup = await open();
+    const { person, platform, inbox } = setup;
+    const slow = Promise.withResolvers<string>();
+    inbox.onCommand = () => slow.promise;
+    await platform.start(inbox);
+    await person.ask("POST", "/channels/x/commands", { name: "compact" });
+    await person.ask("POST", "/channels/x/messages", say("a"));
+    await inbox.received(1);
+    await platform.stopIntake();
+    slow.resolve("done");
+  });
+
+  test("tells when to try again, and that a message is gone", async () => {
+    await using setup = await open();
+    const { person, platform } = setup;
+    const message = outbound({ platform, channel: "x" }, { text: "hi" });
+    await person.fault({ operation: "send", fault: "retry_after", delayMs: 1500 });
+    await assert.rejects(platform.send(message), {
+      kind: "unavailable",
+      retryable: true,
+      retryAfterMs: 1500,
+    });
+    await assert.rejects(platform.edit("nope", message), { kind: "gone", retryable: false });
+    await person.fault({ operation: "edit", fault: "reset_before" });
+    await assert.rejects(platform.edit("nope", message), { kind: "unavailable" });
+  });
+
+  test("gives up on a send that takes too long, and finds it done when it sends again", async () => {
+    await using setup = await open({ sendTimeoutMs: 20 });
+    const { person, platform } = setup;
+    const message = outbound({ platform, channel: "x" }, { text: "hi" });
+    await person.fault({ operation: "send", fault: "slow", delayMs: 60_000 });
+    await assert.rejects(platform.send(message), /no answer within 0.02 s/);
+  });
+
+  test("refuses an address that is none", () => {
+    for (const url of ["", "localhost:80", "ftp://x"]) {
+      assert.throws(() => createLoopback({ url, log: new Lines() }), OperatorError);
+    }
+  });
+});

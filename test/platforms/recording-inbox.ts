@@ -1,0 +1,61 @@
+import type { InboundEvent, Receipt } from "../../src/core/message.ts";
+import type { InboundCommand, PlatformInbox } from "../../src/platforms/platform.ts";
+
+/** An inbox that remembers what it was given, and answers as a log would. */
+export class RecordingInbox implements PlatformInbox {
+  /** Every event that was taken, duplicates too. */
+  readonly events: InboundEvent[] = [];
+  readonly commands: InboundCommand[] = [];
+  /** What the next `receive` calls reject with; null: the call is taken. */
+  readonly failures: (Error | null)[] = [];
+  /** Called when an event was taken, before the receipt is on its way. */
+  onEvent: (event: InboundEvent) => void = () => {};
+  onCommand: (command: InboundCommand) => string | Promise<string> = ({ name }) => `did ${name}`;
+  readonly #seqs = new Map<string, number>();
+  readonly #waiters: { count: number; resolve: () => void }[] = [];
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async receive(event: InboundEvent): Promise<Receipt> {
+    const failure = this.failures.shift();
+    if (failure instanceof Error) throw failure;
+    this.events.push(event);
+    const receipt = this.#receipt(event);
+    this.onEvent(event);
+    for (const { count, resolve } of this.#waiters) if (this.events.length >= count) resolve();
+    return receipt;
+  }
+
+  async command(command: InboundCommand): Promise<string> {
+    this.commands.push(command);
+    return await this.onCommand(command);
+  }
+
+  /** Resolves once at least so many events were taken. */
+  async received(count: number): Promise<void> {
+    if (this.events.length >= count) return;
+    await new Promise<void>((resolve) => {
+      this.#waiters.push({ count, resolve });
+    });
+  }
+
+  /** `author: text` of the messages, in order. */
+  get said(): string[] {
+    return this.events.flatMap((event) =>
+      event.type === "message" ? [`${event.author.name}: ${event.text}`] : [],
+    );
+  }
+
+  #receipt(event: InboundEvent): Receipt {
+    if (event.type !== "message") {
+      const key = [...this.#seqs.keys()].find((known) => known.endsWith(`/${event.id}`));
+      const seq = this.#seqs.get(key ?? "");
+      return seq === undefined ? { outcome: "unknown_message" } : { outcome: "accepted", seq };
+    }
+    const key = `${event.channel.name}/${event.id}`;
+    const known = this.#seqs.get(key);
+    if (known !== undefined) return { outcome: "duplicate", seq: known };
+    const seq = this.#seqs.size + 1;
+    this.#seqs.set(key, seq);
+    return { outcome: "accepted", seq };
+  }
+}

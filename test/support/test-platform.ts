@@ -1,0 +1,78 @@
+import type { ChannelAddress } from "../../src/core/ids.ts";
+import type { OutboundMessage } from "../../src/core/message.ts";
+import type { Platform, PlatformCapabilities } from "../../src/platforms/platform.ts";
+
+/** One call that Weir made. */
+export interface SentCall {
+  readonly operation: "send" | "edit";
+  readonly messageId: string;
+  readonly message: OutboundMessage;
+}
+
+/** A platform in the test's own process: it keeps what it is told, takes idempotency keys, and fails when told to. */
+export class TestPlatform implements Platform {
+  readonly name = "test";
+  readonly capabilities: PlatformCapabilities;
+  readonly calls: SentCall[] = [];
+  /** Message id → what it shows now. */
+  readonly shown = new Map<string, OutboundMessage>();
+  /** Asked before each call; what it throws, the call throws. */
+  fail: (operation: "send" | "edit", message: OutboundMessage) => void = () => undefined;
+  readonly #keys = new Map<string, string>();
+  readonly #waiting = new Set<() => void>();
+
+  constructor(capabilities: Partial<PlatformCapabilities> = {}) {
+    const serves = ({ platform }: ChannelAddress): boolean => platform === "test";
+    this.capabilities = { streaming: false, takesIdempotencyKeys: true, maxTextLength: 4000, serves, ...capabilities };
+  }
+
+  async start(): Promise<void> {
+    // Tests hand their events to the inbox themselves.
+  }
+
+  async stopIntake(): Promise<void> {
+    // As above.
+  }
+
+  async send(message: OutboundMessage): Promise<string> {
+    this.fail("send", message);
+    const known = this.#keys.get(message.idempotencyKey);
+    const messageId = known ?? `m${this.#keys.size + 1}`;
+    this.#keys.set(message.idempotencyKey, messageId);
+    if (known === undefined) this.shown.set(messageId, message);
+    this.#record("send", messageId, message);
+    return messageId;
+  }
+
+  async edit(messageId: string, message: OutboundMessage): Promise<void> {
+    this.fail("edit", message);
+    this.shown.set(messageId, message);
+    this.#record("edit", messageId, message);
+  }
+
+  /** The texts that a channel shows now, final ones only, in order. */
+  texts(channel = "room"): string[] {
+    return [...this.shown.values()]
+      .filter((message) => message.channel.name === channel && message.final)
+      .map(({ text }) => text);
+  }
+
+  /** Resolves when what is shown fulfils the condition. */
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) {
+      await new Promise<void>((resolve) => {
+        this.#waiting.add(resolve);
+      });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Holds nothing open.
+  }
+
+  #record(operation: SentCall["operation"], messageId: string, message: OutboundMessage): void {
+    this.calls.push({ operation, messageId, message });
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+}

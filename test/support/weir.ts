@@ -1,0 +1,102 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pino } from "pino";
+import { loadConfig } from "../../src/config/load.ts";
+import { agentId } from "../../src/core/ids.ts";
+import type { InboundMessage, Receipt } from "../../src/core/message.ts";
+import { buildDaemon, type Daemon } from "../../src/daemon.ts";
+import type { Connection } from "../../src/store/pool.ts";
+import type { WeirEvent } from "../../src/telemetry/events.ts";
+import { TestPlatform } from "./test-platform.ts";
+
+export interface TestWeirOptions {
+  readonly connection: Connection;
+  /** Base URL of the model server. */
+  readonly modelUrl: string;
+  /** Text of config.toml. */
+  readonly config?: string;
+  readonly platform?: TestPlatform;
+  readonly logLevel?: string;
+}
+
+/** The whole daemon over a platform of the test's own; the database and the model server are real. */
+export interface TestWeir extends AsyncDisposable {
+  readonly daemon: Daemon;
+  readonly platform: TestPlatform;
+  readonly events: WeirEvent[];
+  /** Says something in the channel `room`; the id is made up where none is given. */
+  say(text: string, options?: Partial<InboundMessage> & { room?: string }): Promise<Receipt>;
+  /** Resolves with the first event, past or to come, that fulfils the condition. */
+  event<Type extends WeirEvent["type"]>(
+    type: Type,
+    condition?: (event: Extract<WeirEvent, { type: Type }>) => boolean,
+  ): Promise<Extract<WeirEvent, { type: Type }>>;
+}
+
+let count = 0;
+
+/** Starts it; disposing drains it. */
+export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
+  const folder = await mkdtemp(path.join(tmpdir(), "weir-config-"));
+  await writeFile(path.join(folder, "config.toml"), options.config ?? "");
+  const env = { DATABASE_URL: connectionUrl(options.connection), OPENAI_BASE_URL: options.modelUrl };
+  const config = loadConfig({ cwd: folder, env });
+  const platform = options.platform ?? new TestPlatform();
+  const log = pino({ level: options.logLevel ?? "silent" });
+  const events: WeirEvent[] = [];
+  const waiting = new Set<() => void>();
+  const bindings = [{ platform: "test", agent: config.agents[0]?.id ?? agentId("main") }];
+  const daemon = await buildDaemon({ config, log, platforms: () => [platform], bindings });
+  daemon.events.on((event) => {
+    events.push(event);
+    for (const resolve of waiting) resolve();
+    waiting.clear();
+  });
+  await daemon.open();
+  return {
+    daemon,
+    platform,
+    events,
+    say: async (text, { room = "room", ...overrides } = {}) => daemon.inbox.receive(message(text, room, overrides)),
+    async event(type, condition = () => true) {
+      for (;;) {
+        const found = events.find(
+          (event): event is Extract<WeirEvent, { type: typeof type }> =>
+            event.type === type && condition(event as Extract<WeirEvent, { type: typeof type }>),
+        );
+        if (found !== undefined) return found;
+        await new Promise<void>((resolve) => {
+          waiting.add(resolve);
+        });
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await daemon[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function message(text: string, room: string, overrides: Partial<InboundMessage>): InboundMessage {
+  count++;
+  return {
+    type: "message",
+    channel: { platform: "test", name: room },
+    kind: "channel",
+    workspace: "",
+    id: `in-${count}`,
+    author: { id: "u-ann", name: "Ann", isBot: false },
+    text,
+    at: new Date(),
+    addressed: true,
+    ...overrides,
+  };
+}
+
+/** The URL form of a connection, also of a socket in a folder. */
+export function connectionUrl(connection: Connection): string {
+  if ("url" in connection) return connection.url;
+  const { host, port, user, database } = connection;
+  return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+}
