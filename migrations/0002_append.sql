@@ -45,7 +45,11 @@ create function settle_turn(
 ) language plpgsql as $$
 declare v_to bigint;
 begin
-  perform from channels c where c.id = p_channel for no key update;
+  -- Whose turn it is comes first: to a daemon that lost the channel, a settled turn is no error of its own.
+  perform from channels c where c.id = p_channel and c.epoch = p_epoch for no key update;
+  if not found then
+    raise exception 'epoch % of channel % is over', p_epoch, p_channel using errcode = 'WE002';
+  end if;
   update turns set state = p_state, reason = p_reason, model_ms = p_model_ms, settled_at = clock_timestamp(), epoch = p_epoch
    where id = p_turn and channel_id = p_channel and state = 'running' returning to_seq into v_to;
   if not found then

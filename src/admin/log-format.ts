@@ -1,5 +1,5 @@
 import type { Entry } from "../core/entry.ts";
-import { displayable } from "../platforms/terminal/displayable.ts";
+import { displayable, displayableLine } from "../platforms/terminal/displayable.ts";
 import type { TimeFormat } from "../core/time.ts";
 import type { ChannelRow } from "../store/channels.ts";
 
@@ -9,7 +9,7 @@ export function formatEntry(
   channel: Pick<ChannelRow, "agent" | "settledTo" | "coveredTo" | "omittedTo">,
   time: TimeFormat,
 ): string {
-  const head = `${String(entry.seq).padStart(6)}  ${time.minute(entry.at)}  ${speaker(entry, channel.agent)}`;
+  const head = `${String(entry.seq).padStart(6)}  ${time.minute(entry.at)}  ${displayableLine(speaker(entry, channel.agent))}`;
   const marks = [
     entry.deleted ? "deleted" : "",
     entry.seq <= channel.coveredTo ? "covered" : "",

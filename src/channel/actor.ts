@@ -178,6 +178,10 @@ export class ChannelActor {
   /** A connection that was cut in a commit leaves it open what was committed; the log knows. */
   async #readAgain(): Promise<void> {
     const snapshot = await this.history.reload();
+    const { owner, address } = this.#parts;
+    if (snapshot.channel.epoch !== owner.epoch) {
+      throw new StaleEpochError(`epoch ${owner.epoch} of ${formatAddress(address)} is over`);
+    }
     this.#leftBehind = snapshot.running;
     await this.recover();
     this.#isInDoubt = false;
@@ -194,8 +198,10 @@ export class ChannelActor {
       }
       this.#isInDoubt = true;
       const channel = formatAddress(this.#parts.address);
+      // The stack only: a database error also carries the rows it was about.
+      const stack = error instanceof Error ? error.stack : undefined;
       this.#parts.log.error(
-        { channel, why: errorMessage(error), error, retryInMs: this.#retryMs },
+        { channel, why: errorMessage(error), stack, retryInMs: this.#retryMs },
         "channel_failed",
       );
       if (this.#isClosed || this.#retry !== undefined) return;

@@ -52,12 +52,16 @@ export function readRecording(
       addressed: options.replyEvery > 0 && count % options.replyEvery === 0,
     });
   }
-  return { messages, skipped: Math.max(0, skipped - 1) };
+  return { messages, skipped };
 }
 
 function readLines(file: string): string[] {
   try {
-    return readFileSync(file, "utf8").split("\n");
+    const lines = readFileSync(file, "utf8")
+      .replace(/^\uFEFF/, "")
+      .split("\n");
+    // The last line break ends a line and begins none.
+    return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
   } catch (cause) {
     throw new OperatorError(`The recording cannot be read: ${errorMessage(cause)}`, { cause });
   }

@@ -166,24 +166,3 @@ export function legalCuts(entries: readonly Entry[]): Set<Seq> {
   }
   return cuts;
 }
-
-/** Calls of a turn that have no result yet, in order. */
-export function openCalls(
-  entries: readonly Entry[],
-): { turnId: TurnId; after: Seq; callId: string; tool: string }[] {
-  const open = new Map<string, { turnId: TurnId; after: Seq; callId: string; tool: string }>();
-  for (const entry of entries) {
-    if (entry.kind === "tool_call") {
-      for (const { id, name } of entry.calls) {
-        open.set(`${entry.turnId}/${id}`, {
-          turnId: entry.turnId,
-          after: entry.after,
-          callId: id,
-          tool: name,
-        });
-      }
-    }
-    if (entry.kind === "tool_result") open.delete(`${entry.turnId}/${entry.callId}`);
-  }
-  return [...open.values()];
-}

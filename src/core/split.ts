@@ -1,47 +1,98 @@
 import { sliceWhole } from "./text.ts";
 
-const FENCE = /^\s*(?:```|~~~)/;
+/** A code block that is open: how it is opened again in the next part, and how it is closed. */
+interface Fence {
+  readonly open: string;
+  readonly marker: string;
+}
+
+const OPENING = /^\s*(`{3,}(?=[^`]*$)|~{3,})/;
+const CLOSING = /^\s*(`{3,}|~{3,})\s*$/;
 
 /**
  * Splits a text into parts of at most `limit` UTF-16 units: at line breaks where that is possible, else at spaces,
- * never inside a surrogate pair. A code fence that is open at a split is closed there and opened again behind it.
+ * never inside a surrogate pair. A code fence that is open at a split is closed there and opened again behind it,
+ * where the limit leaves room for that.
  * The same text and limit always give the same parts, so that a resend can go on from the part that failed.
+ * @param limit at least 4
  */
 export function splitText(text: string, limit: number): string[] {
   if (text.length <= limit) return [text];
-  const parts: string[] = [];
-  let part = "";
-  let fence: string | null = null;
-  const room = (): number => limit - (fence === null ? 0 : CLOSING.length);
-  const flush = (): void => {
-    if (part.trim() === "") return;
-    parts.push(fence === null ? part : part + CLOSING);
-    part = fence === null ? "" : fence;
-  };
-  for (const line of text.split("\n")) {
-    for (const piece of piecesOf(line, Math.max(1, Math.floor(limit / 2)))) {
-      if (part !== "" && part.length + 1 + piece.text.length > room()) flush();
-      part += part === "" || !piece.startsLine ? piece.text : `\n${piece.text}`;
-    }
-    if (FENCE.test(line)) fence = fence === null ? sliceWhole(line.trim(), 0, 40) : null;
-  }
-  flush();
-  return parts;
+  const splitter = new Splitter(limit);
+  for (const line of text.split("\n")) splitter.add(line);
+  return splitter.finish();
 }
 
-const CLOSING = "\n```";
+class Splitter {
+  readonly #limit: number;
+  readonly #parts: string[] = [];
+  #part = "";
+  #fence: Fence | null = null;
+  /** Where the part's last line opens a fence and nothing stands in it yet: the length of the part before it. */
+  #bareFrom: number | null = null;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  add(line: string): void {
+    const next = fenceAfter(line, this.#fence, this.#limit);
+    const isClosing = this.#fence !== null && next === null;
+    const reserve = isClosing ? 0 : closingOf(this.#fence ?? next).length;
+    const pieces = piecesOf(line, Math.max(2, Math.floor(this.#limit / 2)));
+    const isOpening = this.#fence === null && next !== null && pieces.length === 1;
+    for (const [index, piece] of pieces.entries()) {
+      if (this.#part.length + 1 + piece.length + reserve > this.#limit) this.#flush();
+      const isJoined = index > 0 && this.#bareFrom === null;
+      if (isOpening) this.#bareFrom = this.#part.length;
+      this.#part += this.#part === "" || isJoined ? piece : `\n${piece}`;
+      if (!isOpening && !isClosing && piece.trim() !== "") this.#bareFrom = null;
+    }
+    if (isClosing) this.#bareFrom = null;
+    this.#fence = next;
+  }
+
+  finish(): string[] {
+    this.#bareFrom = null;
+    this.#flush();
+    return this.#parts;
+  }
+
+  #flush(): void {
+    const isBare = this.#bareFrom !== null;
+    // A block with nothing in it is not worth closing: its opening moves to the next part.
+    const part = this.#bareFrom === null ? this.#part : this.#part.slice(0, this.#bareFrom);
+    if (part.trim() !== "") this.#parts.push(isBare ? part : part + closingOf(this.#fence));
+    this.#part = this.#fence?.open ?? "";
+    this.#bareFrom = this.#fence === null ? null : 0;
+  }
+}
+
+function closingOf(fence: Fence | null): string {
+  return fence === null ? "" : `\n${fence.marker}`;
+}
+
+/** The fence that is open behind a line. */
+function fenceAfter(line: string, fence: Fence | null, limit: number): Fence | null {
+  if (fence !== null) {
+    const closing = CLOSING.exec(line)?.[1];
+    return closing?.startsWith(fence.marker) === true ? null : fence;
+  }
+  const marker = OPENING.exec(line)?.[1];
+  if (marker === undefined || marker.length > limit / 8) return null;
+  const open = line.trim();
+  return { open: open.length <= limit / 4 ? open : marker, marker };
+}
 
 /** A line in pieces of at most `limit` units, cut behind spaces where there are any. */
-function piecesOf(line: string, limit: number): { text: string; startsLine: boolean }[] {
-  const pieces: { text: string; startsLine: boolean }[] = [];
+function piecesOf(line: string, limit: number): string[] {
+  const pieces: string[] = [];
   let rest = line;
   while (rest.length > limit) {
     const space = rest.lastIndexOf(" ", limit - 1);
-    const head = sliceWhole(rest, 0, space > limit / 2 ? space + 1 : limit);
-    const text = head === "" ? rest.slice(0, 2) : head;
-    pieces.push({ text, startsLine: pieces.length === 0 });
-    rest = rest.slice(text.length);
+    const piece = sliceWhole(rest, 0, space > limit / 2 ? space + 1 : limit);
+    pieces.push(piece);
+    rest = rest.slice(piece.length);
   }
-  pieces.push({ text: rest, startsLine: pieces.length === 0 });
-  return pieces;
+  return [...pieces, rest];
 }

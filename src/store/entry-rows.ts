@@ -89,7 +89,7 @@ async function resolve(client: Queryable, channel: ChannelId, rows: readonly Raw
 }
 
 /** What stored tool results quote, as it may be shown now. */
-export async function readReferences(
+async function readReferences(
   client: Queryable,
   channel: ChannelId,
   seqs: readonly Seq[],

@@ -2,7 +2,7 @@ import pg from "pg";
 import { WeirError, errorMessage } from "../core/errors.ts";
 
 /** The database could not be reached, or ended the connection. Nothing is known to be lost; try again. */
-export class DatabaseUnavailableError extends WeirError {
+class DatabaseUnavailableError extends WeirError {
   readonly retryable = true;
 }
 

@@ -5,7 +5,7 @@ import { OperatorError } from "../core/errors.ts";
 import type { Database, Queryable } from "./pool.ts";
 
 /** The repository's own `migrations/`. */
-export const MIGRATIONS_DIR = path.join(import.meta.dirname, "..", "..", "migrations");
+const MIGRATIONS_DIR = path.join(import.meta.dirname, "..", "..", "migrations");
 
 /** Any number that no other program on the same database is likely to take. */
 const ADVISORY_LOCK = 7_305_814_001;

@@ -2,14 +2,15 @@
 const LINE_HEAD = /^\s*(?:\\?\[\d{4}-\d\d-\d\d \d\d:\d\d\]\s*(?:[^\n:]{1,80}:\s)?)/;
 /** The longest beginning that might still become a line head. */
 const LONGEST_HEAD = 110;
-const MAYBE_HEAD = /^\s*\\?\[[\d\- :]*\]?[^\n:]*:?$/;
+const MAYBE_HEAD = /^\\?(?:\[[\d\- :]*(?:\][^\n:]*:?)?)?$/;
 
 /**
  * What people see of a model's text: without an imitated line head, trimmed.
  * @param options.isPartial more may come: a beginning that could become a line head is held back
  */
 export function visibleAnswer(text: string, options: { isPartial?: boolean } = {}): string {
-  if (options.isPartial === true && text.length < LONGEST_HEAD && MAYBE_HEAD.test(text)) return "";
-  const visible = text.replace(LINE_HEAD, "");
+  const begun = text.trimStart();
+  if (options.isPartial === true && begun.length < LONGEST_HEAD && MAYBE_HEAD.test(begun)) return "";
+  const visible = begun.replace(LINE_HEAD, "");
   return options.isPartial === true ? visible.trimStart() : visible.trim();
 }

@@ -46,7 +46,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
 }
 
 /** `[System: N older messages were truncated due to context limits] …` */
-export function omissionMarker(agent: Agent, omission: Omission): string {
+function omissionMarker(agent: Agent, omission: Omission): string {
   return agent.texts
     .omission({
       count: omission.count,

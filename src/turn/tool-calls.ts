@@ -1,5 +1,6 @@
 import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
+import { sliceWhole, storableText } from "../core/text.ts";
 import { type Tool, type ToolContext, ToolInputError, type ToolOutcome } from "../tools/tool.ts";
 
 /** Calls of one answer that are run; a model that asks for more is told so. */
@@ -45,7 +46,8 @@ export async function runToolCalls(calls: readonly ToolCall[], parts: ToolRunPar
 
 function toDraft(call: ToolCall, outcome: Extract<ToolOutcome, { kind: "result" }>): ToolResultDraft {
   const { text, references } = outcome;
-  return { kind: "tool_result", callId: call.id, tool: call.name, text, references };
+  // What a tool says may quote the model's arguments, and those can hold what the log cannot.
+  return { kind: "tool_result", callId: call.id, tool: call.name, text: storableText(text), references };
 }
 
 function failure(text: string): Extract<ToolOutcome, { kind: "result" }> {
@@ -57,7 +59,7 @@ async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome>
   if (tool === undefined) {
     const known = parts.tools.map(({ spec }) => spec.name).join(", ");
     parts.onFailure(call.name, "unknown tool");
-    return failure(`there is no tool "${call.name.slice(0, 64)}". There are: ${known}.`);
+    return failure(`there is no tool "${sliceWhole(call.name, 0, 64)}". There are: ${known}.`);
   }
   const timeout = AbortSignal.timeout(parts.timeoutMs);
   const signal = AbortSignal.any([parts.signal, timeout]);

@@ -153,8 +153,9 @@ class TurnRun {
       if (!(error instanceof ModelError) || error.kind !== "context_length") throw error;
       const name = await this.#agent.models.resolve(this.#agent.config.model);
       const believed = budgetOf(this.#agent, name).window;
-      // Where the server does not say how much it takes, less by a quarter is a guess that ends.
-      this.#agent.models.learnWindow(name, Math.min(error.window ?? Infinity, Math.floor(believed * 0.75)));
+      // Where the server does not say how much it takes, less by a quarter is a guess that ends. A fallback may have
+      // the smaller window: the request must fit it, so it bounds the agent's model as well.
+      this.#agent.models.learnWindow(name, error.window ?? Math.floor(believed * 0.75));
       this.#showNothing();
       return this.#askOnce(recalled, toolChoice);
     }

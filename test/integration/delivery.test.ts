@@ -14,7 +14,12 @@ const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\n`;
 test("an answer that the platform does not take is sent again with the same key, and shown once", async () => {
   await using server = await startModelServer();
   const platform = new TestPlatform();
-  await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG, platform });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+  });
   server.respond(() => text("hello Ann"));
   const keys: string[] = [];
   platform.fail = (_operation, message) => {
@@ -31,7 +36,12 @@ test("an answer that the platform does not take is sent again with the same key,
 test("a long answer goes out in parts, and is resent from the part that failed", async () => {
   await using server = await startModelServer();
   const platform = new TestPlatform({ maxTextLength: 100 });
-  await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG, platform });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+  });
   const answer = Array.from({ length: 10 }, (_, index) => `line ${index} ${"x".repeat(60)}`).join("\n");
   server.respond(() => text(answer));
   const attempts: string[] = [];
@@ -51,7 +61,12 @@ test("a channel that is gone stops no other turn, and is not tried again", async
   const platform = new TestPlatform();
   server.respond(() => text("anybody there?"));
   {
-    await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG, platform });
+    await using weir = await startWeir({
+      connection: database.connection,
+      modelUrl: server.url,
+      config: CONFIG,
+      platform,
+    });
     platform.fail = () => {
       throw new PlatformError("test", "gone", "no such channel");
     };
@@ -59,11 +74,13 @@ test("a channel that is gone stops no other turn, and is not tried again", async
     const failed = await weir.event("delivery_failed", ({ channel }) => channel === "test:gone");
     assert.equal(failed.retryInMs, null);
   }
-  const row = await (async () => {
-    await using again = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG });
-    return again.daemon.store.channels.withWork(["test"]);
-  })();
-  assert.deepEqual(row.filter(({ address }) => address.name === "gone"), []);
+  await using again = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
+  const left = await again.daemon.store.channels.withWork(["test"]);
+  assert.ok(left.every(({ address }) => address.name !== "gone"));
 });
 
 test("an answer that was not delivered before the end is delivered after the next start", async () => {
@@ -75,11 +92,20 @@ test("an answer that was not delivered before the end is delivered after the nex
       throw new PlatformError("test", "unavailable", "down", { retryAfterMs: 60_000 });
     };
     const config = `[daemon]\ndrain_deadline_ms = 1000\n${CONFIG}`;
-    await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config, platform });
+    await using weir = await startWeir({
+      connection: database.connection,
+      modelUrl: server.url,
+      config,
+      platform,
+    });
     await weir.say("hi", { room: "restart" });
     await weir.event("delivery_failed", ({ channel }) => channel === "test:restart");
   }
-  await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:restart");
   assert.deepEqual(weir.platform.texts("restart"), ["late but here"]);
   assert.equal(server.requests.length, 1, "the model was not asked again");
@@ -88,7 +114,12 @@ test("an answer that was not delivered before the end is delivered after the nex
 test("a streamed answer is one message that grows into its final text", async () => {
   await using server = await startModelServer();
   const platform = new TestPlatform({ streaming: { intervalMs: 0 } });
-  await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG, platform });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+  });
   server.reply(text(["Once ", "upon ", "a ", "time"], { delayMs: 15 }));
   await weir.say("a story", { room: "stream" });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:stream");
@@ -106,7 +137,12 @@ test("a streamed answer is one message that grows into its final text", async ()
 test("a draft whose acknowledgement was lost still ends as one message with the final text", async () => {
   await using server = await startModelServer();
   const platform = new TestPlatform({ streaming: { intervalMs: 0 } });
-  await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG, platform });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+  });
   server.reply(text(["Half ", "and whole"], { delayMs: 15 }));
   const send = platform.send.bind(platform);
   let isLost = false;

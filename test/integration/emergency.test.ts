@@ -23,7 +23,11 @@ const PARAGRAPH = "The quick brown fox jumps over the lazy dog and reports to th
 
 test("a conversation that outgrows the window is answered all the same, and every request fits", async () => {
   await using server = await startModelServer();
-  await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
   server.respond(() => text("noted"));
   for (let index = 1; index <= 60; index++) {
     await weir.say(`${index}: ${PARAGRAPH}`, { room: "long" });
@@ -36,15 +40,25 @@ test("a conversation that outgrows the window is answered all the same, and ever
   const emergencies = weir.events.filter(({ type }) => type === "emergency");
   assert.ok(emergencies.length >= 2 && emergencies.length < 20, `${emergencies.length} emergencies`);
   const last = server.requests.at(-1)?.body.messages ?? [];
-  assert.match(last.at(-2)?.content ?? "", /\[System: \d+ older messages were truncated due to context limits\]/);
+  assert.match(
+    last.at(-2)?.content ?? "",
+    /\[System: \d+ older messages were truncated due to context limits\]/,
+  );
   assert.match(last.at(-1)?.content ?? "", /: 60: The quick/);
-  assert.ok(last.some(({ content }) => content?.includes(": 59: The quick") === true), "the newest stay");
+  assert.ok(
+    last.some(({ content }) => content?.includes(": 59: The quick") === true),
+    "the newest stay",
+  );
 });
 
 test("the omission is durable, and the log keeps every word", async () => {
   await using server = await startModelServer();
   server.respond(() => text("noted"));
-  await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
   const channel = await weir.daemon.store.channels.find({ platform: "test", name: "long" });
   assert.ok(channel !== undefined && channel.omittedTo > 0 && channel.coveredTo === 0);
   const { history } = await weir.daemon.store.load(channel.id);
@@ -57,11 +71,16 @@ test("the omission is durable, and the log keeps every word", async () => {
 
 test("what was omitted is recalled when it is asked for", async () => {
   await using server = await startModelServer();
-  await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
   server.respond(() => text("noted"));
   await weir.say("My sister's parrot is called Archibald", { room: "recall" });
   await weir.event("turn_settled", ({ channel }) => channel === "test:recall");
-  for (let index = 0; index < 30; index++) await weir.say(`${index}: ${PARAGRAPH}`, { room: "recall", addressed: false });
+  for (let index = 0; index < 30; index++)
+    await weir.say(`${index}: ${PARAGRAPH}`, { room: "recall", addressed: false });
   await weir.say("so much for the foxes", { room: "recall" });
   await weir.event("emergency", ({ channel }) => channel === "test:recall");
   const row = await weir.daemon.store.channels.find({ platform: "test", name: "recall" });
@@ -80,7 +99,8 @@ test("a server that says how much it takes teaches the window, and the turn goes
     modelUrl: server.url,
     config: CONFIG.replace("context_window = 8192", "context_window = 32768"),
   });
-  for (let index = 0; index < 40; index++) await weir.say(`${index}: ${PARAGRAPH}`, { room: "learn", addressed: false });
+  for (let index = 0; index < 40; index++)
+    await weir.say(`${index}: ${PARAGRAPH}`, { room: "learn", addressed: false });
   server.reply(contextLengthError("openai", 6000), text("it fits now"));
   await weir.say("and?", { room: "learn" });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:learn");
@@ -92,7 +112,11 @@ test("a server that says how much it takes teaches the window, and the turn goes
 
 test("a paste larger than the window is answered from a cut copy, and logged whole", async () => {
   await using server = await startModelServer();
-  await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
   server.reply(text("that was long"));
   const paste = `${"lorem ipsum ".repeat(20_000)}the end`;
   await weir.say(paste, { room: "paste" });

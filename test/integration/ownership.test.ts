@@ -12,14 +12,22 @@ const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\n`;
 test("a second daemon that takes a channel fences the first: one answer is written, the first's is refused", async () => {
   await using server = await startModelServer();
   const gate = Promise.withResolvers<void>();
-  await using first = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG });
+  await using first = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
   server.reply(async (exchange) => {
     await gate.promise;
     await text("from the first")(exchange);
   }, text("from the second"));
   await first.say("hello", { room: "fenced" });
   await server.received(1);
-  await using second = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG });
+  await using second = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
   await second.event("reply_delivered", ({ channel }) => channel === "test:fenced");
   gate.resolve();
   await first.event("channel_lost", ({ channel }) => channel === "test:fenced");
@@ -43,7 +51,11 @@ test("a turn that its daemon left behind is begun again by the next, over the sa
     await server.received(1);
   }
   server.reply(text("yes"));
-  await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:left");
   const started = await weir.event("turn_started", ({ channel }) => channel === "test:left");
   assert.equal(started.attempt, 2);
@@ -63,18 +75,25 @@ test("an actor that is evicted comes back from the log as it was", async () => {
   assert.equal(weir.daemon.registry.size, 1);
   await weir.say("what was it?", { room: "evicted" });
   await weir.platform.until(() => weir.platform.texts("evicted").length === 2);
-  const [before, , after] = server.requests.map(({ body }) => body.messages);
-  assert.ok(before !== undefined && after !== undefined);
-  const line = before.at(-1)?.content;
+  const [first, , third] = server.requests.map(({ body }) => body.messages);
+  assert.ok(first !== undefined && third !== undefined);
+  const line = first.at(-1)?.content;
   assert.match(line ?? "", /^\[2026-05-05 05:05\] Ann: remember the milk$/);
-  assert.ok(after.some(({ content }) => content === line), "name and time are the same bytes");
+  assert.ok(
+    after.some(({ content }) => content === line),
+    "name and time are the same bytes",
+  );
   assert.equal(weir.events.filter((event) => event.type === "channel_loaded").length, 3);
 });
 
 test("a message that is delivered twice is in the log once, and answered once", async () => {
   await using server = await startModelServer();
   server.respond(() => text("once"));
-  await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
   const receipts = await Promise.all(
     Array.from({ length: 5 }, async () => weir.say("twice", { room: "twice", id: "same-id" })),
   );

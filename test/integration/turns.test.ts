@@ -44,7 +44,11 @@ test("the model is shown who spoke and when, and the message to answer comes las
   await using weir = await start(server, CONFIG);
   server.reply(text("noted"), text("Ann said so."));
   const bob = { id: "u-bob", name: "Bob", isBot: false };
-  await weir.say("the key is under the mat", { room: "who", addressed: false, at: new Date("2026-03-01T10:30:00Z") });
+  await weir.say("the key is under the mat", {
+    room: "who",
+    addressed: false,
+    at: new Date("2026-03-01T10:30:00Z"),
+  });
   await weir.say("thanks", { room: "who", author: bob, at: new Date("2026-03-01T10:31:00Z") });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:who");
   const messages = server.requests[0]?.body.messages ?? [];
@@ -73,8 +77,14 @@ test("messages that arrive during a turn are answered together in the next", asy
   assert.deepEqual(weir.platform.texts("together"), ["first answer", "second answer"]);
   assert.equal(server.requests.length, 2);
   const second = server.requests[1]?.body.messages.map(({ content }) => content ?? "") ?? [];
-  const places = ["one", "first answer", "two", "three"].map((word) => second.findIndex((line) => line.endsWith(word)));
-  assert.deepEqual(places, places.toSorted((a, b) => a - b), "the answer stands behind what it answers");
+  const places = ["one", "first answer", "two", "three"].map((word) =>
+    second.findIndex((line) => line.endsWith(word)),
+  );
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+    "the answer stands behind what it answers",
+  );
 });
 
 test("parallel tool calls run, their results follow them, and the answer comes after", async () => {
@@ -100,7 +110,10 @@ test("parallel tool calls run, their results follow them, and the answer comes a
   const call = last.findIndex(({ tool_calls }) => (tool_calls?.length ?? 0) === 3);
   assert.ok(call > 0);
   const ids = last[call]?.tool_calls?.map(({ id }) => id);
-  assert.deepEqual(last.slice(call + 1, call + 4).map(({ tool_call_id }) => tool_call_id), ids);
+  assert.deepEqual(
+    last.slice(call + 1, call + 4).map(({ tool_call_id }) => tool_call_id),
+    ids,
+  );
   assert.match(last[call + 1]?.content ?? "", /Ann: my bicycle is blue/);
   assert.match(last[call + 2]?.content ?? "", /there is no tool "no_such_tool"/);
   assert.match(last[call + 3]?.content ?? "", /arguments do not fit/);
@@ -126,7 +139,10 @@ test("a rate limit is waited out, then the fallback answers; every call is store
   await weir.say("hello", { room: "fallback" });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:fallback");
   assert.deepEqual(weir.platform.texts("fallback"), ["from the second"]);
-  assert.deepEqual(server.requests.map(({ body }) => body.model), ["test-model", "test-model", "second-model"]);
+  assert.deepEqual(
+    server.requests.map(({ body }) => body.model),
+    ["test-model", "test-model", "second-model"],
+  );
 });
 
 test("when nothing answers, the person gets one plain sentence without the provider's words", async () => {
@@ -149,7 +165,12 @@ test("/stop ends the answer that is being written, keeps what was said, and the 
   server.reply(stalledStream("The first half"));
   await weir.say("tell me everything", { room: "stop" });
   await weir.event("turn_started", ({ channel }) => channel === "test:stop");
-  const command = { channel: { platform: "test", name: "stop" }, name: "stop", argument: "", askerId: "u-ann" };
+  const command = {
+    channel: { platform: "test", name: "stop" },
+    name: "stop",
+    argument: "",
+    askerId: "u-ann",
+  };
   await server.received(1);
   assert.equal(await weir.daemon.inbox.command(command), "Stopped.");
   const settled = await weir.event("turn_settled", ({ channel }) => channel === "test:stop");

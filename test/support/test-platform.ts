@@ -23,7 +23,13 @@ export class TestPlatform implements Platform {
 
   constructor(capabilities: Partial<PlatformCapabilities> = {}) {
     const serves = ({ platform }: ChannelAddress): boolean => platform === "test";
-    this.capabilities = { streaming: false, takesIdempotencyKeys: true, maxTextLength: 4000, serves, ...capabilities };
+    this.capabilities = {
+      streaming: false,
+      takesIdempotencyKeys: true,
+      maxTextLength: 4000,
+      serves,
+      ...capabilities,
+    };
   }
 
   async start(): Promise<void> {

@@ -58,13 +58,11 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
     daemon,
     platform,
     events,
-    say: async (text, { room = "room", ...overrides } = {}) => daemon.inbox.receive(message(text, room, overrides)),
+    say: async (text, { room = "room", ...overrides } = {}) =>
+      daemon.inbox.receive(message(text, room, overrides)),
     async event(type, condition = () => true) {
       for (;;) {
-        const found = events.find(
-          (event): event is Extract<WeirEvent, { type: typeof type }> =>
-            event.type === type && condition(event as Extract<WeirEvent, { type: typeof type }>),
-        );
+        const found = events.filter((event) => isOfType(event, type)).find(condition);
         if (found !== undefined) return found;
         await new Promise<void>((resolve) => {
           waiting.add(resolve);
@@ -76,6 +74,13 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+function isOfType<Type extends WeirEvent["type"]>(
+  event: WeirEvent,
+  type: Type,
+): event is Extract<WeirEvent, { type: Type }> {
+  return event.type === type;
 }
 
 function message(text: string, room: string, overrides: Partial<InboundMessage>): InboundMessage {
