@@ -52,6 +52,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const { database, where } = stack.use(await openDatabase(config.database, log, "owner"));
   log.info({ where }, "database_open");
   const store = createStore(database);
+  if (!(await store.search.knowsAllScripts()))
+    log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
   const models = stack.use(await openModels(config.llm));
   log.info({ models: models.describe() }, "models_open");
   const agents = createAgents(config, models, prompts);

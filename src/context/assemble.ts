@@ -1,13 +1,17 @@
 import type { Context, ModelMessage, Segment, SegmentKey, ToolSpec } from "../core/context.ts";
 import type { Entry } from "../core/entry.ts";
 import { type History, type TurnRange, turnView } from "../core/history.ts";
+import type { Seq } from "../core/ids.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { estimateMessage, type Renderer, type RenderOptions } from "./render.ts";
 
 /** The values of the dynamic part: never stored, made anew for each turn. */
 export interface DynamicPart {
-  /** Its text, given the omission as it stands. */
-  text(omission: History["omission"]): string;
+  /**
+   * Its text, given the omission as it stands.
+   * @param room tokens that names and recalled passages may take; undefined: as many as they like
+   */
+  text(omission: History["omission"], room?: number): string;
 }
 
 /** All that a context is made of. */
@@ -25,7 +29,12 @@ export interface ContextSources {
 export interface Trims {
   /** Tool results outside the newest turns are shown as stubs; `all`: outside the running turn. */
   readonly stubs: "old" | "all";
+  /** Longest item of a part, in tokens. */
   readonly cap: { readonly before?: number; readonly due?: number; readonly own?: number };
+  /** Room for names and recalled passages, in tokens. */
+  readonly room?: number;
+  /** The running turn's calls and results before here are not shown. */
+  readonly ownFrom?: Seq;
 }
 
 export const NO_TRIMS: Trims = { stubs: "old", cap: {} };
@@ -42,12 +51,15 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
   const render = (entries: readonly Entry[], options: (index: number) => RenderOptions): ModelMessage[] =>
     entries.flatMap((entry, index) => renderer.render(entry, options(index)).message ?? []);
   const cap = (limit: number | undefined): RenderOptions => (limit === undefined ? {} : { cap: limit });
+  const own = view.own.filter(({ seq }) => seq >= (trims.ownFrom ?? 0));
   const before = render(view.before, (index) => ({ ...cap(trims.cap.before), stub: index < stubBefore }));
   const segments = [
     segment("system", "system prompt", [{ role: "system", text: system }]),
     segment("summaries", "summaries", summaryMessages(history)),
     segment("history", "raw history", before),
-    segment("dynamic", "now, people, recalled", [{ role: "user", text: dynamic.text(history.omission) }]),
+    segment("dynamic", "now, people, recalled", [
+      { role: "user", text: dynamic.text(history.omission, trims.room) },
+    ]),
     segment(
       "due",
       "messages to answer",
@@ -56,7 +68,7 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
     segment(
       "turn",
       "this turn's tool calls",
-      render(view.own, () => cap(trims.cap.own)),
+      render(own, () => cap(trims.cap.own)),
     ),
   ];
   const toolTokens = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)) + tools.length * 8;

@@ -1,6 +1,7 @@
 import type { Context } from "../core/context.ts";
-import { type History, isCounted, legalCuts, omit } from "../core/history.ts";
+import { type History, isCounted, legalCuts, omit, turnView } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
+import { estimateTokens } from "../core/tokens.ts";
 import { assemble, type ContextSources, NO_TRIMS, type Trims } from "./assemble.ts";
 import { type Budget, usableTokens } from "./usage.ts";
 
@@ -24,28 +25,39 @@ export interface Fit {
 const KEEP_SHARE = 0.4;
 /** Share of the raw entries that one omission takes at least. */
 const OMIT_SHARE = 0.5;
+/** Share of the usable window that names and recalled passages may take. */
+const ROOM_SHARE = 0.25;
 /** Shortest form of an item, in tokens. */
 const SHORTEST_ITEM = 40;
 
-/** Fits a context into the budget: stubs, then the omission, then caps. */
+/** Fits a context into the budget: stubs, then the omission, then caps, then a second omission that spares nothing settled. */
 export function fitContext(sources: ContextSources, budget: Budget): Fit {
   const usable = usableTokens(budget);
   const emergency = budget.emergencyThreshold * usable;
   const { history } = sources;
-  const plain = assemble(sources);
+  // A recall that took more would itself drive messages out of the view.
+  const trims: Trims = { ...NO_TRIMS, room: Math.floor(ROOM_SHARE * usable) };
+  const plain = assemble(sources, trims);
   const tokensBefore = plain.tokens;
   if (plain.tokens < emergency)
     return { context: plain, history, omitTo: null, tokensBefore, overflows: false };
 
-  const stubbed = assemble(sources, { ...NO_TRIMS, stubs: "all" });
+  const stubsOnly: Trims = { ...trims, stubs: "all" };
+  const stubbed = assemble(sources, stubsOnly);
   if (stubbed.tokens < budget.aggressiveThreshold * usable) {
     return { context: stubbed, history, omitTo: null, tokensBefore, overflows: false };
   }
-  const omitTo = planOmission(sources, budget, stubbed.tokens);
-  const left = omitTo === null ? sources : { ...sources, history: omit(history, omitTo) };
-  const omitted = omitTo === null ? stubbed : assemble(left, { ...NO_TRIMS, stubs: "all" });
-  const context = omitted.tokens < emergency ? omitted : capItems(left, Math.floor(emergency) - 1);
-  return { context, history: left.history, omitTo, tokensBefore, overflows: context.tokens > usable };
+  const limit = Math.floor(emergency) - 1;
+  const attempt = (omitTo: Seq | null): Fit => {
+    const left = omitTo === null ? sources : { ...sources, history: omit(history, omitTo) };
+    const omitted = assemble(left, stubsOnly);
+    const context = omitted.tokens < emergency ? omitted : capItems(left, stubsOnly, limit);
+    return { context, history: left.history, omitTo, tokensBefore, overflows: context.tokens > usable };
+  };
+  const fit = attempt(planOmission(sources, budget, stubbed.tokens));
+  if (fit.context.tokens <= limit) return fit;
+  // Many short messages do not get shorter by caps: what is settled goes, the newest of it too.
+  return attempt(planOmission(sources, { ...budget, keepMessages: 0 }, stubbed.tokens));
 }
 
 /**
@@ -58,7 +70,7 @@ export function planOmission(sources: ContextSources, budget: Budget, tokens: nu
   const last = lastOmittable(sources, budget);
   const counted = history.entries.filter(isCounted).length;
   const cuts = legalCuts(history.entries);
-  let projected = tokens;
+  let projected = tokens + markerTokens(sources);
   let taken = 0;
   let choice: Seq | null = null;
   for (const entry of history.entries) {
@@ -70,6 +82,16 @@ export function planOmission(sources: ContextSources, budget: Budget, tokens: nu
     if (taken >= counted * OMIT_SHARE && projected <= budget.target * usable) break;
   }
   return choice;
+}
+
+/** What a first omission adds to the request: its marker. */
+function markerTokens({ history, dynamic }: ContextSources): number {
+  const [first] = history.entries;
+  if (history.omission !== null || first === undefined) return 0;
+  const { seq, at } = first;
+  const count = history.entries.length;
+  const marked = { fromSeq: seq, toSeq: history.lastSeq, count, tokens: 0, firstAt: at, lastAt: at };
+  return estimateTokens(dynamic.text(marked, 0)) - estimateTokens(dynamic.text(null, 0));
 }
 
 /** The last entry before the newest ones that are kept, and before the oldest that still waits. */
@@ -92,23 +114,39 @@ function lastOmittable(sources: ContextSources, budget: Budget): Seq {
   return Math.min(last, (waiting?.seq ?? Infinity) - 1);
 }
 
-/** Caps each item left: first what is oldest, then this turn's tool results, last the messages to answer. */
-function capItems(sources: ContextSources, limit: number): Context {
-  let trims: Trims = { stubs: "all", cap: {} };
+/**
+ * Caps each item left: first what is oldest, then what was recalled, then this turn's tool results, last the messages
+ * to answer. Where that is not enough, this turn's oldest calls go with their results.
+ */
+function capItems(sources: ContextSources, start: Trims, limit: number): Context {
+  const capped = (part: keyof Trims["cap"]) => (trims: Trims, cap: number) => ({
+    ...trims,
+    cap: { ...trims.cap, [part]: cap },
+  });
+  const steps: readonly { shortest: number; with: (trims: Trims, size: number) => Trims }[] = [
+    { shortest: SHORTEST_ITEM, with: capped("before") },
+    { shortest: 0, with: (trims, room) => ({ ...trims, room: Math.min(room, trims.room ?? room) }) },
+    { shortest: SHORTEST_ITEM, with: capped("own") },
+    { shortest: SHORTEST_ITEM, with: capped("due") },
+  ];
+  let trims = start;
   let context = assemble(sources, trims);
-  for (const part of ["before", "own", "due"] as const) {
-    if (context.tokens <= limit) break;
-    const withCap = (cap: number): Trims => ({ ...trims, cap: { ...trims.cap, [part]: cap } });
-    let low = SHORTEST_ITEM;
+  for (const step of steps) {
+    if (context.tokens <= limit) return context;
+    let low = step.shortest;
     let high = limit;
-    // The largest cap that fits; the shortest where none does.
+    // The largest that fits; the shortest where none does.
     while (low + 8 < high) {
       const middle = Math.floor((low + high) / 2);
-      if (assemble(sources, withCap(middle)).tokens <= limit) low = middle;
+      if (assemble(sources, step.with(trims, middle)).tokens <= limit) low = middle;
       else high = middle;
     }
-    trims = withCap(low);
+    trims = step.with(trims, low);
     context = assemble(sources, trims);
+  }
+  for (const seq of legalCuts(turnView(sources.history, sources.turn).own)) {
+    if (context.tokens <= limit) break;
+    context = assemble(sources, { ...trims, ownFrom: seq + 1 });
   }
   return context;
 }

@@ -111,15 +111,18 @@ export class Renderer {
 }
 
 /**
- * Lines that look like Weir's own labels lose that look: what a person typed must not gain authority, nor speak as
+ * What looks like Weir's own labels loses that look: what a person typed must not gain authority, nor speak as
  * somebody else.
  */
 export function escapeLabels(text: string): string {
-  return text.replaceAll(
-    /^([^\S\n]*)\[(?=\s*(?:System\s*:|Compaction Summary|\d{4}-\d\d-\d\d \d\d:\d\d\]))/gim,
-    "$1\\[",
-  );
+  return text.replaceAll(LABEL, "\\$&").replaceAll(LINE_HEAD, "$1\\[");
 }
+
+/** Weir's labels, wherever they stand; characters that nobody sees do not hide them. */
+const LABEL = /\[(?=[\s\p{Cf}]*(?:System[\s\p{Cf}]*:|Compaction[\s\p{Cf}]+Summary))/giu;
+/** `[2026-11-21 14:05]` at the beginning of what some reader takes for a line. */
+const LINE_HEAD =
+  /((?:^|[\n\r\v\f\u0085\u2028\u2029])[\s\p{Cf}]*)\[(?=[\s\p{Cf}]*\d{4}-\d\d-\d\d[\s\p{Cf}]+\d\d:\d\d[\s\p{Cf}]*\])/gu;
 
 /** Estimated tokens of one message of a request. */
 export function estimateMessage(message: ModelMessage): number {
@@ -140,20 +143,28 @@ function capMessage(message: ModelMessage, cap: number): ModelMessage {
   };
 }
 
-/** Arguments stay JSON when they are cut. */
+/** Arguments stay JSON when they are cut. A name that is longer than any tool's is the model's invention. */
 function capCall(call: ToolCall, cap: number): ToolCall {
-  if (estimateTokens(call.arguments) <= cap) return call;
-  return { ...call, arguments: JSON.stringify({ cut: capText(call.arguments, Math.floor(cap / 2)) }) };
+  const name = sliceWhole(call.name, 0, LONGEST_NAME);
+  if (estimateTokens(call.arguments) <= cap) return { ...call, name };
+  const json = JSON.stringify({ cut: capText(call.arguments, Math.floor(cap / 2)) });
+  return { ...call, name, arguments: estimateTokens(json) <= cap ? json : "{}" };
 }
+
+/** OpenAI's limit for the name of a function. */
+const LONGEST_NAME = 64;
 
 /** Cuts the middle out of a text until its estimate is at most `cap` tokens. */
 export function capText(text: string, cap: number): string {
   const tokens = estimateTokens(text) + MESSAGE_OVERHEAD;
   if (tokens <= cap) return text;
-  let length = Math.floor((text.length * cap) / tokens);
-  for (;;) {
+  for (
+    let length = Math.floor((text.length * cap) / tokens);
+    length > 0;
+    length = Math.floor(length * 0.8) - 1
+  ) {
     const cut = length < 40 ? sliceWhole(text, 0, length) : truncateMiddle(text, length);
-    if (estimateTokens(cut) + MESSAGE_OVERHEAD <= cap || length <= 0) return cut;
-    length = Math.floor(length * 0.8) - 1;
+    if (estimateTokens(cut) + MESSAGE_OVERHEAD <= cap) return cut;
   }
+  return "";
 }

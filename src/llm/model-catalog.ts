@@ -5,9 +5,8 @@ export const UNKNOWN_WINDOW = 32_768;
  * The largest prompt that a model takes, in tokens, by the beginning of its name; the first match counts. Where
  * a provider reserves part of its window for the answer (OpenAI since gpt-5), that part is not in the number.
  *
- * Only what a provider's own page or model card says, read in November 2026. Open models stand with the window
- * they were published with, without stretching; a server that runs one with less says so when it lists its
- * models or refuses a request, and that counts more.
+ * The rows of OpenAI and Anthropic were looked up in November 2026; the others are what these models were published
+ * with, as far as is commonly known. A wrong row mends itself: what a server lists or says in a refusal counts more.
  */
 const WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [
   // OpenAI

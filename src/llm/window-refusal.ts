@@ -14,8 +14,8 @@ export interface RefusalText {
 }
 
 /**
- * The wordings, with the window where they have one. Each was read in its server's source, documentation or
- * issues; the name is the server's.
+ * The wordings, with the window where they have one, as the documentation and the issues of the servers named here
+ * quote them. None was tried on a live server: a wording that is missing costs one failed turn, not a crash.
  */
 const WORDINGS: readonly RegExp[] = [
   // OpenAI, vLLM, DeepSeek, OpenRouter ("This endpoint's …"), Azure

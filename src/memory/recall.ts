@@ -3,12 +3,10 @@ import type { ChannelId, Seq } from "../core/ids.ts";
 import { sliceWhole } from "../core/text.ts";
 import type { LogStore } from "../store/log.ts";
 import type { SearchStore } from "../store/search.ts";
-import { chooseTerms, fuseRanks, orQuery, wantsPieces } from "./terms.ts";
+import { chooseTerms, findPieces, fuseRanks, orQuery, type Pieces } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
 const MAX_QUERY = 2000;
-/** Longest query of the trigram arm: its cost grows with the text. */
-const MAX_PIECES_QUERY = 200;
 /** How long the frequencies of lexemes are good for, ms; they cost 25 ms to load. */
 const FREQUENCIES_FOR_MS = 10 * 60_000;
 
@@ -43,8 +41,13 @@ export class Recall {
   async find(query: RecallQuery): Promise<EntryReference[]> {
     if (query.to < 1 || query.text.trim() === "") return [];
     const text = sliceWhole(query.text, 0, MAX_QUERY);
-    const [words, pieces] = await Promise.all([this.#byWords(query, text), this.#byPieces(query, text)]);
-    const hits = fuseRanks([words, pieces]).slice(0, query.limit);
+    const pieces = findPieces(text);
+    const lists = await Promise.all([
+      this.#byWords(query, text),
+      this.#byLiterals(query, pieces),
+      this.#byPieces(query, pieces),
+    ]);
+    const hits = fuseRanks(lists).slice(0, query.limit);
     if (hits.length === 0) return [];
     const seqs = new Set<Seq>();
     for (const hit of hits) {
@@ -59,7 +62,7 @@ export class Recall {
   async #byWords(query: RecallQuery, text: string): Promise<Seq[]> {
     const [lexemes, frequencies] = await Promise.all([this.#search.lexemes(text), this.#loadFrequencies()]);
     if (lexemes.length === 0) return [];
-    const terms = chooseTerms(lexemes, frequencies);
+    const terms = chooseTerms(lexemes, frequencies, query.to);
     const hits = await this.#search.byWords(query.channel, {
       pick: orQuery(terms.pick),
       terms: orQuery(terms.rank),
@@ -69,14 +72,17 @@ export class Recall {
     return hits.map(({ seq }) => seq);
   }
 
-  async #byPieces(query: RecallQuery, text: string): Promise<Seq[]> {
-    if (!wantsPieces(text)) return [];
-    const piece = sliceWhole(text, 0, MAX_PIECES_QUERY);
-    const hits = await this.#search.byPieces(query.channel, {
-      text: piece,
-      to: query.to,
-      limit: query.limit,
-    });
+  async #byLiterals(query: RecallQuery, { literals }: Pieces): Promise<Seq[]> {
+    if (literals.length === 0) return [];
+    const { channel, to, limit } = query;
+    const hits = await this.#search.byLiterals(channel, { literals, to, limit });
+    return hits.map(({ seq }) => seq);
+  }
+
+  async #byPieces(query: RecallQuery, { unspaced }: Pieces): Promise<Seq[]> {
+    if (unspaced === "") return [];
+    const { channel, to, limit } = query;
+    const hits = await this.#search.byPieces(channel, { text: unspaced, to, limit });
     return hits.map(({ seq }) => seq);
   }
 

@@ -1,9 +1,14 @@
+import { sliceWhole } from "../core/text.ts";
+
 /** Which terms of a query pick the candidates of a search. Pure. */
 
 /** A lexeme that the planner's statistics do not list is rarer than this. */
 const RARE = 0.0005;
-/** The candidates that the picking terms may bring together, as a share of a channel. */
-const PICK_SHARE = 0.02;
+/**
+ * About how many entries the picking terms may bring together. On LoCoMo 50 find more than 1,000 do (64 % of the
+ * evidence at ten results instead of 62 %) in half the time: `bench/recall.ts`.
+ */
+export const CANDIDATES = 50;
 /** Most terms of one query; a pasted log is no question. */
 const MAX_TERMS = 32;
 
@@ -16,21 +21,24 @@ export interface SearchTerms {
 
 /**
  * All terms through the index cost 109 ms in a channel of 100,000 entries, the rarest alone 1.1 ms: so the rarest
- * pick (at least three, more while they stay rare) and all rank.
+ * pick, as many as together bring about {@link CANDIDATES} entries, and all rank.
  * @param frequencies share of entries that hold a lexeme; common ones only
+ * @param size entries of the channel
  */
 export function chooseTerms(
   lexemes: readonly string[],
   frequencies: ReadonlyMap<string, number>,
+  size: number,
+  candidates: number = CANDIDATES,
 ): SearchTerms {
   const rank = lexemes
-    .map((lexeme) => ({ lexeme, frequency: frequencies.get(lexeme) ?? RARE }))
-    .toSorted((a, b) => a.frequency - b.frequency)
+    .map((lexeme) => ({ lexeme, expected: (frequencies.get(lexeme) ?? RARE) * size }))
+    .toSorted((a, b) => a.expected - b.expected)
     .slice(0, MAX_TERMS);
-  let share = 0;
-  const pick = rank.filter(({ frequency }, index) => {
-    share += frequency;
-    return index < 3 || share <= PICK_SHARE;
+  let expected = 0;
+  const pick = rank.filter((term, index) => {
+    expected += term.expected;
+    return index === 0 || expected <= candidates;
   });
   return { pick: pick.map(({ lexeme }) => lexeme), rank: rank.map(({ lexeme }) => lexeme) };
 }
@@ -40,13 +48,26 @@ export function orQuery(lexemes: readonly string[]): string {
   return lexemes.map((lexeme) => `'${lexeme.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`).join(" | ");
 }
 
-/** Scripts without spaces, and words that look like identifiers: full-text search finds 1 % of them, pieces 92 %. */
-const PIECES =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Hangul}]{2,}|\S*[_./:@#-]\S*\w|\w*[a-z][A-Z]\w*/u;
+/** Runs of scripts that are written without spaces: full-text search finds 1 % of them, trigrams 92 %. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Hangul}ー]{2,}/gu;
+/** Paths, links, versions, snake_case and camelCase. */
+const IDENTIFIER = /[\w@#~+-]*[\w@#][./:_-][\w./:@#?=&%+-]*\w|\b[a-z]+[A-Z]\w*/g;
 
-/** True where a query is better served letter by letter. */
-export function wantsPieces(query: string): boolean {
-  return PIECES.test(query);
+/** What full-text search is no good at; both arms cost much in a long channel, so they get little. */
+export interface Pieces {
+  /** At most 4, each of at most 80 characters. */
+  readonly literals: readonly string[];
+  /** At most 80 characters; "" where there are none. */
+  readonly unspaced: string;
+}
+
+export function findPieces(query: string): Pieces {
+  const literals = (query.match(IDENTIFIER) ?? [])
+    .filter(({ length }) => length >= 4)
+    .map((one) => one.slice(0, 80));
+  const unspaced = sliceWhole((query.match(UNSPACED) ?? []).join(" "), 0, 80);
+  return { literals: [...new Set(literals)].slice(0, 4), unspaced };
 }
 
 /** Joins the ranked lists of several arms: a hit counts by its places, not by scores that do not compare. */

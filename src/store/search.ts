@@ -7,8 +7,8 @@ export interface SearchHit {
   readonly score: number;
 }
 
-/** How many entries the rarest terms may pick before they are ranked with all terms. */
-const CANDIDATES = 200;
+/** Most entries that are ranked; the picking terms are chosen to bring fewer. */
+const CANDIDATES = 4000;
 
 /** The search index beside the log. */
 export class SearchStore {
@@ -28,6 +28,15 @@ export class SearchStore {
       [channel, limit],
     );
     return row?.taken ?? 0;
+  }
+
+  /** False: the database's character type (C) knows no letters but ASCII, so trigrams find nothing in other scripts. */
+  async knowsAllScripts(): Promise<boolean> {
+    const [row] = await this.#db.query<{ knows: boolean }>({
+      name: "search_scripts",
+      text: "select cardinality(show_trgm('\u5bff\u53f8')) > 0 as knows",
+    });
+    return row?.knows ?? false;
   }
 
   /** Channels whose log is ahead of their index. */
@@ -83,7 +92,24 @@ export class SearchStore {
     );
   }
 
-  /** Entries that hold something close to `text` letter by letter: for CJK, identifiers and misspellings. */
+  /** Entries that hold one of these literally, the newest first: for identifiers, paths and links. */
+  async byLiterals(
+    channel: ChannelId,
+    query: { literals: readonly string[]; to: Seq; limit: number },
+  ): Promise<SearchHit[]> {
+    const patterns = query.literals.map((literal) => `%${literal.replaceAll(/[\\%_]/g, "\\$&")}%`);
+    return this.#db.query<{ seq: number; score: number }>(
+      {
+        name: "search_literals",
+        text: `select seq, 1 as score from entry_search
+                where channel_id = $1 and body ilike any($2) and seq <= $3
+                order by seq desc limit $4`,
+      },
+      [channel, patterns, query.to, query.limit],
+    );
+  }
+
+  /** Entries that hold something close to `text` letter by letter: for scripts without spaces. */
   async byPieces(channel: ChannelId, query: { text: string; to: Seq; limit: number }): Promise<SearchHit[]> {
     return this.#db.transaction(async (client) => {
       await client.query({

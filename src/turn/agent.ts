@@ -50,12 +50,16 @@ export function createAgent(parts: Pick<Agent, "config" | "models" | "tools" | "
   return { ...parts, time, renderer: new Renderer(time, parts.texts) };
 }
 
-/** The room that an agent's requests have in a model's window. */
+/**
+ * The room that an agent's requests have in a model's window. A window that turns out small (an Ollama often runs with
+ * 4,096) is not given away to the reserve: at most half of it.
+ */
 export function budgetOf(agent: Agent, modelName: string): Budget {
   const { config, models } = agent;
+  const window = models.windowOf(modelName, config.contextWindow);
   return {
-    window: models.windowOf(modelName, config.contextWindow),
-    reserve: config.maxOutputTokens + config.generationReserve,
+    window,
+    reserve: Math.min(config.maxOutputTokens + config.generationReserve, Math.floor(window / 2)),
     backgroundThreshold: config.compaction.backgroundThreshold,
     aggressiveThreshold: config.compaction.aggressiveThreshold,
     emergencyThreshold: config.compaction.emergencyThreshold,

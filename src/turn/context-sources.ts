@@ -1,11 +1,15 @@
 import type { ContextSources } from "../context/assemble.ts";
+import { capText } from "../context/render.ts";
 import { type History, type Omission, type TurnRange, turnView } from "../core/history.ts";
 import type { EntryReference } from "../core/entry.ts";
+import { displayName, sliceWhole } from "../core/text.ts";
+import { estimateTokens } from "../core/tokens.ts";
 import type { Agent } from "./agent.ts";
 
 /** People of the newest messages that the dynamic part names. */
 const PEOPLE = 12;
-/** Longest recalled passage, in UTF-16 units. */
+/** Longest recalled message, and all of them together, in UTF-16 units. */
+const PASSAGE_LENGTH = 1000;
 const RECALLED_LENGTH = 6000;
 
 export interface TurnSituation {
@@ -33,14 +37,17 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
     turn,
     renderer: agent.renderer,
     dynamic: {
-      text: (omission) =>
-        agent.texts.dynamic({
+      text: (omission, room = Infinity) => {
+        const named = fitting(people, room / 4);
+        return agent.texts.dynamic({
           now: agent.time.full(now),
-          ...place,
-          people,
-          recalled: recalledLines(agent, recalled),
+          platform: place.platform,
+          channel: displayName(place.channel),
+          people: named,
+          recalled: recalledLines(agent, recalled, room * 0.75),
           omitted: omission && omissionMarker(agent, omission),
-        }),
+        });
+      },
     },
   };
 }
@@ -66,19 +73,22 @@ function peopleOf(history: History, turn: TurnRange): string[] {
   return [...names];
 }
 
-function recalledLines(agent: Agent, recalled: readonly EntryReference[]): string[] {
-  const lines: string[] = [];
+function recalledLines(agent: Agent, recalled: readonly EntryReference[], room: number): string[] {
+  const lines = recalled.flatMap(({ at, author, text }) => {
+    if (text === null) return [];
+    const short = text.length > PASSAGE_LENGTH ? `${sliceWhole(text, 0, PASSAGE_LENGTH)} …` : text;
+    return [agent.renderer.line(at, author, capText(short, room / 3))];
+  });
   let length = 0;
-  for (const { at, author, text } of recalled) {
-    if (text === null) continue;
-    const line = agent.renderer.line(
-      at,
-      author,
-      text.length > 1000 ? `${text.slice(0, 1000).toWellFormed()} …` : text,
-    );
-    length += line.length;
-    if (length > RECALLED_LENGTH) break;
-    lines.push(line);
-  }
-  return lines;
+  return fitting(lines, room).filter((line) => (length += line.length) <= RECALLED_LENGTH);
 }
+
+/** The first texts, as many as fit into `room` tokens together. */
+function fitting(texts: readonly string[], room: number): string[] {
+  let tokens = 0;
+  const end = texts.findIndex((text) => (tokens += estimateTokens(text) + SEPARATOR_TOKENS) > room);
+  return texts.slice(0, end < 0 ? texts.length : end);
+}
+
+/** Between two names or two quoted lines. */
+const SEPARATOR_TOKENS = 2;

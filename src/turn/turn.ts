@@ -172,7 +172,8 @@ class TurnRun {
       now: this.#clock.now(),
       place: this.#channel.place,
     };
-    const fit = fitContext(contextSources(agent, situation), budgetOf(agent, name));
+    const budget = budgetOf(agent, name);
+    const fit = fitContext(contextSources(agent, situation), budget);
     if (fit.omitTo !== null) await this.#channel.omit(fit.omitTo, fit.tokensBefore, fit.context.tokens);
     if (fit.overflows)
       throw new ModelError("context_length", name, "the shortest form of the request is over the window");
@@ -182,7 +183,7 @@ class TurnRun {
         messages: contextMessages(fit.context),
         tools: fit.context.tools,
         toolChoice,
-        maxOutputTokens: agent.config.maxOutputTokens,
+        maxOutputTokens: Math.min(agent.config.maxOutputTokens, budget.reserve),
         temperature: agent.config.temperature ?? undefined,
       },
       {

@@ -80,7 +80,7 @@ test("an actor that is evicted comes back from the log as it was", async () => {
   const line = first.at(-1)?.content;
   assert.match(line ?? "", /^\[2026-05-05 05:05\] Ann: remember the milk$/);
   assert.ok(
-    after.some(({ content }) => content === line),
+    third.some(({ content }) => content === line),
     "name and time are the same bytes",
   );
   assert.equal(weir.events.filter((event) => event.type === "channel_loaded").length, 3);

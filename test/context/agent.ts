@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { loadConfig } from "../../src/config/load.ts";
+import type { ContextSources } from "../../src/context/assemble.ts";
+import type { Budget } from "../../src/context/usage.ts";
+import type { ModelMessage } from "../../src/core/context.ts";
+import type { EntryReference } from "../../src/core/entry.ts";
+import { loadPrompts } from "../../src/prompts.ts";
+import { createTools } from "../../src/tools/tools.ts";
+import { type Agent, createAgent } from "../../src/turn/agent.ts";
+import { contextSources } from "../../src/turn/context-sources.ts";
+import type { Seen } from "./conversation.ts";
+
+const prompts = loadPrompts({ dir: join(import.meta.dirname, "../../prompts/en") });
+
+/** The default agent with the shipped prompts; nobody asks its model. */
+export function defaultAgent(): Agent {
+  const [config] = loadConfig({ cwd: import.meta.dirname, env: {} }).agents;
+  assert.ok(config !== undefined);
+  const { id, name, instructions } = config;
+  return createAgent({
+    config,
+    models: {
+      model: {
+        async answer() {
+          throw new Error("nobody is asked");
+        },
+      },
+      resolve: async (configured) => configured,
+      windowOf: (_, configured) => configured,
+      learnWindow: () => undefined,
+    },
+    tools: createTools({ searchHistory: prompts.toolSearchHistory, skip: prompts.toolSkip }),
+    texts: {
+      system: ({ date }) => prompts.system(id, { agentName: name, instructions, date }),
+      dynamic: (values) => prompts.dynamic(values),
+      omission: (values) => prompts.omission(values),
+      editNote: (values) => prompts.editNote(values),
+      failure: ({ kind }) => prompts.failure(kind),
+      deleted: () => prompts.deleted.trim(),
+    },
+  });
+}
+
+const agent = defaultAgent();
+
+/** What the default agent's context is made of at one moment of a conversation. */
+export function sourcesOf(seen: Seen, recalled: readonly EntryReference[] = []): ContextSources {
+  return contextSources(agent, {
+    ...seen,
+    recalled,
+    now: new Date("2026-11-21T20:00:00Z"),
+    place: { platform: "terminal", channel: "general" },
+  });
+}
+
+export function budgetOf(window: number, reserve: number, keepMessages = 20): Budget {
+  return {
+    window,
+    reserve,
+    keepMessages,
+    target: 0.6,
+    backgroundThreshold: 0.8,
+    aggressiveThreshold: 0.85,
+    emergencyThreshold: 0.95,
+  };
+}
+
+/** I5: each call is directly followed by its results, and there is no orphan of either. */
+export function assertPaired(messages: readonly ModelMessage[]): void {
+  let waiting: string[] = [];
+  for (const message of messages) {
+    if (message.role === "tool") {
+      assert.equal(message.callId, waiting.shift(), "a result of the call before it");
+      continue;
+    }
+    assert.deepEqual(waiting, [], "every call has its results right behind it");
+    if (message.role === "assistant") waiting = message.calls.map(({ id }) => id);
+  }
+  assert.deepEqual(waiting, []);
+}

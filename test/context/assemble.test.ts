@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import * as fc from "fast-check";
+
+import { assemble } from "../../src/context/assemble.ts";
+import { estimateMessage } from "../../src/context/render.ts";
+import { usageOf } from "../../src/context/usage.ts";
+import { type Context, contextMessages } from "../../src/core/context.ts";
+import { omit } from "../../src/core/history.ts";
+import { assertPaired, budgetOf, sourcesOf } from "./agent.ts";
+import { anySteps, Conversation, type Seen } from "./conversation.ts";
+
+const steps = anySteps({ maxLength: 60, longest: 300 });
+
+/** The bytes of the stable parts: what a provider can have cached. */
+function stableBytes({ tools, segments }: Context): string {
+  const stable = segments.filter(({ key }) => key === "system" || key === "summaries" || key === "history");
+  const messages = stable.flatMap((segment) => segment.messages);
+  return [JSON.stringify(tools), ...messages.map((message) => JSON.stringify(message))].join("\n");
+}
+
+function lastOf(talk: Conversation): Seen {
+  const seen = talk.seen.at(-1);
+  assert.ok(seen !== undefined);
+  return seen;
+}
+
+/** A conversation of turns that each called a tool with a long result. */
+function longResults(turns: number): Conversation {
+  const talk = new Conversation();
+  for (let turn = 0; turn < turns; turn++) {
+    talk.say(`question ${turn}`, { addressed: true });
+    talk.begin();
+    talk.call(["{}"], `${turn} found `.repeat(80));
+    talk.settle("answer", `answer ${turn}`);
+  }
+  talk.say("the last question", { addressed: true });
+  talk.begin();
+  return talk;
+}
+
+function stubs(context: Context): number {
+  return contextMessages(context).filter(({ text }) => text.includes("characters in all]")).length;
+}
+
+describe("a context", () => {
+  test("goes from the most to the least stable part, and ends with what the turn has done", () => {
+    const talk = new Conversation();
+    talk.say("hello there", { author: 1 });
+    talk.say("@bot what did Ben say?", { addressed: true });
+    talk.begin();
+    talk.call(['{"query":"Ben"}'], "hello there");
+    const context = assemble(sourcesOf(lastOf(talk)));
+    assert.deepEqual(
+      context.segments.map(({ key, count }) => [key, count]),
+      [
+        ["tools", 2],
+        ["system", 1],
+        ["summaries", 0],
+        ["history", 1],
+        ["dynamic", 1],
+        ["due", 1],
+        ["turn", 2],
+      ],
+    );
+    const messages = contextMessages(context);
+    assert.deepEqual(
+      messages.map(({ role }) => role),
+      ["system", "user", "user", "user", "assistant", "tool"],
+    );
+    assert.equal(messages[1]?.text, "[2026-11-21 14:06] Ben: hello there");
+    assert.match(
+      messages[2]?.text ?? "",
+      /^\[System: .*\nTime: Saturday 2026-11-21 20:00 UTC\nPlace: general on/s,
+    );
+    assert.equal(messages[3]?.text, "[2026-11-21 14:07] Ann: @bot what did Ben say?");
+    assert.equal(messages[5]?.text, "hello there\n[2026-11-21 14:05] Ann: hello there");
+  });
+
+  test("has no clock in its stable part, and shows summaries, but not a reset, as summaries", () => {
+    const talk = new Conversation();
+    talk.say("now", { addressed: true });
+    talk.begin();
+    const { history, turn } = lastOf(talk);
+    const base = { level: 0, tokens: 9, fromSeq: 1, toSeq: 1 };
+    const summaries = [
+      { ...base, kind: "reset" as const, text: "" },
+      { ...base, kind: "model" as const, text: "Ann likes tea." },
+    ];
+    const bytes = stableBytes(assemble(sourcesOf({ history: { ...history, summaries }, turn })));
+    assert.match(bytes, /\[Compaction Summary\]: Ann likes tea\./);
+    assert.equal(bytes.split("Compaction Summary").length, 2);
+    assert.doesNotMatch(bytes, /20:00/);
+  });
+
+  test("counts what it sends, segment by segment", () => {
+    fc.assert(
+      fc.property(steps, (all) => {
+        for (const seen of new Conversation().run(all).seen) {
+          const { segments, tokens } = assemble(sourcesOf(seen));
+          assert.equal(
+            tokens,
+            segments.reduce((sum, segment) => sum + segment.tokens, 0),
+          );
+          for (const { key, messages, tokens: counted, count } of segments) {
+            if (key === "tools") continue;
+            assert.equal(count, messages.length);
+            assert.equal(
+              counted,
+              messages.reduce((sum, message) => sum + estimateMessage(message), 0),
+            );
+          }
+        }
+      }),
+    );
+  });
+
+  test("pairs every call with its results", () => {
+    fc.assert(
+      fc.property(steps, fc.constantFrom("old" as const, "all" as const), (all, stubbed) => {
+        for (const seen of new Conversation().run(all).seen) {
+          assertPaired(contextMessages(assemble(sourcesOf(seen), { stubs: stubbed, cap: {} })));
+        }
+      }),
+    );
+  });
+
+  test("keeps its stable part from one call to the next, byte for byte, and only adds to it", () => {
+    fc.assert(
+      fc.property(steps, (all) => {
+        let before: string | null = null;
+        for (const seen of new Conversation().run(all).seen) {
+          const bytes = stableBytes(assemble(sourcesOf(seen)));
+          assert.ok(before === null || bytes === before || bytes.startsWith(`${before}\n`));
+          before = bytes;
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("is counted for usage as if nothing were omitted", () => {
+    const talk = longResults(3);
+    const seen = lastOf(talk);
+    const left = { ...seen, history: omit(seen.history, 8) };
+    const budget = budgetOf(10_000, 2000);
+    const context = assemble(sourcesOf(left));
+    assert.ok(left.history.omission !== null);
+    assert.equal(
+      usageOf(context, left.history, budget),
+      (context.tokens + left.history.omission.tokens) / 8000,
+    );
+    assert.match(
+      contextMessages(context)
+        .map(({ text }) => text)
+        .join("\n"),
+      /\[System: 8 older messages were truncated/,
+    );
+  });
+});
+
+describe("old tool results", () => {
+  test("become stubs behind the newest turns, at a boundary that moves in steps", () => {
+    const counts = Array.from({ length: 30 }, (_, turns) =>
+      stubs(assemble(sourcesOf(lastOf(longResults(turns))))),
+    );
+    assert.deepEqual([counts[11], counts[12], counts[19], counts[20], counts[28]], [0, 8, 8, 16, 24]);
+    assert.equal(new Set(counts).size, 4);
+  });
+
+  test("stay whole in the running turn, whatever is trimmed", () => {
+    const talk = longResults(2);
+    talk.call(["{}"], "this turn found ".repeat(80));
+    const seen = lastOf(talk);
+    assert.equal(stubs(assemble(sourcesOf(seen), { stubs: "all", cap: {} })), 2);
+  });
+});

@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import * as fc from "fast-check";
+
+import { chooseTurn } from "../../src/channel/due.ts";
+import { assemble } from "../../src/context/assemble.ts";
+import { type Fit, fitContext, planOmission } from "../../src/context/emergency.ts";
+import { type Budget, usableTokens } from "../../src/context/usage.ts";
+import { type Context, contextMessages } from "../../src/core/context.ts";
+import type { EntryReference } from "../../src/core/entry.ts";
+import { dueMessages, legalCuts } from "../../src/core/history.ts";
+import { assertPaired, budgetOf, sourcesOf } from "./agent.ts";
+import { anySteps, anyText, Conversation, type Seen } from "./conversation.ts";
+
+/** Of the accepted budgets those whose fixed part, about 830 tokens, is under half of the usable window. */
+const budgets = fc
+  .tuple(fc.integer({ min: 1700, max: 20_000 }), fc.integer({ min: 2396, max: 8000 }), fc.nat({ max: 30 }))
+  .map(([usable, reserve, keep]) => budgetOf(usable + reserve, reserve, keep));
+const steps = anySteps({ maxLength: 120, longest: 30_000 });
+const recalled: fc.Arbitrary<EntryReference[]> = fc.array(
+  anyText(3000).map((text) => ({ seq: 1, at: new Date(0), author: "Zoë", text })),
+  { maxLength: 6 },
+);
+
+function talkWithin(budget: Budget): Conversation {
+  return new Conversation((history) => chooseTurn(history, budget));
+}
+
+function lastOf(talk: Conversation): Seen {
+  const seen = talk.seen.at(-1);
+  assert.ok(seen !== undefined);
+  return seen;
+}
+
+function tokensOf(context: Context, key: string): number {
+  return context.segments.find((segment) => segment.key === key)?.tokens ?? 0;
+}
+
+/** What must hold of every fit. */
+function assertFits(seen: Seen, budget: Budget, fit: Fit): void {
+  const { history, turn } = seen;
+  assertPaired(contextMessages(fit.context));
+  assert.equal(fit.overflows, fit.context.tokens > usableTokens(budget));
+  if (fit.omitTo === null) {
+    assert.equal(fit.history, history);
+    return;
+  }
+  assert.ok(legalCuts(history.entries).has(fit.omitTo));
+  assert.ok(fit.omitTo < turn.fromSeq, "the running turn stays");
+  for (const { seq } of dueMessages(history)) assert.ok(seq > fit.omitTo, "what waits stays");
+  assert.equal(fit.history.omittedTo, fit.omitTo);
+  assert.equal(fit.history.omission?.toSeq ?? fit.omitTo, fit.omitTo);
+}
+
+describe("a context fitted into its window", () => {
+  test("fits, whatever came in: huge texts, all scripts, many messages, tool results, what is recalled", () => {
+    fc.assert(
+      fc.property(steps, budgets, recalled, (all, budget, passages) => {
+        for (const seen of talkWithin(budget).run(all).seen) {
+          const fit = fitContext(sourcesOf(seen, passages), budget);
+          assertFits(seen, budget, fit);
+          assert.equal(fit.overflows, false);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("fits in a channel that has been talking for long, and stays the same once it fits", () => {
+    const text = fc.array(anyText(400), { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(text, fc.integer({ min: 1, max: 500 }), budgets, (texts, count, budget) => {
+        const talk = talkWithin(budget);
+        for (let index = 0; index < count; index++) {
+          talk.say(texts[index % texts.length] ?? "", { addressed: index % 7 === 0, author: index });
+          if (index % 9 === 0) talk.begin();
+          if (index % 11 === 0) talk.settle("answer", texts.at(-1) ?? "");
+        }
+        talk.settle("skip", "");
+        talk.say("and now?", { addressed: true });
+        talk.begin();
+        const seen = lastOf(talk);
+        const fit = fitContext(sourcesOf(seen), budget);
+        assertFits(seen, budget, fit);
+        assert.equal(fit.overflows, false);
+        const again = fitContext(sourcesOf({ ...seen, history: fit.history }), budget);
+        assert.equal(again.overflows, false);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("is left alone under the emergency threshold, and pruned only where that is enough", () => {
+    const talk = new Conversation();
+    talk.say("find it", { addressed: true });
+    talk.begin();
+    talk.call(["{}", "{}"], "a line of words ".repeat(400));
+    talk.settle("answer", "found");
+    talk.say("and now?", { addressed: true });
+    talk.begin();
+    const seen = lastOf(talk);
+    const plain = assemble(sourcesOf(seen));
+    const roomy = fitContext(sourcesOf(seen), budgetOf(plain.tokens * 2, 100));
+    assert.deepEqual(roomy.context, plain);
+    const tight = fitContext(sourcesOf(seen), budgetOf(plain.tokens + 100, 100));
+    assert.equal(tight.omitTo, null);
+    assert.equal(tight.tokensBefore, plain.tokens);
+    assert.ok(tight.context.tokens < plain.tokens);
+    assert.match(JSON.stringify(tight.context), /characters in all\]/);
+  });
+
+  test("drops the oldest calls of a turn that never stops calling, and keeps the question", () => {
+    const talk = new Conversation();
+    talk.say("look everywhere", { addressed: true });
+    talk.begin();
+    for (let step = 0; step < 9; step++) {
+      talk.call(
+        Array.from({ length: 64 }, () => `{"query":"${"何か ".repeat(50)}"}`),
+        "結果 ".repeat(300),
+      );
+    }
+    const seen = lastOf(talk);
+    const budget = budgetOf(8192, 6144);
+    const fit = fitContext(sourcesOf(seen), budget);
+    assertFits(seen, budget, fit);
+    assert.equal(fit.overflows, false);
+    assert.match(JSON.stringify(fit.context), /look everywhere/);
+  });
+
+  test("overflows only where the messages to answer, each at its shortest, are too much", () => {
+    const talk = new Conversation();
+    for (let index = 0; index < 100; index++) talk.say(`message number ${index}`, { addressed: true });
+    talk.begin();
+    const seen = lastOf(talk);
+    assert.equal(fitContext(sourcesOf(seen), budgetOf(4096, 2048)).overflows, true);
+    const chosen = talkWithin(budgetOf(4096, 2048));
+    for (let index = 0; index < 100; index++) chosen.say(`message number ${index}`, { addressed: true });
+    chosen.begin();
+    assert.equal(fitContext(sourcesOf(lastOf(chosen)), budgetOf(4096, 2048)).overflows, false);
+  });
+
+  test("gives what is recalled at most a quarter of the room, so that recall hides nothing", () => {
+    const talk = new Conversation();
+    talk.say("what was the plan?", { addressed: true });
+    talk.begin();
+    const passage = { seq: 1, at: new Date(0), author: "千早", text: "計画は来週に決まります。".repeat(80) };
+    const sources = sourcesOf(
+      lastOf(talk),
+      Array.from({ length: 6 }, () => passage),
+    );
+    const fit = fitContext(sources, budgetOf(8192, 6144));
+    assert.ok(tokensOf(assemble(sources), "dynamic") > 2048);
+    assert.ok(tokensOf(fit.context, "dynamic") < 2048 * 0.25 + 100);
+    assert.match(JSON.stringify(fit.context), /計画は来週/);
+    assert.equal(fit.overflows, false);
+  });
+});
+
+describe("an omission", () => {
+  function chatter(messages: number): Seen {
+    const talk = new Conversation();
+    for (let index = 0; index < messages; index++) talk.say(`message ${index} ${"words ".repeat(20)}`);
+    talk.say("and now?", { addressed: true });
+    talk.begin();
+    return lastOf(talk);
+  }
+
+  test("takes the oldest half at least, and more until the target is reached", () => {
+    const seen = chatter(200);
+    const { tokens } = assemble(sourcesOf(seen));
+    const usable = Math.floor(tokens / 0.97);
+    const fit = fitContext(sourcesOf(seen), budgetOf(usable + 100, 100));
+    assert.ok(fit.omitTo !== null && fit.omitTo >= 100 && fit.omitTo < 115, `half of 200, not ${fit.omitTo}`);
+    const small = budgetOf(5000, 1000);
+    const smallFit = fitContext(sourcesOf(seen), small);
+    assert.ok(smallFit.context.tokens <= 0.6 * 4000, "at or under the target");
+    assert.ok(smallFit.context.tokens > 0.55 * 4000, "and not much under it");
+  });
+
+  test("reaches the target unless only what must be kept is left", () => {
+    fc.assert(
+      fc.property(steps, budgets, (all, budget) => {
+        for (const seen of talkWithin(budget).run(all).seen) {
+          const sources = sourcesOf(seen);
+          const fit = fitContext(sources, budget);
+          if (fit.omitTo === null || fit.context.tokens <= budget.target * usableTokens(budget)) continue;
+          const { omitTo } = fit;
+          const kept = seen.history.entries.filter(({ seq }) => seq > omitTo && seq < seen.turn.fromSeq);
+          const cuts = legalCuts(seen.history.entries);
+          const counted = kept.filter(({ kind }) => kind !== "notice").length;
+          const hasCut = kept.some(({ seq }) => cuts.has(seq));
+          assert.ok(!hasCut || counted <= budget.keepMessages, "it could have gone on");
+        }
+      }),
+    );
+  });
+
+  test("spares the newest messages where they are small, and nothing else that is settled", () => {
+    const seen = chatter(200);
+    const budget = budgetOf(5000, 1000, 5);
+    const sources = sourcesOf(seen);
+    const fit = fitContext(sources, { ...budget, target: 0.01 });
+    assert.equal(fit.omitTo, 195);
+    assert.equal(planOmission(sources, { ...budget, target: 0.01, keepMessages: 0 }, 1e6), 200);
+  });
+
+  test("leaves what still waits, though it is older than the running turn", () => {
+    const talk = new Conversation((history) => ({ fromSeq: history.lastSeq, toSeq: history.lastSeq }));
+    for (let index = 0; index < 40; index++) talk.say("words ".repeat(100), { addressed: index === 20 });
+    talk.begin();
+    const fit = fitContext(sourcesOf(lastOf(talk)), budgetOf(5000, 1000));
+    assert.equal(fit.omitTo, 20);
+  });
+});
