@@ -110,7 +110,10 @@ create trigger entries_take_next_seq before insert on entries for each row execu
 create function entries_refuse_change() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' and new.deleted_at is not null and new.text = ''
-     and (new.channel_id, new.seq, new.kind, new.at) = (old.channel_id, old.seq, old.kind, old.at) then
+     and (new.channel_id, new.seq, new.kind, new.at, new.addressed, new.author_id, new.message_id, new.turn_id, new.after_seq)
+         is not distinct from
+         (old.channel_id, old.seq, old.kind, old.at, old.addressed, old.author_id, old.message_id, old.turn_id, old.after_seq)
+  then
     return new;
   end if;
   raise exception 'the log is append-only (entry % of channel %)', old.seq, old.channel_id using errcode = 'WE001';
@@ -128,6 +131,19 @@ create table revisions (
   foreign key (channel_id, seq) references entries
 );
 comment on column revisions.noted_seq is 'a model had read the text before: the view shows the change as the note at this seq';
+
+create function revisions_refuse_change() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'UPDATE' and new.text = ''
+     and (new.channel_id, new.seq, new.revision, new.at, new.noted_seq)
+         is not distinct from (old.channel_id, old.seq, old.revision, old.at, old.noted_seq) then
+    return new;
+  end if;
+  raise exception 'the log is append-only (revision % of entry % of channel %)', old.revision, old.seq, old.channel_id
+    using errcode = 'WE001';
+end $$;
+create trigger revisions_refuse_change before update or delete on revisions
+  for each row execute function revisions_refuse_change();
 
 -- A turn or a delivery is written by the channel's owner only. FOR SHARE: a takeover waits for us, or we see it.
 create function refuse_old_epoch() returns trigger language plpgsql as $$

@@ -1,19 +1,21 @@
 -- Writes of the log that are one round trip each. All take the channel's row lock first, so that seq is dense and
 -- a redelivered event finds the first one.
 
--- A person's message, once per (channel, message id).
+-- A person's message, once per (channel, message id). due: it waits for a turn, also where it is a duplicate.
 create function append_message(
   p_channel bigint, p_message_id text, p_author_id text, p_author_name text, p_author_bot boolean,
   p_text text, p_tokens integer, p_at timestamptz, p_addressed boolean, p_reply_to text,
-  out seq bigint, out duplicate boolean
+  out seq bigint, out duplicate boolean, out due boolean
 ) language plpgsql as $$
-declare v_last bigint;
+declare v_last bigint; v_settled bigint;
 begin
-  select c.last_seq into strict v_last from channels c where c.id = p_channel for no key update;
-  select e.seq into seq from entries e where e.message_id = p_message_id and e.channel_id = p_channel;
+  select c.last_seq, c.settled_to into strict v_last, v_settled from channels c where c.id = p_channel for no key update;
+  select e.seq, e.addressed and e.seq > v_settled into seq, due
+    from entries e where e.message_id = p_message_id and e.channel_id = p_channel;
   duplicate := found;
   if duplicate then return; end if;
   seq := v_last + 1;
+  due := p_addressed;
   insert into entries (channel_id, seq, kind, at, text, tokens, addressed, author_id, author_name, author_bot, message_id, reply_to)
   values (p_channel, seq, 'user', p_at, p_text, p_tokens, p_addressed, p_author_id, p_author_name, p_author_bot, p_message_id, p_reply_to);
 end $$;
@@ -63,26 +65,30 @@ begin
   select p_channel, p_turn, k.part - 1, p_epoch, settle_turn.entry_seq, k.key
     from unnest(p_keys) with ordinality as k (key, part)
   on conflict (turn_id, part) do update set entry_seq = excluded.entry_seq, epoch = excluded.epoch;
+  -- A piece was shown of an answer that never came: nothing is owed to the platform any more.
+  update deliveries d set state = 'failed', reason = 'withdrawn', epoch = p_epoch, ended_at = clock_timestamp()
+   where d.turn_id = p_turn and d.state = 'pending' and d.entry_seq is null;
   select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'part', d.part, 'key', d.idempotency_key,
                                                'message_id', d.message_id, 'drafted', d.drafted) order by d.part), '[]')
     into parts from deliveries d where d.turn_id = p_turn and d.state = 'pending' and d.entry_seq is not null;
 end $$;
 
--- A person changed a message. outcome: unknown, unchanged, replaced (nobody had read it), noted (a notice was appended).
+-- A person changed a message; an edit that is older than the newest one known was delivered late. outcome: unknown, unchanged, replaced (nobody had read it), noted (a notice was appended).
 create function edit_message(
   p_channel bigint, p_message_id text, p_text text, p_tokens integer, p_at timestamptz,
   out outcome text, out seq bigint, out noted_seq bigint
 ) language plpgsql as $$
-declare v_last bigint; v_entry entries; v_current text; v_revision integer;
+declare v_last bigint; v_entry entries; v_current text; v_revision integer; v_at timestamptz;
 begin
+  perform lock_search(p_channel);
   select c.last_seq into strict v_last from channels c where c.id = p_channel for no key update;
   select e.* into v_entry from entries e
    where e.message_id = p_message_id and e.channel_id = p_channel and e.deleted_at is null;
   if not found then outcome := 'unknown'; return; end if;
   seq := v_entry.seq;
-  select r.text, r.revision into v_current, v_revision from revisions r
+  select r.text, r.revision, r.at into v_current, v_revision, v_at from revisions r
    where r.channel_id = p_channel and r.seq = v_entry.seq order by r.revision desc limit 1;
-  if coalesce(v_current, v_entry.text) = p_text then outcome := 'unchanged'; return; end if;
+  if coalesce(v_current, v_entry.text) = p_text or v_at > p_at then outcome := 'unchanged'; return; end if;
   outcome := 'replaced';
   if exists (select from turns t where t.channel_id = p_channel and t.to_seq >= v_entry.seq) then
     outcome := 'noted';
@@ -92,12 +98,13 @@ begin
   end if;
   insert into revisions (channel_id, seq, revision, text, at, noted_seq)
   values (p_channel, v_entry.seq, coalesce(v_revision, 0) + 1, p_text, p_at, edit_message.noted_seq);
-  perform index_entries(p_channel, v_entry.seq, v_entry.seq);
+  perform index_entries(p_channel, v_entry.seq, v_entry.seq + 1);
 end $$;
 
 -- A person took a message back: its text goes from the log, its revisions and the search index at once.
 create function delete_message(p_channel bigint, p_message_id text, out seq bigint) language plpgsql as $$
 begin
+  perform lock_search(p_channel);
   perform from channels c where c.id = p_channel for no key update;
   update entries e set text = '', deleted_at = clock_timestamp()
    where e.message_id = p_message_id and e.channel_id = p_channel and e.deleted_at is null returning e.seq into delete_message.seq;

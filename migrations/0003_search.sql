@@ -25,11 +25,19 @@ create function entry_text(p_channel bigint, p_seq bigint, p_text text) returns 
                     order by r.revision desc limit 1), p_text)
 $$;
 
--- (Re)writes the index rows of p_from..p_to. Author and text weigh A, the text before them D.
+-- One writer of a channel's index at a time: between reading a text and writing it here, no deletion may pass.
+-- Whoever also takes the channel's row lock takes this one first, so that appends never wait for the indexer.
+create function lock_search(p_channel bigint) returns bigint language plpgsql as $$
+declare v_done bigint;
+begin
+  insert into search_progress (channel_id, indexed_to) values (p_channel, 0) on conflict do nothing;
+  select indexed_to into strict v_done from search_progress where channel_id = p_channel for update;
+  return v_done;
+end $$;
+
+-- (Re)writes the index rows of p_from..p_to. Author and text weigh A, the text before them D. The caller holds the lock.
 create function index_entries(p_channel bigint, p_from bigint, p_to bigint) returns void language plpgsql as $$
 begin
-  -- A deletion must not run between our reading a text and our writing it: it waits for this share lock.
-  perform from entries e where e.channel_id = p_channel and e.seq between p_from and p_to for share;
   delete from entry_search s where s.channel_id = p_channel and s.seq between p_from and p_to;
   insert into entry_search (channel_id, seq, body, tsv)
   select e.channel_id, e.seq, left(spoken.body, 20000),
@@ -47,10 +55,8 @@ end $$;
 
 -- Brings a channel's index up to its log, at most p_limit entries at a time. Returns how many were taken.
 create function index_channel(p_channel bigint, p_limit integer) returns bigint language plpgsql as $$
-declare v_done bigint; v_last bigint;
+declare v_done bigint := lock_search(p_channel); v_last bigint;
 begin
-  insert into search_progress (channel_id, indexed_to) values (p_channel, 0) on conflict do nothing;
-  select indexed_to into v_done from search_progress where channel_id = p_channel for update;
   select least(last_seq, v_done + p_limit) into v_last from channels where id = p_channel;
   if v_last <= v_done then return 0; end if;
   perform index_entries(p_channel, v_done + 1, v_last);

@@ -38,7 +38,7 @@ create table summaries (
   needs_redo  boolean not null default false,
   created_at  timestamptz not null default now(),
   check (from_seq <= to_seq),
-  check ((kind = 'reset') = (btrim(text) = '')),
+  check ((kind = 'reset') = (text !~ '\S')),
   exclude using gist (channel_id with =, int8range(from_seq, to_seq, '[]') with &&) where (live)
 );
 create index summaries_live on summaries (channel_id, from_seq) where live;
@@ -46,9 +46,9 @@ comment on column summaries.kind is 'reset: covers without a text, because the o
 
 -- I1, I2, I3 in the database: at every commit, live summaries tile 1..covered_to.
 create function summaries_tile() returns trigger language plpgsql as $$
-declare v_channel bigint; v_covered bigint; v_length bigint; v_last bigint;
+declare v_row jsonb := to_jsonb(coalesce(new, old)); v_channel bigint; v_covered bigint; v_length bigint; v_last bigint;
 begin
-  v_channel := case when tg_table_name = 'channels' then (to_jsonb(new)->>'id')::bigint else (to_jsonb(new)->>'channel_id')::bigint end;
+  v_channel := case when tg_table_name = 'channels' then v_row->>'id' else v_row->>'channel_id' end;
   select covered_to into v_covered from channels where id = v_channel;
   select coalesce(sum(to_seq - from_seq + 1), 0), coalesce(max(to_seq), 0) into v_length, v_last
     from summaries where channel_id = v_channel and live;
@@ -58,22 +58,39 @@ begin
   end if;
   return null;
 end $$;
-create constraint trigger summaries_tile after insert or update on summaries
+create constraint trigger summaries_tile after insert or update or delete on summaries
   deferrable initially deferred for each row execute function summaries_tile();
 create constraint trigger channels_tile after update of covered_to on channels
   deferrable initially deferred for each row when (old.covered_to <> new.covered_to) execute function summaries_tile();
 
--- `/reset`: covers everything up to now without a text and voids the running job; memories stay.
-create function reset_channel(p_channel bigint, p_epoch bigint, out covered_to bigint) language plpgsql as $$
+-- `/reset`: covers everything up to p_to without a text, voids the running job, and settles what was due; memories stay.
+-- turn_id: the turn that settles (null: nothing was due); message_ids: whose messages it ends.
+create function reset_channel(
+  p_channel bigint, p_epoch bigint, p_to bigint,
+  out turn_id bigint, out message_ids text[]
+) language plpgsql as $$
+declare v_channel channels; v_from bigint; v_to bigint;
 begin
-  select c.last_seq into covered_to from channels c where c.id = p_channel and c.epoch = p_epoch for no key update;
+  select c.* into v_channel from channels c where c.id = p_channel and c.epoch = p_epoch for no key update;
   if not found then
     raise exception 'epoch % of channel % is over', p_epoch, p_channel using errcode = 'WE002';
   end if;
-  if covered_to = 0 then return; end if;
+  select min(e.seq), max(e.seq), array_agg(e.message_id order by e.seq) into v_from, v_to, message_ids from entries e
+   where e.channel_id = p_channel and e.addressed and e.seq > v_channel.settled_to and e.seq <= p_to;
+  update turns t set state = 'stopped', reason = 'reset', epoch = p_epoch, settled_at = clock_timestamp()
+   where t.channel_id = p_channel and t.state = 'running' returning t.id into turn_id;
+  if turn_id is null and v_from is not null then
+    insert into turns (channel_id, epoch, from_seq, to_seq, state, reason, settled_at)
+    values (p_channel, p_epoch, v_from, v_to, 'stopped', 'reset', clock_timestamp()) returning id into turn_id;
+  end if;
+  update deliveries d set state = 'failed', reason = 'withdrawn', epoch = p_epoch, ended_at = clock_timestamp()
+   where d.turn_id = reset_channel.turn_id and d.state = 'pending' and d.entry_seq is null;
   update jobs set state = 'void', ended_at = clock_timestamp(), reason = 'reset'
    where channel_id = p_channel and state in ('running', 'staged');
-  update summaries set live = false where channel_id = p_channel and live;
-  insert into summaries (channel_id, from_seq, to_seq, kind, text, tokens) values (p_channel, 1, covered_to, 'reset', '', 0);
-  update channels c set covered_to = reset_channel.covered_to, settled_to = reset_channel.covered_to where c.id = p_channel;
+  if p_to > v_channel.covered_to then
+    update summaries set live = false where channel_id = p_channel and live;
+    insert into summaries (channel_id, from_seq, to_seq, kind, text, tokens) values (p_channel, 1, p_to, 'reset', '', 0);
+  end if;
+  update channels c set covered_to = greatest(c.covered_to, p_to), settled_to = greatest(c.settled_to, p_to)
+   where c.id = p_channel;
 end $$;

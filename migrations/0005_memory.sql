@@ -10,7 +10,7 @@ create table memories (
                                                 'observation', 'goal', 'todo', 'identity')),
   subject       text   not null,
   asserted_by   text   not null,
-  statement     text   not null check (btrim(statement) <> ''),
+  statement     text   not null check (statement ~ '\S'),
   importance    real   not null default 0.5 check (importance between 0 and 1),
   valid_from    timestamptz not null default now(),
   valid_to      timestamptz,
@@ -33,11 +33,15 @@ create index memory_sources_of_entry on memory_sources (channel_id, seq);
 
 -- I11: at every commit, each memory has a source.
 create function memories_have_source() returns trigger language plpgsql as $$
+declare v_row jsonb := to_jsonb(coalesce(old, new)); v_memory bigint;
 begin
-  if not exists (select from memory_sources where memory_id = new.id) then
-    raise exception 'memory % has no source', new.id using errcode = 'WE001';
+  v_memory := case when tg_table_name = 'memories' then v_row->>'id' else v_row->>'memory_id' end;
+  if exists (select from memories where id = v_memory) and not exists (select from memory_sources where memory_id = v_memory) then
+    raise exception 'memory % has no source', v_memory using errcode = 'WE001';
   end if;
   return null;
 end $$;
 create constraint trigger memories_have_source after insert on memories
+  deferrable initially deferred for each row execute function memories_have_source();
+create constraint trigger memory_sources_stay after update or delete on memory_sources
   deferrable initially deferred for each row execute function memories_have_source();

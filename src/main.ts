@@ -3,20 +3,21 @@ import process from "node:process";
 import { CommanderError } from "commander";
 import type { Io } from "./cli/io.ts";
 import { createProgram } from "./cli/program.ts";
-import { errorMessage, OperatorError } from "./core/errors.ts";
+import { errorMessage, WeirError } from "./core/errors.ts";
 
 /** Past the drain deadline of any configuration something hangs: end anyway, the log keeps what is left. */
 const FORCED_EXIT_MS = 120_000;
 /** npm passes a Ctrl-C on to a child that the terminal has signalled already: one key press, two signals. */
 const SAME_SIGNAL_MS = 150;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const shutdown = new AbortController();
-let signalledAt = 0;
+let signalledAt: number | null = null;
 
 /** The first signal drains, the second ends at once. */
 function onSignal(signal: NodeJS.Signals): void {
   const now = performance.now();
-  if (shutdown.signal.aborted) {
+  if (signalledAt !== null) {
     if (signal === "SIGINT" && now - signalledAt < SAME_SIGNAL_MS) return;
     process.exit(signal === "SIGINT" ? 130 : 143);
   }
@@ -26,6 +27,17 @@ function onSignal(signal: NodeJS.Signals): void {
 }
 process.on("SIGINT", onSignal);
 process.on("SIGTERM", onSignal);
+// The process manager died: the one that comes after it starts a daemon of its own, which this one must make way for.
+process.on("disconnect", () => shutdown.abort());
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  // `weir log … | head` has seen enough: no failure, but what is open has to be closed in order.
+  shutdown.abort();
+  if (error.code === "EPIPE") return;
+  process.stderr.write(`The output cannot be written: ${error.message}\n`);
+  process.exitCode = 1;
+});
+// There is nobody left to tell that it can't be written.
+process.stderr.on("error", () => undefined);
 
 const io: Io = {
   cwd: process.cwd(),
@@ -36,11 +48,14 @@ const io: Io = {
   tellReady: () => process.send?.("ready"),
 };
 
+// A promise keeps no process alive: a daemon that waits for its first message would end with its last idle socket.
+const alive = setInterval(() => undefined, LONGEST_TIMER_MS);
 try {
   await createProgram(io).parseAsync(process.argv);
 } catch (error) {
   process.exitCode = report(error);
 }
+clearInterval(alive);
 // What still holds the event loop (a terminal's input, a keep-alive socket) is nobody's work any more.
 process.stdin.unref?.();
 process.disconnect?.();
@@ -48,12 +63,9 @@ process.disconnect?.();
 /** Says what went wrong, in words for whoever has to act on it. @returns the exit code */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode;
-  const text =
-    error instanceof OperatorError
-      ? error.message
-      : error instanceof Error
-        ? error.stack
-        : errorMessage(error);
+  // A failure that has a class of its own was foreseen, and says all; of any other the place is what helps.
+  const isForeseen = error instanceof WeirError || !(error instanceof Error);
+  const text = isForeseen ? errorMessage(error) : error.stack;
   process.stderr.write(`${text}\n`);
   return 1;
 }

@@ -39,7 +39,7 @@ export function createCommands(parts: CommandParts): (command: InboundCommand) =
     if (channel === undefined) return "Nothing has been said in this channel yet.";
     switch (command.name) {
       case "stop": {
-        const isStopped = registry.loaded(channel.id)?.stop() ?? false;
+        const isStopped = (await registry.inMemory(channel.id))?.stop() ?? false;
         return isStopped ? "Stopped." : "Nothing is being written just now.";
       }
       case "reset":

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { errorMessage } from "../core/errors.ts";
-import { rawFrom, type TurnRange } from "../core/history.ts";
-import { type ChannelAddress, formatAddress } from "../core/ids.ts";
+import { type History, rawFrom, type TurnRange } from "../core/history.ts";
+import { type ChannelAddress, formatAddress, type Seq } from "../core/ids.ts";
 import type { ChannelKind } from "../core/message.ts";
 import { StaleEpochError } from "../store/errors.ts";
 import type { Place } from "../turn/context-sources.ts";
@@ -44,7 +44,14 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     async recall(text, scope, limit) {
       const { lastSeq } = history.current;
       const to = scope === "hidden" ? rawFrom(history.current) - 1 : Math.min(lastSeq, turn.fromSeq - 1);
-      const found = recall.find({ channel: owner.channel, text, to, limit, neighbours: 2 });
+      const found = recall.find({
+        channel: owner.channel,
+        text,
+        from: afterReset(history.current),
+        to,
+        limit,
+        neighbours: 2,
+      });
       // A tool call is what the model waits for; the automatic recall only helps.
       if (scope === "all") return found;
       const late = delay(RECALL_WITHIN_MS, [], { ref: false });
@@ -75,4 +82,9 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     },
     onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel, tool, why }),
   };
+}
+
+/** What was said before a `/reset` is not brought back: somebody asked for that. */
+function afterReset({ summaries }: History): Seq {
+  return (summaries.findLast(({ kind }) => kind === "reset")?.toSeq ?? 0) + 1;
 }

@@ -11,11 +11,8 @@ import type { ActorParts } from "./actor-parts.ts";
 import { chooseTurn } from "./due.ts";
 import { GuardedHistory } from "./guarded-history.ts";
 import { Outbox } from "./outbox.ts";
+import { RetryTimer } from "./retry-timer.ts";
 import { TurnRunner } from "./turn-runner.ts";
-
-/** First and longest wait after a turn that could not be written down, ms. */
-const RETRY_FROM_MS = 500;
-const RETRY_TO_MS = 30_000;
 
 export interface ActorStatus {
   readonly turnRunningForMs: number | null;
@@ -45,9 +42,12 @@ export class ChannelActor {
   #isInDoubt = false;
   /** Entries that are being taken in: their wake-up is still to come. */
   #noticing = 0;
+  /** `/stop` came: the turn that runs, or the next where none has begun yet, ends at once. */
+  #isStopWanted = false;
+  /** Resets that wait for the turn to end: no other turn begins before them. */
+  #resets = 0;
   #isClosed = false;
-  #retry: NodeJS.Timeout | undefined;
-  #retryMs = RETRY_FROM_MS;
+  readonly #retry = new RetryTimer();
   #lastUsedAt: number;
 
   constructor(parts: ActorParts, snapshot: ChannelSnapshot) {
@@ -84,7 +84,7 @@ export class ChannelActor {
       this.#noticing === 0 &&
       this.#mailbox.size === 0 &&
       this.#mailbox.pending === 0 &&
-      this.#retry === undefined;
+      !this.#retry.isWaiting;
     return isQuiet && this.#outbox.isIdle;
   }
 
@@ -98,13 +98,22 @@ export class ChannelActor {
 
   /** Takes in an appended entry; a message that wants an answer wakes the actor. */
   notify(entry: Entry): void {
-    this.#lastUsedAt = this.#parts.now().getTime();
     const isDue = entry.kind === "user" && entry.addressed;
-    if (isDue) this.#runner.accepted(entry.seq);
+    this.#takeIn(isDue ? entry.seq : null, async () => this.history.observe(entry));
+  }
+
+  /** A message is due of which nobody told: the connection was cut behind the commit that appended it. */
+  remind(seq: Seq): void {
+    this.#takeIn(seq, async () => this.history.catchUp(seq));
+  }
+
+  #takeIn(dueSeq: Seq | null, work: () => Promise<void>): void {
+    this.#lastUsedAt = this.#parts.now().getTime();
+    if (dueSeq !== null) this.#runner.accepted(dueSeq);
     this.#noticing++;
-    void this.#guard(async () => this.history.observe(entry)).finally(() => {
+    void this.#guard(work).finally(() => {
       this.#noticing--;
-      if (isDue) this.wake();
+      if (dueSeq !== null) this.wake();
     });
   }
 
@@ -116,22 +125,60 @@ export class ChannelActor {
     void this.#mailbox.add(async () => this.#guard(async () => this.#work()));
   }
 
-  /** Ends the running turn; what it has said stays. @returns false where none runs */
+  /**
+   * Ends the turn that runs or is about to begin; what it has said stays.
+   * @returns false where no message waits for an answer
+   */
   stop(): boolean {
-    return this.#runner.interrupt("stop");
+    const isRunning = this.#runner.interrupt("stop");
+    const isAwaited = this.#runner.isAwaited || dueMessages(this.history.current).length > 0;
+    if (!isRunning && !isAwaited) return false;
+    this.#isStopWanted = true;
+    return true;
   }
 
   /** A text that the history shows has changed or gone; a running turn that has read it begins again. */
   async changed(seq: Seq, toSeq: Seq | null): Promise<void> {
     if (toSeq !== null) return this.#guard(async () => this.history.catchUp(toSeq));
-    await this.#guard(async () => void (await this.history.reload()));
+    // Before anything is waited for, so that an answer to what is gone does not settle meanwhile.
     if (this.#runner.hasRead(seq)) this.#runner.interrupt("redo");
+    await this.#guard(async () => void (await this.history.reload()));
   }
 
-  /** `/reset`: ends the turn, then covers everything up to now without a text. */
+  /** An edit or a deletion may have been committed without our hearing of it. */
+  doubt(): void {
+    this.#isInDoubt = true;
+    this.#runner.interrupt("redo");
+    this.wake();
+  }
+
+  /** `/reset`: ends the turn, then covers everything that was said before without a text. */
   async reset(): Promise<void> {
-    this.stop();
-    await this.#mailbox.add(async () => this.history.reset());
+    this.#resets++;
+    try {
+      this.stop();
+      const { lastSeq } = await this.history.snapshot();
+      await this.#mailbox.add(async () => this.#reset(lastSeq), { priority: 1 });
+    } finally {
+      this.#resets--;
+      this.wake();
+    }
+  }
+
+  async #reset(askedAt: Seq): Promise<void> {
+    try {
+      if (this.#isInDoubt) await this.#readAgain();
+      const ended = await this.history.reset(askedAt);
+      this.#leftBehind = null;
+      this.#isStopWanted = false;
+      if (ended === null) return;
+      const inReplyTo = [...ended.messageIds];
+      this.#runner.tell(ended.id, { state: "stopped", reason: "reset", modelMs: 0, inReplyTo });
+    } catch (error) {
+      if (error instanceof StaleEpochError) this.#lose(error);
+      else this.#isInDoubt = true;
+      throw error;
+    }
   }
 
   /** Resolves when nothing is queued, running or on its way. */
@@ -146,23 +193,40 @@ export class ChannelActor {
    */
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#retry);
-    this.#retry = undefined;
-    this.#mailbox.clear();
+    this.#retry.cancel();
     this.#runner.interrupt("close");
     this.#outbox.close();
     await this.idle();
   }
 
   async #work(): Promise<void> {
-    if (this.#isInDoubt) await this.#readAgain();
-    while (!this.#isClosed) {
+    while (this.#mayBegin) {
+      if (this.#isInDoubt) await this.#readAgain();
       const turn = await this.#nextTurn();
-      if (turn === null) break;
+      if (turn === null) {
+        this.#runner.forget(this.history.current.settledTo);
+        this.#isStopWanted = false;
+        break;
+      }
       this.#leftBehind = turn;
-      if (await this.#runner.run(turn)) this.#leftBehind = null;
+      await this.#runUntilSettled(turn);
     }
-    this.#retryMs = RETRY_FROM_MS;
+    this.#retry.succeeded();
+  }
+
+  get #mayBegin(): boolean {
+    return !this.#isClosed && this.#resets === 0;
+  }
+
+  /** Runs a turn, and again where its messages change under it: that is no failed attempt. */
+  async #runUntilSettled(turn: RunningTurn): Promise<void> {
+    while (this.#mayBegin && !this.#isInDoubt) {
+      const isSettled = await this.#runner.run(turn, this.#isStopWanted);
+      if (!isSettled) continue;
+      this.#leftBehind = null;
+      this.#isStopWanted = false;
+      return;
+    }
   }
 
   /** The turn that was left running, or one that takes what is due; null: nothing is due. */
@@ -177,14 +241,21 @@ export class ChannelActor {
 
   /** A connection that was cut in a commit leaves it open what was committed; the log knows. */
   async #readAgain(): Promise<void> {
+    // First, so that a write that fails meanwhile is in doubt again.
+    this.#isInDoubt = false;
     const snapshot = await this.history.reload();
-    const { owner, address } = this.#parts;
+    const { owner, address, store } = this.#parts;
     if (snapshot.channel.epoch !== owner.epoch) {
       throw new StaleEpochError(`epoch ${owner.epoch} of ${formatAddress(address)} is over`);
     }
+    const inDoubt = this.#leftBehind;
+    if (inDoubt !== null && inDoubt.id !== snapshot.running?.id) {
+      // It was settled after all, and whoever waits for that has not been told.
+      const end = await store.turns.outcome(inDoubt.id);
+      if (end !== null) this.#runner.tell(inDoubt.id, end);
+    }
     this.#leftBehind = snapshot.running;
     await this.recover();
-    this.#isInDoubt = false;
   }
 
   /** Runs work of this actor; what it throws ends here: lost, or tried again after a wait. */
@@ -201,15 +272,10 @@ export class ChannelActor {
       // The stack only: a database error also carries the rows it was about.
       const stack = error instanceof Error ? error.stack : undefined;
       this.#parts.log.error(
-        { channel, why: errorMessage(error), stack, retryInMs: this.#retryMs },
+        { channel, why: errorMessage(error), stack, retryInMs: this.#retry.waitMs },
         "channel_failed",
       );
-      if (this.#isClosed || this.#retry !== undefined) return;
-      this.#retry = setTimeout(() => {
-        this.#retry = undefined;
-        this.wake();
-      }, this.#retryMs);
-      this.#retryMs = Math.min(this.#retryMs * 2, RETRY_TO_MS);
+      if (!this.#isClosed) this.#retry.schedule(() => this.wake());
     }
   }
 

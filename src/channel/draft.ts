@@ -5,6 +5,7 @@ import { sliceWhole } from "../core/text.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { DeliveryStore } from "../store/deliveries.ts";
 import type { Owner } from "./owner.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 export interface DraftParts {
   readonly platform: Platform;
@@ -35,6 +36,11 @@ export class Draft {
     this.#parts = parts;
   }
 
+  /** The platform's id of the message that shows it; null: none that we know of. */
+  get messageId(): string | null {
+    return this.#messageId;
+  }
+
   /** Shows this text as soon as the platform allows it; null: what was shown is void. Returns at once. */
   show(text: string | null): void {
     this.#wanted = text;
@@ -42,10 +48,10 @@ export class Draft {
     this.#pump = this.#run();
   }
 
-  /** Ends the showing. Resolves when no call to the platform is under way. */
+  /** Ends the showing. Resolves when no call to the platform is under way, or the channel is let go. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#pump;
+    if (this.#pump !== null) await unlessAborted(this.#pump, this.#parts.signal);
   }
 
   /** Must not throw: nobody waits for it but `close`. */

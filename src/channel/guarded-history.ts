@@ -1,7 +1,8 @@
 import { Mutex } from "async-mutex";
 import type { Entry, TurnEntryDraft } from "../core/entry.ts";
-import { appendEntries, type History, omit, settle, type TurnRange } from "../core/history.ts";
+import { appendEntries, dueMessages, type History, omit, settle, type TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
+import type { ResetTurn } from "../store/channels.ts";
 import type { Delivery } from "../store/deliveries.ts";
 import type { ChannelSnapshot } from "../store/history.ts";
 import type { Store } from "../store/store.ts";
@@ -71,11 +72,18 @@ export class GuardedHistory {
     });
   }
 
-  /** Covers everything up to now without a text. */
-  async reset(): Promise<void> {
-    await this.#mutex.runExclusive(async () => {
-      await this.#store.channels.reset(this.#owner.channel, this.#owner.epoch);
-      this.#history = (await this.#store.load(this.#owner.channel)).history;
+  /**
+   * Covers everything without a text, up to the first due message after `askedAt`: that one wants an answer.
+   * @returns the turn that was ended by it, if any
+   */
+  async reset(askedAt: Seq): Promise<ResetTurn | null> {
+    return this.#mutex.runExclusive(async () => {
+      const { channel, epoch } = this.#owner;
+      const next = dueMessages(this.#history).find(({ seq }) => seq > askedAt);
+      const toSeq = next === undefined ? this.#history.lastSeq : next.seq - 1;
+      const ended = await this.#store.channels.reset(channel, epoch, toSeq);
+      this.#history = (await this.#store.load(channel)).history;
+      return ended;
     });
   }
 

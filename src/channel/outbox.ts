@@ -11,6 +11,7 @@ import { StaleEpochError } from "../store/errors.ts";
 import type { Events } from "../telemetry/events.ts";
 import { Draft } from "./draft.ts";
 import type { Owner } from "./owner.ts";
+import { ABORTED, unlessAborted } from "./unless-aborted.ts";
 
 /** First and longest wait before an answer is sent again, ms. */
 const RETRY_FROM_MS = 500;
@@ -121,7 +122,11 @@ export class Outbox {
     ) {
       try {
         // Where only our own note of it fails, the next round edits the message instead of sending a second.
-        messageId = await this.#sendPart({ ...first, messageId }, answer, text);
+        const sending = this.#sendPart({ ...first, messageId }, answer, text);
+        // A platform that never answers must not keep the channel from being let go: the next owner sends it again.
+        const sent = await unlessAborted(sending, this.#closing.signal);
+        if (sent === ABORTED) break;
+        messageId = sent;
         await deliveries.sent(owner, first.id, messageId);
         return "sent";
       } catch (error) {

@@ -1,10 +1,12 @@
-import { formatAddress, type ChannelAddress, type ChannelId } from "../core/ids.ts";
 import type { Entry } from "../core/entry.ts";
+import { errorMessage, WeirError } from "../core/errors.ts";
+import { formatAddress, type ChannelAddress, type ChannelId, type Seq } from "../core/ids.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { Agent } from "../turn/agent.ts";
 import { ChannelActor } from "./actor.ts";
 import type { SharedParts } from "./actor-parts.ts";
+import { OwedWakes } from "./owed-wakes.ts";
 
 export interface RegistryParts extends SharedParts {
   /** Actors in memory before the longest unused ones go. */
@@ -19,6 +21,8 @@ export interface RegistryParts extends SharedParts {
 
 /** How often unused actors are looked for, ms. */
 const SWEEP_MS = 30_000;
+/** Time from a channel too many to the next look for unused actors, ms. */
+const EVICT_AFTER_MS = 1000;
 
 /**
  * The actors that are in memory: one a channel, loaded from the log when needed and let go when unused. A channel
@@ -30,6 +34,8 @@ export class ChannelRegistry implements AsyncDisposable {
   readonly #ready = new Map<ChannelId, ChannelActor>();
   readonly #epochs = new Map<ChannelId, number>();
   readonly #sweep: NodeJS.Timeout;
+  readonly #owed = new OwedWakes(async (id) => this.#with(id, (actor) => actor.wake()));
+  #eviction: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(parts: RegistryParts) {
@@ -69,23 +75,45 @@ export class ChannelRegistry implements AsyncDisposable {
     }
   }
 
-  /** Tells a channel of an appended entry. One that only listens is not loaded for it. */
+  /** The channel's actor where it is in memory, or on its way there. */
+  async inMemory(id: ChannelId): Promise<ChannelActor | undefined> {
+    return this.#actors.get(id)?.catch(() => undefined);
+  }
+
+  /** Tells a channel of an appended entry. One that only listens is not loaded for it. Must not throw. */
   async notify(id: ChannelId, entry: Entry): Promise<void> {
     this.#parts.indexer.mark(id);
     const isDue = entry.kind === "user" && entry.addressed;
     if (!isDue && !this.#actors.has(id)) return;
-    (await this.get(id)).notify(entry);
+    await this.#with(id, (actor) => actor.notify(entry));
+  }
+
+  /** Tells a channel of a due message that an earlier delivery appended. Must not throw. */
+  async remind(id: ChannelId, seq: Seq): Promise<void> {
+    this.#parts.indexer.mark(id);
+    await this.#with(id, (actor) => actor.remind(seq));
   }
 
   /**
-   * Takes up what is due by the log: after a start, and after a wake-up that failed.
+   * Takes up what is due by the log after a start.
    * @returns how many channels had something to do
    */
   async resume(platforms: readonly string[]): Promise<number> {
     const rows = await this.#parts.store.channels.withWork(platforms);
     const ours = rows.filter(({ address }) => this.#parts.platformOf(address) !== undefined);
-    for (const { id } of ours) (await this.get(id)).wake();
+    for (const { id } of ours) await this.#with(id, (actor) => actor.wake());
     return ours.length;
+  }
+
+  /** What is due follows from the log: an actor that could not be loaded now finds it when it is loaded later. */
+  async #with(id: ChannelId, work: (actor: ChannelActor) => void): Promise<void> {
+    try {
+      work(await this.get(id));
+    } catch (error) {
+      const willRetry = !this.#isClosed && error instanceof WeirError && error.retryable;
+      this.#parts.log.error({ id, why: errorMessage(error), willRetry }, "wake_failed");
+      if (willRetry) this.#owed.add(id);
+    }
   }
 
   /** Lets go of actors that were not used for long, and of the longest unused beyond the bound. */
@@ -103,10 +131,20 @@ export class ChannelRegistry implements AsyncDisposable {
     }
   }
 
+  /** A burst of channels must not wait for the sweep; one look serves many of them. */
+  #evictSoon(): void {
+    this.#eviction ??= setTimeout(() => {
+      this.#eviction = undefined;
+      this.evictIdle();
+    }, EVICT_AFTER_MS).unref();
+  }
+
   /** Lets what runs come to its end, until the signal; then ends it: the log keeps what is left. */
   async drain(deadline: AbortSignal): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#sweep);
+    clearTimeout(this.#eviction);
+    this.#owed.close();
     const actors = (await Promise.allSettled(this.#actors.values())).flatMap((result) =>
       result.status === "fulfilled" ? [result.value] : [],
     );
@@ -131,9 +169,16 @@ export class ChannelRegistry implements AsyncDisposable {
   async #load(id: ChannelId): Promise<ChannelActor> {
     const { store, events, now } = this.#parts;
     const startedAt = now().getTime();
-    const epoch = this.#epochs.get(id) ?? (await store.channels.take(id));
+    const known = this.#epochs.get(id);
+    let epoch = known ?? (await store.channels.take(id));
     this.#epochs.set(id, epoch);
-    const snapshot = await store.load(id);
+    let snapshot = await store.load(id);
+    if (known !== undefined && snapshot.channel.epoch !== known) {
+      // Another daemon had it while nobody used it here.
+      epoch = await store.channels.take(id);
+      this.#epochs.set(id, epoch);
+      snapshot = await store.load(id);
+    }
     const { address, kind } = snapshot.channel;
     const platform = this.#parts.platformOf(address);
     if (platform === undefined) throw new Error(`no adapter speaks for ${formatAddress(address)}`);
@@ -156,6 +201,7 @@ export class ChannelRegistry implements AsyncDisposable {
       ms,
     });
     actor.wake();
+    if (this.#actors.size > this.#parts.maxLoadedChannels) this.#evictSoon();
     return actor;
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { dueMessages } from "../core/history.ts";
-import { formatAddress, type Seq } from "../core/ids.ts";
-import type { RunningTurn, Settlement } from "../store/turns.ts";
+import { formatAddress, type Seq, type TurnId } from "../core/ids.ts";
+import type { RunningTurn, Settlement, TurnEnd } from "../store/turns.ts";
 import { runTurn, type TurnResult } from "../turn/turn.ts";
 import type { ActorParts } from "./actor-parts.ts";
 import { createTurnChannel } from "./actor-turn-channel.ts";
@@ -23,6 +23,13 @@ interface Asked {
   readonly acceptedAt: Date;
   /** Messages that still have a text. */
   readonly count: number;
+}
+
+/** What a turn's draft has shown of its answer. */
+interface Opened {
+  readonly idempotencyKey: string;
+  /** The platform's id of the message that shows it; null: none that we know of. */
+  readonly shown: string | null;
 }
 
 /** Runs one turn of a channel at a time: whom it answers, its draft, its settlement. */
@@ -50,6 +57,16 @@ export class TurnRunner {
     this.#acceptedAt.set(seq, this.#parts.now());
   }
 
+  /** A message was accepted that no turn has settled yet. */
+  get isAwaited(): boolean {
+    return this.#acceptedAt.size > 0;
+  }
+
+  /** Messages up to here are settled. */
+  forget(settledTo: Seq): void {
+    for (const seq of this.#acceptedAt.keys()) if (seq <= settledTo) this.#acceptedAt.delete(seq);
+  }
+
   /** The running turn has shown this entry to its model, or is about to. */
   hasRead(seq: Seq): boolean {
     return seq <= (this.#running?.turn.toSeq ?? 0);
@@ -63,12 +80,14 @@ export class TurnRunner {
 
   /**
    * Runs a turn to its settlement, and hands its answer to the outbox.
+   * @param isStopped `/stop` came before it could begin: it says nothing
    * @returns false where it did not settle: it was interrupted to be begun again, here or by the next owner
    * @throws where the log could not be written: whether the turn is settled is in doubt
    */
-  async run(turn: RunningTurn): Promise<boolean> {
+  async run(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
     const { events, now, address } = this.#parts;
     const interrupt = new AbortController();
+    if (isStopped) interrupt.abort(STOP);
     this.#running = { turn, interrupt, startedAt: now().getTime() };
     const idempotencyKey = randomUUID();
     const asked = await this.#askedBy(turn);
@@ -81,7 +100,7 @@ export class TurnRunner {
       // Its message's id must be stored before the settlement reads it.
       await draft?.close();
       if (interrupt.signal.aborted && interrupt.signal.reason !== STOP) return false;
-      await this.#settle(turn, asked, result, idempotencyKey);
+      await this.#settle(turn, asked, result, { idempotencyKey, shown: draft?.messageId ?? null });
       return true;
     } finally {
       await draft?.close();
@@ -91,6 +110,7 @@ export class TurnRunner {
 
   async #run(turn: RunningTurn, asked: Asked, draft: Draft | null, signal: AbortSignal): Promise<TurnResult> {
     const { agent, now } = this.#parts;
+    if (signal.aborted) return { outcome: { kind: "stopped", text: "" }, modelMs: 0 };
     if (asked.count === 0)
       return { outcome: { kind: "skipped", reason: "every message was deleted" }, modelMs: 0 };
     if (turn.attempts > MAX_ATTEMPTS) {
@@ -101,40 +121,40 @@ export class TurnRunner {
     return runTurn(agent, channel, turn, { now }, signal);
   }
 
-  async #settle(turn: RunningTurn, asked: Asked, result: TurnResult, idempotencyKey: string): Promise<void> {
-    const { agent, events, address, now } = this.#parts;
+  async #settle(turn: RunningTurn, asked: Asked, result: TurnResult, opened: Opened): Promise<void> {
+    const { agent, now } = this.#parts;
     const { entry, state, reason } = toSettlement(result.outcome, (kind) => agent.texts.failure({ kind }));
     const texts = entry === null ? [] : this.#outbox.split(entry.text);
-    const idempotencyKeys = texts.map((_, part) => (part === 0 ? idempotencyKey : randomUUID()));
+    const idempotencyKeys = texts.map((_, part) => (part === 0 ? opened.idempotencyKey : randomUUID()));
     const { modelMs } = result;
     const settlement: Settlement = { state, reason, modelMs, entry, idempotencyKeys };
     const parts = await this.#history.settle(turn, settlement, now());
-    for (const seq of this.#acceptedAt.keys()) if (seq <= turn.toSeq) this.#acceptedAt.delete(seq);
     const { inReplyTo, acceptedAt } = asked;
-    const turnMs = now().getTime() - acceptedAt.getTime();
     if (entry !== null) {
-      const kind = entry.kind === "assistant" ? "answer" : "notice";
       this.#outbox.deliver({
         turnId: turn.id,
         text: entry.text,
-        kind,
+        kind: entry.kind === "assistant" ? "answer" : "notice",
         inReplyTo,
         modelMs,
         acceptedAt,
-        parts,
+        // The row lacks the id where the draft could not store it.
+        parts: parts.map((one) =>
+          one.part === 0 ? { ...one, messageId: one.messageId ?? opened.shown } : one,
+        ),
       });
     }
+    this.tell(turn.id, { state, reason, modelMs, inReplyTo }, acceptedAt);
+    this.forget(turn.toSeq);
+  }
+
+  /** Tells how a turn ended, once that is in the log. */
+  tell(turn: TurnId, end: TurnEnd, acceptedAt: Date = this.#parts.now()): void {
+    const { events, address, now } = this.#parts;
+    const { state: outcome, reason, inReplyTo, modelMs } = end;
+    const turnMs = now().getTime() - acceptedAt.getTime();
     const channel = formatAddress(address);
-    events.emit({
-      type: "turn_settled",
-      channel,
-      turn: turn.id,
-      outcome: state,
-      reason,
-      inReplyTo,
-      turnMs,
-      modelMs,
-    });
+    events.emit({ type: "turn_settled", channel, turn, outcome, reason, inReplyTo, turnMs, modelMs });
   }
 
   /** Whose messages a turn answers. */

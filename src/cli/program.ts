@@ -8,6 +8,8 @@ import { replay, type ReplayOptions } from "./replay.ts";
 import { runSession } from "./session.ts";
 import { type ContextOptions, type LogOptions, showContext, showLog } from "./view.ts";
 
+const MAX_PORT = 65_535;
+
 interface ChatOptions extends CommonOptions {
   readonly channel?: string;
   readonly agent?: string;
@@ -118,7 +120,7 @@ function addUpkeep(program: Command, io: Io): void {
   program
     .command("loopback")
     .description("run a small HTTP chat platform on this machine, for tests and scripts")
-    .option("--port <port>", "0: any free one", wholeNumber, 8787)
+    .option("--port <port>", "0: any free one", portNumber, 8787)
     .action(async ({ port }: { port: number }) => {
       await using server = await startLoopbackServer({ port });
       say(io, `The loopback platform listens on ${server.url}. Set [platforms.loopback] url to it.`);
@@ -126,6 +128,12 @@ function addUpkeep(program: Command, io: Io): void {
         io.shutdown.addEventListener("abort", () => resolve(), { once: true });
       });
     });
+}
+
+function portNumber(text: string): number {
+  const port = wholeNumber(text);
+  if (port > MAX_PORT) throw new InvalidArgumentError(`Expected at most ${MAX_PORT}.`);
+  return port;
 }
 
 function wholeNumber(text: string): number {

@@ -62,6 +62,8 @@ export async function runSession(io: Io, options: SessionOptions): Promise<void>
   if (io.shutdown.aborted) return;
   await daemon.open();
   await until(io, daemon, shown, mode === null ? agents(config) : null);
+  // A drain may take a while, and whoever sent the signal wants to see that it was heard.
+  if (io.shutdown.aborted) log.info({ deadlineMs: config.daemon.drainDeadlineMs }, "draining");
 }
 
 async function until(

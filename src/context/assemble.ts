@@ -33,8 +33,8 @@ export interface Trims {
   readonly cap: { readonly before?: number; readonly due?: number; readonly own?: number };
   /** Room for names and recalled passages, in tokens. */
   readonly room?: number;
-  /** The running turn's calls and results before here are not shown. */
-  readonly ownFrom?: Seq;
+  /** Calls and results before here are not shown. */
+  readonly callsFrom?: Seq;
 }
 
 export const NO_TRIMS: Trims = { stubs: "old", cap: {} };
@@ -48,18 +48,20 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
   const { tools, system, history, turn, dynamic, renderer } = sources;
   const view = turnView(history, turn);
   const stubBefore = trims.stubs === "all" ? view.before.length : stubBoundary(view.before);
-  const render = (entries: readonly Entry[], options: (index: number) => RenderOptions): ModelMessage[] =>
-    entries.flatMap((entry, index) => renderer.render(entry, options(index)).message ?? []);
+  const render = (entries: readonly Entry[], options: (index: number) => RenderOptions): Counted[] =>
+    entries.flatMap((entry, index) => {
+      const isDropped = isToolEntry(entry) && entry.seq < (trims.callsFrom ?? 0);
+      const { message, tokens } = renderer.render(entry, options(index));
+      return message === null || isDropped ? [] : [{ message, tokens }];
+    });
+  const now = dynamic.text(history.omission, trims.room);
   const cap = (limit: number | undefined): RenderOptions => (limit === undefined ? {} : { cap: limit });
-  const own = view.own.filter(({ seq }) => seq >= (trims.ownFrom ?? 0));
   const before = render(view.before, (index) => ({ ...cap(trims.cap.before), stub: index < stubBefore }));
   const segments = [
-    segment("system", "system prompt", [{ role: "system", text: system }]),
-    segment("summaries", "summaries", summaryMessages(history)),
+    segment("system", "system prompt", counted([{ role: "system", text: system }])),
+    segment("summaries", "summaries", counted(summaryMessages(history))),
     segment("history", "raw history", before),
-    segment("dynamic", "now, people, recalled", [
-      { role: "user", text: dynamic.text(history.omission, trims.room) },
-    ]),
+    segment("dynamic", "now, people, recalled", counted([{ role: "user", text: now }])),
     segment(
       "due",
       "messages to answer",
@@ -68,7 +70,7 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
     segment(
       "turn",
       "this turn's tool calls",
-      render(own, () => cap(trims.cap.own)),
+      render(view.own, () => cap(trims.cap.own)),
     ),
   ];
   const toolTokens = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)) + tools.length * 8;
@@ -83,9 +85,23 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
   return { tools, segments: all, tokens: all.reduce((sum, { tokens }) => sum + tokens, 0) };
 }
 
-function segment(key: SegmentKey, label: string, messages: readonly ModelMessage[]): Segment {
-  const tokens = messages.reduce((sum, message) => sum + estimateMessage(message), 0);
-  return { key, label, tokens, count: messages.length, messages };
+/** A message and its estimate: rendered entries bring theirs, so that a long channel is not counted again. */
+interface Counted {
+  readonly message: ModelMessage;
+  readonly tokens: number;
+}
+
+function counted(messages: readonly ModelMessage[]): Counted[] {
+  return messages.map((message) => ({ message, tokens: estimateMessage(message) }));
+}
+
+function segment(key: SegmentKey, label: string, parts: readonly Counted[]): Segment {
+  const tokens = parts.reduce((sum, part) => sum + part.tokens, 0);
+  return { key, label, tokens, count: parts.length, messages: parts.map(({ message }) => message) };
+}
+
+export function isToolEntry(entry: Entry): boolean {
+  return entry.kind === "tool_call" || entry.kind === "tool_result";
 }
 
 function summaryMessages(history: History): ModelMessage[] {

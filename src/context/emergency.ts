@@ -2,7 +2,7 @@ import type { Context } from "../core/context.ts";
 import { type History, isCounted, legalCuts, omit, turnView } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import { estimateTokens } from "../core/tokens.ts";
-import { assemble, type ContextSources, NO_TRIMS, type Trims } from "./assemble.ts";
+import { assemble, type ContextSources, isToolEntry, NO_TRIMS, type Trims } from "./assemble.ts";
 import { type Budget, usableTokens } from "./usage.ts";
 
 /**
@@ -90,7 +90,8 @@ function markerTokens({ history, dynamic }: ContextSources): number {
   if (history.omission !== null || first === undefined) return 0;
   const { seq, at } = first;
   const count = history.entries.length;
-  const marked = { fromSeq: seq, toSeq: history.lastSeq, count, tokens: 0, firstAt: at, lastAt: at };
+  const lastAt = new Date(at.getTime() + 60_000);
+  const marked = { fromSeq: seq, toSeq: history.lastSeq, count, tokens: 0, firstAt: at, lastAt };
   return estimateTokens(dynamic.text(marked, 0)) - estimateTokens(dynamic.text(null, 0));
 }
 
@@ -116,7 +117,8 @@ function lastOmittable(sources: ContextSources, budget: Budget): Seq {
 
 /**
  * Caps each item left: first what is oldest, then what was recalled, then this turn's tool results, last the messages
- * to answer. Where that is not enough, this turn's oldest calls go with their results.
+ * to answer. Where that is not enough, the oldest calls go with their results: those of this turn, and of the last one
+ * where it still ran when this one's first message came.
  */
 function capItems(sources: ContextSources, start: Trims, limit: number): Context {
   const capped = (part: keyof Trims["cap"]) => (trims: Trims, cap: number) => ({
@@ -144,9 +146,10 @@ function capItems(sources: ContextSources, start: Trims, limit: number): Context
     trims = step.with(trims, low);
     context = assemble(sources, trims);
   }
-  for (const seq of legalCuts(turnView(sources.history, sources.turn).own)) {
+  const { before, own } = turnView(sources.history, sources.turn);
+  for (const seq of legalCuts([...before, ...own].filter(isToolEntry))) {
     if (context.tokens <= limit) break;
-    context = assemble(sources, { ...trims, ownFrom: seq + 1 });
+    context = assemble(sources, { ...trims, callsFrom: seq + 1 });
   }
   return context;
 }

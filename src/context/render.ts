@@ -115,14 +115,14 @@ export class Renderer {
  * somebody else.
  */
 export function escapeLabels(text: string): string {
-  return text.replaceAll(LABEL, "\\$&").replaceAll(LINE_HEAD, "$1\\[");
+  return text.replaceAll(LABEL, "\\$&").replaceAll(LINE_HEAD, "\\[");
 }
 
 /** Weir's labels, wherever they stand; characters that nobody sees do not hide them. */
 const LABEL = /\[(?=[\s\p{Cf}]*(?:System[\s\p{Cf}]*:|Compaction[\s\p{Cf}]+Summary))/giu;
 /** `[2026-11-21 14:05]` at the beginning of what some reader takes for a line. */
 const LINE_HEAD =
-  /((?:^|[\n\r\v\f\u0085\u2028\u2029])[\s\p{Cf}]*)\[(?=[\s\p{Cf}]*\d{4}-\d\d-\d\d[\s\p{Cf}]+\d\d:\d\d[\s\p{Cf}]*\])/gu;
+  /(?<=(?:^|[\n\r\v\f\u0085\u2028\u2029])[\s\p{Cf}]*)\[(?=[\s\p{Cf}]*\d{4}-\d\d-\d\d[\s\p{Cf}]+\d\d:\d\d[\s\p{Cf}]*\])/gu;
 
 /** Estimated tokens of one message of a request. */
 export function estimateMessage(message: ModelMessage): number {
@@ -154,17 +154,17 @@ function capCall(call: ToolCall, cap: number): ToolCall {
 /** OpenAI's limit for the name of a function. */
 const LONGEST_NAME = 64;
 
+/** No character of a text weighs less, in tokens: so much of a text is measured, however long it is. */
+const LIGHTEST_CHARACTER = 0.135;
+
 /** Cuts the middle out of a text until its estimate is at most `cap` tokens. */
 export function capText(text: string, cap: number): string {
-  const tokens = estimateTokens(text) + MESSAGE_OVERHEAD;
-  if (tokens <= cap) return text;
-  for (
-    let length = Math.floor((text.length * cap) / tokens);
-    length > 0;
-    length = Math.floor(length * 0.8) - 1
-  ) {
+  let length = Math.min(text.length, Math.ceil(cap / LIGHTEST_CHARACTER));
+  while (length > 0) {
     const cut = length < 40 ? sliceWhole(text, 0, length) : truncateMiddle(text, length);
-    if (estimateTokens(cut) + MESSAGE_OVERHEAD <= cap) return cut;
+    const tokens = estimateTokens(cut) + MESSAGE_OVERHEAD;
+    if (tokens <= cap) return cut;
+    length = Math.floor(length * Math.min(0.95, cap / tokens));
   }
   return "";
 }

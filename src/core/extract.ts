@@ -21,7 +21,7 @@ interface Candidate {
 const SIGNALS: readonly (readonly [pattern: RegExp, worth: number])[] = [
   [/https?:\/\/\S+/, 3],
   // Code, paths, flags, issue numbers, names with inner capitals or underscores, hashes.
-  [/`[^`]+`|[\w.-]+\/[\w.-]+|(?:^|\s)--?[a-z][\w-]+|#\d+|[a-z]\p{Lu}|\w_\w|\b[0-9a-f]{7,40}\b/u, 2],
+  [/`[^`]+`|[\w.-]\/[\w.-]|(?:^|\s)--?[a-z][\w-]+|#\d+|[a-z]\p{Lu}|\w_\w|\b[0-9a-f]{7,40}\b/u, 2],
   [/\d/, 1.5],
   [/[?？]/, 1.5],
   [

@@ -10,10 +10,14 @@ const MAX_QUERY = 2000;
 /** How long the frequencies of lexemes are good for, ms; they cost 25 ms to load. */
 const FREQUENCIES_FOR_MS = 10 * 60_000;
 
+const FIRST: Seq = 1;
+
 export interface RecallQuery {
   readonly channel: ChannelId;
   readonly text: string;
-  /** Only entries up to here. */
+  /** Only entries from here (default: the first)… */
+  readonly from?: Seq;
+  /** …up to here. */
   readonly to: Seq;
   readonly limit: number;
   /** How many entries before and after a hit come along. */
@@ -39,7 +43,7 @@ export class Recall {
 
   /** @returns hits with their neighbours, in the order of the log; empty where nothing fits */
   async find(query: RecallQuery): Promise<EntryReference[]> {
-    if (query.to < 1 || query.text.trim() === "") return [];
+    if (query.to < (query.from ?? FIRST) || query.text.trim() === "") return [];
     const text = sliceWhole(query.text, 0, MAX_QUERY);
     const pieces = findPieces(text);
     const lists = await Promise.all([
@@ -52,7 +56,7 @@ export class Recall {
     const seqs = new Set<Seq>();
     for (const hit of hits) {
       for (let seq = hit - query.neighbours; seq <= hit + query.neighbours; seq++) {
-        if (seq >= 1 && seq <= query.to) seqs.add(seq);
+        if (seq >= (query.from ?? FIRST) && seq <= query.to) seqs.add(seq);
       }
     }
     const entries = await this.#log.readAt(query.channel, [...seqs]);
@@ -66,6 +70,7 @@ export class Recall {
     const hits = await this.#search.byWords(query.channel, {
       pick: orQuery(terms.pick),
       terms: orQuery(terms.rank),
+      from: query.from ?? FIRST,
       to: query.to,
       limit: query.limit,
     });

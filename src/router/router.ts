@@ -1,7 +1,8 @@
+import pRetry from "p-retry";
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
-import { errorMessage } from "../core/errors.ts";
-import { type ChannelId, formatAddress } from "../core/ids.ts";
+import { WeirError } from "../core/errors.ts";
+import { type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import type { InboundDeletion, InboundEdit, InboundEvent, InboundMessage, Receipt } from "../core/message.ts";
 import type { InboundCommand, PlatformInbox } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
@@ -18,6 +19,10 @@ export interface RouterParts {
   /** Runs what people ask with a slash; it answers the asker alone. */
   readonly commands: (command: InboundCommand) => Promise<string>;
 }
+
+/** How often a write is repeated while the database is away, and the first wait, ms; each is twice the one before. */
+const RETRIES = 4;
+const RETRY_FROM_MS = 100;
 
 /** Channels whose id is remembered. */
 const KNOWN_CHANNELS = 10_000;
@@ -58,40 +63,57 @@ export class Router implements PlatformInbox {
       log.info({ channel }, "message_unbound");
       return { outcome: "unbound" };
     }
-    const id = await this.#channelId(message, binding);
-    const appended = await store.log.appendMessage(id, message);
-    if (appended.duplicate) return { outcome: "duplicate", seq: appended.seq };
-    const { seq } = appended;
-    events.emit({
-      type: "message_accepted",
-      channel,
-      seq,
-      messageId: message.id,
-      addressed: message.addressed,
+    const { result: appended, isRepeated } = await insist(async () => {
+      const id = await this.#channelId(message, binding);
+      return { id, ...(await store.log.appendMessage(id, message)) };
     });
-    this.#later(channel, registry.notify(id, appended.entry));
+    const { id, seq } = appended;
+    // A duplicate that is still due may be what an attempt of ours, or an earlier delivery, committed without hearing of it.
+    if (appended.duplicate && appended.due) void registry.remind(id, seq);
+    if (appended.duplicate && !(appended.due && isRepeated)) return { outcome: "duplicate", seq };
+    const { id: messageId, addressed } = message;
+    events.emit({ type: "message_accepted", channel, seq, messageId, addressed });
+    if (!appended.duplicate) void registry.notify(id, appended.entry);
     return { outcome: "accepted", seq };
   }
 
   async #edit(edit: InboundEdit): Promise<Receipt> {
-    const { store, registry } = this.#parts;
-    const row = await this.#channelOf(edit);
-    if (row === undefined) return { outcome: "unknown_message" };
-    const result = await store.log.edit(row.id, edit.id, edit.text, edit.at);
-    if (result.outcome === "unknown") return { outcome: "unknown_message" };
-    if (result.outcome === "unchanged") return { outcome: "duplicate", seq: result.seq };
-    const notedSeq = result.outcome === "noted" ? result.notedSeq : null;
-    await registry.loaded(row.id)?.changed(result.seq, notedSeq);
-    return { outcome: "accepted", seq: result.seq };
+    return this.#change(edit, async (id) => {
+      const result = await this.#parts.store.log.edit(id, edit.id, edit.text, edit.at);
+      if (result.outcome === "unknown") return { outcome: "unknown_message" };
+      if (result.outcome === "unchanged") return { outcome: "duplicate", seq: result.seq };
+      const notedSeq = result.outcome === "noted" ? result.notedSeq : null;
+      return { outcome: "accepted", seq: result.seq, notedSeq };
+    });
   }
 
   async #delete(deletion: InboundDeletion): Promise<Receipt> {
-    const { store, registry } = this.#parts;
-    const row = await this.#channelOf(deletion);
-    const seq = row && (await store.log.delete(row.id, deletion.id));
-    if (row === undefined || seq === undefined) return { outcome: "unknown_message" };
-    await registry.loaded(row.id)?.changed(seq, null);
-    return { outcome: "accepted", seq };
+    return this.#change(deletion, async (id) => {
+      const seq = await this.#parts.store.log.delete(id, deletion.id);
+      return seq === undefined
+        ? { outcome: "unknown_message" }
+        : { outcome: "accepted", seq, notedSeq: null };
+    });
+  }
+
+  /** Changes a message in the log, then in the memory of its channel's actor, where it has one. */
+  async #change(
+    event: InboundEdit | InboundDeletion,
+    write: (id: ChannelId) => Promise<Change>,
+  ): Promise<Receipt> {
+    const row = await this.#channelOf(event);
+    if (row === undefined) return { outcome: "unknown_message" };
+    let isInDoubt = true;
+    try {
+      const { result, isRepeated } = await insist(async () => write(row.id));
+      isInDoubt = isRepeated;
+      if (result.outcome !== "accepted") return result;
+      await (await this.#parts.registry.inMemory(row.id))?.changed(result.seq, result.notedSeq);
+      return { outcome: "accepted", seq: result.seq };
+    } finally {
+      // What was committed without our hearing of it must not stay in memory as it was.
+      if (isInDoubt) (await this.#parts.registry.inMemory(row.id))?.doubt();
+    }
   }
 
   async #channelOf(event: InboundEdit | InboundDeletion): Promise<ChannelRow | undefined> {
@@ -111,11 +133,31 @@ export class Router implements PlatformInbox {
     this.#known.set(key, id);
     return id;
   }
+}
 
-  /** The event is durable: what fails now is no failure of its receipt. */
-  #later(channel: string, work: Promise<void>): void {
-    work.catch((error: unknown) => {
-      this.#parts.log.error({ channel, why: errorMessage(error) }, "wake_failed");
-    });
-  }
+/** What became of an edit or a deletion, with the notice that tells of it. */
+type Change =
+  | Exclude<Receipt, { outcome: "accepted" }>
+  | { readonly outcome: "accepted"; readonly seq: Seq; readonly notedSeq: Seq | null };
+
+/**
+ * Repeats an idempotent write while the database is away for a moment: a platform does not deliver an event twice.
+ * @returns also whether an earlier attempt failed, which may have been committed all the same
+ */
+async function insist<Result>(
+  write: () => Promise<Result>,
+): Promise<{ readonly result: Result; readonly isRepeated: boolean }> {
+  let attempts = 0;
+  const result = await pRetry(
+    async () => {
+      attempts++;
+      return write();
+    },
+    {
+      retries: RETRIES,
+      minTimeout: RETRY_FROM_MS,
+      shouldRetry: ({ error }) => error instanceof WeirError && error.retryable,
+    },
+  );
+  return { result, isRepeated: attempts > 1 };
 }

@@ -3,8 +3,10 @@ import {
   type ChannelAddress,
   type ChannelId,
   type Seq,
+  type TurnId,
   agentId,
   channelId,
+  turnId,
 } from "../core/ids.ts";
 import type { ChannelKind } from "../core/message.ts";
 import type { Database, Queryable } from "./pool.ts";
@@ -61,6 +63,12 @@ export interface ChannelDescription {
   readonly kind: ChannelKind;
   readonly workspace: string;
   readonly agent: AgentId;
+}
+
+/** The turn that a reset ended, with the platform's ids of the messages that it will not answer. */
+export interface ResetTurn {
+  readonly id: TurnId;
+  readonly messageIds: readonly string[];
 }
 
 /** Rows of `channels`. */
@@ -158,13 +166,14 @@ export class ChannelStore {
     return rows.length === 1;
   }
 
-  /** Covers everything up to now without a text. @returns the seq up to which it covers */
-  async reset(id: ChannelId, epoch: number): Promise<Seq> {
-    const [row] = await this.#db.query<{ covered_to: number }>(
-      { name: "channel_reset", text: "select covered_to from reset_channel($1, $2)" },
-      [id, epoch],
+  /** Covers everything up to `toSeq` without a text, and settles what was due. @returns the turn that settled it */
+  async reset(id: ChannelId, epoch: number, toSeq: Seq): Promise<ResetTurn | null> {
+    const [row] = await this.#db.query<{ turn_id: number | null; message_ids: string[] | null }>(
+      { name: "channel_reset", text: "select turn_id, message_ids from reset_channel($1, $2, $3)" },
+      [id, epoch, toSeq],
     );
-    return row?.covered_to ?? 0;
+    if (row === undefined || row.turn_id === null) return null;
+    return { id: turnId(row.turn_id), messageIds: row.message_ids ?? [] };
   }
 }
 

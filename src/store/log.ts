@@ -22,11 +22,14 @@ export class LogStore {
     this.#db = db;
   }
 
-  /** Appends a message once; a redelivery finds the first. */
+  /** Appends a message once; a redelivery finds the first, which may still be due. */
   async appendMessage(
     channel: ChannelId,
     message: InboundMessage,
-  ): Promise<{ duplicate: true; seq: Seq } | { duplicate: false; seq: Seq; entry: Entry }> {
+  ): Promise<
+    | { readonly duplicate: true; readonly seq: Seq; readonly due: boolean }
+    | { readonly duplicate: false; readonly seq: Seq; readonly entry: Entry }
+  > {
     const text = storableText(message.text);
     const author = {
       ...message.author,
@@ -37,7 +40,7 @@ export class LogStore {
     const replyTo = message.replyTo === undefined ? null : storableText(message.replyTo);
     const tokens = estimateTokens(text) + estimateTokens(author.name) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
     const { at, addressed } = message;
-    const [row] = await this.#db.query<{ seq: number; duplicate: boolean }>(
+    const [row] = await this.#db.query<{ seq: number; duplicate: boolean; due: boolean }>(
       {
         name: "append_message",
         text: "select * from append_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
@@ -45,7 +48,7 @@ export class LogStore {
       [channel, messageId, author.id, author.name, author.isBot, text, tokens, at, addressed, replyTo],
     );
     if (row === undefined) throw new Error("append_message returned no row");
-    if (row.duplicate) return { duplicate: true, seq: row.seq };
+    if (row.duplicate) return { duplicate: true, seq: row.seq, due: row.due };
     const entry: Entry = {
       kind: "user",
       seq: row.seq,

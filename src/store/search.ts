@@ -72,23 +72,23 @@ export class SearchStore {
   }
 
   /**
-   * Entries of a channel up to `to` that hold any of `pick`, ranked with all of `terms`. Author and text weigh 1,
+   * Entries of a channel in `from`..`to` that hold any of `pick`, ranked with all of `terms`. Author and text weigh 1,
    * the text before them 0.4.
    */
   async byWords(
     channel: ChannelId,
-    query: { pick: string; terms: string; to: Seq; limit: number },
+    query: { pick: string; terms: string; from?: Seq; to: Seq; limit: number },
   ): Promise<SearchHit[]> {
     return this.#db.query<{ seq: number; score: number }>(
       {
         name: "search_words",
         text: `select seq, ts_rank('{0.4, 0.4, 0.4, 1}', tsv, $3::tsquery) as score from (
                  select seq, tsv from entry_search
-                  where channel_id = $1 and tsv @@ $2::tsquery and seq <= $4
+                  where channel_id = $1 and tsv @@ $2::tsquery and seq between $6 and $4
                   limit ${CANDIDATES}
                ) candidates order by score desc, seq desc limit $5`,
       },
-      [channel, query.pick, query.terms, query.to, query.limit],
+      [channel, query.pick, query.terms, query.to, query.limit, query.from ?? 1],
     );
   }
 
@@ -110,7 +110,10 @@ export class SearchStore {
   }
 
   /** Entries that hold something close to `text` letter by letter: for scripts without spaces. */
-  async byPieces(channel: ChannelId, query: { text: string; to: Seq; limit: number }): Promise<SearchHit[]> {
+  async byPieces(
+    channel: ChannelId,
+    query: { text: string; from?: Seq; to: Seq; limit: number },
+  ): Promise<SearchHit[]> {
     return this.#db.transaction(async (client) => {
       await client.query({
         name: "search_threshold",
@@ -120,10 +123,10 @@ export class SearchStore {
         {
           name: "search_pieces",
           text: `select seq, word_similarity($2, body) as score from entry_search
-                  where channel_id = $1 and $2 <% body and seq <= $3
+                  where channel_id = $1 and $2 <% body and seq between $5 and $3
                   order by score desc, seq desc limit $4`,
         },
-        [channel, query.text, query.to, query.limit],
+        [channel, query.text, query.to, query.limit, query.from ?? 1],
       );
     });
   }

@@ -1,6 +1,6 @@
 import type { Entry, TurnEntryDraft } from "../core/entry.ts";
 import type { TurnRange } from "../core/history.ts";
-import { type ChannelId, type Seq, turnId } from "../core/ids.ts";
+import { type ChannelId, type Seq, type TurnId, turnId } from "../core/ids.ts";
 import type { Delivery } from "./deliveries.ts";
 import { toDraftRow } from "./entry-rows.ts";
 import { entryOfDraft } from "./log.ts";
@@ -12,6 +12,15 @@ export interface RunningTurn extends TurnRange {
 }
 
 export type TurnState = "answered" | "skipped" | "stopped" | "failed";
+
+/** How a turn ended, as the log has it. */
+export interface TurnEnd {
+  readonly state: TurnState;
+  readonly reason: string | null;
+  readonly modelMs: number;
+  /** The platform's ids of the messages that it settled. */
+  readonly inReplyTo: string[];
+}
 
 /** How a turn ends: with an entry that people see, or without (a skip). */
 export interface Settlement {
@@ -64,6 +73,27 @@ export class TurnStore {
     );
     if (row === undefined) throw new Error(`turn ${turn.id} is not running`);
     return { ...turn, attempts: row.attempts };
+  }
+
+  /** How a turn ended; null where it runs, or never was. */
+  async outcome(id: TurnId): Promise<TurnEnd | null> {
+    const [row] = await this.#db.query<{
+      state: TurnState | "running";
+      reason: string | null;
+      model_ms: number | null;
+      ids: string[] | null;
+    }>(
+      {
+        name: "turn_outcome",
+        text: `select t.state, t.reason, t.model_ms,
+                      (select array_agg(e.message_id order by e.seq) from entries e where e.channel_id = t.channel_id
+                          and e.addressed and e.seq between t.from_seq and t.to_seq) as ids
+                 from turns t where t.id = $1`,
+      },
+      [id],
+    );
+    if (row === undefined || row.state === "running") return null;
+    return { state: row.state, reason: row.reason, modelMs: row.model_ms ?? 0, inReplyTo: row.ids ?? [] };
   }
 
   /** The one transaction that settles a turn. @returns its last entry, where it has one, and what is to be sent */

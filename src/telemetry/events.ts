@@ -37,13 +37,18 @@ export type WeirEvent =
   | { type: "channel_evicted"; channel: string }
   | { type: "channel_lost"; channel: string; why: string };
 
-const LEVEL: Partial<Record<WeirEvent["type"], "info" | "warn">> = {
-  turn_settled: "info",
+const LEVEL: Partial<Record<WeirEvent["type"], "warn">> = {
   emergency: "warn",
   delivery_failed: "warn",
   tool_failed: "warn",
   channel_lost: "warn",
 };
+
+function levelOf(event: WeirEvent): "debug" | "info" | "warn" {
+  // The person is told that it failed, and only the log why.
+  if (event.type === "turn_settled") return event.outcome === "failed" ? "warn" : "info";
+  return LEVEL[event.type] ?? "debug";
+}
 
 export type EventListener = (event: WeirEvent) => void;
 
@@ -58,7 +63,7 @@ export class Events {
 
   emit(event: WeirEvent): void {
     const { type, ...fields } = event;
-    this.#log[LEVEL[type] ?? "debug"](fields, type);
+    this.#log[levelOf(event)](fields, type);
     for (const listener of this.#listeners) listener(event);
   }
 

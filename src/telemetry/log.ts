@@ -29,5 +29,8 @@ export function createLog(level: string, target: LogTarget): Logger {
   }
   const destination =
     target.kind === "json" ? { dest: 2, sync: true } : { dest: target.path, sync: true, mkdir: true };
-  return pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(destination));
+  const file = pino.destination(destination);
+  // A log that can't be written (its disk is full) is no reason to stop answering.
+  file.on("error", () => undefined);
+  return pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, file);
 }

@@ -60,7 +60,7 @@ export async function runTurn(
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     if (error.kind === "aborted" || signal.aborted) {
-      return { outcome: { kind: "stopped", text: run.textSoFar }, modelMs: run.modelMs };
+      return { outcome: { kind: "stopped", text: visibleAnswer(run.textSoFar) }, modelMs: run.modelMs };
     }
     const why = `${error.kind} (${error.model}): ${error.message}`;
     return { outcome: { kind: "failed", failure: failureKind(error), why }, modelMs: run.modelMs };
@@ -101,7 +101,7 @@ class TurnRun {
     for (let step = 0; ; step++) {
       const isLast = step >= this.#agent.config.maxToolIterations;
       const answer = await this.#ask(recalled, isLast ? "none" : "auto");
-      if (this.#signal.aborted) return { kind: "stopped", text: this.textSoFar };
+      if (this.#signal.aborted) return { kind: "stopped", text: visibleAnswer(this.textSoFar) };
       if (answer.calls.length === 0 || isLast) return this.#answered(answer);
       const outcome = await this.#runTools(answer);
       if (outcome !== null) return outcome;

@@ -28,10 +28,12 @@ const SETTINGS = {
 
 /**
  * Waits until its standard input ends, which it does when the test run is over however that came about (Ctrl-C and
- * kill -9 included), then ends the server and removes its folder.
+ * kill -9 included), then ends the daemon and the server of a data folder and removes it.
  */
 const GUARDIAN = `
 cat >/dev/null
+daemon=$(cat "$1/daemon.pid" 2>/dev/null)
+[ -n "$daemon" ] && kill -KILL "$daemon" 2>/dev/null
 pid=$(head -n 1 "$1/postgres/postmaster.pid" 2>/dev/null)
 if [ -n "$pid" ]; then
   kill -QUIT "$pid" 2>/dev/null
@@ -49,11 +51,7 @@ export async function startTestServer(): Promise<TestServer> {
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), "weir-test-")));
   // As root, the server runs as an account that has to come through; its own folders are closed to all others.
   await chmod(dataDir, 0o711);
-  const guardian = spawn("/bin/sh", ["-c", GUARDIAN, "sh", dataDir], {
-    cwd: "/",
-    detached: true,
-    stdio: ["pipe", "ignore", "inherit"],
-  });
+  const guardian = startGuardian(dataDir);
   try {
     const log = pino({ level: "warn" });
     // Never disposed of: the guardian ends it, so that one way of ending is tried by every run.
@@ -67,7 +65,17 @@ export async function startTestServer(): Promise<TestServer> {
   }
 }
 
-async function endGuardian(guardian: ChildProcess): Promise<void> {
+/** Sees to it that nothing of a data folder outlives the test's process. */
+export function startGuardian(dataDir: string): ChildProcess {
+  return spawn("/bin/sh", ["-c", GUARDIAN, "sh", dataDir], {
+    cwd: "/",
+    detached: true,
+    stdio: ["pipe", "ignore", "inherit"],
+  });
+}
+
+/** Resolves when nothing runs on its data folder any more, and the folder is gone. */
+export async function endGuardian(guardian: ChildProcess): Promise<void> {
   const ended = once(guardian, "exit");
   guardian.stdin?.end();
   await ended;

@@ -1,0 +1,35 @@
+import type { ChannelId } from "../core/ids.ts";
+import { RetryTimer } from "./retry-timer.ts";
+
+/** Channels that have something due and could not be woken (the database was away): they are tried until they are. */
+export class OwedWakes {
+  /** Must not throw: where it fails again, it adds the channel again. */
+  readonly #wake: (id: ChannelId) => Promise<void>;
+  readonly #owed = new Set<ChannelId>();
+  readonly #timer = new RetryTimer();
+  #isClosed = false;
+
+  constructor(wake: (id: ChannelId) => Promise<void>) {
+    this.#wake = wake;
+  }
+
+  add(id: ChannelId): void {
+    this.#owed.add(id);
+    if (!this.#isClosed) this.#timer.schedule(() => void this.#retry());
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer.cancel();
+  }
+
+  async #retry(): Promise<void> {
+    for (const id of Array.from(this.#owed)) {
+      this.#owed.delete(id);
+      await this.#wake(id);
+      // Still away, and the next try is set: the others would only wait for the same.
+      if (this.#isClosed || this.#owed.has(id)) return;
+    }
+    if (this.#owed.size === 0) this.#timer.succeeded();
+  }
+}

@@ -1,0 +1,37 @@
+/** First and longest wait, ms. */
+const RETRY_FROM_MS = 500;
+const RETRY_TO_MS = 30_000;
+
+/** Tries something again after a while, and after a longer one each time it is asked to before `succeeded`. */
+export class RetryTimer {
+  #timer: NodeJS.Timeout | undefined;
+  #waitMs = RETRY_FROM_MS;
+
+  get isWaiting(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  /** How long the next wait is, ms. */
+  get waitMs(): number {
+    return this.#waitMs;
+  }
+
+  /** @param work must not throw */
+  schedule(work: () => void): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      work();
+    }, this.#waitMs);
+    this.#waitMs = Math.min(this.#waitMs * 2, RETRY_TO_MS);
+  }
+
+  succeeded(): void {
+    this.#waitMs = RETRY_FROM_MS;
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { after, type TestContext, test } from "node:test";
+import { assertWhole, type Home, openHome, openSeed } from "../support/e2e.ts";
+import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
+import { echo, Gate } from "../support/e2e-model.ts";
+import { text } from "../support/model-behaviours.ts";
+import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import type { TestProcess } from "../support/process.ts";
+
+const seed = await openSeed();
+after(async () => seed[Symbol.asyncDispose]());
+
+interface Scene extends AsyncDisposable {
+  readonly model: ModelServer;
+  readonly world: LoopbackWorld;
+  readonly home: Home;
+}
+
+async function openScene(): Promise<Scene> {
+  await using stack = new AsyncDisposableStack();
+  const model = stack.use(await startModelServer());
+  const world = stack.use(await openLoopbackWorld());
+  const home = stack.use(await openHome({ modelUrl: model.url, config: world.config, seed }));
+  const kept = stack.move();
+  return { model, world, home, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
+}
+
+async function startDaemon(home: Home): Promise<TestProcess> {
+  const daemon = home.start("start");
+  await daemon.line("ready");
+  return daemon;
+}
+
+/** Lets the daemon answer what is left, ends it in peace, and looks at what has come of it all. */
+async function assertOnceAndWhole({ home, world }: Scene, daemon: TestProcess): Promise<void> {
+  await world.untilAnswered();
+  daemon.signal("SIGTERM");
+  assert.deepEqual(await daemon.ended, { code: 0, signal: null });
+  await world.assertAnsweredOnce();
+  for (const [channel, ids] of world.said) assertWhole(await home.log(`loopback:${channel}`), ids);
+}
+
+test("killed after the message was stored and before a word of the answer, it answers once", async () => {
+  await using scene = await openScene();
+  const { home, model, world } = scene;
+  const killed = await startDaemon(home);
+  model.reply(() => undefined);
+  await world.say("room", "first", "are you there?");
+  await model.received(1);
+  await killed.kill();
+  assert.deepEqual(await world.bot("room"), []);
+
+  model.respond(echo);
+  await assertOnceAndWhole(scene, await startDaemon(home));
+});
+
+test("killed while an answer is shown, it edits the same message into the final answer", async () => {
+  await using scene = await openScene();
+  const { home, model, world } = scene;
+  const killed = await startDaemon(home);
+  const gate = new Gate();
+  model.reply(gate.between("Half of an answer", " that never comes"));
+  await world.say("room", "first", "tell me something");
+  await world.untilCall(({ operation }) => operation === "send");
+  await killed.kill();
+  const [half] = await world.bot("room");
+  assert.equal(half?.reply?.final, false);
+
+  model.reply(text("Something quite different."));
+  await assertOnceAndWhole(scene, await startDaemon(home));
+  const [whole, ...others] = await world.bot("room");
+  assert.deepEqual(others, []);
+  assert.equal(whole?.id, half.id);
+  assert.equal(whole.text, "Something quite different.");
+});
+
+test("killed before it heard that its message was taken, it sends it with the same key", async () => {
+  await using scene = await openScene();
+  const { home, model, world } = scene;
+  model.respond(echo);
+  const killed = await startDaemon(home);
+  // Each is done at the service, and its acknowledgement is lost.
+  await world.fault({ operation: "send", fault: "reset_after", times: 3 });
+  await world.say("room", "first", "did this come through?");
+  await world.untilCall(({ outcome }) => outcome === "reset_after");
+  await killed.kill();
+
+  await assertOnceAndWhole(scene, await startDaemon(home));
+  assert.equal((await world.bot("room")).length, 1);
+});
+
+test("killed again and again at any moment, it answers every message of a busy hour once", async (t: TestContext) => {
+  await using scene = await openScene();
+  const { home, model, world } = scene;
+  model.respond((_, index) => text(`Answer ${index}, word by word, as it comes.`, { delayMs: 5 }));
+  const rounds = 4;
+  let spoken = 0;
+  for (let round = 0; round < rounds; round++) {
+    const daemon = await startDaemon(home);
+    for (const _ of Array.from({ length: 6 })) {
+      spoken++;
+      await world.say(`room${spoken % 3}`, `m${spoken}`, `message ${spoken}`);
+    }
+    const before = (await world.journal()).length;
+    const calls = Math.floor(Math.random() * 8);
+    t.diagnostic(`round ${round}: killed after ${calls} calls`);
+    await world.untilCount(before + calls);
+    await daemon.kill();
+  }
+  await assertOnceAndWhole(scene, await startDaemon(home));
+});

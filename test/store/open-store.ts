@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { pino } from "pino";
+import { agentId, type ChannelId } from "../../src/core/ids.ts";
+import type { InboundMessage } from "../../src/core/message.ts";
+import { type Connection, Database } from "../../src/store/pool.ts";
+import { createStore, type Store } from "../../src/store/store.ts";
+
+export const SILENT = pino({ level: "silent" });
+
+/** The store over a test's database, and plain SQL beside it. */
+export interface OpenStore extends AsyncDisposable {
+  readonly db: Database;
+  readonly store: Store;
+  /** Runs one or several statements, in one transaction; its rows where it is one. */
+  sql<Row extends Record<string, unknown>>(text: string, ...values: readonly unknown[]): Promise<Row[]>;
+  /** Fails unless the database refuses it with this SQLSTATE (`stale`: an old epoch). */
+  refuses(code: string, text: string, ...values: readonly unknown[]): Promise<void>;
+  /** A channel of its own, owned at epoch 1. */
+  channel(name: string): Promise<{ readonly id: ChannelId; readonly epoch: number }>;
+  say(channel: ChannelId, text: string, overrides?: Partial<InboundMessage>): Promise<number>;
+}
+
+export function openStore(connection: Connection): OpenStore {
+  const db = new Database(connection, SILENT);
+  const store = createStore(db);
+  let count = 0;
+  const sql: OpenStore["sql"] = async (text, ...values) => db.query({ name: "", text }, values);
+  return {
+    db,
+    store,
+    sql,
+    async refuses(code, text, ...values) {
+      const work = values.length === 0 ? db.script(text) : sql(text, ...values);
+      await assert.rejects(work, (error: unknown) => {
+        assert.ok(error instanceof Error);
+        const found =
+          error.name === "StaleEpochError" ? "stale" : "code" in error ? error.code : error.message;
+        assert.equal(found, code, error.message);
+        return true;
+      });
+    },
+    async channel(name) {
+      const address = { platform: "test", name };
+      const id = await store.channels.open({
+        address,
+        kind: "channel",
+        workspace: "",
+        agent: agentId("main"),
+      });
+      return { id, epoch: await store.channels.take(id) };
+    },
+    async say(channel, text, overrides = {}) {
+      count++;
+      const message: InboundMessage = {
+        type: "message",
+        channel: { platform: "test", name: "unused" },
+        kind: "channel",
+        workspace: "",
+        id: `m-${count}`,
+        author: { id: "u-ann", name: "Ann", isBot: false },
+        text,
+        at: new Date(),
+        addressed: true,
+        ...overrides,
+      };
+      return (await store.log.appendMessage(channel, message)).seq;
+    },
+    [Symbol.asyncDispose]: async () => db[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,38 @@
+import { once } from "node:events";
+import type { Behaviour, ChatRequest } from "./model-server.ts";
+import { text } from "./model-behaviours.ts";
+
+/** The last thing that a person said, as the model was shown it. */
+function lastSaid(request: ChatRequest): string {
+  return request.messages.findLast(({ role }) => role === "user")?.content ?? "";
+}
+
+/** Answers at once with the last line that it was shown. */
+export function echo(request: ChatRequest): Behaviour {
+  return text(`You said: ${lastSaid(request).split("\n").at(-1) ?? ""}`);
+}
+
+/** Streams a text, then waits until the test opens it, then streams another. */
+export class Gate {
+  readonly #opened = new AbortController();
+
+  open(): void {
+    this.#opened.abort();
+  }
+
+  between(first: string, second: string): Behaviour {
+    return async ({ response, signal }) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.flushHeaders();
+      response.write(piece(first, null));
+      const either = AbortSignal.any([signal, this.#opened.signal]);
+      if (!either.aborted) await once(either, "abort");
+      if (!signal.aborted) response.end(`${piece(second, "stop")}data: [DONE]\n\n`);
+    };
+  }
+}
+
+function piece(content: string, finish: string | null): string {
+  const choice = { index: 0, delta: { content }, finish_reason: finish };
+  return `data: ${JSON.stringify({ object: "chat.completion.chunk", choices: [choice] })}\n\n`;
+}

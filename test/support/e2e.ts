@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { z } from "zod";
+import { copyFolder } from "./embedded-folder.ts";
+import { type Ending, TestProcess } from "./process.ts";
+import { endGuardian, startGuardian } from "./test-server.ts";
+
+const MAIN = path.join(import.meta.dirname, "..", "..", "src", "main.ts");
+
+/** Variables by which a developer's own surroundings would reach into a test. */
+const FOREIGN = new Set([
+  "DATABASE_URL",
+  "OPENAI_API_KEY",
+  "OPENAI_BASE_URL",
+  "NODE_OPTIONS",
+  "NODE_TEST_CONTEXT",
+]);
+
+/** The surroundings of a test's process. */
+export function environment(own: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !FOREIGN.has(name));
+  return { ...Object.fromEntries(inherited), ...own };
+}
+
+/** A folder with a config.toml of its own, in which `weir` runs as processes of its own. */
+export class Home implements AsyncDisposable {
+  readonly folder: string;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #processes = new Set<TestProcess>();
+  readonly #guardian: ReturnType<typeof startGuardian>;
+
+  constructor(folder: string, env: NodeJS.ProcessEnv) {
+    this.folder = folder;
+    this.#env = env;
+    this.#guardian = startGuardian(this.dataDir);
+  }
+
+  get dataDir(): string {
+    return path.join(this.folder, "data");
+  }
+
+  /** Starts `weir ARGS`; it is killed at the latest when the home is disposed of. */
+  start(...args: readonly string[]): TestProcess {
+    const started = new TestProcess(process.execPath, [MAIN, ...args], {
+      cwd: this.folder,
+      env: this.#env,
+    });
+    this.#processes.add(started);
+    return started;
+  }
+
+  /** Runs `weir ARGS` to its end. */
+  async run(...args: readonly string[]): Promise<Ending & { out: string[]; stderr: string }> {
+    const started = this.start(...args);
+    const ending = await started.finish();
+    return { ...ending, out: started.out, stderr: started.stderr };
+  }
+
+  /** The whole log of a channel, by `weir log --json`. */
+  async log(channel: string): Promise<LogEntry[]> {
+    const { code, out, stderr } = await this.run("log", channel, "--json");
+    assert.equal(code, 0, stderr);
+    return out.map((line) => logEntry.parse(JSON.parse(line)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#processes].map(async (started) => started[Symbol.asyncDispose]()));
+    await endGuardian(this.#guardian);
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+export interface HomeOptions {
+  /** Base URL of the model server. */
+  readonly modelUrl: string;
+  /** More lines of config.toml. */
+  readonly config?: string;
+  /** A migrated data folder, at rest, of which this home gets a copy: an initdb takes ten times as long. */
+  readonly seed?: Home;
+}
+
+export async function openHome({ modelUrl, config = "", seed }: HomeOptions): Promise<Home> {
+  const folder = await realpath(await mkdtemp(path.join(tmpdir(), "weir e2e ")));
+  // As root, the server runs as an account that has to come through.
+  await chmod(folder, 0o755);
+  await writeFile(path.join(folder, "config.toml"), config);
+  if (seed !== undefined) await copyFolder(seed.dataDir, path.join(folder, "data"));
+  // Without a key the client would ask for one; without a server it would look for the developer's Ollama.
+  return new Home(folder, environment({ OPENAI_BASE_URL: modelUrl, OPENAI_API_KEY: "sk-e2e-secret" }));
+}
+
+/** A home to copy: its database is made and migrated, nothing runs in it. */
+export async function openSeed(): Promise<Home> {
+  const home = await openHome({ modelUrl: "http://127.0.0.1:9/v1" });
+  const { code, stderr } = await home.run("migrate");
+  assert.equal(code, 0, stderr);
+  return home;
+}
+
+const logEntry = z.looseObject({
+  seq: z.number(),
+  kind: z.enum(["user", "assistant", "tool_call", "tool_result", "notice"]),
+  text: z.string(),
+  deleted: z.boolean(),
+  messageId: z.string().optional(),
+  addressed: z.boolean().optional(),
+  turnId: z.number().optional(),
+  after: z.number().optional(),
+  stopped: z.boolean().optional(),
+});
+export type LogEntry = z.output<typeof logEntry>;
+
+/**
+ * The log is whole: its seqs rise by one from 1, each of these messages is in it exactly once and no other, and each
+ * addressed one is answered by exactly one turn.
+ */
+export function assertWhole(log: readonly LogEntry[], messageIds: Iterable<string>): void {
+  assert.deepEqual(
+    log.map(({ seq }) => seq),
+    log.map((_, index) => index + 1),
+    "the seqs are dense",
+  );
+  const messages = log.filter(({ kind }) => kind === "user");
+  assert.deepEqual(messages.map(({ messageId }) => messageId ?? "").toSorted(), [...messageIds].toSorted());
+  const answers = log.filter(({ kind }) => kind === "assistant" || kind === "notice");
+  // A turn answers everything addressed up to `after` that the turn before it did not.
+  const ends = answers.map(({ after }) => after ?? 0);
+  assert.equal(new Set(ends).size, ends.length, `no turn is answered twice: ${ends.join(" ")}`);
+  assert.deepEqual(
+    ends,
+    ends.toSorted((a, b) => a - b),
+  );
+  const lastAddressed = messages.findLast(({ addressed }) => addressed)?.seq ?? 0;
+  assert.ok((ends.at(-1) ?? 0) >= lastAddressed, `the messages up to ${lastAddressed} are answered`);
+  const addressed = new Set(messages.filter((one) => one.addressed).map(({ seq }) => seq));
+  for (const end of ends) assert.ok(addressed.has(end), `a turn answers up to ${end}, an addressed message`);
+}

@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+
+export interface ProcessOptions {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Longest time until what is waited for has to be there, ms. Default: 30 s. */
+  readonly patienceMs?: number;
+}
+
+export interface Ending {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+const PATIENCE_MS = 30_000;
+
+/** A real process, read line by line. Disposing kills it if it still runs. */
+export class TestProcess implements AsyncDisposable {
+  readonly pid: number;
+  /** Lines of its standard output so far. */
+  readonly out: string[] = [];
+  /** Lines of its standard error so far. */
+  readonly err: string[] = [];
+  /** Resolves when it has ended and all its output was read. */
+  readonly ended: Promise<Ending>;
+  readonly #child: ChildProcess;
+  readonly #command: string;
+  readonly #patienceMs: number;
+  readonly #waiting = new Set<() => void>();
+  #ending: Ending | null = null;
+
+  constructor(command: string, args: readonly string[], options: ProcessOptions) {
+    const child = spawn(command, args, {
+      cwd: options.cwd,
+      env: options.env,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    this.#child = child;
+    this.#command = args.join(" ");
+    this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
+    this.pid = child.pid ?? 0;
+    // A process that was killed reads no more: what is then still written to it is lost on purpose.
+    child.stdin.on("error", () => undefined);
+    this.#collect(child.stdout, this.out);
+    this.#collect(child.stderr, this.err);
+    this.ended = once(child, "close").then(([code, signal]): Ending => {
+      this.#ending = { code: Number.isInteger(code) ? Number(code) : null, signal: signal ?? null };
+      this.#wake();
+      return this.#ending;
+    });
+  }
+
+  get stderr(): string {
+    return this.err.join("\n");
+  }
+
+  get isOver(): boolean {
+    return this.#ending !== null;
+  }
+
+  write(text: string): void {
+    this.#child.stdin?.write(text);
+  }
+
+  endInput(): void {
+    this.#child.stdin?.end();
+  }
+
+  /** Reads no more of its standard output, as `head` does. */
+  closeOutput(): void {
+    this.#child.stdout?.destroy();
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (!this.isOver) process.kill(this.pid, signal);
+  }
+
+  /** kill -9. */
+  async kill(): Promise<void> {
+    this.signal("SIGKILL");
+    await this.ended;
+  }
+
+  /** Ends the input and waits for the end. */
+  async finish(): Promise<Ending> {
+    this.endInput();
+    await this.until("its end", () => this.isOver);
+    return this.ended;
+  }
+
+  /** Resolves with the first line of the standard output, past or to come, that has this in it. */
+  async line(wanted: string): Promise<string> {
+    return this.until(`a line with "${wanted}"`, () => this.out.find((line) => line.includes(wanted)));
+  }
+
+  /** Resolves with the first line of the standard error, past or to come, that has this in it. */
+  async errorLine(wanted: string): Promise<string> {
+    return this.until(`an error line with "${wanted}"`, () => this.err.find((line) => line.includes(wanted)));
+  }
+
+  /**
+   * Resolves with what the look returns, once that is truthy; it looks again whenever a line came.
+   * @throws Error with the process's words, where it ends or time passes before that
+   */
+  async until<Found>(what: string, look: () => Found | undefined | false): Promise<Found> {
+    const deadline = performance.now() + this.#patienceMs;
+    for (;;) {
+      const found = look();
+      if (found !== undefined && found !== false) return found;
+      if (this.isOver) throw this.#disappointment(what, `it ended with ${JSON.stringify(this.#ending)}`);
+      if (performance.now() >= deadline) throw this.#disappointment(what, `${this.#patienceMs} ms passed`);
+      await this.#next(deadline - performance.now());
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.signal("SIGKILL");
+    await this.ended;
+  }
+
+  async #next(withinMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, withinMs);
+    this.#waiting.add(resolve);
+    await promise;
+    clearTimeout(timer);
+    this.#waiting.delete(resolve);
+  }
+
+  #collect(stream: NodeJS.ReadableStream, lines: string[]): void {
+    createInterface({ input: stream }).on("line", (line) => {
+      lines.push(line);
+      this.#wake();
+    });
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+  }
+
+  #disappointment(what: string, why: string): Error {
+    const tail = (lines: readonly string[]): string => lines.slice(-15).join("\n");
+    return new Error(
+      `\`${this.#command}\` did not bring ${what}: ${why}\nstdout:\n${tail(this.out)}\nstderr:\n${tail(this.err)}`,
+    );
+  }
+}
