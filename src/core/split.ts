@@ -42,14 +42,21 @@ class Splitter {
     const pieces = piecesOf(line, Math.max(2, Math.floor(this.#limit / 2)));
     const isOpening = this.#fence === null && next !== null && pieces.length === 1;
     for (const [index, piece] of pieces.entries()) {
-      if (this.#part.length + 1 + piece.length + reserve > this.#limit) this.#flush();
-      const isJoined = index > 0 && this.#bareFrom === null;
+      const length = this.#part.length + this.#glue(index).length + piece.length;
+      if (length + reserve > this.#limit) this.#flush();
+      const joined = this.#glue(index) + piece;
       if (isOpening) this.#bareFrom = this.#part.length;
-      this.#part += this.#part === "" || isJoined ? piece : `\n${piece}`;
+      this.#part += joined;
       if (!isOpening && !isClosing && piece.trim() !== "") this.#bareFrom = null;
     }
     if (isClosing) this.#bareFrom = null;
     this.#fence = next;
+  }
+
+  /** What stands between the part and a line's piece. */
+  #glue(index: number): string {
+    const goesOn = index > 0 && this.#bareFrom === null;
+    return this.#part === "" || goesOn ? "" : "\n";
   }
 
   finish(): string[] {

@@ -93,7 +93,9 @@ describe("a context", () => {
     assert.equal(bytes.split("Compaction Summary").length, 2);
     assert.doesNotMatch(bytes, /20:00/);
   });
+});
 
+describe("a context of any conversation", () => {
   test("counts what it sends, segment by segment", () => {
     fc.assert(
       fc.property(steps, (all) => {
@@ -139,7 +141,9 @@ describe("a context", () => {
       { numRuns: 300 },
     );
   });
+});
 
+describe("usage", () => {
   test("is counted for usage as if nothing were omitted", () => {
     const talk = longResults(3);
     const seen = lastOf(talk);

@@ -100,8 +100,8 @@ test("a message that is deleted while its channel is being loaded does not reach
     // What was sent before the deletion was done is no matter; the next turn must not know of it.
     await weir.say("and now?", { room });
     await weir.platform.until(() => weir.platform.texts(room).length === 2);
-    const after = server.requests.slice(sent).at(-1);
-    assert.doesNotMatch(JSON.stringify(after?.body), /zxqloading/);
+    const next = server.requests.slice(sent).at(-1);
+    assert.doesNotMatch(JSON.stringify(next?.body), /zxqloading/);
   }
 });
 

@@ -13,21 +13,17 @@ after(async () => database[Symbol.asyncDispose]());
 const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\n`;
 
 /** Ends every connection of the daemon, as a restart of the server would. */
-async function cut({ sql }: OpenStore): Promise<void> {
-  await sql(
+async function cut(outside: OpenStore): Promise<void> {
+  await outside.sql(
     `select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`,
   );
 }
 
 /** Lets the next write of this kind fail as if the server went away. @returns whether it has failed by now */
-async function failOnce(
-  { db, sql }: OpenStore,
-  name: string,
-  write: string,
-): Promise<() => Promise<boolean>> {
+async function failOnce(outside: OpenStore, name: string, write: string): Promise<() => Promise<boolean>> {
   // A sequence remembers over the rollback of what drew from it.
-  await db.script(`
+  await outside.db.script(`
     create sequence fail_${name}_calls;
     create function fail_${name}() returns trigger language plpgsql as $$
     begin
@@ -36,7 +32,9 @@ async function failOnce(
     end $$;
     create trigger fail_${name} before ${write} for each row execute function fail_${name}()`);
   return async () => {
-    const [row] = await sql<{ called: boolean }>(`select is_called as called from fail_${name}_calls`);
+    const [row] = await outside.sql<{ called: boolean }>(
+      `select is_called as called from fail_${name}_calls`,
+    );
     return row?.called === true;
   };
 }
@@ -74,10 +72,10 @@ test("while connections are cut at random, every message is answered once and th
     id: `cut-${index}`,
     room: rooms[index % rooms.length] ?? "",
   }));
-  let isDone = false;
+  const done = new AbortController();
   let cuts = 0;
   const cutting = (async () => {
-    while (!isDone) {
+    while (!done.signal.aborted) {
       await delay(40 + Math.random() * 120);
       await cut(outside);
       cuts++;
@@ -87,7 +85,7 @@ test("while connections are cut at random, every message is answered once and th
     await untilTaken(weir, `hi ${id}`, { room, id });
     if (Math.random() < 0.5) await delay(10);
   }
-  isDone = true;
+  done.abort();
   await cutting;
   for (const { id, room } of messages) {
     await weir.event(

@@ -99,7 +99,7 @@ test("over a long conversation with tools, edits and restarts each request begin
     }
     before = body;
   }
-  assert.ok([...broken].length <= TURNS / STEP, `broken at ${[...broken].join(", ")}`);
+  assert.ok(broken.size <= TURNS / STEP, `broken at ${[...broken].join(", ")}`);
   assert.ok(
     [...broken].every((turn, index, all) => index === 0 || turn - (all[index - 1] ?? 0) >= STEP),
     `broken at ${[...broken].join(", ")}`,

@@ -128,16 +128,16 @@ test("evictions between messages lose none of them", async () => {
   await using weir = await startWeir(options);
   server.respond(() => text("ok"));
   const ids = Array.from({ length: 60 }, (_, index) => `ev-${index}`);
-  let isDone = false;
+  const done = new AbortController();
   const evicting = (async () => {
-    while (!isDone) {
+    while (!done.signal.aborted) {
       weir.daemon.registry.evictIdle();
       await new Promise((resolve) => setImmediate(resolve));
     }
   })();
   for (const [index, id] of ids.entries()) await weir.say("hi", { room: `evict-${index % 3}`, id });
   for (const [index, id] of ids.entries()) await settled(weir, `evict-${index % 3}`, [id]);
-  isDone = true;
+  done.abort();
   await evicting;
   assert.ok(weir.events.filter(({ type }) => type === "channel_loaded").length > 3);
 });

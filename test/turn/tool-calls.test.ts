@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { ToolCall } from "../../src/core/entry.ts";
+import { type Tool, type ToolContext, type ToolOutcome } from "../../src/tools/tool.ts";
+import { createTools } from "../../src/tools/tools.ts";
+import { runToolCalls, type ToolRun } from "../../src/turn/tool-calls.ts";
+
+function tool(name: string, run: Tool["run"]): Tool {
+  return { spec: { name, description: name, parameters: { type: "object" } }, run };
+}
+
+function call(name: string, args = "{}", id = name): ToolCall {
+  return { id, name, arguments: args };
+}
+
+function result(text: string): ToolOutcome {
+  return { kind: "result", text, references: [] };
+}
+
+const shipped = createTools({ searchHistory: "Search.", skip: "Stay silent." });
+
+/** Runs calls, and keeps the process alive meanwhile: a signal's own timer does not. */
+async function run(
+  calls: readonly ToolCall[],
+  options: {
+    tools?: readonly Tool[];
+    timeoutMs?: number;
+    signal?: AbortSignal;
+    found?: ToolContext["searchHistory"];
+  } = {},
+): Promise<ToolRun & { failures: [tool: string, why: string][] }> {
+  const failures: [string, string][] = [];
+  const over = new AbortController();
+  const awake = delay(60_000, undefined, { signal: over.signal }).catch(() => undefined);
+  const done = await runToolCalls(calls, {
+    tools: options.tools ?? shipped,
+    timeoutMs: options.timeoutMs ?? 10_000,
+    signal: options.signal ?? new AbortController().signal,
+    context: { searchHistory: options.found ?? (async () => []) },
+    onFailure: (name, why) => failures.push([name, why]),
+  });
+  over.abort();
+  await awake;
+  return { ...done, failures };
+}
+
+describe("the calls of one answer", () => {
+  test("run side by side, and give one result each, in the order of the calls", async () => {
+    const both = Promise.withResolvers<undefined>();
+    const tools = [
+      tool("waits", async () => {
+        await both.promise;
+        return result("late");
+      }),
+      tool("frees", async () => {
+        both.resolve(undefined);
+        return result("early");
+      }),
+    ];
+    const { results, skip } = await run([call("waits"), call("frees")], { tools });
+    assert.deepEqual(
+      results.map(({ callId, text }) => [callId, text]),
+      [
+        ["waits", "late"],
+        ["frees", "early"],
+      ],
+    );
+    assert.equal(skip, null);
+  });
+
+  test("are 16 at most, and the model is told of those that did not run", async () => {
+    let ran = 0;
+    const counting = tool("count", async () => result(String(++ran)));
+    const calls = Array.from({ length: 20 }, (_, index) => call("count", "{}", `c${index}`));
+    const { results } = await run(calls, { tools: [counting] });
+    assert.equal(ran, 16);
+    assert.equal(results.length, 20);
+    assert.deepEqual(
+      results.slice(15).map(({ callId, text }) => [callId, text.startsWith("Error: At most 16")]),
+      [
+        ["c15", false],
+        ["c16", true],
+        ["c17", true],
+        ["c18", true],
+        ["c19", true],
+      ],
+    );
+  });
+
+  test("end the turn where one of them is a skip, whatever the others say", async () => {
+    const { results, skip } = await run([
+      call("search_history", '{"query":"x"}'),
+      call("skip", '{"reason":" thanks "}'),
+    ]);
+    assert.equal(skip, "thanks");
+    assert.equal(results.length, 2);
+    const none = await run([call("skip", '{"reason":""}')]);
+    assert.equal(none.skip, null);
+    assert.match(none.results[0]?.text ?? "", /^Error: the arguments do not fit/);
+  });
+});
+
+describe("a call that fails", () => {
+  async function failing(
+    one: ToolCall,
+    options: Parameters<typeof run>[1] = {},
+  ): Promise<[text: string, why: string]> {
+    const { results, failures } = await run([one], options);
+    assert.equal(results.length, 1);
+    assert.equal(results[0]?.callId, one.id);
+    assert.equal(failures.length, 1);
+    return [results[0]?.text ?? "", failures[0]?.[1] ?? ""];
+  }
+
+  test("because there is no such tool tells which there are", async () => {
+    const [text, why] = await failing(call("🎈".repeat(60)));
+    assert.match(text, /^Error: there is no tool "(?:🎈){32}"\. There are: search_history, skip\.$/u);
+    assert.equal(why, "unknown tool");
+  });
+
+  test("because its arguments are wrong tells what to change", async () => {
+    assert.match(
+      (await failing(call("search_history", '{"que')))[0],
+      /^Error: the arguments do not fit.*not valid JSON/,
+    );
+    assert.match((await failing(call("search_history", "[]")))[0], /arguments do not fit/);
+    assert.match((await failing(call("search_history", "")))[0], /query/);
+    assert.match((await failing(call("search_history", '{"query":"x","limit":99}')))[0], /limit/);
+    assert.match((await failing(call("search_history", '{"query":"x","other":1}')))[0], /other/);
+  });
+
+  test("quotes nothing that the log cannot hold", async () => {
+    const [text] = await failing(call("search_history", String.raw`{"query":"x","\u0000\ud83d":1}`));
+    assert.ok(!text.includes("\0") && text.isWellFormed());
+  });
+
+  test("because it throws, at once or later, keeps the cause to the log", async () => {
+    const secret = "password is hunter2";
+    const throws: Tool["run"][] = [
+      () => {
+        throw new Error(secret);
+      },
+      async () => {
+        throw new TypeError(secret);
+      },
+    ];
+    for (const broken of throws) {
+      const [text, why] = await failing(call("broken"), { tools: [tool("broken", broken)] });
+      assert.equal(text, "Error: the tool failed.");
+      assert.equal(why, secret);
+    }
+  });
+
+  test("because it hangs is over in time, and the tool is told so", async () => {
+    let seen: AbortSignal | undefined;
+    const hangs = tool("hangs", async (_, { signal }) => {
+      seen = signal;
+      return new Promise(() => undefined);
+    });
+    const [text, why] = await failing(call("hangs"), { tools: [hangs], timeoutMs: 30 });
+    assert.equal(text, "Error: no result within 0.03 s.");
+    assert.equal(why, "no result within 0.03 s");
+    assert.equal(seen?.aborted, true);
+  });
+
+  test("because the turn was stopped is over at once, also where the tool does not listen", async () => {
+    const stop = new AbortController();
+    const hangs = tool("hangs", async () => {
+      stop.abort();
+      return new Promise(() => undefined);
+    });
+    assert.equal(
+      (await failing(call("hangs"), { tools: [hangs], signal: stop.signal }))[0],
+      "Error: the tool failed.",
+    );
+  });
+});
