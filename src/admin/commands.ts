@@ -1,5 +1,6 @@
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { formatAddress } from "../core/ids.ts";
+import { counted } from "../core/text.ts";
 import type { InboundCommand } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { Store } from "../store/store.ts";
@@ -73,7 +74,7 @@ async function describeStatus(parts: CommandParts, channel: ChannelRow): Promise
     running === null
       ? "No answer is being written."
       : `An answer is being written, for ${(running / 1000).toFixed(1)} s now.`,
-    `${status?.due ?? 0} messages wait for an answer; ${channel.lastSeq} entries are in the log.`,
+    `Waiting for an answer: ${counted(status?.due ?? 0, "message")}. In the log: ${counted(channel.lastSeq, "entry", "entries")}.`,
   ];
   if (status?.delivering === true) lines.push("An answer is on its way to the platform.");
   return lines.join("\n");

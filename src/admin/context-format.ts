@@ -1,3 +1,4 @@
+import { counted } from "../core/text.ts";
 import type { ContextReport } from "./context-report.ts";
 
 const BAR_WIDTH = 40;
@@ -17,21 +18,21 @@ export function formatContextReport(report: ContextReport): string {
       .filter(({ tokens }) => tokens > 0)
       .map(
         ({ label, tokens, count }) =>
-          `  ${label.padEnd(24)} ${number(tokens).padStart(9)} tokens  ${number(count).padStart(6)} items`,
+          `  ${label.padEnd(24)} ${number(tokens).padStart(9)} tokens  ${counted(count, "item").padStart(12)}`,
       ),
     "",
-    `  log: ${number(report.log.entries)} entries, ${number(report.log.due)} waiting for an answer`,
+    `  log: ${counted(report.log.entries, "entry", "entries")}, ${number(report.log.due)} waiting for an answer`,
   ];
   if (report.log.coveredTo > 0) lines.push(`  covered: entries 1–${number(report.log.coveredTo)}`);
   if (report.omission !== null) {
     const { count, tokens, firstAt, lastAt } = report.omission;
     lines.push(
-      `  omitted: ${number(count)} older messages (${number(tokens)} tokens, ${minute(firstAt)} to ${minute(lastAt)}); the log still has them`,
+      `  omitted: ${counted(count, "older message")} (${number(tokens)} tokens, ${minute(firstAt)} to ${minute(lastAt)}); the log still has them`,
     );
   }
   const { calls, promptTokens, cachedTokens, completionTokens } = report.spent;
   lines.push(
-    `  spent so far: ${number(calls)} model calls, ${number(promptTokens)} tokens in (${number(cachedTokens)} cached), ${number(completionTokens)} out`,
+    `  spent so far: ${counted(calls, "model call")}, ${number(promptTokens)} tokens in (${number(cachedTokens)} cached), ${number(completionTokens)} out`,
   );
   return lines.join("\n");
 }

@@ -58,7 +58,8 @@ export async function runSession(io: Io, options: SessionOptions): Promise<void>
   };
   const bindings = ["terminal", "loopback"].map((platform) => ({ platform, agent }));
   await using daemon = await buildDaemon({ config, log, platforms, bindings });
-  if (mode !== "jsonl" && daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
+  if (mode !== null && mode !== "jsonl" && daemon.models.isOffline)
+    io.stderr.write(`${daemon.models.describe()}\n`);
   if (io.shutdown.aborted) return;
   await daemon.open();
   await until(io, daemon, shown, mode === null ? agents(config) : null);

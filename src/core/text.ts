@@ -28,6 +28,11 @@ function isInsidePair(text: string, index: number): boolean {
   return before >= 0xd800 && before <= 0xdbff;
 }
 
+/** `1 message`, `1,024 messages`. */
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count.toLocaleString("en-US")} ${count === 1 ? noun : plural}`;
+}
+
 /** A name on one line: no control characters, no line breaks, at most 80 characters. */
 export function displayName(name: string): string {
   const line = storableText(name)

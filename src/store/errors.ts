@@ -1,5 +1,5 @@
 import pg from "pg";
-import { WeirError, errorMessage } from "../core/errors.ts";
+import { OperatorError, WeirError, errorMessage } from "../core/errors.ts";
 
 /** The database could not be reached, or ended the connection. Nothing is known to be lost; try again. */
 class DatabaseUnavailableError extends WeirError {
@@ -17,6 +17,9 @@ const STALE_EPOCH = "WE002";
 /** Classes of SQLSTATE that say "not now": connection, resources, operator intervention, system. */
 const UNAVAILABLE = /^(?:08|53|57P|58|25006|40)/;
 
+/** The server answers, and wants no dealings with us: a wrong password, role or database, or too few rights. */
+const REFUSED = /^(?:28|3D000|42501)/;
+
 /** Errors of the socket and of `pg` itself that carry no SQLSTATE. */
 const UNAVAILABLE_CODES = new Set([
   "ECONNREFUSED",
@@ -31,6 +34,9 @@ const UNAVAILABLE_CODES = new Set([
 export function translateDatabaseError(error: unknown): unknown {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === STALE_EPOCH) return new StaleEpochError(errorMessage(error), { cause: error });
+  if (REFUSED.test(code)) {
+    return new OperatorError(`The database refuses us: ${errorMessage(error)}. ${HINT}`, { cause: error });
+  }
   if (UNAVAILABLE.test(code) || UNAVAILABLE_CODES.has(code)) return unavailable(error);
   // `pg` reports an ended connection as a plain Error without a code.
   if (
@@ -42,6 +48,10 @@ export function translateDatabaseError(error: unknown): unknown {
   return error;
 }
 
+const HINT = "Check database.url (DATABASE_URL).";
+
 function unavailable(cause: unknown): DatabaseUnavailableError {
-  return new DatabaseUnavailableError(`The database is not available: ${errorMessage(cause)}`, { cause });
+  return new DatabaseUnavailableError(`The database is not available: ${errorMessage(cause)}. ${HINT}`, {
+    cause,
+  });
 }

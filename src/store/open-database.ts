@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { DatabaseConfig } from "../config/config.ts";
 import { acquireDataLock } from "./data-lock.ts";
@@ -41,6 +42,31 @@ async function connect(
   if (config.url !== null) return { url: config.url };
   const running = role === "reader" ? await findEmbeddedPostgres(config.dataDir) : null;
   if (running !== null) return running;
-  stack.use(await acquireDataLock(config.dataDir));
+  const found = await lockOrFind(config.dataDir, role, stack);
+  if (found !== null) return found;
   return stack.use(await startEmbeddedPostgres({ dataDir: config.dataDir, log })).connection;
+}
+
+/** How long a reader waits for another command to leave the data folder, and how often it looks, ms. */
+const READER_WAIT_MS = 5000;
+const READER_POLL_MS = 100;
+
+/** Takes the data folder. A reader that finds it taken waits a little: for its end, or for a server to read from. */
+async function lockOrFind(
+  dataDir: string,
+  role: "owner" | "reader",
+  stack: AsyncDisposableStack,
+): Promise<Connection | null> {
+  const deadline = performance.now() + (role === "reader" ? READER_WAIT_MS : 0);
+  for (;;) {
+    try {
+      stack.use(await acquireDataLock(dataDir));
+      return null;
+    } catch (error) {
+      if (performance.now() >= deadline) throw error;
+    }
+    await delay(READER_POLL_MS);
+    const running = await findEmbeddedPostgres(dataDir);
+    if (running !== null) return running;
+  }
 }

@@ -48,7 +48,11 @@ export class Database implements Queryable, AsyncDisposable {
       application_name: "weir",
       connectionTimeoutMillis: 10_000,
     });
-    // Without a listener, a stopped database ends the process.
+    // Without listeners, a stopped database ends the process. A client's own is there from its first moment: one that is
+    // lent out has none of the pool's, and its end may come in the same packet as the answer before it.
+    this.#pool.on("connect", (client) => {
+      client.on("error", () => undefined);
+    });
     this.#pool.on("error", (error) => {
       log.warn({ why: error.message }, "database_connection_lost");
     });
@@ -92,9 +96,6 @@ export class Database implements Queryable, AsyncDisposable {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw translateDatabaseError(error);
     });
-    // A client that is cut off while nobody queries it emits this too.
-    const ignore = (): undefined => undefined;
-    client.on("error", ignore);
     let broken = false;
     try {
       if (begin !== null) await client.query(begin);
@@ -108,7 +109,6 @@ export class Database implements Queryable, AsyncDisposable {
       }
       throw translateDatabaseError(error);
     } finally {
-      client.off("error", ignore);
       client.release(broken);
     }
   }

@@ -45,10 +45,11 @@ async function untilTaken(
   words: string,
   options: { room: string; id: string },
 ): Promise<Receipt> {
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await weir.say(words, options);
-    } catch {
+    } catch (error) {
+      if (attempt === 100) throw error;
       await delay(20);
     }
   }

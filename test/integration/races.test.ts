@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type { ChannelRow } from "../../src/store/channels.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { stalledStream, text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
@@ -17,6 +18,12 @@ async function start(server: ModelServer, platform = new TestPlatform()): Promis
 async function command(weir: TestWeir, room: string, name: string): Promise<string> {
   const channel = { platform: "test", name: room };
   return weir.daemon.inbox.command({ channel, name, argument: "", askerId: "u-ann" });
+}
+
+async function find(weir: TestWeir, name: string): Promise<ChannelRow> {
+  const row = await weir.daemon.store.channels.find({ platform: "test", name });
+  assert.ok(row);
+  return row;
 }
 
 /** Resolves when turns of this room have settled all these messages. */
@@ -135,7 +142,13 @@ test("evictions between messages lose none of them", async () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
   })();
-  for (const [index, id] of ids.entries()) await weir.say("hi", { room: `evict-${index % 3}`, id });
+  for (const [index, id] of ids.entries()) {
+    const room = `evict-${index % 3}`;
+    await weir.say("hi", { room, id });
+    // Now and then everything is quiet, and can be evicted.
+    if (index % 5 === 0) await settled(weir, room, [id]);
+    if (index % 10 === 0) await weir.daemon.registry.loaded((await find(weir, room)).id)?.idle();
+  }
   for (const [index, id] of ids.entries()) await settled(weir, `evict-${index % 3}`, [id]);
   done.abort();
   await evicting;
