@@ -1,5 +1,5 @@
 import type { ModelMessage } from "../core/context.ts";
-import type { Entry, EntryReference, ToolCall } from "../core/entry.ts";
+import type { Entry, EntryReference } from "../core/entry.ts";
 import { displayName, sliceWhole, truncateMiddle } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
@@ -135,23 +135,24 @@ export function estimateMessage(message: ModelMessage): number {
 
 function capMessage(message: ModelMessage, cap: number): ModelMessage {
   if (message.role !== "assistant") return { ...message, text: capText(message.text, cap) };
-  const share = Math.floor(cap / (message.calls.length + 1));
-  return {
-    ...message,
-    text: capText(message.text, share),
-    calls: message.calls.map((call) => capCall(call, share)),
-  };
+  const named = message.calls.map((call) => ({ ...call, name: sliceWhole(call.name, 0, LONGEST_NAME) }));
+  const fixed = named.reduce(
+    (sum, { name }) => sum + estimateTokens(name) + MESSAGE_OVERHEAD,
+    MESSAGE_OVERHEAD,
+  );
+  const share = Math.floor((cap - fixed) / (named.length + 1));
+  const calls = named.map((call) => ({ ...call, arguments: capArguments(call.arguments, share) }));
+  return { ...message, text: capText(message.text, share + MESSAGE_OVERHEAD), calls };
 }
 
-/** Arguments stay JSON when they are cut. A name that is longer than any tool's is the model's invention. */
-function capCall(call: ToolCall, cap: number): ToolCall {
-  const name = sliceWhole(call.name, 0, LONGEST_NAME);
-  if (estimateTokens(call.arguments) <= cap) return { ...call, name };
-  const json = JSON.stringify({ cut: capText(call.arguments, Math.floor(cap / 2)) });
-  return { ...call, name, arguments: estimateTokens(json) <= cap ? json : "{}" };
+/** Arguments stay JSON when they are cut. */
+function capArguments(json: string, cap: number): string {
+  if (estimateTokens(json) <= cap) return json;
+  const cut = JSON.stringify({ cut: capText(json, Math.floor(cap / 2)) });
+  return estimateTokens(cut) <= cap ? cut : "{}";
 }
 
-/** OpenAI's limit for the name of a function. */
+/** OpenAI's limit for the name of a function: a longer one is the model's invention. */
 const LONGEST_NAME = 64;
 
 /** No character of a text weighs less, in tokens: so much of a text is measured, however long it is. */

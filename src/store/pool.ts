@@ -54,7 +54,8 @@ export class Database implements Queryable, AsyncDisposable {
       client.on("error", () => undefined);
     });
     this.#pool.on("error", (error) => {
-      log.warn({ why: error.message }, "database_connection_lost");
+      // A server that is stopped behind us says so to connections that are closing already.
+      if (!this.#pool.ending) log.warn({ why: error.message }, "database_connection_lost");
     });
   }
 

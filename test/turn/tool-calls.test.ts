@@ -7,8 +7,8 @@ import { type Tool, type ToolContext, type ToolOutcome } from "../../src/tools/t
 import { createTools } from "../../src/tools/tools.ts";
 import { runToolCalls, type ToolRun } from "../../src/turn/tool-calls.ts";
 
-function tool(name: string, run: Tool["run"]): Tool {
-  return { spec: { name, description: name, parameters: { type: "object" } }, run };
+function tool(name: string, body: Tool["run"]): Tool {
+  return { spec: { name, description: name, parameters: { type: "object" } }, run: body };
 }
 
 function call(name: string, args = "{}", id = name): ToolCall {
@@ -102,18 +102,18 @@ describe("the calls of one answer", () => {
   });
 });
 
-describe("a call that fails", () => {
-  async function failing(
-    one: ToolCall,
-    options: Parameters<typeof run>[1] = {},
-  ): Promise<[text: string, why: string]> {
-    const { results, failures } = await run([one], options);
-    assert.equal(results.length, 1);
-    assert.equal(results[0]?.callId, one.id);
-    assert.equal(failures.length, 1);
-    return [results[0]?.text ?? "", failures[0]?.[1] ?? ""];
-  }
+async function failing(
+  one: ToolCall,
+  options: Parameters<typeof run>[1] = {},
+): Promise<[text: string, why: string]> {
+  const { results, failures } = await run([one], options);
+  assert.equal(results.length, 1);
+  assert.equal(results[0]?.callId, one.id);
+  assert.equal(failures.length, 1);
+  return [results[0]?.text ?? "", failures[0]?.[1] ?? ""];
+}
 
+describe("a call that fails", () => {
   test("because there is no such tool tells which there are", async () => {
     const [text, why] = await failing(call("🎈".repeat(60)));
     assert.match(text, /^Error: there is no tool "(?:🎈){32}"\. There are: search_history, skip\.$/u);

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { formatContextReport } from "../../src/admin/context-format.ts";
+import { type ContextReport, reportContext } from "../../src/admin/context-report.ts";
+import type { History } from "../../src/core/history.ts";
+import { agentId, channelId } from "../../src/core/ids.ts";
+import { defaultAgent } from "../context/agent.ts";
+import { Conversation } from "../context/conversation.ts";
+
+const spent = { calls: 12, promptTokens: 34_567, cachedTokens: 30_000, completionTokens: 890 };
+
+function report(history: History, contextWindow = 12_000): ContextReport {
+  const agent = defaultAgent();
+  const config = { ...agent.config, contextWindow };
+  const channel = {
+    id: channelId(1),
+    address: { platform: "terminal", name: "main" },
+    kind: "dm" as const,
+    agent: agentId("main"),
+    workspace: "",
+    epoch: 1,
+    lastSeq: history.lastSeq,
+    settledTo: history.settledTo,
+    coveredTo: history.coveredTo,
+    omittedTo: history.omittedTo,
+  };
+  const now = new Date("2026-11-21T20:00:00Z");
+  return reportContext({ ...agent, config }, { channel, history }, { model: "some-model", spent, now });
+}
+
+function chatter(messages: number): Conversation {
+  const talk = new Conversation();
+  for (let index = 0; index < messages; index++) talk.say("some words about the weather", { author: index });
+  talk.say("@bot well?", { addressed: true });
+  return talk;
+}
+
+describe("the report of a context", () => {
+  test("adds up to the request that would be sent", () => {
+    const { segments, tokens, usage, usable, log, omission, ...rest } = report(chatter(20).history);
+    assert.equal(
+      tokens,
+      segments.reduce((sum, segment) => sum + segment.tokens, 0),
+    );
+    assert.equal(usable, rest.window - rest.reserve);
+    assert.equal(usage, tokens / usable);
+    assert.deepEqual(log, { entries: 21, coveredTo: 0, omittedTo: 0, due: 1 });
+    assert.equal(omission, null);
+    assert.equal(rest.channel, "terminal:main");
+    assert.equal(segments.find(({ key }) => key === "due")?.count, 1);
+  });
+
+  test("shows the request as emergency would send it, and changes nothing", () => {
+    const { history } = chatter(1000);
+    const before = structuredClone(history);
+    const { tokens, usable } = report(history);
+    assert.ok(tokens <= usable);
+    assert.deepEqual(history, before);
+  });
+
+  test("counts what is omitted into the usage", () => {
+    const { history } = chatter(20);
+    const at = new Date("2026-11-21T14:05:00Z");
+    const omission = { fromSeq: 1, toSeq: 9, count: 9, tokens: 3000, firstAt: at, lastAt: at };
+    const plain = report(history);
+    const left = report({ ...history, omission });
+    assert.equal(left.usage, (left.tokens + 3000) / plain.usable);
+  });
+});
+
+describe("the report as a screen", () => {
+  test("has a bar with the marks, the segments and what was spent", () => {
+    const screen = formatContextReport(report(chatter(20).history));
+    assert.match(screen, /^terminal:main · agent main · model some-model\n/);
+    const [, bar = ""] = /^ {2}(\S{40}) {2}\d+ % of [\d,]+ usable tokens$/m.exec(screen) ?? [];
+    assert.equal(bar.replaceAll(/[█░]/g, "").length, 3, bar);
+    assert.match(screen, /marks: background 80 %, aggressive 85 %, emergency 95 %/);
+    assert.match(screen, /^ {2}raw history +[\d,]+ tokens +20 items$/m);
+    assert.doesNotMatch(screen, /summaries|omitted|covered/);
+    assert.match(screen, /12 model calls, 34,567 tokens in \(30,000 cached\), 890 out$/);
+  });
+
+  test("says what is covered and what is omitted, and fills its bar at most", () => {
+    const { history } = chatter(20);
+    const firstAt = new Date("2026-11-21T14:05:00Z");
+    const lastAt = new Date("2026-11-21T15:05:00Z");
+    const omission = { fromSeq: 1, toSeq: 9, count: 1234, tokens: 90_000, firstAt, lastAt };
+    const screen = formatContextReport(report({ ...history, omission, coveredTo: 3, omittedTo: 9 }));
+    assert.match(screen, /█{40}/);
+    assert.match(screen, /covered: entries 1–3\n/);
+    assert.match(
+      screen,
+      /omitted: 1,234 older messages \(90,000 tokens, 2026-11-21 14:05 to 2026-11-21 15:05\); the log still has them/,
+    );
+  });
+});

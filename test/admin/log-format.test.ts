@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { formatEntry } from "../../src/admin/log-format.ts";
+import type { Entry } from "../../src/core/entry.ts";
+import { agentId, turnId } from "../../src/core/ids.ts";
+import { createTimeFormat } from "../../src/core/time.ts";
+
+const at = new Date("2026-11-21T14:05:00Z");
+const base = { seq: 5, at, deleted: false, tokens: 9 };
+const ofTurn = { ...base, turnId: turnId(1), after: 4 };
+const user: Entry = {
+  ...base,
+  kind: "user",
+  author: { id: "u", name: "Ann", isBot: false },
+  text: "hi",
+  messageId: "m",
+  replyTo: null,
+  addressed: true,
+};
+
+function format(
+  entry: Entry,
+  marks: { settledTo?: number; coveredTo?: number; omittedTo?: number } = {},
+): string {
+  const channel = { agent: agentId("main"), settledTo: 9, coveredTo: 0, omittedTo: 0, ...marks };
+  return formatEntry(entry, channel, createTimeFormat("UTC"));
+}
+
+describe("a line of the log", () => {
+  test("says who, when and what", () => {
+    assert.equal(format(user), "     5  2026-11-21 14:05  Ann: hi");
+    const answer: Entry = { ...ofTurn, kind: "assistant", text: "one\ntwo", stopped: true };
+    assert.equal(format(answer), "     5  2026-11-21 14:05  [main] (stopped): one\n          two");
+  });
+
+  test("says where the message stands", () => {
+    assert.match(format(user, { settledTo: 4 }), /Ann \(waiting\): /);
+    assert.match(format({ ...user, addressed: false }, { settledTo: 4 }), /Ann \(listened\): /);
+    assert.match(
+      format({ ...user, deleted: true, text: "" }, { coveredTo: 5 }),
+      /Ann \(deleted, covered\): $/,
+    );
+    assert.match(format(user, { coveredTo: 4, omittedTo: 5 }), /Ann \(omitted\): /);
+    assert.match(format(user, { coveredTo: 5, omittedTo: 7 }), /Ann \(covered\): /);
+  });
+
+  test("shows calls, their results and what they quote", () => {
+    const calls = [
+      { id: "1", name: "search_history", arguments: '{"query":"x"}' },
+      { id: "2", name: "skip", arguments: "{}" },
+    ];
+    const call: Entry = { ...ofTurn, kind: "tool_call", text: "Let me look.", calls };
+    assert.match(
+      format(call),
+      /\[main calls\]: Let me look\.\n +search_history\(\{"query":"x"\}\) skip\(\{\}\)$/,
+    );
+    const references = [
+      { seq: 1, at, author: "Ann", text: "blue" },
+      { seq: 2, at, author: "Ben", text: null },
+    ];
+    const result: Entry = {
+      ...ofTurn,
+      kind: "tool_result",
+      callId: "1",
+      tool: "search_history",
+      text: "",
+      references,
+    };
+    assert.match(format(result), /\[search_history answers\]: > Ann: blue\n +> Ben: \(deleted\)$/);
+  });
+
+  test("shows notices, and which message somebody edited", () => {
+    const notice: Entry = { ...base, kind: "notice", text: "Sorry.", after: 4, edits: null };
+    assert.match(format(notice), /\[notice\]: Sorry\.$/);
+    assert.match(
+      format({ ...notice, after: null, edits: { seq: 2, author: "Ann", at } }),
+      /\[Ann edits 2\]: Sorry\.$/,
+    );
+  });
+
+  test("obeys nothing that a person or a model wrote", () => {
+    assert.equal(format({ ...user, text: "\u001b[2Jgone\u202e" }), "     5  2026-11-21 14:05  Ann: ␛[2Jgone");
+    const tool = "x\u001b]0;owned\u0007\ny";
+    const result: Entry = {
+      ...ofTurn,
+      kind: "tool_result",
+      callId: "1",
+      tool,
+      text: "Error",
+      references: [],
+    };
+    assert.match(format(result), /\[x␛\]0;owned␇ y answers\]: Error$/);
+  });
+});

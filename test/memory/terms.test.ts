@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import * as fc from "fast-check";
+
+import { CANDIDATES, chooseTerms, findPieces, fuseRanks, orQuery } from "../../src/memory/terms.ts";
+
+const lexemes = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6 }), { maxLength: 60 });
+
+describe("the terms of a search", () => {
+  test("that pick are the rarest, as many as bring few candidates, and one at least", () => {
+    const frequencies = new Map([
+      ["the", 0.4],
+      ["deploy", 0.02],
+      ["friday", 0.01],
+    ]);
+    const few = chooseTerms(["the", "deploy", "friday", "zeppelin"], frequencies, 10_000);
+    assert.deepEqual(few, { pick: ["zeppelin"], rank: ["zeppelin", "friday", "deploy", "the"] });
+    const small = chooseTerms(["the", "deploy", "friday", "zeppelin"], frequencies, 100);
+    assert.deepEqual(small.pick, ["zeppelin", "friday", "deploy", "the"]);
+    assert.deepEqual(chooseTerms(["the"], frequencies, 1e9).pick, ["the"]);
+    assert.deepEqual(chooseTerms([], frequencies, 100), { pick: [], rank: [] });
+  });
+
+  test("are bounded, and those that pick are the first of those that rank", () => {
+    const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 60, maxLength: 60 });
+    fc.assert(
+      fc.property(lexemes, shares, fc.nat({ max: 1e6 }), (words, known, size) => {
+        const frequencies = new Map(words.map((word, index) => [word, known[index] ?? 0]));
+        const { pick, rank } = chooseTerms(words, frequencies, size);
+        assert.ok(rank.length === Math.min(32, words.length));
+        assert.deepEqual(pick, rank.slice(0, pick.length));
+        assert.ok(pick.length >= Math.min(1, words.length));
+        const expected = pick.reduce((sum, word) => sum + (frequencies.get(word) ?? 0) * size, 0);
+        assert.ok(pick.length === 1 || expected <= CANDIDATES + 1e-6);
+      }),
+    );
+  });
+
+  test("are quoted, so that none is read as an operator", () => {
+    assert.equal(
+      orQuery(["a", "o'clock", "back\\slash", "x & !y"]),
+      "'a' | 'o''clock' | 'back\\\\slash' | 'x & !y'",
+    );
+    assert.equal(orQuery([]), "");
+  });
+});
+
+describe("the pieces of a query", () => {
+  test("are identifiers, paths and links, letter by letter", () => {
+    const { literals, unspaced } = findPieces("why does src/core/split.ts fail in splitText with E_LIMIT?");
+    assert.deepEqual(literals, ["src/core/split.ts", "splitText", "E_LIMIT"]);
+    assert.equal(unspaced, "");
+  });
+
+  test("are runs of scripts that are written without spaces", () => {
+    assert.deepEqual(findPieces("What about 会議の場所 and データベース?"), {
+      literals: [],
+      unspaced: "会議の場所 データベース",
+    });
+  });
+
+  test("are none of a plain question", () => {
+    assert.deepEqual(findPieces("Who said that, and when? I don't know."), { literals: [], unspaced: "" });
+  });
+
+  test("are few and short, whatever was pasted", () => {
+    const query = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 2000 }),
+      fc
+        .array(fc.constantFrom("a/b/c", "x", "-", ".", "camelCase", "会議", "@", " "), { maxLength: 500 })
+        .map((all) => all.join("")),
+    );
+    fc.assert(
+      fc.property(query, (text) => {
+        const { literals, unspaced } = findPieces(text);
+        assert.ok(literals.length <= 4 && new Set(literals).size === literals.length);
+        for (const piece of [...literals, unspaced]) assert.ok(piece.length <= 80 && piece.isWellFormed());
+      }),
+    );
+  });
+});
+
+describe("ranked lists", () => {
+  test("are joined by place: what several found comes first, and of equals the newer", () => {
+    assert.deepEqual(
+      fuseRanks([
+        [1, 2, 3],
+        [3, 9],
+      ]),
+      [3, 1, 9, 2],
+    );
+    assert.deepEqual(fuseRanks([[4], [7]]), [7, 4]);
+    assert.deepEqual(fuseRanks([[], []]), []);
+  });
+
+  test("hold each hit once", () => {
+    fc.assert(
+      fc.property(fc.array(fc.uniqueArray(fc.nat({ max: 20 }))), (lists) => {
+        const fused = fuseRanks(lists);
+        assert.deepEqual(
+          fused.toSorted((a, b) => a - b),
+          [...new Set(lists.flat())].toSorted((a, b) => a - b),
+        );
+      }),
+    );
+  });
+});
