@@ -44,7 +44,8 @@ export class Recall {
   /** @returns hits with their neighbours, in the order of the log; empty where nothing fits */
   async find(query: RecallQuery): Promise<EntryReference[]> {
     if (query.to < (query.from ?? FIRST) || query.text.trim() === "") return [];
-    const text = sliceWhole(query.text, 0, MAX_QUERY);
+    // The newest words are what is asked.
+    const text = sliceWhole(query.text, Math.max(0, query.text.length - MAX_QUERY), query.text.length);
     const pieces = findPieces(text);
     const lists = await Promise.all([
       this.#byWords(query, text),

@@ -5,6 +5,7 @@ import { errorMessage } from "../core/errors.ts";
 import { dueMessages, type History, type TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
+import { storableText } from "../core/text.ts";
 import { type Agent, budgetOf, type FailureKind } from "./agent.ts";
 import { visibleAnswer } from "./answer-text.ts";
 import { contextSources, type Place } from "./context-sources.ts";
@@ -116,7 +117,7 @@ class TurnRun {
   }
 
   async #runTools(answer: ModelAnswer): Promise<TurnOutcome | null> {
-    const calls = withUniqueIds(answer.calls);
+    const calls = storableCalls(answer.calls);
     const { results, skip } = await runToolCalls(calls, {
       tools: this.#agent.tools,
       timeoutMs: this.#agent.config.toolTimeoutMs,
@@ -128,7 +129,7 @@ class TurnRun {
       const text = visibleAnswer(answer.text);
       return text === "" ? { kind: "skipped", reason: skip } : { kind: "answered", text };
     }
-    await this.#channel.append([{ kind: "tool_call", text: answer.text, calls }, ...results]);
+    await this.#channel.append([{ kind: "tool_call", text: storableText(answer.text), calls }, ...results]);
     this.#showNothing();
     return null;
   }
@@ -214,12 +215,16 @@ class TurnRun {
 /** Entries that recall may bring to a turn. */
 const RECALL_LIMIT = 6;
 
-/** Some servers give every call the same id; a result must name one. */
-function withUniqueIds(calls: readonly ToolCall[]): ToolCall[] {
+/**
+ * Calls as the log can hold them: a NUL that a model wrote would be refused by Postgres each time the turn is begun
+ * again. Some servers give every call the same id; a result must name one.
+ */
+function storableCalls(calls: readonly ToolCall[]): ToolCall[] {
   const seen = new Set<string>();
-  return calls.map((call, index) => {
-    const id = seen.has(call.id) ? `${call.id}-${index}` : call.id;
+  return calls.map((call) => {
+    let id = storableText(call.id);
+    while (seen.has(id)) id += "+";
     seen.add(id);
-    return { ...call, id };
+    return { id, name: storableText(call.name), arguments: storableText(call.arguments) };
   });
 }

@@ -112,6 +112,31 @@ describe("what a fit takes away", () => {
     assert.match(JSON.stringify(tight.context), /characters in all\]/);
   });
 
+  test("shortens what a tool of the running turn found before it drops any of it", () => {
+    const talk = new Conversation();
+    talk.say("look", { addressed: true });
+    talk.begin();
+    talk.call(["{}"], "結果 ".repeat(30_000));
+    const seen = lastOf(talk);
+    const { context } = fitContext(sourcesOf(seen), budgetOf(20_000, 6144));
+    assert.equal(context.segments.find(({ key }) => key === "turn")?.count, 2);
+    assert.match(JSON.stringify(context), /結果 結果.*cut: .*結果/);
+    assert.ok(context.tokens > 0.9 * 13_000, "and uses the room");
+  });
+
+  test("omits even the newest messages where they, short as they are, leave no room for those to answer", () => {
+    const budget = budgetOf(4096, 2396, 100);
+    const talk = talkWithin(budget);
+    for (let index = 0; index < 60; index++) talk.say(`short ${index}`);
+    for (let index = 0; index < 28; index++) talk.say(`well ${index}?`, { addressed: true });
+    talk.begin();
+    const seen = lastOf(talk);
+    const fit = fitContext(sourcesOf(seen), budget);
+    assertFits(seen, budget, fit);
+    assert.equal(fit.overflows, false);
+    assert.equal(fit.omitTo, 60);
+  });
+
   test("drops the oldest calls of a turn that never stops calling, and keeps the question", () => {
     const talk = new Conversation();
     talk.say("look everywhere", { addressed: true });

@@ -121,6 +121,19 @@ test("parallel tool calls run, their results follow them, and the answer comes a
   assert.equal(failed.length, 2);
 });
 
+test("what no log can hold, in a model's words and calls, neither fails the turn nor repeats it", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server, CONFIG);
+  server.reply(
+    toolCalls([{ name: "search\0history", arguments: '{"query":"a\0b"}' }]),
+    text("zero \0 and half \ud800 a pair"),
+  );
+  await weir.say("hello", { room: "nul" });
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:nul");
+  assert.deepEqual(weir.platform.texts("nul"), ["zero \uFFFD and half \uFFFD a pair"]);
+  assert.equal(server.requests.length, 2);
+});
+
 test("a turn that skips sends nothing and keeps why", async () => {
   await using server = await startModelServer();
   await using weir = await start(server, CONFIG);

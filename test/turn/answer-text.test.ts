@@ -36,6 +36,8 @@ describe("what people see of an answer", () => {
     }
     assert.equal(visibleAnswer("[2026-11-21 14:05] Weir: H", { isPartial: true }), "H");
     assert.equal(visibleAnswer("[abc", { isPartial: true }), "[abc");
+    const list = `[1] ${"point ".repeat(20)}`;
+    assert.equal(visibleAnswer(list, { isPartial: true }), list);
   });
 
   test("only grows while it is written, and ends as the whole answer does", () => {
