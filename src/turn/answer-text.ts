@@ -1,5 +1,3 @@
-import { storableText } from "../core/text.ts";
-
 /** `[2026-11-21 14:05] NAME: `: small models like to imitate the form in which they read what people say. */
 const LINE_HEAD = /^\s*(?:\\?\[\d{4}-\d\d-\d\d \d\d:\d\d\]\s*(?:[^\n:]{1,80}:\s)?)/;
 /** The longest beginning that might still become a line head. */
@@ -7,11 +5,11 @@ const LONGEST_HEAD = 110;
 const MAYBE_HEAD = /^\\?(?:\[[\d\- :]*(?:\][^\n:]*:?)?)?$/;
 
 /**
- * What people see of a model's text: without an imitated line head, trimmed, and without what no log can hold.
+ * What people see of a model's text: without an imitated line head, trimmed.
  * @param options.isPartial more may come: a beginning that could become a line head is held back
  */
 export function visibleAnswer(text: string, options: { isPartial?: boolean } = {}): string {
-  const begun = storableText(text).trimStart();
+  const begun = text.trimStart();
   if (options.isPartial === true && begun.length < LONGEST_HEAD && MAYBE_HEAD.test(begun)) return "";
   const visible = begun.replace(LINE_HEAD, "");
   return options.isPartial === true ? visible.trimStart() : visible.trim();

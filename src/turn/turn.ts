@@ -129,7 +129,7 @@ class TurnRun {
       const text = visibleAnswer(answer.text);
       return text === "" ? { kind: "skipped", reason: skip } : { kind: "answered", text };
     }
-    await this.#channel.append([{ kind: "tool_call", text: storableText(answer.text), calls }, ...results]);
+    await this.#channel.append([{ kind: "tool_call", text: answer.text, calls }, ...results]);
     this.#showNothing();
     return null;
   }

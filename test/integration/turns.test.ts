@@ -131,7 +131,9 @@ test("what no log can hold, in a model's words and calls, neither fails the turn
   await weir.say("hello", { room: "nul" });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:nul");
   assert.deepEqual(weir.platform.texts("nul"), ["zero \uFFFD and half \uFFFD a pair"]);
-  assert.equal(server.requests.length, 2);
+  assert.ok(server.requests[1]?.body.messages.some(({ tool_calls }) => tool_calls?.length === 1));
+  const starts = weir.events.filter(({ type }) => type === "turn_started");
+  assert.equal(starts.length, 1, "the turn was not begun again");
 });
 
 test("a turn that skips sends nothing and keeps why", async () => {
