@@ -73,7 +73,8 @@ begin
     into parts from deliveries d where d.turn_id = p_turn and d.state = 'pending' and d.entry_seq is not null;
 end $$;
 
--- A person changed a message; an edit that is older than the newest one known was delivered late. outcome: unknown, unchanged, replaced (nobody had read it), noted (a notice was appended).
+-- A person changed a message; an edit that is older than the newest one known was delivered late, and is none.
+-- outcome: unknown, unchanged, replaced (nobody had read it), noted (a notice was appended).
 create function edit_message(
   p_channel bigint, p_message_id text, p_text text, p_tokens integer, p_at timestamptz,
   out outcome text, out seq bigint, out noted_seq bigint

@@ -7,6 +7,7 @@ import type { AgentId } from "./core/ids.ts";
 import { compileTemplate, type Render, type TemplateRules } from "./templates/template.ts";
 import type { VariableShapes } from "./templates/template-names.ts";
 
+/** Why a turn has no answer, as far as a person is told. */
 export type FailureKind = (typeof FAILURE_KINDS)[number];
 const FAILURE_KINDS = ["unavailable", "too_long", "misconfigured", "internal", "gave_up"] as const;
 

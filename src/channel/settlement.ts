@@ -1,6 +1,6 @@
 import type { TurnEntryDraft } from "../core/entry.ts";
 import type { Settlement } from "../store/turns.ts";
-import type { FailureKind } from "../turn/agent.ts";
+import type { FailureKind } from "../prompts.ts";
 import type { TurnOutcome } from "../turn/turn.ts";
 
 /**

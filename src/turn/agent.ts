@@ -3,10 +3,8 @@ import { type EntryTexts, Renderer } from "../context/render.ts";
 import type { Budget } from "../context/usage.ts";
 import { createTimeFormat, type TimeFormat } from "../core/time.ts";
 import type { Model } from "../llm/model.ts";
+import type { FailureKind } from "../prompts.ts";
 import type { Tool } from "../tools/tool.ts";
-
-/** Why a turn has no answer, as far as a person is told. */
-export type FailureKind = "unavailable" | "too_long" | "misconfigured" | "internal" | "gave_up";
 
 /** The models that agents may use, and what is known of their windows. */
 export interface AgentModels {
