@@ -39,6 +39,8 @@ export interface DaemonConfig {
   readonly maxLoadedChannels: number;
   readonly idleEvictMs: number;
   readonly mailboxSize: number;
+  /** Compactions that run at a time, over all channels. */
+  readonly maxCompactions: number;
 }
 
 interface PromptsConfig {
@@ -62,6 +64,8 @@ export interface AgentConfig {
   readonly instructions: string;
   /** Absolute path of its own system template; null: `system.md.j2` of the prompts' folder. */
   readonly prompt: string | null;
+  /** Absolute path of its own template for summaries; null: `compactor.md.j2` of the prompts' folder. */
+  readonly compactorPrompt: string | null;
   /** The server's name of the model; `auto`: whatever the server offers. */
   readonly model: string;
   readonly compactorModel: string;
@@ -83,10 +87,21 @@ export interface AgentConfig {
 
 /** Thresholds are shares of the usable window: 0 < target < background < aggressive < emergency < 1. */
 export interface CompactionConfig {
+  /** False: no summaries; emergency stays. */
+  readonly enabled: boolean;
+  /** Whether people in the channel are told when a compaction lands. */
+  readonly notify: CompactionNotify;
   readonly backgroundThreshold: number;
   readonly aggressiveThreshold: number;
   readonly emergencyThreshold: number;
   readonly target: number;
   /** The newest messages that a compaction leaves alone. */
   readonly keepMessages: number;
+  /** So many raw entries are due for background, however short they are. */
+  readonly maxRawMessages: number;
+  /** One attempt of a compaction may take so long. */
+  readonly deadlineMs: number;
 }
+
+export const COMPACTION_NOTIFY = ["off", "channel"] as const;
+export type CompactionNotify = (typeof COMPACTION_NOTIFY)[number];

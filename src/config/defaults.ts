@@ -24,6 +24,7 @@ export const DEFAULT_DAEMON: DaemonConfig = {
   maxLoadedChannels: 1000,
   idleEvictMs: 600_000,
   mailboxSize: 100,
+  maxCompactions: 4,
 };
 
 export const DEFAULT_AGENT = {
@@ -39,10 +40,14 @@ export const DEFAULT_AGENT = {
 } as const;
 
 export const DEFAULT_COMPACTION: Omit<CompactionConfig, "target"> = {
+  enabled: true,
+  notify: "off",
   backgroundThreshold: 0.8,
   aggressiveThreshold: 0.85,
   emergencyThreshold: 0.95,
   keepMessages: 20,
+  maxRawMessages: 300,
+  deadlineMs: 180_000,
 };
 
 /** Where nobody set a target, compaction goes this share of the window under the background threshold. */

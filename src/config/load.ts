@@ -132,6 +132,7 @@ function buildConfig(file: FileConfig, references: References, path: string | nu
       maxLoadedChannels: file.daemon?.max_loaded_channels ?? DEFAULT_DAEMON.maxLoadedChannels,
       idleEvictMs: file.daemon?.idle_evict_ms ?? DEFAULT_DAEMON.idleEvictMs,
       mailboxSize: file.daemon?.mailbox_size ?? DEFAULT_DAEMON.mailboxSize,
+      maxCompactions: file.daemon?.max_compactions ?? DEFAULT_DAEMON.maxCompactions,
     },
     prompts: {
       language: file.prompts?.language ?? DEFAULT_LANGUAGE,

@@ -8,11 +8,13 @@ export function resolveAgent(agent: FileAgent, defaults: FileAgentOptions, folde
   const model = agent.model ?? defaults.model ?? DEFAULT_AGENT.model;
   const temperature = agent.temperature ?? defaults.temperature ?? "default";
   const prompt = agent.prompt ?? defaults.prompt ?? "";
+  const compactorPrompt = agent.compactor_prompt ?? defaults.compactor_prompt ?? "";
   return {
     id: agent.id,
     name: agent.name?.trim() || agent.id,
     instructions: (agent.instructions ?? defaults.instructions ?? DEFAULT_AGENT.instructions).trim(),
     prompt: prompt === "" ? null : resolve(folder, prompt),
+    compactorPrompt: compactorPrompt === "" ? null : resolve(folder, compactorPrompt),
     model,
     compactorModel: (agent.compactor_model ?? defaults.compactor_model ?? "").trim() || model,
     fallbacks: agent.fallbacks ?? defaults.fallbacks ?? DEFAULT_AGENT.fallbacks,
@@ -35,6 +37,8 @@ function resolveCompaction(agent: FileCompaction, defaults: FileCompaction): Com
   const backgroundThreshold =
     agent.background_threshold ?? defaults.background_threshold ?? DEFAULT_COMPACTION.backgroundThreshold;
   return {
+    enabled: agent.enabled ?? defaults.enabled ?? DEFAULT_COMPACTION.enabled,
+    notify: agent.notify ?? defaults.notify ?? DEFAULT_COMPACTION.notify,
     backgroundThreshold,
     aggressiveThreshold:
       agent.aggressive_threshold ?? defaults.aggressive_threshold ?? DEFAULT_COMPACTION.aggressiveThreshold,
@@ -42,6 +46,8 @@ function resolveCompaction(agent: FileCompaction, defaults: FileCompaction): Com
       agent.emergency_threshold ?? defaults.emergency_threshold ?? DEFAULT_COMPACTION.emergencyThreshold,
     target: agent.target ?? defaults.target ?? below(backgroundThreshold),
     keepMessages: agent.keep_messages ?? defaults.keep_messages ?? DEFAULT_COMPACTION.keepMessages,
+    maxRawMessages: agent.max_raw_messages ?? defaults.max_raw_messages ?? DEFAULT_COMPACTION.maxRawMessages,
+    deadlineMs: agent.deadline_ms ?? defaults.deadline_ms ?? DEFAULT_COMPACTION.deadlineMs,
   };
 }
 

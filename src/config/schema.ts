@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AgentId } from "../core/ids.ts";
-import { LOG_LEVELS } from "./config.ts";
+import { COMPACTION_NOTIFY, LOG_LEVELS } from "./config.ts";
 
 /**
  * What may stand in config.toml. Every key is optional here; the built-in defaults are in defaults.ts. The
@@ -65,17 +65,28 @@ function isTimeZone(value: string): boolean {
 }
 
 const compaction = z.strictObject({
+  enabled: z.boolean().describe("true or false").optional(),
+  notify: z
+    .enum(COMPACTION_NOTIFY)
+    .describe(`one of ${quotedList(COMPACTION_NOTIFY)}`)
+    .optional(),
   background_threshold: share().optional(),
   aggressive_threshold: share().optional(),
   emergency_threshold: share().optional(),
   target: share().optional(),
   keep_messages: whole(1, 10_000, "messages").optional(),
+  max_raw_messages: whole(10, 1_000_000, "messages").optional(),
+  deadline_ms: whole(1000, HOUR_MS, "milliseconds").optional(),
 });
 
 /** What `[defaults]` and each of `[[agents]]` may set. */
 const agentOptions = {
   instructions: text("text, at most 100000 characters", 100_000).optional(),
   prompt: text('the path of a template file, or "" for the one that comes with Weir', 4096).optional(),
+  compactor_prompt: text(
+    'the path of a template file, or "" for the one that comes with Weir',
+    4096,
+  ).optional(),
   model: modelName.optional(),
   compactor_model: text('the name of a model, or "" for the same as `model`', 200).optional(),
   fallbacks: z
@@ -153,6 +164,7 @@ export const fileSchema = z.strictObject({
       max_loaded_channels: whole(1, 1_000_000, "channels").optional(),
       idle_evict_ms: whole(1, WEEK_MS, "milliseconds").optional(),
       mailbox_size: whole(1, 100_000, "wake-ups").optional(),
+      max_compactions: whole(1, 1000, "compactions").optional(),
     })
     .describe("a table, [daemon]")
     .optional(),

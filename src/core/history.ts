@@ -28,6 +28,8 @@ export interface Summary {
   readonly kind: "model" | "digest" | "reset";
   readonly text: string;
   readonly tokens: number;
+  /** It is a digest, or a text in its range was edited: a model is to write it again. */
+  readonly needsRedo: boolean;
 }
 
 export interface Omission {
@@ -128,6 +130,8 @@ export function settle(history: History, toSeq: Seq): History {
 /** Moves the raw entries up to `toSeq` into the omitted range. The log must have committed it. */
 export function omit(history: History, toSeq: Seq): History {
   if (toSeq <= history.omittedTo) return history;
+  // A summary came first.
+  if (toSeq <= history.coveredTo) return { ...history, omittedTo: toSeq };
   assert(legalCuts(history.entries).has(toSeq), `an omission up to ${toSeq} splits a call from its results`);
   const leaving = history.entries.filter((entry) => entry.seq <= toSeq);
   return {
@@ -136,6 +140,16 @@ export function omit(history: History, toSeq: Seq): History {
     omission: extendOmission(history, leaving, toSeq),
     entries: history.entries.filter((entry) => entry.seq > toSeq),
   };
+}
+
+/** Takes a committed summary in: what it covers leaves the view, and an omission shrinks to what it did not cover. */
+export function cover(
+  history: History,
+  to: { readonly coveredTo: Seq; readonly summaries: readonly Summary[]; readonly omission: Omission | null },
+): History {
+  assert(to.coveredTo >= history.coveredTo, `coveredTo falls from ${history.coveredTo} to ${to.coveredTo}`);
+  const from = rawFrom({ coveredTo: to.coveredTo, omittedTo: history.omittedTo });
+  return { ...history, ...to, entries: history.entries.filter(({ seq }) => seq >= from) };
 }
 
 function extendOmission(history: History, leaving: readonly Entry[], toSeq: Seq): Omission | null {

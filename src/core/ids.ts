@@ -10,6 +10,10 @@ type Brand<Value, Name extends string> = Value & { readonly [brand]: Name };
 export type ChannelId = Brand<number, "ChannelId">;
 /** The row of a turn. */
 export type TurnId = Brand<number, "TurnId">;
+/** The row of a compaction's job. */
+export type JobId = Brand<number, "JobId">;
+/** The row of a memory. */
+export type MemoryId = Brand<number, "MemoryId">;
 /** `[[agents]] id` in config.toml. */
 export type AgentId = Brand<string, "AgentId">;
 
@@ -20,6 +24,14 @@ export function channelId(row: number): ChannelId {
 
 export function turnId(row: number): TurnId {
   return row as TurnId;
+}
+
+export function jobId(row: number): JobId {
+  return row as JobId;
+}
+
+export function memoryId(row: number): MemoryId {
+  return row as MemoryId;
 }
 
 export function agentId(name: string): AgentId {

@@ -35,15 +35,18 @@ async function readSummaries(client: Queryable, id: ChannelId): Promise<Summary[
     kind: Summary["kind"];
     text: string;
     tokens: number;
+    needs_redo: boolean;
   }>(
     {
       name: "summaries_live",
-      text: `select from_seq, to_seq, level, kind, text, tokens from summaries
+      text: `select from_seq, to_seq, level, kind, text, tokens, needs_redo from summaries
               where channel_id = $1 and live order by from_seq`,
     },
     [id],
   );
-  return rows.map(({ from_seq: fromSeq, to_seq: toSeq, ...rest }) => ({ fromSeq, toSeq, ...rest }));
+  return rows.map(({ from_seq: fromSeq, to_seq: toSeq, needs_redo: needsRedo, ...rest }) => {
+    return { fromSeq, toSeq, needsRedo, ...rest };
+  });
 }
 
 async function readOmission(

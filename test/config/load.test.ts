@@ -19,7 +19,13 @@ suite("without a file", () => {
         maxRetries: 3,
       },
       log: { level: "info" },
-      daemon: { drainDeadlineMs: 20_000, maxLoadedChannels: 1000, idleEvictMs: 600_000, mailboxSize: 100 },
+      daemon: {
+        drainDeadlineMs: 20_000,
+        maxLoadedChannels: 1000,
+        idleEvictMs: 600_000,
+        mailboxSize: 100,
+        maxCompactions: 4,
+      },
       prompts: { language: "en", dir: null },
       platforms: { loopback: null },
       agents: [
@@ -28,6 +34,7 @@ suite("without a file", () => {
           name: "main",
           instructions: "",
           prompt: null,
+          compactorPrompt: null,
           model: "auto",
           compactorModel: "auto",
           fallbacks: [],
@@ -39,11 +46,15 @@ suite("without a file", () => {
           toolTimeoutMs: 20_000,
           timeZone: "UTC",
           compaction: {
+            enabled: true,
+            notify: "off",
             backgroundThreshold: 0.8,
             aggressiveThreshold: 0.85,
             emergencyThreshold: 0.95,
             target: 0.6,
             keepMessages: 20,
+            maxRawMessages: 300,
+            deadlineMs: 180_000,
           },
         },
       ],
@@ -124,11 +135,15 @@ aggressive_threshold = 0.75
 emergency_threshold = 0.90`,
     );
     assert.deepEqual(config.agents[0]?.compaction, {
+      enabled: true,
+      notify: "off",
       backgroundThreshold: 0.7,
       aggressiveThreshold: 0.75,
       emergencyThreshold: 0.9,
       target: 0.5,
       keepMessages: 20,
+      maxRawMessages: 300,
+      deadlineMs: 180_000,
     });
   });
 });

@@ -83,7 +83,7 @@ describe("a context", () => {
     talk.say("now", { addressed: true });
     talk.begin();
     const { history, turn } = lastOf(talk);
-    const base = { level: 0, tokens: 9, fromSeq: 1, toSeq: 1 };
+    const base = { level: 0, tokens: 9, fromSeq: 1, toSeq: 1, needsRedo: false };
     const summaries = [
       { ...base, kind: "reset" as const, text: "" },
       { ...base, kind: "model" as const, text: "Ann likes tea." },

@@ -1,0 +1,70 @@
+import type { ChannelId, JobId, Seq } from "./ids.ts";
+import type { MemoryDraft } from "./memory.ts";
+
+/** Why a job runs: how full the context was, or that a person asked for it. */
+export type Tier = "background" | "aggressive" | "emergency" | "forced";
+
+/** `leaf` covers raw (and omitted) entries; `merge` makes one summary of several; `redo` writes one again. */
+export type JobKind = "leaf" | "merge" | "redo";
+
+/** What a job is to cover. */
+export interface JobPlan {
+  readonly kind: JobKind;
+  readonly tier: Tier;
+  readonly fromSeq: Seq;
+  readonly toSeq: Seq;
+  /** Level of the summary that it makes; raw entries become level 1. */
+  readonly level: number;
+  /** Estimated tokens of what it covers: the raw entries of a leaf, else the summaries that it replaces. */
+  readonly sourceTokens: number;
+}
+
+/** The summary that a job made. */
+export interface SummaryDraft {
+  /** `digest`: made without a model. */
+  readonly kind: "model" | "digest";
+  readonly text: string;
+  /** Estimated. */
+  readonly tokens: number;
+  /** Null: none. */
+  readonly model: string | null;
+}
+
+/** One finished piece of a range that is larger than the summariser's window. */
+export interface SummaryPart {
+  readonly fromSeq: Seq;
+  readonly toSeq: Seq;
+  /** Which piece of the entry `toSeq`, where that alone is larger: 0, 1, … */
+  readonly piece: number;
+  readonly text: string;
+}
+
+/** What the model was paid for, as it is stored: a crash repeats the commit, not the spending. */
+export interface JobResult {
+  readonly parts: readonly SummaryPart[];
+  readonly memories: readonly MemoryDraft[];
+  /** Null: not finished yet. */
+  readonly summary: SummaryDraft | null;
+}
+
+/** A job that is under way: a row of the log, live until it is committed or has ended otherwise. */
+export interface Job extends JobPlan {
+  readonly id: JobId;
+  readonly channel: ChannelId;
+  /** Rises whenever it is begun again; a result of an earlier attempt is refused. */
+  readonly attempt: number;
+  readonly state: "running" | "staged";
+  readonly result: JobResult;
+}
+
+/** `stale`: a deletion or another commit came between; `gone`: it ended, or somebody else has begun it again. */
+export type CommitOutcome = "committed" | "stale" | "gone";
+
+/** Live summaries of one level before they are merged into one of the next. */
+export const MERGE_AT = 4;
+/** Live summaries of a channel, all levels together. */
+export const MAX_LIVE_SUMMARIES = 8;
+/** The highest level: it keeps one summary, which every merge of the level below goes into. */
+export const TOP_LEVEL = 3;
+/** Share of the usable window that all live summaries may take. */
+export const SUMMARIES_SHARE = 0.15;

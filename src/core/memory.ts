@@ -1,0 +1,54 @@
+import type { MemoryId, Seq } from "./ids.ts";
+
+/** What a memory is about: what kind of statement it is. */
+export const MEMORY_TYPES = [
+  "fact",
+  "preference",
+  "decision",
+  "commitment",
+  "event",
+  "observation",
+  "goal",
+  "todo",
+  "identity",
+] as const;
+export type MemoryType = (typeof MEMORY_TYPES)[number];
+
+/** Privacy, narrow to wide: what was said in a dm never shows in a channel. */
+export type MemoryScope = "dm" | "channel" | "workspace";
+
+/** Where a memory comes from: an entry, and words of it. */
+export interface MemorySource {
+  readonly seq: Seq;
+  readonly quote: string;
+}
+
+/** A statement that has passed the gates; it becomes a memory in the transaction that commits its summary. */
+export interface MemoryDraft {
+  readonly type: MemoryType;
+  readonly subject: string;
+  /** Name of the person who said it first. */
+  readonly assertedBy: string;
+  readonly statement: string;
+  /** 0 to 1. */
+  readonly importance: number;
+  /** When the newest source was said, ISO 8601. */
+  readonly at: string;
+  /** At least one. */
+  readonly sources: readonly MemorySource[];
+}
+
+/** A durable statement. */
+export interface Memory {
+  readonly id: MemoryId;
+  readonly type: MemoryType;
+  readonly scope: MemoryScope;
+  readonly subject: string;
+  readonly assertedBy: string;
+  readonly statement: string;
+  readonly importance: number;
+  /** When it was said. */
+  readonly at: Date;
+  /** How many entries say so. */
+  readonly proofs: number;
+}
