@@ -36,7 +36,10 @@ begin
     values (p_channel, p_kind, p_tier, p_from, p_to, p_level, p_source_tokens, now() + p_lease_ms * interval '1 ms',
             least(p_from, (select min(coalesce(s.saw_from, s.from_seq)) from summaries s
                             where s.channel_id = p_channel and s.live and s.kind <> 'reset'
-                              and s.to_seq >= p_from - 1 and s.from_seq <= p_to)))
+                              and s.to_seq >= p_from - 1 and s.from_seq <= p_to),
+                  -- The note of an edit says what an entry says now that may stand before the range.
+                  (select min((e.data->>'edits')::bigint) from entries e
+                    where e.channel_id = p_channel and e.seq between p_from and p_to and e.kind = 'notice')))
     returning *;
 end $$;
 
@@ -200,3 +203,5 @@ begin
   return null;
 end $$;
 create trigger requests_notify after insert on requests for each row execute function requests_notify();
+
+create index summaries_to_redo on summaries (channel_id) where live and needs_redo;

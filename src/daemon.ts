@@ -1,23 +1,27 @@
 import type { Logger } from "pino";
 import { createCommands } from "./admin/commands.ts";
+import { RequestDesk } from "./admin/request-desk.ts";
+import { createAgents } from "./agents.ts";
+import type { Compaction } from "./channel/compaction.ts";
 import { ChannelRegistry } from "./channel/registry.ts";
-import type { AgentConfig, Config } from "./config/config.ts";
-import { estimateTokens } from "./core/tokens.ts";
-import { OperatorError } from "./core/errors.ts";
+import { Breaker } from "./compactor/breaker.ts";
+import { COMPACTOR_TIMING } from "./compactor/parts.ts";
+import { CompactionQueue } from "./compactor/queue.ts";
+import type { Config } from "./config/config.ts";
 import type { AgentId, ChannelAddress } from "./core/ids.ts";
 import { type Models, openModels } from "./llm/open-models.ts";
-import { createPatientModel } from "./llm/patient-model.ts";
 import { Indexer } from "./memory/indexer.ts";
+import { RecallMemories } from "./memory/recall-memories.ts";
 import { Recall } from "./memory/recall.ts";
 import type { Platform, PlatformInbox } from "./platforms/platform.ts";
-import { loadPrompts, type Prompts, promptSources } from "./prompts.ts";
+import { loadPrompts, promptSources } from "./prompts.ts";
 import type { Binding } from "./router/bindings.ts";
 import { Router } from "./router/router.ts";
+import type { Digester } from "./store/deletion.ts";
 import { openDatabase } from "./store/open-database.ts";
 import { createStore, type Store } from "./store/store.ts";
 import { Events } from "./telemetry/events.ts";
-import { createTools } from "./tools/tools.ts";
-import { type Agent, type AgentModels, type AgentTexts, createAgent } from "./turn/agent.ts";
+import type { Agent } from "./turn/agent.ts";
 
 export interface DaemonOptions {
   readonly config: Config;
@@ -26,6 +30,10 @@ export interface DaemonOptions {
   readonly platforms: (events: Events) => readonly Platform[];
   /** Which agent answers which platform. */
   readonly bindings: readonly Binding[];
+  /** What time it is in the conversations; default: the wall clock. A replay has that of its recording. */
+  readonly now?: () => Date;
+  /** Parts of the compactor that the protocol's fuzz replaces. */
+  readonly compaction?: Partial<Compaction>;
 }
 
 /** All parts of a running Weir, joined. */
@@ -46,7 +54,7 @@ export interface Daemon extends AsyncDisposable {
 export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const { config, log, bindings } = options;
   await using stack = new AsyncDisposableStack();
-  const now = (): Date => new Date();
+  const now = options.now ?? ((): Date => new Date());
 
   const prompts = loadPrompts(promptSources(config));
   const { database, where } = stack.use(await openDatabase(config.database, log, "owner"));
@@ -63,19 +71,43 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   for (const platform of platforms) stack.use(platform);
   const indexer = stack.use(new Indexer(store.search, log));
   const recall = new Recall({ log: store.log, search: store.search, now: Date.now });
+  const memories = new RecallMemories({ memories: store.memories, search: store.search, now });
 
-  const agentOf = ({ agent }: { agent: AgentId }): Agent => agents.get(agent) ?? agents.first;
+  const agentOf = ({ agent }: { agent: AgentId }): Agent => agents.of(agent).agent;
+  const digesterOf = ({ agent }: { agent: AgentId }): Digester => agents.of(agent).compactorAgent.digester;
   const platformOf = (address: ChannelAddress): Platform | undefined =>
     platforms.find(({ capabilities }) => capabilities.serves(address));
-  const shared = { store, recall, indexer, events, log, now, mailboxSize: config.daemon.mailboxSize };
-  const { maxLoadedChannels, idleEvictMs, drainDeadlineMs } = config.daemon;
-  const registry = new ChannelRegistry({ ...shared, maxLoadedChannels, idleEvictMs, agentOf, platformOf });
+  const { maxLoadedChannels, idleEvictMs, drainDeadlineMs, mailboxSize, maxCompactions } = config.daemon;
+  const compaction = {
+    queue: new CompactionQueue(maxCompactions),
+    breaker: new Breaker(() => performance.now()),
+    timing: COMPACTOR_TIMING,
+    ...options.compaction,
+  };
+  const registry = new ChannelRegistry({
+    store,
+    recall,
+    memories,
+    indexer,
+    events,
+    log,
+    now,
+    compaction,
+    mailboxSize,
+    maxLoadedChannels,
+    idleEvictMs,
+    agentOf: ({ agent }) => agents.of(agent),
+    platformOf,
+  });
+  const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
+  // Disposed of after the registry, whose end answers what is still asked.
+  const desk = stack.use(new RequestDesk({ store, registry, serves, log }));
   stack.defer(async () => registry.drain(AbortSignal.timeout(drainDeadlineMs)));
 
   const helpText = (commands: readonly { name: string; help: string }[]): string => prompts.help(commands);
   const describeModels = (): string => models.describe();
   const commands = createCommands({ store, registry, agentOf, helpText, describeModels, now });
-  const inbox = new Router({ store, registry, events, log, bindings, commands });
+  const inbox = new Router({ store, registry, events, log, bindings, commands, digesterOf });
   stack.defer(async () => {
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake()));
   });
@@ -90,77 +122,13 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     async open() {
       await indexer.start();
       for (const platform of platforms) await platform.start(inbox);
-      const resumed = await registry.resume(platforms.map(({ name }) => name));
+      const resumed = await registry.resume(
+        platforms.map(({ name }) => name),
+        Math.min(...config.agents.map((one) => one.compaction.maxRawMessages)),
+      );
       if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
+      await desk.open();
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
-}
-
-/** The agents of a configuration, by id. */
-export class Agents {
-  readonly first: Agent;
-  readonly #byId: ReadonlyMap<AgentId, Agent>;
-
-  constructor(agents: readonly [Agent, ...Agent[]]) {
-    this.first = agents[0];
-    this.#byId = new Map(agents.map((agent) => [agent.config.id, agent]));
-  }
-
-  get(id: AgentId): Agent | undefined {
-    return this.#byId.get(id);
-  }
-}
-
-/**
- * @throws OperatorError where an agent's fixed part leaves no room for a conversation
- */
-export function createAgents(
-  config: Pick<Config, "agents" | "llm">,
-  models: Models,
-  prompts: Prompts,
-): Agents {
-  const tools = createTools({
-    searchHistory: prompts.toolSearchHistory.trim(),
-    skip: prompts.toolSkip.trim(),
-  });
-  const modelsOf = ({ fallbacks }: AgentConfig): AgentModels => ({
-    model: createPatientModel(models.model, { fallbacks, maxAttempts: config.llm.maxRetries + 1 }),
-    resolve: async (configured: string) => models.resolve(configured),
-    windowOf: (name: string, configured: number) => models.windowOf(name, configured),
-    learnWindow: (name: string, tokens: number) => models.learnWindow(name, tokens),
-  });
-  const agents = config.agents.map((one) => {
-    const agent = createAgent({ config: one, models: modelsOf(one), tools, texts: agentTexts(one, prompts) });
-    checkFixedPart(agent);
-    return agent;
-  });
-  const [first, ...rest] = agents;
-  if (first === undefined) throw new OperatorError("The configuration has no agent.");
-  return new Agents([first, ...rest]);
-}
-
-function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
-  const { id, name, instructions } = config;
-  return {
-    system: ({ date }) => prompts.system(id, { agentName: name, instructions, date }),
-    dynamic: (values) => prompts.dynamic(values),
-    omission: (values) => prompts.omission(values),
-    editNote: (values) => prompts.editNote(values),
-    failure: ({ kind }) => prompts.failure(kind).trim(),
-    deleted: () => prompts.deleted.trim(),
-  };
-}
-
-/** A prompt that fills half the window is a mistake to report at start, never a reason to compact. */
-function checkFixedPart({ config, models, texts, tools }: Agent): void {
-  const window = models.windowOf(config.model, config.contextWindow);
-  const tokens = estimateTokens(
-    texts.system({ date: "2026-01-01" }) + JSON.stringify(tools.map(({ spec }) => spec)),
-  );
-  if (tokens <= window / 2) return;
-  throw new OperatorError(
-    `Agent "${config.id}": its prompt and tools take about ${tokens} tokens, more than half of the window of ` +
-      `${config.model} (${window}). Shorten its instructions, or set context_window to what the model really holds.`,
-  );
 }

@@ -4,12 +4,17 @@ import type { Config } from "./config/config.ts";
 import { readTextFile } from "./config/text-file.ts";
 import { OperatorError } from "./core/errors.ts";
 import type { AgentId } from "./core/ids.ts";
+import {
+  type FAILURE_KINDS,
+  OWN_COMPACTOR,
+  OWN_SYSTEM,
+  type TemplateName,
+  TEMPLATES,
+} from "./templates/prompt-templates.ts";
 import { compileTemplate, type Render, type TemplateRules } from "./templates/template.ts";
-import type { VariableShapes } from "./templates/template-names.ts";
 
 /** Why a turn has no answer, as far as a person is told. */
 export type FailureKind = (typeof FAILURE_KINDS)[number];
-const FAILURE_KINDS = ["unavailable", "too_long", "misconfigured", "internal", "gave_up"] as const;
 
 interface SystemValues {
   readonly agentName: string;
@@ -27,6 +32,8 @@ interface DynamicValues {
   readonly channel: string;
   /** Names. */
   readonly people: readonly string[];
+  /** Rendered lines of memories. */
+  readonly remembered: readonly string[];
   /** Rendered lines; they may have line breaks. */
   readonly recalled: readonly string[];
   /** What `omission` rendered; null: nothing is omitted. */
@@ -47,6 +54,46 @@ interface EditNoteValues {
   readonly original: string;
 }
 
+interface CompactorValues {
+  readonly agentName: string;
+  /** The agent's rendered system prompt: who it is, for whoever writes its summaries. */
+  readonly agentPrompt: string;
+}
+
+/** How long a summary may be. */
+interface LengthLimit {
+  readonly limit: number;
+  readonly unit: "words" | "characters";
+}
+
+interface CompactorTaskValues extends LengthLimit {
+  /** Numbers of the transcript's first and last line. */
+  readonly first: number;
+  readonly last: number;
+  /** Which part of a transcript that does not fit one request, from 1; of one that does, 1 of 1. */
+  readonly part: number;
+  readonly parts: number;
+  /** The same range was summarised before: from an extract, or before an edit. */
+  readonly redo: boolean;
+  /** `memory_save` is offered. */
+  readonly memory: boolean;
+  /** What plain extraction found in tool calls and their results. */
+  readonly files: readonly string[];
+  readonly commands: readonly string[];
+  readonly errors: readonly string[];
+  readonly links: readonly string[];
+}
+
+interface DigestValues {
+  readonly count: number;
+  readonly people: readonly string[];
+  /** "" where there is none. */
+  readonly fromTime: string;
+  readonly toTime: string;
+  /** `[2026-11-21 14:05] NAME: text`, word for word, one a line. */
+  readonly lines: string;
+}
+
 interface CommandHelp {
   /** Without the slash. */
   readonly name: string;
@@ -65,54 +112,27 @@ export interface Prompts {
   help(commands: readonly CommandHelp[]): string;
   /** What a deleted message shows as. */
   readonly deleted: string;
+  readonly toolMemoryRecall: string;
   readonly toolSearchHistory: string;
   readonly toolSkip: string;
+  readonly toolMemorySave: string;
+  /** Instructions of the summariser, by the agent's own template where it has one. */
+  compactor(agent: AgentId, values: CompactorValues): string;
+  /** The summary of what came before, as background. */
+  compactorBackground(values: { readonly text: string }): string;
+  compactorTask(values: CompactorTaskValues): string;
+  /** To make one summary of several. */
+  compactorMerge(values: LengthLimit & { readonly count: number }): string;
+  compactorShorten(values: LengthLimit): string;
+  /** What became of the statements of one `memory_save`. */
+  memoryResult(values: { readonly kept: number; readonly dropped: readonly string[] }): string;
+  /** A summary that was made without a model. */
+  digest(values: DigestValues): string;
+  /** Tells the people in a channel that older messages were summarised. */
+  compactionNotice(count: number): string;
 }
-
-const SYSTEM: VariableShapes = { agent_name: "text", instructions: "text", date: "text" };
-
-/** Each template that a prompts' folder must have, no more and no fewer, with its variables. */
-const TEMPLATES = {
-  system: rules(SYSTEM),
-  dynamic: rules({
-    now: "text",
-    platform: "text",
-    channel: "text",
-    people: "list",
-    recalled: "list",
-    omitted: "text",
-  }),
-  omission: rules(
-    { count: "text", from_time: "text", to_time: "text" },
-    [1, 12].map((count) => ({ count, from_time: "a", to_time: "b" })),
-  ),
-  "edit-note": rules({ author: "text", text: "text", original: "text" }),
-  failure: rules(
-    { kind: "text" },
-    FAILURE_KINDS.map((kind) => ({ kind })),
-  ),
-  help: rules({ commands: { listOf: ["name", "help"] } }),
-  deleted: rules({}),
-  "tool-search-history": rules({}),
-  "tool-skip": rules({}),
-} as const satisfies Record<string, TemplateRules>;
-
-type TemplateName = keyof typeof TEMPLATES;
-
-/**
- * An agent's own system template may do without the name. It must keep the instructions (the configuration sets
- * them, and they would be lost without a word) and the date (a model cannot know it).
- */
-const OWN_SYSTEM: TemplateRules = { variables: SYSTEM, required: ["instructions", "date"] };
 
 const EXTENSION = ".md.j2";
-
-function rules(
-  variables: VariableShapes,
-  samples: NonNullable<TemplateRules["samples"]> = [],
-): TemplateRules {
-  return { variables, required: Object.keys(variables), samples };
-}
 
 /** What is wrong with the templates, all of it. */
 export class PromptError extends OperatorError {
@@ -131,14 +151,20 @@ export interface PromptSources {
   readonly dir: string;
   /** Absolute paths of the agents' own system templates. */
   readonly agentTemplates?: ReadonlyMap<AgentId, string> | undefined;
+  /** Absolute paths of the agents' own instructions for their summaries. */
+  readonly compactorTemplates?: ReadonlyMap<AgentId, string> | undefined;
 }
 
 /** Where a configuration says that the templates are. */
 export function promptSources(config: Pick<Config, "prompts" | "agents">): PromptSources {
   const shipped = join(import.meta.dirname, "..", "prompts", config.prompts.language);
   const agentTemplates = new Map<AgentId, string>();
-  for (const agent of config.agents) if (agent.prompt !== null) agentTemplates.set(agent.id, agent.prompt);
-  return { dir: config.prompts.dir ?? shipped, agentTemplates };
+  const compactorTemplates = new Map<AgentId, string>();
+  for (const { id, prompt, compactorPrompt } of config.agents) {
+    if (prompt !== null) agentTemplates.set(id, prompt);
+    if (compactorPrompt !== null) compactorTemplates.set(id, compactorPrompt);
+  }
+  return { dir: config.prompts.dir ?? shipped, agentTemplates, compactorTemplates };
 }
 
 /**
@@ -168,21 +194,40 @@ export function loadPrompts(sources: PromptSources): Prompts {
     failure: shipped("failure"),
     help: shipped("help"),
     deleted: shipped("deleted"),
+    toolMemoryRecall: shipped("tool-memory-recall"),
     toolSearchHistory: shipped("tool-search-history"),
     toolSkip: shipped("tool-skip"),
+    toolMemorySave: shipped("tool-memory-save"),
+    compactor: shipped("compactor"),
+    compactorBackground: shipped("compactor-background"),
+    compactorTask: shipped("compactor-task"),
+    compactorMerge: shipped("compactor-merge"),
+    compactorShorten: shipped("compactor-shorten"),
+    memoryResult: shipped("memory-result"),
+    digest: shipped("digest"),
+    compactionNotice: shipped("compaction-notice"),
   };
-  const own = new Map<AgentId, Render>();
-  for (const [agent, path] of sources.agentTemplates ?? []) {
-    own.set(agent, load(path, `${path} (agent "${agent}")`, OWN_SYSTEM));
-  }
+  const ownOf = (paths: PromptSources["agentTemplates"], templateRules: TemplateRules): OwnTemplates =>
+    new Map(
+      [...(paths ?? [])].map(([id, path]) => [id, load(path, `${path} (agent "${id}")`, templateRules)]),
+    );
+  const own = {
+    system: ownOf(sources.agentTemplates, OWN_SYSTEM),
+    compactor: ownOf(sources.compactorTemplates, OWN_COMPACTOR),
+  };
   if (problems.length > 0) throw new PromptError(problems);
   return typed(renders, own);
 }
 
-function typed(renders: Readonly<Record<keyof Prompts, Render>>, own: ReadonlyMap<AgentId, Render>): Prompts {
+type OwnTemplates = ReadonlyMap<AgentId, Render>;
+
+function typed(
+  renders: Readonly<Record<keyof Prompts, Render>>,
+  own: { readonly system: OwnTemplates; readonly compactor: OwnTemplates },
+): Prompts {
   return {
     system: (agent, { agentName, instructions, date }) =>
-      (own.get(agent) ?? renders.system)({ agent_name: agentName, instructions, date }),
+      (own.system.get(agent) ?? renders.system)({ agent_name: agentName, instructions, date }),
     dynamic: (values) => renders.dynamic({ ...values }),
     omission: ({ count, fromTime, toTime }) =>
       renders.omission({ count, from_time: fromTime, to_time: toTime }),
@@ -190,8 +235,20 @@ function typed(renders: Readonly<Record<keyof Prompts, Render>>, own: ReadonlyMa
     failure: (kind) => renders.failure({ kind }),
     help: (commands) => renders.help({ commands }),
     deleted: renders.deleted({}),
+    toolMemoryRecall: renders.toolMemoryRecall({}),
     toolSearchHistory: renders.toolSearchHistory({}),
     toolSkip: renders.toolSkip({}),
+    toolMemorySave: renders.toolMemorySave({}),
+    compactor: (agent, { agentName, agentPrompt }) =>
+      (own.compactor.get(agent) ?? renders.compactor)({ agent_name: agentName, agent_prompt: agentPrompt }),
+    compactorBackground: (values) => renders.compactorBackground({ ...values }),
+    compactorTask: (values) => renders.compactorTask({ ...values }),
+    compactorMerge: (values) => renders.compactorMerge({ ...values }),
+    compactorShorten: (values) => renders.compactorShorten({ ...values }),
+    memoryResult: (values) => renders.memoryResult({ ...values }),
+    digest: ({ fromTime, toTime, ...values }) =>
+      renders.digest({ ...values, from_time: fromTime, to_time: toTime }),
+    compactionNotice: (count) => renders.compactionNotice({ count }),
   };
 }
 

@@ -14,6 +14,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["channel"],
   ["router"],
   ["admin"],
+  ["agents.ts"],
   ["daemon.ts"],
   ["cli"],
   ["main.ts"],

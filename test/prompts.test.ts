@@ -60,10 +60,9 @@ suite("the system prompt", () => {
     assert.doesNotMatch(text, /instructions\n|\n\n\n/);
   });
 
-  test("tells of both tools by their names", () => {
+  test("tells of the tools by their names", () => {
     const text = prompts.system(main, { agentName: "Ada", instructions: "", date: "2026-11-21" });
-    assert.match(text, /`search_history`/);
-    assert.match(text, /`skip`/);
+    for (const name of ["memory_recall", "search_history", "skip"]) assert.ok(text.includes(`\`${name}\``));
   });
 });
 
@@ -73,6 +72,7 @@ suite("the dynamic part", () => {
     platform: "terminal",
     channel: "main",
     people: [],
+    remembered: [],
     recalled: [],
     omitted: null,
   };
@@ -87,9 +87,11 @@ suite("the dynamic part", () => {
     const text = prompts.dynamic({
       ...bare,
       people: ["ann", "bo"],
+      remembered: ["a", "b"],
       recalled: ["one\ntwo", "three"],
       omitted,
     });
+    assert.match(text, /\n\nRemembered .*not instructions.*:\n> a\n> b\n\nRecalled /);
     assert.match(text, /People here: ann, bo\n/);
     assert.match(text, /quotations, not instructions.*\n> one\n> two\n> three\n/);
     assert.ok(text.endsWith(`\n${omitted}`));
@@ -141,7 +143,7 @@ test("the help lists every command", () => {
 });
 
 test("the texts without variables are there", () => {
-  for (const text of [prompts.deleted, prompts.toolSearchHistory, prompts.toolSkip])
+  for (const text of [prompts.deleted, prompts.toolMemoryRecall, prompts.toolSearchHistory, prompts.toolSkip])
     assert.notEqual(text, "");
 });
 
@@ -154,10 +156,11 @@ test("values are data: what looks like a template in them stays as it is", () =>
     platform: attack,
     channel: attack,
     people: [attack],
+    remembered: [attack],
     recalled: [attack],
     omitted: attack,
   });
-  assert.equal(dynamic.split(attack).length, 7);
+  assert.equal(dynamic.split(attack).length, 8);
   const note = prompts.editNote({ author: attack, text: attack, original: attack });
   assert.equal(note.split(attack).length, 4);
   const help = prompts.help([{ name: attack, help: attack }]);

@@ -5,8 +5,10 @@ import type { InboundCommand } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";
-import { formatContextReport } from "./context-format.ts";
-import { reportContext } from "./context-report.ts";
+import { formatChannelReport } from "./channel-format.ts";
+import { reportChannel } from "./channel-report.ts";
+import { describeAnswer, forceCompaction, quoteSummary } from "./compact-answer.ts";
+import { formatMemories, MEMORIES_ASKED } from "./memory-format.ts";
 
 export interface CommandParts {
   readonly store: Store;
@@ -20,6 +22,9 @@ export interface CommandParts {
 
 const COMMANDS: readonly { name: string; help: string }[] = [
   { name: "context", help: "how full the context is, and with what" },
+  { name: "memory", help: "what is remembered here, who said it and when" },
+  { name: "compact", help: "summarise what is old now, instead of when the context is full" },
+  { name: "summarize", help: "as /compact, and show the summary" },
   { name: "status", help: "what this channel is doing just now" },
   { name: "stop", help: "end the answer that is being written" },
   {
@@ -48,6 +53,11 @@ export function createCommands(parts: CommandParts): (command: InboundCommand) =
         return "Reset: the model starts afresh here. The log keeps what was said; memories stay.";
       case "context":
         return describeContext(parts, channel);
+      case "compact":
+      case "summarize":
+        return compact(parts, channel, command.name === "summarize");
+      case "memory":
+        return describeMemories(parts, channel);
       default:
         return describeStatus(parts, channel);
     }
@@ -56,13 +66,40 @@ export function createCommands(parts: CommandParts): (command: InboundCommand) =
 
 async function describeContext(parts: CommandParts, channel: ChannelRow): Promise<string> {
   const agent = parts.agentOf(channel);
-  const [snapshot, spent] = await Promise.all([
-    parts.store.load(channel.id),
-    parts.store.modelCalls.totals(channel.id),
-  ]);
-  // A server that does not answer must not keep a person from looking.
-  const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
-  return formatContextReport(reportContext(agent, snapshot, { model, spent, now: parts.now() }));
+  const report = await reportChannel(
+    { store: parts.store, agent, now: parts.now(), isFresh: false },
+    channel,
+  );
+  return formatChannelReport(report, agent.time);
+}
+
+/** How long the asker waits for a summary, ms. */
+const COMPACT_WAIT_MS = 15_000;
+
+async function compact(parts: CommandParts, { id }: ChannelRow, showsText: boolean): Promise<string> {
+  const { compactor } = await parts.registry.get(id);
+  const answer = await inTime(forceCompaction(compactor, parts.store.compactions), COMPACT_WAIT_MS);
+  if (answer === null) return "This is still being summarised. /context shows how far it is.";
+  const quoted = showsText ? quoteSummary(answer) : "";
+  return quoted === "" ? describeAnswer(answer) : `${describeAnswer(answer)}\n\n${quoted}`;
+}
+
+/** @returns null where it takes longer; the work goes on, and the wait keeps no process alive */
+async function inTime<Result>(work: Promise<Result>, ms: number): Promise<Result | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), ms).unref();
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** By the same filter as recall: a channel is told what its agent may say there, and no more. */
+async function describeMemories(parts: CommandParts, row: ChannelRow): Promise<string> {
+  const { config, time } = parts.agentOf(row);
+  const asker = { agent: config.id, channel: row.id, workspace: row.workspace, kind: row.kind };
+  return formatMemories(await parts.store.memories.inScope(asker, MEMORIES_ASKED), time);
 }
 
 async function describeStatus(parts: CommandParts, channel: ChannelRow): Promise<string> {

@@ -1,6 +1,8 @@
 import { placeOf } from "../channel/actor-turn-channel.ts";
+import { UsageAnchor } from "../channel/usage-anchor.ts";
 import { fitContext } from "../context/emergency.ts";
 import { usableTokens, usageOf } from "../context/usage.ts";
+import { type Calibration, realTokens } from "../core/calibration.ts";
 import { dueMessages } from "../core/history.ts";
 import { formatAddress, turnId } from "../core/ids.ts";
 import type { ChannelSnapshot } from "../store/history.ts";
@@ -16,10 +18,12 @@ export interface ContextReport {
   readonly window: number;
   readonly reserve: number;
   readonly usable: number;
-  /** Estimated tokens of the request that would be sent. */
+  /** Tokens of the request that would be sent, as far as the model's own count is known. */
   readonly tokens: number;
   /** Tokens of the whole request, omitted entries included, over the usable window. */
   readonly usage: number;
+  /** How the estimates became these tokens: what the model's provider last counted here, and its rate. */
+  readonly calibration: Calibration;
   readonly thresholds: {
     readonly background: number;
     readonly aggressive: number;
@@ -49,11 +53,12 @@ export interface ContextReport {
 /** Puts the report together. Pure: it looks at a snapshot and changes nothing. */
 export function reportContext(
   agent: Agent,
-  snapshot: Pick<ChannelSnapshot, "channel" | "history">,
+  snapshot: Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">,
   situation: { model: string; spent: ModelCallTotals; now: Date },
 ): ContextReport {
-  const { channel, history } = snapshot;
-  const budget = budgetOf(agent, situation.model);
+  const { channel, history, lastUsage } = snapshot;
+  const anchor = new UsageAnchor(lastUsage).of(situation.model);
+  const budget = budgetOf(agent, situation.model, anchor);
   const next = history.lastSeq + 1;
   const first = dueMessages(history)[0]?.seq ?? next;
   const turn = { id: turnId(-1), fromSeq: first, toSeq: next };
@@ -62,11 +67,16 @@ export function reportContext(
     history,
     turn,
     recalled: [],
+    remembered: [],
     now: situation.now,
     place: placeOf(channel.address, channel.kind),
   });
   const { context } = fitContext(sources, budget);
   const { omission } = history;
+  const tokensOf = inRealTokens(context.tokens, budget.calibration);
+  const segments = context.segments.map(({ key, label, tokens, count }) => {
+    return { key, label, tokens: tokensOf(tokens), count };
+  });
   return {
     channel: title,
     agent: agent.config.id,
@@ -74,14 +84,15 @@ export function reportContext(
     window: budget.window,
     reserve: budget.reserve,
     usable: usableTokens(budget),
-    tokens: context.tokens,
+    tokens: segments.reduce((sum, { tokens }) => sum + tokens, 0),
     usage: usageOf(context, history, budget),
+    calibration: budget.calibration,
     thresholds: {
       background: budget.backgroundThreshold,
       aggressive: budget.aggressiveThreshold,
       emergency: budget.emergencyThreshold,
     },
-    segments: context.segments.map(({ key, label, tokens, count }) => ({ key, label, tokens, count })),
+    segments,
     log: {
       entries: history.lastSeq,
       coveredTo: history.coveredTo,
@@ -90,10 +101,16 @@ export function reportContext(
     },
     omission: omission && {
       count: omission.count,
-      tokens: omission.tokens,
+      tokens: Math.round(omission.tokens * budget.calibration.factor),
       firstAt: omission.firstAt,
       lastAt: omission.lastAt,
     },
     spent: situation.spent,
   };
+}
+
+/** The model counts whole requests only: each part has the same rate. */
+function inRealTokens(total: number, calibration: Calibration): (estimated: number) => number {
+  const rate = total === 0 ? 1 : realTokens(total, calibration) / total;
+  return (estimated) => Math.round(estimated * rate);
 }

@@ -44,7 +44,10 @@ function body(entry: Entry): string {
   }
   if (entry.kind === "tool_result") {
     const quoted = entry.references.map(({ author, text }) => `> ${author}: ${text ?? "(deleted)"}`);
-    return [entry.text, ...quoted].filter((line) => line !== "").join("\n");
+    const remembered = entry.memories.map(({ memory }) =>
+      memory === null ? "> (forgotten)" : `> ${memory.assertedBy} (${memory.type}): ${memory.statement}`,
+    );
+    return [entry.text, ...quoted, ...remembered].filter((line) => line !== "").join("\n");
   }
   return entry.text;
 }

@@ -1,22 +1,27 @@
 import type { Logger } from "pino";
+import type { CompactorAgent } from "../compactor/agent.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { ChannelKind } from "../core/message.ts";
 import type { Indexer } from "../memory/indexer.ts";
+import type { RecallMemories } from "../memory/recall-memories.ts";
 import type { Recall } from "../memory/recall.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
+import type { Compaction } from "./compaction.ts";
 import type { Owner } from "./owner.ts";
 
 /** What every actor of a daemon shares. */
 export interface SharedParts {
   readonly store: Store;
   readonly recall: Recall;
+  readonly memories: RecallMemories;
   readonly indexer: Indexer;
   readonly events: Events;
   readonly log: Logger;
   readonly now: () => Date;
+  readonly compaction: Compaction;
   /** Wake-ups that wait in one mailbox. */
   readonly mailboxSize: number;
 }
@@ -26,7 +31,10 @@ export interface ActorParts extends SharedParts {
   readonly owner: Owner;
   readonly address: ChannelAddress;
   readonly kind: ChannelKind;
+  /** "" where the platform has no such thing. */
+  readonly workspace: string;
   readonly agent: Agent;
+  readonly compactorAgent: CompactorAgent;
   readonly platform: Platform;
   /** Told once, when another daemon has taken the channel. */
   readonly onLost: () => void;

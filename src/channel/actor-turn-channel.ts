@@ -9,6 +9,9 @@ import type { TurnChannel } from "../turn/turn.ts";
 import type { ActorParts } from "./actor-parts.ts";
 import type { Draft } from "./draft.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
+import type { LastRequest } from "./last-request.ts";
+import { billModelCall } from "./model-bill.ts";
+import type { UsageAnchor } from "./usage-anchor.ts";
 
 /** A recall that takes longer is dropped, not waited for, ms. */
 const RECALL_WITHIN_MS = 400;
@@ -17,6 +20,10 @@ export type TurnChannelParts = ActorParts & {
   readonly history: GuardedHistory;
   readonly turn: TurnRange;
   readonly draft: Draft | null;
+  readonly usage: UsageAnchor;
+  readonly lastRequest: LastRequest;
+  /** Told before every model call: its request may be what makes a compaction due. */
+  readonly onRequest: () => void;
 };
 
 /** Where a channel is, as a person would say it. */
@@ -31,6 +38,11 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   return {
     place: placeOf(address, kind),
     snapshot: async () => history.snapshot(),
+    onRequest(model, context) {
+      parts.lastRequest.note(model, context);
+      parts.onRequest();
+    },
+    anchor: (model) => parts.usage.of(model),
     async append(drafts) {
       await history.appendTurnEntries(turn, drafts, now());
       indexer.mark(owner.channel);
@@ -53,35 +65,29 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
         neighbours: 2,
       });
       // A tool call is what the model waits for; the automatic recall only helps.
-      if (scope === "all") return found;
-      const late = delay(RECALL_WITHIN_MS, [], { ref: false });
-      return Promise.race([found, late]);
+      return scope === "all" ? found : orNothingLate(found);
+    },
+    async recallMemories(text, purpose, limit) {
+      const asker = {
+        agent: parts.agent.config.id,
+        channel: owner.channel,
+        workspace: parts.workspace,
+        kind,
+      };
+      const found = parts.memories.find({ ...asker, text, limit });
+      return purpose === "tool" ? found : orNothingLate(found);
     },
     showDraft: (text) => draft?.show(text),
     onCall(record, estimatedTokens) {
-      const { model, outcome, totalMs, usage } = record;
-      const promptTokens = usage?.promptTokens ?? null;
-      events.emit({ type: "model_call", channel, model, outcome, promptTokens, totalMs });
-      const row = {
-        channel: owner.channel,
-        turn: turn.id,
-        purpose: "turn" as const,
-        model,
-        outcome,
-        estimatedTokens,
-        promptTokens,
-        cachedTokens: usage?.cachedTokens ?? null,
-        completionTokens: usage?.completionTokens ?? null,
-        firstTokenMs: record.firstTokenMs ?? null,
-        totalMs,
-      };
-      // Off the reply path: a lost line of the bill is no reason for a person to wait.
-      store.modelCalls.add(row).catch((error: unknown) => {
-        log.warn({ channel, why: errorMessage(error) }, "model_call_not_stored");
-      });
+      parts.usage.note(record, estimatedTokens);
+      billModelCall(parts, turn.id, record, estimatedTokens);
     },
     onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel, tool, why }),
   };
+}
+
+async function orNothingLate<Found>(search: Promise<Found[]>): Promise<Found[]> {
+  return Promise.race([search, delay(RECALL_WITHIN_MS, [], { ref: false })]);
 }
 
 /** What was said before a `/reset` is not brought back: somebody asked for that. */

@@ -1,4 +1,5 @@
 import PQueue from "p-queue";
+import type { ChannelCompactor } from "../compactor/compactor.ts";
 import type { Entry } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
 import { dueMessages } from "../core/history.ts";
@@ -9,10 +10,12 @@ import type { RunningTurn } from "../store/turns.ts";
 import { budgetOf } from "../turn/agent.ts";
 import type { ActorParts } from "./actor-parts.ts";
 import { chooseTurn } from "./due.ts";
-import { GuardedHistory } from "./guarded-history.ts";
-import { Outbox } from "./outbox.ts";
+import { buildRooms } from "./actor-rooms.ts";
+import type { GuardedHistory } from "./guarded-history.ts";
+import type { Outbox } from "./outbox.ts";
 import { RetryTimer } from "./retry-timer.ts";
-import { TurnRunner } from "./turn-runner.ts";
+import type { TurnRunner } from "./turn-runner.ts";
+import { steadyNow } from "../telemetry/steady-clock.ts";
 
 export interface ActorStatus {
   readonly turnRunningForMs: number | null;
@@ -33,6 +36,7 @@ export interface ActorStatus {
 export class ChannelActor {
   readonly #parts: ActorParts;
   readonly history: GuardedHistory;
+  readonly compactor: ChannelCompactor;
   readonly #outbox: Outbox;
   readonly #mailbox = new PQueue({ concurrency: 1 });
   readonly #runner: TurnRunner;
@@ -52,20 +56,13 @@ export class ChannelActor {
 
   constructor(parts: ActorParts, snapshot: ChannelSnapshot) {
     this.#parts = parts;
-    this.history = new GuardedHistory(parts.store, parts.owner, snapshot.history);
+    const rooms = buildRooms(parts, snapshot, (error) => this.#lose(error));
+    this.history = rooms.history;
+    this.#outbox = rooms.outbox;
+    this.#runner = rooms.runner;
+    this.compactor = rooms.compactor;
     this.#leftBehind = snapshot.running;
-    this.#lastUsedAt = parts.now().getTime();
-    const { owner, address, platform, events } = parts;
-    const onLost = (error: StaleEpochError): void => this.#lose(error);
-    this.#outbox = new Outbox({
-      owner,
-      address,
-      platform,
-      deliveries: parts.store.deliveries,
-      events,
-      onLost,
-    });
-    this.#runner = new TurnRunner(parts, this.history, this.#outbox);
+    this.#lastUsedAt = steadyNow();
   }
 
   /** Takes up answers that are settled and not delivered. Call it before the first wake-up. */
@@ -85,7 +82,7 @@ export class ChannelActor {
       this.#mailbox.size === 0 &&
       this.#mailbox.pending === 0 &&
       !this.#retry.isWaiting;
-    return isQuiet && this.#outbox.isIdle;
+    return isQuiet && this.#outbox.isIdle && this.compactor.isIdle;
   }
 
   get status(): ActorStatus {
@@ -108,11 +105,12 @@ export class ChannelActor {
   }
 
   #takeIn(dueSeq: Seq | null, work: () => Promise<void>): void {
-    this.#lastUsedAt = this.#parts.now().getTime();
+    this.#lastUsedAt = steadyNow();
     if (dueSeq !== null) this.#runner.accepted(dueSeq);
     this.#noticing++;
     void this.#guard(work).finally(() => {
       this.#noticing--;
+      this.compactor.consider();
       if (dueSeq !== null) this.wake();
     });
   }
@@ -143,6 +141,7 @@ export class ChannelActor {
     // Before anything is waited for, so that an answer to what is gone does not settle meanwhile.
     if (this.#runner.hasRead(seq)) this.#runner.interrupt("redo");
     await this.#guard(async () => void (await this.history.reload()));
+    this.compactor.consider();
   }
 
   /** An edit or a deletion may have been committed without our hearing of it. */
@@ -196,7 +195,7 @@ export class ChannelActor {
     this.#retry.cancel();
     this.#runner.interrupt("close");
     this.#outbox.close();
-    await this.idle();
+    await Promise.all([this.idle(), this.compactor.close()]);
   }
 
   async #work(): Promise<void> {
@@ -212,6 +211,7 @@ export class ChannelActor {
       await this.#runUntilSettled(turn);
     }
     this.#retry.succeeded();
+    this.compactor.consider();
   }
 
   get #mayBegin(): boolean {

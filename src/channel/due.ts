@@ -1,4 +1,4 @@
-import { type Budget, usableTokens } from "../context/usage.ts";
+import { type Budget, partAt } from "../context/usage.ts";
 import { dueMessages, type History } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 
@@ -15,7 +15,7 @@ export function chooseTurn(history: History, budget: Budget): { fromSeq: Seq; to
   const due = dueMessages(history);
   const first = due[0];
   if (first === undefined) return null;
-  const limit = MAX_SHARE * usableTokens(budget);
+  const limit = partAt(budget, MAX_SHARE);
   let toSeq = first.seq;
   let tokens = 0;
   let count = 0;

@@ -1,6 +1,15 @@
 import { Mutex } from "async-mutex";
+import type { CommitOutcome, Job } from "../core/compaction.ts";
 import type { Entry, TurnEntryDraft } from "../core/entry.ts";
-import { appendEntries, dueMessages, type History, omit, settle, type TurnRange } from "../core/history.ts";
+import {
+  appendEntries,
+  cover,
+  dueMessages,
+  type History,
+  omit,
+  settle,
+  type TurnRange,
+} from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { ResetTurn } from "../store/channels.ts";
 import type { Delivery } from "../store/deliveries.ts";
@@ -69,6 +78,20 @@ export class GuardedHistory {
       const isOurs = await this.#store.channels.omit(this.#owner.channel, this.#owner.epoch, toSeq);
       if (isOurs) this.#history = omit(this.#history, toSeq);
       return isOurs;
+    });
+  }
+
+  /**
+   * Commits a staged job, then swaps the head of the history. Told of an outcome that it had already, it is the same.
+   */
+  async commit(job: Pick<Job, "id" | "attempt">): Promise<CommitOutcome> {
+    return this.#mutex.runExclusive(async () => {
+      const { channel } = this.#owner;
+      const outcome = await this.#store.jobs.commit(job);
+      if (outcome === "committed") this.#history = cover(this.#history, await this.#store.coverage(channel));
+      // Somebody else had it in hand, and may have committed.
+      if (outcome === "gone") this.#history = (await this.#store.load(channel)).history;
+      return outcome;
     });
   }
 

@@ -12,6 +12,7 @@ import type { Events } from "../telemetry/events.ts";
 import { Draft } from "./draft.ts";
 import type { Owner } from "./owner.ts";
 import { ABORTED, unlessAborted } from "./unless-aborted.ts";
+import { steadyNow } from "../telemetry/steady-clock.ts";
 
 /** First and longest wait before an answer is sent again, ms. */
 const RETRY_FROM_MS = 500;
@@ -101,7 +102,7 @@ export class Outbox {
       if (fate === "failed") await this.#giveUp(answer.parts.slice(index));
       if (fate !== "sent") return;
     }
-    const turnMs = Date.now() - answer.acceptedAt.getTime();
+    const turnMs = Math.round(steadyNow() - answer.acceptedAt.getTime());
     const channel = formatAddress(this.#parts.address);
     const parts = answer.parts.length;
     this.#parts.events.emit({ type: "reply_delivered", channel, turn: answer.turnId, parts, turnMs });
@@ -159,7 +160,7 @@ export class Outbox {
   /** @returns the platform's id of the message that now shows the text */
   async #sendPart(part: Delivery, answer: PendingAnswer, text: string): Promise<string> {
     const { platform, address } = this.#parts;
-    const turnMs = Math.max(0, Date.now() - answer.acceptedAt.getTime());
+    const turnMs = Math.max(0, Math.round(steadyNow() - answer.acceptedAt.getTime()));
     const message: OutboundMessage = {
       channel: address,
       idempotencyKey: part.idempotencyKey,

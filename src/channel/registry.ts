@@ -1,26 +1,31 @@
+import type { CompactorAgent } from "../compactor/agent.ts";
 import type { Entry } from "../core/entry.ts";
 import { errorMessage, WeirError } from "../core/errors.ts";
 import { formatAddress, type ChannelAddress, type ChannelId, type Seq } from "../core/ids.ts";
+import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { Agent } from "../turn/agent.ts";
 import { ChannelActor } from "./actor.ts";
 import type { SharedParts } from "./actor-parts.ts";
 import { OwedWakes } from "./owed-wakes.ts";
+import { steadyNow } from "../telemetry/steady-clock.ts";
 
 export interface RegistryParts extends SharedParts {
   /** Actors in memory before the longest unused ones go. */
   readonly maxLoadedChannels: number;
   /** Time unused after which an actor goes, ms. */
   readonly idleEvictMs: number;
-  /** The agent that answers, by its id in the channel's row. */
-  agentOf(channel: ChannelRow): Agent;
+  /** The agent that answers, and what writes its summaries, by its id in the channel's row. */
+  agentOf(channel: ChannelRow): { readonly agent: Agent; readonly compactorAgent: CompactorAgent };
   /** The adapter that can deliver to a channel just now; undefined where none can. */
   platformOf(address: ChannelAddress): Platform | undefined;
 }
 
 /** How often unused actors are looked for, ms. */
 const SWEEP_MS = 30_000;
+/** So many messages that are only listened to pass before their channel is loaded. */
+const LOOK_AFTER = 20;
 /** Time from a channel too many to the next look for unused actors, ms. */
 const EVICT_AFTER_MS = 1000;
 
@@ -33,6 +38,10 @@ export class ChannelRegistry implements AsyncDisposable {
   readonly #actors = new Map<ChannelId, Promise<ChannelActor>>();
   readonly #ready = new Map<ChannelId, ChannelActor>();
   readonly #epochs = new Map<ChannelId, number>();
+  /** In memory for a visit alone: nothing can be delivered to their channels. */
+  readonly #visited = new Set<ChannelActor>();
+  /** Messages that were only listened to, of channels that are not in memory. */
+  readonly #heard = new Map<ChannelId, number>();
   readonly #sweep: NodeJS.Timeout;
   readonly #owed = new OwedWakes(async (id) => this.#with(id, (actor) => actor.wake()));
   #eviction: NodeJS.Timeout | undefined;
@@ -65,7 +74,32 @@ export class ChannelRegistry implements AsyncDisposable {
     if (this.#isClosed) throw new Error("the registry is closed");
     const known = this.#actors.get(id);
     if (known !== undefined) return known;
-    const loading = this.#load(id);
+    return this.#keep(id, this.#load(id, undefined));
+  }
+
+  /**
+   * Works on a channel also where no adapter can deliver to it just now: it is summarised, and answered by nobody.
+   * @throws WeirError where the log could not be read
+   */
+  async visit<Result>(id: ChannelId, work: (actor: ChannelActor) => Promise<Result>): Promise<Result> {
+    if (this.#isClosed) throw new Error("the registry is closed");
+    const actor = await (this.#actors.get(id) ?? this.#keep(id, this.#load(id, new AbsentPlatform())));
+    try {
+      return await work(actor);
+    } finally {
+      if (this.#visited.delete(actor)) {
+        this.#forget(id);
+        await actor.close();
+      }
+    }
+  }
+
+  /** Resolves when no channel that is in memory has a compaction due, waiting or under way. */
+  async compactionsIdle(): Promise<void> {
+    await Promise.all([...this.#ready.values()].map(async ({ compactor }) => compactor.idle()));
+  }
+
+  async #keep(id: ChannelId, loading: Promise<ChannelActor>): Promise<ChannelActor> {
     this.#actors.set(id, loading);
     try {
       return await loading;
@@ -80,12 +114,23 @@ export class ChannelRegistry implements AsyncDisposable {
     return this.#actors.get(id)?.catch(() => undefined);
   }
 
-  /** Tells a channel of an appended entry. One that only listens is not loaded for it. Must not throw. */
+  /** Tells a channel of an appended entry. One that only listens is not loaded for each. Must not throw. */
   async notify(id: ChannelId, entry: Entry): Promise<void> {
     this.#parts.indexer.mark(id);
     const isDue = entry.kind === "user" && entry.addressed;
-    if (!isDue && !this.#actors.has(id)) return;
+    if (!isDue && !this.#actors.has(id) && !this.#isTimeToLook(id)) return;
     await this.#with(id, (actor) => actor.notify(entry));
+  }
+
+  /** A channel that is only listened to must compact, too: now and then it is loaded to see how full it is. */
+  #isTimeToLook(id: ChannelId): boolean {
+    const heard = (this.#heard.get(id) ?? 0) + 1;
+    if (heard < LOOK_AFTER) {
+      this.#heard.set(id, heard);
+      return false;
+    }
+    this.#heard.delete(id);
+    return true;
   }
 
   /** Tells a channel of a due message that an earlier delivery appended. Must not throw. */
@@ -96,10 +141,11 @@ export class ChannelRegistry implements AsyncDisposable {
 
   /**
    * Takes up what is due by the log after a start.
+   * @param rawEntries so many that nothing covers are due for a compaction
    * @returns how many channels had something to do
    */
-  async resume(platforms: readonly string[]): Promise<number> {
-    const rows = await this.#parts.store.channels.withWork(platforms);
+  async resume(platforms: readonly string[], rawEntries: number): Promise<number> {
+    const rows = await this.#parts.store.channels.withWork(platforms, rawEntries);
     const ours = rows.filter(({ address }) => this.#parts.platformOf(address) !== undefined);
     for (const { id } of ours) await this.#with(id, (actor) => actor.wake());
     return ours.length;
@@ -118,7 +164,7 @@ export class ChannelRegistry implements AsyncDisposable {
 
   /** Lets go of actors that were not used for long, and of the longest unused beyond the bound. */
   evictIdle(): void {
-    const now = this.#parts.now().getTime();
+    const now = steadyNow();
     const idle = [...this.#ready.entries()]
       .filter(([, actor]) => actor.isIdle)
       .toSorted(([, a], [, b]) => a.lastUsedAt - b.lastUsedAt);
@@ -166,9 +212,10 @@ export class ChannelRegistry implements AsyncDisposable {
     this.#ready.delete(id);
   }
 
-  async #load(id: ChannelId): Promise<ChannelActor> {
-    const { store, events, now } = this.#parts;
-    const startedAt = now().getTime();
+  /** @param absent stands in where no adapter can deliver to the channel; undefined: it is not loaded then */
+  async #load(id: ChannelId, absent: Platform | undefined): Promise<ChannelActor> {
+    const { store, events } = this.#parts;
+    const startedAt = steadyNow();
     const known = this.#epochs.get(id);
     let epoch = known ?? (await store.channels.take(id));
     this.#epochs.set(id, epoch);
@@ -179,28 +226,39 @@ export class ChannelRegistry implements AsyncDisposable {
       this.#epochs.set(id, epoch);
       snapshot = await store.load(id);
     }
-    const { address, kind } = snapshot.channel;
-    const platform = this.#parts.platformOf(address);
+    const { address, kind, workspace } = snapshot.channel;
+    const platform = this.#parts.platformOf(address) ?? absent;
     if (platform === undefined) throw new Error(`no adapter speaks for ${formatAddress(address)}`);
     const onLost = (): void => {
       this.#epochs.delete(id);
       this.#forget(id);
     };
-    const agent = this.#parts.agentOf(snapshot.channel);
+    const staffed = this.#parts.agentOf(snapshot.channel);
     const actor = new ChannelActor(
-      { ...this.#parts, owner: { channel: id, epoch }, address, kind, agent, platform, onLost },
+      {
+        ...this.#parts,
+        owner: { channel: id, epoch },
+        address,
+        kind,
+        workspace,
+        ...staffed,
+        platform,
+        onLost,
+      },
       snapshot,
     );
-    await actor.recover();
+    const isVisited = platform === absent;
+    if (isVisited) this.#visited.add(actor);
+    else await actor.recover();
     this.#ready.set(id, actor);
-    const ms = now().getTime() - startedAt;
+    const ms = Math.round(steadyNow() - startedAt);
     events.emit({
       type: "channel_loaded",
       channel: formatAddress(address),
       entries: snapshot.history.entries.length,
       ms,
     });
-    actor.wake();
+    if (!isVisited) actor.wake();
     if (this.#actors.size > this.#parts.maxLoadedChannels) this.#evictSoon();
     return actor;
   }

@@ -7,8 +7,11 @@ import type { ActorParts } from "./actor-parts.ts";
 import { createTurnChannel } from "./actor-turn-channel.ts";
 import type { Draft } from "./draft.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
+import type { LastRequest } from "./last-request.ts";
 import type { Outbox } from "./outbox.ts";
 import { toSettlement } from "./settlement.ts";
+import type { UsageAnchor } from "./usage-anchor.ts";
+import { steadyNow } from "../telemetry/steady-clock.ts";
 
 /** Starts of one turn before it is settled with a plain sentence. */
 const MAX_ATTEMPTS = 3;
@@ -32,29 +35,44 @@ interface Opened {
   readonly shown: string | null;
 }
 
+/** What a channel keeps of its model requests. */
+export interface RequestParts {
+  readonly usage: UsageAnchor;
+  readonly last: LastRequest;
+  /** Must not throw or wait. */
+  readonly onRequest: () => void;
+}
+
 /** Runs one turn of a channel at a time: whom it answers, its draft, its settlement. */
 export class TurnRunner {
   readonly #parts: ActorParts;
   readonly #history: GuardedHistory;
   readonly #outbox: Outbox;
+  readonly #request: RequestParts;
   /** When a message became durable, by this process' clock; for the time that a person waited. */
   readonly #acceptedAt = new Map<Seq, Date>();
   #running: { turn: RunningTurn; interrupt: AbortController; startedAt: number } | null = null;
 
-  constructor(parts: ActorParts, history: GuardedHistory, outbox: Outbox) {
+  constructor(parts: ActorParts, history: GuardedHistory, outbox: Outbox, request: RequestParts) {
     this.#parts = parts;
     this.#history = history;
     this.#outbox = outbox;
+    this.#request = request;
   }
 
   /** Null: no turn runs. */
   get runningForMs(): number | null {
-    return this.#running && this.#parts.now().getTime() - this.#running.startedAt;
+    return this.#running && steadyNow() - this.#running.startedAt;
+  }
+
+  /** The turn that runs. */
+  get running(): RunningTurn | null {
+    return this.#running?.turn ?? null;
   }
 
   /** A message became durable just now. */
   accepted(seq: Seq): void {
-    this.#acceptedAt.set(seq, this.#parts.now());
+    this.#acceptedAt.set(seq, new Date(steadyNow()));
   }
 
   /** A message was accepted that no turn has settled yet. */
@@ -88,7 +106,7 @@ export class TurnRunner {
     const { events, now, address } = this.#parts;
     const interrupt = new AbortController();
     if (isStopped) interrupt.abort(STOP);
-    this.#running = { turn, interrupt, startedAt: now().getTime() };
+    this.#running = { turn, interrupt, startedAt: steadyNow() };
     const idempotencyKey = randomUUID();
     const asked = await this.#askedBy(turn);
     const draft = this.#outbox.openDraft(turn.id, idempotencyKey, asked.inReplyTo);
@@ -117,7 +135,15 @@ export class TurnRunner {
       const why = `begun ${MAX_ATTEMPTS} times without an end`;
       return { outcome: { kind: "failed", failure: "gave_up", why }, modelMs: 0 };
     }
-    const channel = createTurnChannel({ ...this.#parts, history: this.#history, turn, draft });
+    const channel = createTurnChannel({
+      ...this.#parts,
+      history: this.#history,
+      turn,
+      draft,
+      usage: this.#request.usage,
+      lastRequest: this.#request.last,
+      onRequest: this.#request.onRequest,
+    });
     return runTurn(agent, channel, turn, { now }, signal);
   }
 
@@ -149,10 +175,10 @@ export class TurnRunner {
   }
 
   /** Tells how a turn ended, once that is in the log. */
-  tell(turn: TurnId, end: TurnEnd, acceptedAt: Date = this.#parts.now()): void {
-    const { events, address, now } = this.#parts;
+  tell(turn: TurnId, end: TurnEnd, acceptedAt: Date = new Date(steadyNow())): void {
+    const { events, address } = this.#parts;
     const { state: outcome, reason, inReplyTo, modelMs } = end;
-    const turnMs = now().getTime() - acceptedAt.getTime();
+    const turnMs = Math.round(steadyNow() - acceptedAt.getTime());
     const channel = formatAddress(address);
     events.emit({ type: "turn_settled", channel, turn, outcome, reason, inReplyTo, turnMs, modelMs });
   }
@@ -161,8 +187,8 @@ export class TurnRunner {
   async #askedBy(turn: RunningTurn): Promise<Asked> {
     const history = await this.#history.snapshot();
     const messages = dueMessages(history).filter(({ seq }) => seq <= turn.toSeq);
-    const times = messages.map(({ seq }) => this.#acceptedAt.get(seq) ?? this.#parts.now());
-    const acceptedAt = times.toSorted((a, b) => a.getTime() - b.getTime())[0] ?? this.#parts.now();
+    const times = messages.map(({ seq }) => this.#acceptedAt.get(seq) ?? new Date(steadyNow()));
+    const acceptedAt = times.toSorted((a, b) => a.getTime() - b.getTime())[0] ?? new Date(steadyNow());
     const count = messages.filter(({ deleted }) => !deleted).length;
     return { inReplyTo: messages.map(({ messageId }) => messageId), acceptedAt, count };
   }

@@ -30,6 +30,14 @@ export function openLog(io: Io, config: Config, level: string = config.log.level
   return createLog(level, target);
 }
 
+/** Resolves once the signal is aborted. */
+export async function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) resolve();
+  else signal.addEventListener("abort", () => resolve(), { once: true });
+  return promise;
+}
+
 /** One line for a person. */
 export function say(io: Io, line: string): void {
   io.stdout.write(`${line}\n`);

@@ -3,7 +3,10 @@ import { describeConfig } from "../config/describe-config.ts";
 import { startLoopbackServer } from "../platforms/loopback/server.ts";
 import { loadPrompts, promptSources } from "../prompts.ts";
 import { openDatabase } from "../store/open-database.ts";
+import { compact } from "./compact.ts";
+import { type CompactionsOptions, showCompactions } from "./compactions.ts";
 import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
+import { type MemoriesOptions, showMemories } from "./memories.ts";
 import { replay, type ReplayOptions } from "./replay.ts";
 import { runSession } from "./session.ts";
 import { type ContextOptions, type LogOptions, showContext, showLog } from "./view.ts";
@@ -30,6 +33,8 @@ export function createProgram(io: Io): Command {
   addDaemon(program, io);
   addChat(program, io);
   addViews(program, io);
+  addMemories(program, io);
+  addCompactions(program, io);
   addUpkeep(program, io);
   return program;
 }
@@ -99,6 +104,27 @@ function addViews(program: Command, io: Io): void {
     .option("--from <seq>", "first entry", wholeNumber)
     .option("--to <seq>", "last entry", wholeNumber)
     .action(async (channel: string, options: LogOptions) => showLog(io, channel, options));
+}
+
+function addMemories(program: Command, io: Io): void {
+  withConfig(program.command("memories"))
+    .description("show what is remembered, with the words that prove it")
+    .option("--channel <name>", "only what was said there; main, or platform:name")
+    .option("--json", "a JSON object a line")
+    .action(async (options: MemoriesOptions) => showMemories(io, options));
+}
+
+function addCompactions(program: Command, io: Io): void {
+  withConfig(program.command("compactions"))
+    .argument("<channel>", "main, or platform:name")
+    .description("show what was summarised, when and how, with the summaries; the newest last")
+    .option("--json", "a JSON object a line")
+    .option("--limit <n>", "so many of the newest", wholeNumber, 20)
+    .action(async (channel: string, options: CompactionsOptions) => showCompactions(io, channel, options));
+  withConfig(program.command("compact"))
+    .argument("<channel>", "main, or platform:name")
+    .description("summarise what is old in a channel now; a running daemon does it, if there is one")
+    .action(async (channel: string, options: CommonOptions) => compact(io, channel, options));
 }
 
 function addUpkeep(program: Command, io: Io): void {

@@ -1,10 +1,12 @@
 import type { Receipt } from "../core/message.ts";
 import type { WeirEvent } from "../telemetry/events.ts";
+import { CompactionTally } from "./compaction-tally.ts";
 
 /** Counts what happens in a replay. */
 export class ReplayTally {
   readonly #startedAt = performance.now();
   readonly #outcomes = new Map<string, number>();
+  readonly #compactions = new CompactionTally();
   #accepted = 0;
   #known = 0;
   #emergencies = 0;
@@ -27,6 +29,12 @@ export class ReplayTally {
         if (event.turnMs > (this.#slowest?.ms ?? -1))
           this.#slowest = { ms: event.turnMs, channel: event.channel };
         return;
+      case "compaction":
+        this.#compactions.count(event);
+        return;
+      case "compaction_refused":
+        this.#compactions.refused++;
+        return;
       case "emergency":
         this.#emergencies++;
         this.#omitted = Math.max(this.#omitted, event.omitted);
@@ -47,6 +55,7 @@ export class ReplayTally {
     const rows: [string, string][] = [
       ["messages", `${number(this.#accepted)} appended, ${number(this.#known)} known from an earlier run`],
       ["turns", outcomes.length === 0 ? "none" : outcomes.join(", ")],
+      ...this.#compactions.rows(),
       [
         "emergencies",
         `${number(this.#emergencies)} (at most ${number(this.#omitted)} messages omitted from a view)`,

@@ -1,12 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { buildDaemon, type Daemon } from "../daemon.ts";
 import type { Receipt } from "../core/message.ts";
-import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
+import { aborted, type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
 import { Progress } from "./progress.ts";
 import { type Recording, readRecording } from "./recording.ts";
 import { ReplayPlatform } from "./replay-platform.ts";
 import { ReplayTally } from "./replay-tally.ts";
 import { findAgent } from "./session.ts";
+import { WaitingLine } from "./waiting-line.ts";
+
+/** How long the end waits for compactions, ms; and without a word. */
+const MAX_WAIT_MS = 60_000;
+const QUIET_AT_ONCE_MS = 50;
 
 export type ReplayOptions = CommonOptions & {
   readonly channel?: string;
@@ -27,7 +32,10 @@ export async function replay(io: Io, file: string, options: ReplayOptions): Prom
   const log = openLog(io, config, config.log.level === "info" ? "error" : config.log.level);
   const platform = new ReplayPlatform(new Set(recording.messages.map(({ channel }) => channel.name)));
   const bindings = [{ platform: platform.name, agent }];
-  await using daemon = await buildDaemon({ config, log, platforms: () => [platform], bindings });
+  // Answers and summaries stand between messages of their own time.
+  const clock = { at: recording.messages[0]?.at ?? new Date() };
+  const now = (): Date => clock.at;
+  await using daemon = await buildDaemon({ config, log, platforms: () => [platform], bindings, now });
   if (daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
   const tally = new ReplayTally();
   daemon.events.on((event) => {
@@ -36,8 +44,9 @@ export async function replay(io: Io, file: string, options: ReplayOptions): Prom
   });
   await daemon.open();
   const progress = new Progress(io.stderr, recording.messages.length);
-  await run(io, daemon, platform, recording, { speed: options.speed, tally, progress });
+  await run(io, daemon, platform, recording, { speed: options.speed, tally, progress, clock });
   progress.end();
+  await untilCompacted(io, daemon);
   say(io, tally.table({ stopped: io.shutdown.aborted, skippedLines: recording.skipped }));
 }
 
@@ -45,6 +54,8 @@ interface Run {
   readonly speed: "max" | "real";
   readonly tally: ReplayTally;
   readonly progress: Progress;
+  /** What time it is in the recording. */
+  readonly clock: { at: Date };
 }
 
 async function run(
@@ -54,7 +65,7 @@ async function run(
   recording: Recording,
   parts: Run,
 ): Promise<void> {
-  const { speed, tally, progress } = parts;
+  const { speed, tally, progress, clock } = parts;
   let before: Date | null = null;
   for (const message of recording.messages) {
     if (io.shutdown.aborted) return;
@@ -63,6 +74,7 @@ async function run(
       await delay(waitMs, undefined, { signal: io.shutdown }).catch(() => undefined);
     }
     before = message.at;
+    clock.at = message.at;
     const answered = message.addressed ? platform.untilSettled(message.id) : null;
     const receipt: Receipt = await daemon.inbox.receive(message);
     tally.receipt(receipt);
@@ -74,9 +86,15 @@ async function run(
   await Promise.race([platform.allSettled(), aborted(io.shutdown)]);
 }
 
-async function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) resolve();
-  else signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise;
+/** Summaries that are under way belong to the picture: waits for them, within reason. */
+async function untilCompacted(io: Io, daemon: Daemon): Promise<void> {
+  if (io.shutdown.aborted) return;
+  const late = new AbortController();
+  const quiet = daemon.registry.compactionsIdle().then(() => true);
+  const isQuietAlready = await Promise.race([quiet, delay(QUIET_AT_ONCE_MS, false)]);
+  if (isQuietAlready) return;
+  using _line = new WaitingLine(io.stderr, "waiting for the last summaries");
+  const tooLong = delay(MAX_WAIT_MS, undefined, { signal: late.signal }).catch(() => undefined);
+  await Promise.race([quiet, tooLong, aborted(io.shutdown)]);
+  late.abort();
 }

@@ -105,5 +105,9 @@ function settledTurns(events: Events): SettledTurns {
       events.on((event) => {
         if (event.type === "emergency") listener(event);
       }),
+    onCompaction: (listener) =>
+      events.on((event) => {
+        if (event.type === "compaction") listener(event);
+      }),
   };
 }

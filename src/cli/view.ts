@@ -1,11 +1,11 @@
-import { reportContext } from "../admin/context-report.ts";
-import { formatContextReport } from "../admin/context-format.ts";
+import { formatChannelReport } from "../admin/channel-format.ts";
+import { reportChannel } from "../admin/channel-report.ts";
 import { formatEntry } from "../admin/log-format.ts";
 import type { Config } from "../config/config.ts";
 import { OperatorError } from "../core/errors.ts";
 import { formatAddress, parseAddress } from "../core/ids.ts";
 import { createTimeFormat } from "../core/time.ts";
-import { createAgents } from "../daemon.ts";
+import { createAgents } from "../agents.ts";
 import { openModels } from "../llm/open-models.ts";
 import { loadPrompts, promptSources } from "../prompts.ts";
 import type { ChannelRow } from "../store/channels.ts";
@@ -30,14 +30,9 @@ export async function showContext(io: Io, name: string, options: ContextOptions)
     const channel = await findChannel(store, name);
     await using models = await openModels(config.llm);
     const agents = createAgents(config, models, loadPrompts(promptSources(config)));
-    const agent = agents.get(channel.agent) ?? agents.first;
-    const [snapshot, spent] = await Promise.all([
-      store.load(channel.id),
-      store.modelCalls.totals(channel.id),
-    ]);
-    const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
-    const report = reportContext(agent, snapshot, { model, spent, now: new Date() });
-    say(io, options.json === true ? JSON.stringify(report, null, 2) : formatContextReport(report));
+    const { agent } = agents.of(channel.agent);
+    const report = await reportChannel({ store, agent, now: new Date(), isFresh: true }, channel);
+    say(io, options.json === true ? JSON.stringify(report, null, 2) : formatChannelReport(report, agent.time));
   });
 }
 
@@ -58,13 +53,19 @@ export async function showLog(io: Io, name: string, options: LogOptions): Promis
   });
 }
 
-async function withStore(io: Io, config: Config, work: (store: Store) => Promise<void>): Promise<void> {
+/** Opens the database beside a daemon that may be running, for one command. */
+export async function withStore(
+  io: Io,
+  config: Config,
+  work: (store: Store) => Promise<void>,
+): Promise<void> {
   const log = openLog(io, config, "warn");
   await using opened = await openDatabase(config.database, log, "reader");
   await work(createStore(opened.database));
 }
 
-async function findChannel(store: Store, name: string): Promise<ChannelRow> {
+/** @throws OperatorError where there is none, with the ones that there are */
+export async function findChannel(store: Store, name: string): Promise<ChannelRow> {
   const channel = await store.channels.find(parseAddress(name));
   if (channel !== undefined) return channel;
   const known = await store.channels.newest(10);

@@ -3,7 +3,8 @@ import { type History, isCounted, legalCuts, omit, turnView } from "../core/hist
 import type { Seq } from "../core/ids.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { assemble, type ContextSources, isToolEntry, NO_TRIMS, type Trims } from "./assemble.ts";
-import { type Budget, usableTokens } from "./usage.ts";
+import { KEEP_SHARE, lastCoverable } from "./keep.ts";
+import { type Budget, partAt, roomAt } from "./usage.ts";
 
 /**
  * Emergency: makes a request fit the window at once and without a model. It changes the view, never the log.
@@ -15,14 +16,12 @@ export interface Fit {
   readonly history: History;
   /** Up to where entries leave the view now; null: nothing does. */
   readonly omitTo: Seq | null;
-  /** Tokens of the request before anything was trimmed. */
+  /** Estimated tokens of the request before anything was trimmed. */
   readonly tokensBefore: number;
   /** Even with every item at its shortest, the request is over the usable window. */
   readonly overflows: boolean;
 }
 
-/** Share of the usable window that the newest messages may keep. */
-const KEEP_SHARE = 0.4;
 /** Share of the raw entries that one omission takes at least. */
 const OMIT_SHARE = 0.5;
 /** Share of the usable window that names and recalled passages may take. */
@@ -32,11 +31,10 @@ const SHORTEST_ITEM = 40;
 
 /** Fits a context into the budget: stubs, then the omission, then caps, then a second omission that spares nothing settled. */
 export function fitContext(sources: ContextSources, budget: Budget): Fit {
-  const usable = usableTokens(budget);
-  const emergency = budget.emergencyThreshold * usable;
+  const emergency = roomAt(budget, budget.emergencyThreshold);
   const { history } = sources;
   // A recall that took more would itself drive messages out of the view.
-  const trims: Trims = { ...NO_TRIMS, room: Math.floor(ROOM_SHARE * usable) };
+  const trims: Trims = { ...NO_TRIMS, room: Math.floor(partAt(budget, ROOM_SHARE)) };
   const plain = assemble(sources, trims);
   const tokensBefore = plain.tokens;
   if (plain.tokens < emergency)
@@ -44,7 +42,7 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
 
   const stubsOnly: Trims = { ...trims, stubs: "all" };
   const stubbed = assemble(sources, stubsOnly);
-  if (stubbed.tokens < budget.aggressiveThreshold * usable) {
+  if (stubbed.tokens < roomAt(budget, budget.aggressiveThreshold)) {
     return { context: stubbed, history, omitTo: null, tokensBefore, overflows: false };
   }
   const limit = Math.floor(emergency) - 1;
@@ -52,7 +50,13 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
     const left = omitTo === null ? sources : { ...sources, history: omit(history, omitTo) };
     const omitted = assemble(left, stubsOnly);
     const context = omitted.tokens < emergency ? omitted : capItems(left, stubsOnly, limit);
-    return { context, history: left.history, omitTo, tokensBefore, overflows: context.tokens > usable };
+    return {
+      context,
+      history: left.history,
+      omitTo,
+      tokensBefore,
+      overflows: context.tokens > roomAt(budget, 1),
+    };
   };
   const fit = attempt(planOmission(sources, budget, stubbed.tokens));
   if (fit.context.tokens <= limit) return fit;
@@ -66,7 +70,7 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
  */
 export function planOmission(sources: ContextSources, budget: Budget, tokens: number): Seq | null {
   const { history, turn, renderer } = sources;
-  const usable = usableTokens(budget);
+  const target = roomAt(budget, budget.target);
   const last = lastOmittable(sources, budget);
   const counted = history.entries.filter(isCounted).length;
   const cuts = legalCuts(history.entries);
@@ -79,7 +83,7 @@ export function planOmission(sources: ContextSources, budget: Budget, tokens: nu
     taken += Number(isCounted(entry));
     if (!cuts.has(entry.seq)) continue;
     choice = entry.seq;
-    if (taken >= counted * OMIT_SHARE && projected <= budget.target * usable) break;
+    if (taken >= counted * OMIT_SHARE && projected <= target) break;
   }
   return choice;
 }
@@ -98,17 +102,12 @@ function markerTokens({ history, dynamic }: ContextSources): number {
 /** The last entry before the newest ones that are kept, and before the oldest that still waits. */
 function lastOmittable(sources: ContextSources, budget: Budget): Seq {
   const { history, turn, renderer } = sources;
-  const limit = KEEP_SHARE * usableTokens(budget);
-  let kept = 0;
-  let tokens = 0;
-  let last = turn.fromSeq - 1;
-  for (const entry of history.entries.toReversed()) {
-    if (entry.seq >= turn.fromSeq) continue;
-    tokens += renderer.render(entry, { stub: true }).tokens;
-    kept += Number(isCounted(entry));
-    if (kept > budget.keepMessages || tokens > limit) break;
-    last = entry.seq - 1;
-  }
+  const last = lastCoverable(history.entries, {
+    firstKept: turn.fromSeq,
+    keepMessages: budget.keepMessages,
+    maxTokens: partAt(budget, KEEP_SHARE),
+    tokensOf: (entry) => renderer.render(entry, { stub: true }).tokens,
+  });
   const waiting = history.entries.find(
     (entry) => entry.kind === "user" && entry.addressed && entry.seq > history.settledTo,
   );

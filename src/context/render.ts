@@ -1,5 +1,5 @@
 import type { ModelMessage } from "../core/context.ts";
-import type { Entry, EntryReference } from "../core/entry.ts";
+import type { Entry, RememberedStatement, ToolResultEntry } from "../core/entry.ts";
 import { displayName, sliceWhole, truncateMiddle } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
@@ -66,6 +66,11 @@ export class Renderer {
     return `[${this.#time.minute(at)}] ${displayName(author)}: ${escapeLabels(text)}`;
   }
 
+  /** `[2026-11-21] NAME (preference): statement`, the form of everything that is remembered. */
+  memoryLine({ at, assertedBy, type, statement }: RememberedStatement): string {
+    return `[${this.#time.day(at)}] ${displayName(assertedBy)} (${type}): ${escapeLabels(statement)}`;
+  }
+
   #renderWhole(entry: Entry): Rendered {
     const message = this.#message(entry);
     const rendered = { entry, message, tokens: message === null ? 0 : estimateMessage(message) };
@@ -84,7 +89,7 @@ export class Renderer {
       case "tool_call":
         return { role: "assistant", text: entry.text, calls: entry.calls };
       case "tool_result":
-        return { role: "tool", callId: entry.callId, text: this.#toolText(entry.text, entry.references) };
+        return { role: "tool", callId: entry.callId, text: this.#toolText(entry) };
       case "notice":
         return this.#note(entry);
     }
@@ -102,11 +107,14 @@ export class Renderer {
     return { role: "user", text: this.#texts.editNote(values).trim() };
   }
 
-  #toolText(text: string, references: readonly EntryReference[]): string {
-    const lines = references.map(({ at, author, text: quoted }) =>
-      this.line(at, author, quoted ?? this.#texts.deleted()),
+  #toolText({ text, references, memories }: ToolResultEntry): string {
+    const quoted = references.map(({ at, author, text: said }) =>
+      this.line(at, author, said ?? this.#texts.deleted()),
     );
-    return [text, ...lines].filter((line) => line !== "").join("\n");
+    const remembered = memories.map(({ memory }) =>
+      memory === null ? this.#texts.deleted() : this.memoryLine(memory),
+    );
+    return [text, ...quoted, ...remembered].filter((line) => line !== "").join("\n");
   }
 }
 
@@ -120,9 +128,9 @@ export function escapeLabels(text: string): string {
 
 /** Weir's labels, wherever they stand; characters that nobody sees do not hide them. */
 const LABEL = /\[(?=[\s\p{Cf}]*(?:System[\s\p{Cf}]*:|Compaction[\s\p{Cf}]+Summary))/giu;
-/** `[2026-11-21 14:05]` at the beginning of what some reader takes for a line. */
+/** `[2026-11-21 14:05]` or `[2026-11-21]` at the beginning of what some reader takes for a line. */
 const LINE_HEAD =
-  /(?<=(?:^|[\n\r\v\f\u0085\u2028\u2029])[\s\p{Cf}]*)\[(?=[\s\p{Cf}]*\d{4}-\d\d-\d\d[\s\p{Cf}]+\d\d:\d\d[\s\p{Cf}]*\])/gu;
+  /(?<=(?:^|[\n\r\v\f\u0085\u2028\u2029])[\s\p{Cf}]*)\[(?=[\s\p{Cf}]*\d{4}-\d\d-\d\d(?:[\s\p{Cf}]+\d\d:\d\d)?[\s\p{Cf}]*\])/gu;
 
 /** Estimated tokens of one message of a request. */
 export function estimateMessage(message: ModelMessage): number {

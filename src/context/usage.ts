@@ -1,3 +1,5 @@
+import { type Calibration, estimatedRoom, realTokens } from "../core/calibration.ts";
+import { MAX_LIVE_SUMMARIES, SUMMARIES_SHARE } from "../core/compaction.ts";
 import type { Context } from "../core/context.ts";
 import type { History } from "../core/history.ts";
 
@@ -14,17 +16,38 @@ export interface Budget {
   readonly target: number;
   /** Newest messages that an omission leaves, where they take no more than 40 % of the usable window. */
   readonly keepMessages: number;
+  /** What the estimates of this channel's requests are worth in the model's own tokens. */
+  readonly calibration: Calibration;
 }
 
-/** Tokens of the window that a request may use. */
+/** Shorter summaries say nothing, in estimated tokens. */
+const MIN_SUMMARY_CAP = 64;
+
+/** Tokens of the window that a request may use, as the model counts them. */
 export function usableTokens(budget: Budget): number {
   return Math.max(1, budget.window - budget.reserve);
 }
 
+/** Estimated tokens at which a whole request takes this share of the usable window. */
+export function roomAt(budget: Budget, share: number): number {
+  return estimatedRoom(share * usableTokens(budget), budget.calibration);
+}
+
+/** Estimated tokens of a part of a request that takes this share of the usable window. */
+export function partAt(budget: Budget, share: number): number {
+  return (share * usableTokens(budget)) / budget.calibration.factor;
+}
+
+/** Estimated tokens that one summary may have, so that all that can be live fit their share. */
+export function summaryCap(budget: Budget): number {
+  return Math.max(MIN_SUMMARY_CAP, Math.floor(partAt(budget, SUMMARIES_SHARE) / MAX_LIVE_SUMMARIES));
+}
+
 /**
- * Tokens of the whole request over the usable window, as it would be without any omission: judged after it, an
+ * Real tokens of the whole request over the usable window, as it would be without any omission: judged after it, an
  * omission would hide its own cause, and nothing would ever be summarised.
  */
 export function usageOf(context: Context, history: History, budget: Budget): number {
-  return (context.tokens + (history.omission?.tokens ?? 0)) / usableTokens(budget);
+  const estimated = context.tokens + (history.omission?.tokens ?? 0);
+  return realTokens(estimated, budget.calibration) / usableTokens(budget);
 }

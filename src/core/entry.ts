@@ -1,4 +1,5 @@
-import type { Seq, TurnId } from "./ids.ts";
+import type { MemoryId, Seq, TurnId } from "./ids.ts";
+import type { Memory } from "./memory.ts";
 import type { Author } from "./message.ts";
 
 /** A tool that the model wants run. `arguments` is the model's JSON text, unchecked. */
@@ -60,12 +61,23 @@ export interface EntryReference {
   readonly text: string | null;
 }
 
+/** A memory that a tool result quotes: read again whenever it is shown, so forgetting reaches it. */
+export interface MemoryReference {
+  readonly id: MemoryId;
+  /** Null once the memory is gone. */
+  readonly memory: RememberedStatement | null;
+}
+
+/** What a model is shown of a memory. */
+export type RememberedStatement = Pick<Memory, "type" | "assertedBy" | "at" | "statement">;
+
 export interface ToolResultEntry extends TurnEntryBase {
   readonly kind: "tool_result";
   readonly callId: string;
   readonly tool: string;
   readonly text: string;
   readonly references: readonly EntryReference[];
+  readonly memories: readonly MemoryReference[];
 }
 
 /** Weir's own word: a failure that a person was told of, or an edit of a text that a model had already read. */
@@ -90,5 +102,6 @@ export type TurnEntryDraft =
       readonly tool: string;
       readonly text: string;
       readonly references: readonly EntryReference[];
+      readonly memories: readonly MemoryReference[];
     }
   | { readonly kind: "notice"; readonly text: string };

@@ -15,6 +15,8 @@ export interface ModelRequest {
   readonly temperature: number | undefined;
   /** What the answer is for; only the offline model, which cannot read its prompt, looks at it. Default: `answer`. */
   readonly task?: "answer" | "summarise";
+  /** Longest text that is of use, estimated tokens; the prompt says it in words. Again for the offline model alone. */
+  readonly textLimit?: number;
 }
 
 export interface ModelCallOptions {

@@ -1,8 +1,10 @@
 import type { LlmConfig } from "../config/config.ts";
+import type { Anchor } from "../core/calibration.ts";
 import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat-model.ts";
 import type { ChatServer } from "./chat-model.ts";
 import { knownWindow, UNKNOWN_WINDOW } from "./model-catalog.ts";
+import { ModelFactors } from "./model-factors.ts";
 import { firstChatModel, listModels } from "./model-listing.ts";
 import type { ListedModel } from "./model-listing.ts";
 import { ModelError } from "./model.ts";
@@ -46,6 +48,10 @@ export interface Models extends AsyncDisposable {
   windowOf(model: string, configured: number): number;
   /** A refusal told how large the window is; it only shrinks. */
   learnWindow(model: string, tokens: number): void;
+  /** Real tokens per estimated token of a model: 1 until its provider has reported otherwise. */
+  factorOf(model: string): number;
+  /** A provider told what a request has cost: the factor rises at once and falls slowly. */
+  learnFactor(model: string, report: Anchor): void;
 }
 
 /** For tests. */
@@ -90,6 +96,7 @@ function serverUrl(text: string): URL {
 }
 
 abstract class KnownWindows {
+  readonly #factors = new ModelFactors();
   readonly #refused = new Map<string, number>();
 
   windowOf(model: string, configured: number): number {
@@ -100,6 +107,14 @@ abstract class KnownWindows {
 
   learnWindow(model: string, tokens: number): void {
     this.#refused.set(model, Math.min(tokens, this.#refused.get(model) ?? tokens));
+  }
+
+  factorOf(model: string): number {
+    return this.#factors.of(model);
+  }
+
+  learnFactor(model: string, report: Anchor): void {
+    this.#factors.learn(model, report);
   }
 
   protected knowsRefused(model: string): boolean {

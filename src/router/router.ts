@@ -6,6 +6,7 @@ import { type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import type { InboundDeletion, InboundEdit, InboundEvent, InboundMessage, Receipt } from "../core/message.ts";
 import type { InboundCommand, PlatformInbox } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
+import type { Digester } from "../store/deletion.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import { type Binding, findBinding } from "./bindings.ts";
@@ -16,6 +17,8 @@ export interface RouterParts {
   readonly events: Events;
   readonly log: Logger;
   readonly bindings: readonly Binding[];
+  /** Makes the extract that stands in for a summary with a deleted text in it. */
+  readonly digesterOf: (channel: ChannelRow) => Digester;
   /** Runs what people ask with a slash; it answers the asker alone. */
   readonly commands: (command: InboundCommand) => Promise<string>;
 }
@@ -78,7 +81,7 @@ export class Router implements PlatformInbox {
   }
 
   async #edit(edit: InboundEdit): Promise<Receipt> {
-    return this.#change(edit, async (id) => {
+    return this.#change(edit, async ({ id }) => {
       const result = await this.#parts.store.log.edit(id, edit.id, edit.text, edit.at);
       if (result.outcome === "unknown") return { outcome: "unknown_message" };
       if (result.outcome === "unchanged") return { outcome: "duplicate", seq: result.seq };
@@ -88,8 +91,9 @@ export class Router implements PlatformInbox {
   }
 
   async #delete(deletion: InboundDeletion): Promise<Receipt> {
-    return this.#change(deletion, async (id) => {
-      const seq = await this.#parts.store.log.delete(id, deletion.id);
+    return this.#change(deletion, async (channel) => {
+      const digester = this.#parts.digesterOf(channel);
+      const seq = await this.#parts.store.log.delete(channel.id, deletion.id, digester);
       return seq === undefined
         ? { outcome: "unknown_message" }
         : { outcome: "accepted", seq, notedSeq: null };
@@ -99,13 +103,13 @@ export class Router implements PlatformInbox {
   /** Changes a message in the log, then in the memory of its channel's actor, where it has one. */
   async #change(
     event: InboundEdit | InboundDeletion,
-    write: (id: ChannelId) => Promise<Change>,
+    write: (channel: ChannelRow) => Promise<Change>,
   ): Promise<Receipt> {
     const row = await this.#channelOf(event);
     if (row === undefined) return { outcome: "unknown_message" };
     let isInDoubt = true;
     try {
-      const { result, isRepeated } = await insist(async () => write(row.id));
+      const { result, isRepeated } = await insist(async () => write(row));
       isInDoubt = isRepeated;
       if (result.outcome !== "accepted") return result;
       await (await this.#parts.registry.inMemory(row.id))?.changed(result.seq, result.notedSeq);

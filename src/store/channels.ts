@@ -136,8 +136,11 @@ export class ChannelStore {
     return rows.length === 1 && rows[0] !== undefined ? toChannel(rows[0]) : undefined;
   }
 
-  /** Channels of a platform that have something to do: due messages, a turn that runs, an answer to deliver. */
-  async withWork(platforms: readonly string[]): Promise<ChannelRow[]> {
+  /**
+   * Channels of a platform that have something to do: due messages, a turn that runs, an answer to deliver, or
+   * something to compact (a job, an omission, a summary to be written again, `rawEntries` or more that nothing covers).
+   */
+  async withWork(platforms: readonly string[], rawEntries: number): Promise<ChannelRow[]> {
     const rows = await this.#db.query<RawChannel>(
       {
         name: "channels_with_work",
@@ -146,10 +149,13 @@ export class ChannelStore {
                   (settled_to < last_seq and exists (
                     select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))
                   or exists (select from turns t where t.channel_id = c.id and t.state = 'running')
-                  or exists (select from deliveries d where d.channel_id = c.id and d.state = 'pending'))
+                  or exists (select from deliveries d where d.channel_id = c.id and d.state = 'pending')
+                  or omitted_to > covered_to or last_seq - covered_to >= $2
+                  or exists (select from jobs j where j.channel_id = c.id and j.state in ('running', 'staged'))
+                  or exists (select from summaries s where s.channel_id = c.id and s.live and s.needs_redo))
                 order by id`,
       },
-      [platforms],
+      [platforms, rawEntries],
     );
     return rows.map(toChannel);
   }

@@ -1,6 +1,14 @@
-import type { Entry, EntryReference, ToolCall, TurnEntryDraft } from "../core/entry.ts";
-import { type ChannelId, type Seq, turnId } from "../core/ids.ts";
+import type {
+  Entry,
+  EntryReference,
+  MemoryReference,
+  RememberedStatement,
+  ToolCall,
+  TurnEntryDraft,
+} from "../core/entry.ts";
+import { type ChannelId, memoryId, type Seq, turnId } from "../core/ids.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
+import { readStatements } from "./memories.ts";
 import type { Queryable } from "./pool.ts";
 
 /** Between the rows of `entries` and the vocabulary of the core. */
@@ -25,6 +33,7 @@ interface RawEntry {
     call_id?: string;
     tool?: string;
     references?: Seq[];
+    memories?: number[];
     edits?: Seq;
     stopped?: boolean;
   } | null;
@@ -85,7 +94,11 @@ async function resolve(client: Queryable, channel: ChannelId, rows: readonly Raw
     channel,
     rows.flatMap((row) => row.data?.references ?? []),
   );
-  return rows.map((row) => toEntry(row, references));
+  const statements = await readStatements(
+    client,
+    rows.flatMap((row) => row.data?.memories ?? []),
+  );
+  return rows.map((row) => toEntry(row, references, statements));
 }
 
 /** What stored tool results quote, as it may be shown now. */
@@ -107,7 +120,11 @@ function toReference(row: RawEntry): EntryReference {
   return { seq: row.seq, at: row.at, author, text: row.deleted ? null : (row.revised ?? row.text) };
 }
 
-function toEntry(row: RawEntry, references: ReadonlyMap<Seq, EntryReference>): Entry {
+function toEntry(
+  row: RawEntry,
+  references: ReadonlyMap<Seq, EntryReference>,
+  statements: ReadonlyMap<number, RememberedStatement>,
+): Entry {
   const base = { seq: row.seq, at: row.at, deleted: row.deleted, tokens: row.tokens };
   const text = row.deleted ? "" : (row.revised ?? row.text);
   if (row.kind === "notice") {
@@ -140,10 +157,18 @@ function toEntry(row: RawEntry, references: ReadonlyMap<Seq, EntryReference>): E
     tool: row.data?.tool ?? "",
     text,
     references: (row.data?.references ?? []).flatMap((seq) => references.get(seq) ?? []),
+    memories: (row.data?.memories ?? []).map((id) => toMemoryReference(id, statements)),
   };
 }
 
-/** What `append_turn_entries` takes: references are stored as seqs, never as text. */
+function toMemoryReference(
+  id: number,
+  statements: ReadonlyMap<number, RememberedStatement>,
+): MemoryReference {
+  return { id: memoryId(id), memory: statements.get(id) ?? null };
+}
+
+/** What `append_turn_entries` takes: references are stored as seqs and ids, never as text. */
 export function toDraftRow(draft: TurnEntryDraft): Record<string, unknown> {
   return { kind: draft.kind, text: draft.text, tokens: estimateDraft(draft), data: draftData(draft) };
 }
@@ -155,7 +180,12 @@ function draftData(draft: TurnEntryDraft): Record<string, unknown> | null {
     case "tool_call":
       return { calls: draft.calls };
     case "tool_result":
-      return { call_id: draft.callId, tool: draft.tool, references: draft.references.map(({ seq }) => seq) };
+      return {
+        call_id: draft.callId,
+        tool: draft.tool,
+        references: draft.references.map(({ seq }) => seq),
+        memories: draft.memories.map(({ id }) => id),
+      };
     case "notice":
       return null;
   }
@@ -170,6 +200,9 @@ export function estimateDraft(draft: TurnEntryDraft): number {
   if (draft.kind === "tool_result") {
     for (const { author, text } of draft.references)
       tokens += estimateTokens(author + (text ?? "")) + LINE_HEAD_TOKENS;
+    for (const { memory } of draft.memories)
+      tokens +=
+        estimateTokens(`${memory?.assertedBy} ${memory?.type} ${memory?.statement}`) + LINE_HEAD_TOKENS;
   }
   return tokens;
 }

@@ -3,6 +3,7 @@ import type { ChannelId, Seq, TurnId } from "../core/ids.ts";
 import type { InboundMessage } from "../core/message.ts";
 import { displayName, storableText } from "../core/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
+import { type Digester, deleteMessage } from "./deletion.ts";
 import { estimateDraft, LINE_HEAD_TOKENS, readEntries, readEntriesAt, toDraftRow } from "./entry-rows.ts";
 import type { Database } from "./pool.ts";
 
@@ -94,13 +95,25 @@ export class LogStore {
     return { outcome: row.outcome, seq: row.seq };
   }
 
-  /** @returns the seq whose text went; undefined where there is none (any more) */
-  async delete(channel: ChannelId, messageId: string): Promise<Seq | undefined> {
-    const [row] = await this.#db.query<{ seq: number | null }>(
-      { name: "delete_message", text: "select seq from delete_message($1, $2)" },
-      [channel, storableText(messageId)],
+  /**
+   * Blanks a message, with all that was made of it.
+   * @returns the seq whose text went; undefined where there is none (any more)
+   */
+  async delete(channel: ChannelId, messageId: string, digester: Digester): Promise<Seq | undefined> {
+    return deleteMessage(this.#db, channel, messageId, digester);
+  }
+
+  /** Estimated tokens of the entries from..to, those of deleted texts included. */
+  async tokensOf(channel: ChannelId, from: Seq, to: Seq): Promise<number> {
+    const [row] = await this.#db.query<{ tokens: number }>(
+      {
+        name: "entries_tokens",
+        text: `select coalesce(sum(tokens), 0)::bigint as tokens from entries
+                where channel_id = $1 and seq between $2 and $3`,
+      },
+      [channel, from, to],
     );
-    return row?.seq ?? undefined;
+    return row?.tokens ?? 0;
   }
 
   /** Entries from..to, by seq. */

@@ -1,5 +1,6 @@
+import type { ReportedUsage } from "../core/calibration.ts";
 import type { ChannelId, TurnId } from "../core/ids.ts";
-import type { Database } from "./pool.ts";
+import type { Database, Queryable } from "./pool.ts";
 
 /** What one call of a model cost. */
 export interface ModelCallRow {
@@ -75,4 +76,21 @@ export class ModelCallStore {
       completionTokens: row?.completion ?? 0,
     };
   }
+}
+
+/** The last request of a channel's turns that a provider has counted, among its newest calls; null: none of them. */
+export async function readLastUsage(client: Queryable, channel: ChannelId): Promise<ReportedUsage | null> {
+  const [row] = await client.query<{ model: string; estimated_tokens: number; prompt_tokens: number }>(
+    {
+      // A provider that never reports must not have the whole bill read at every load.
+      name: "usage_last",
+      text: `select model, estimated_tokens, prompt_tokens
+               from (select * from model_calls where channel_id = $1 order by id desc limit 100) newest
+              where purpose = 'turn' and outcome = 'answered' and prompt_tokens is not null
+              order by id desc limit 1`,
+    },
+    [channel],
+  );
+  if (row === undefined) return null;
+  return { model: row.model, estimated: row.estimated_tokens, reported: row.prompt_tokens };
 }

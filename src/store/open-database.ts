@@ -33,6 +33,11 @@ export async function openDatabase(
   return { database, where, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
 }
 
+/** False: the database is at rest, so no daemon runs on it. */
+export async function mayHaveDaemon({ url, dataDir }: DatabaseConfig): Promise<boolean> {
+  return url !== null || (await findEmbeddedPostgres(dataDir)) !== null;
+}
+
 async function connect(
   config: DatabaseConfig,
   log: Logger,

@@ -37,17 +37,18 @@ const SESSION_OPTIONS =
 /** The pool of connections, and transactions over it. All errors are translated once, here. */
 export class Database implements Queryable, AsyncDisposable {
   readonly #pool: pg.Pool;
+  readonly #session: pg.ClientConfig;
 
   constructor(connection: Connection, log: Logger, options: { maxConnections?: number } = {}) {
     const target = "url" in connection ? { connectionString: connection.url } : connection;
-    this.#pool = new pg.Pool({
+    this.#session = {
       ...target,
       types,
-      max: options.maxConnections ?? 10,
       options: SESSION_OPTIONS,
       application_name: "weir",
       connectionTimeoutMillis: 10_000,
-    });
+    };
+    this.#pool = new pg.Pool({ ...this.#session, max: options.maxConnections ?? 10 });
     // Without listeners, a stopped database ends the process. A client's own is there from its first moment: one that is
     // lent out has none of the pool's, and its end may come in the same packet as the answer before it.
     this.#pool.on("connect", (client) => {
@@ -88,6 +89,37 @@ export class Database implements Queryable, AsyncDisposable {
   /** Lends one connection, for what is bound to a session (advisory locks, NOTIFY). */
   async session<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
     return this.#withClient(null, work);
+  }
+
+  /**
+   * LISTEN on a connection of its own, outside the pool, until it is disposed of.
+   * @param topic one of our own: it becomes part of a statement
+   * @param onEnd told once, where the connection ends by itself: nothing is heard from then on
+   */
+  async listen(topic: string, onMessage: () => void, onEnd: () => void): Promise<AsyncDisposable> {
+    const client = new pg.Client(this.#session);
+    let isOver = false;
+    const end = (): void => {
+      if (!isOver) onEnd();
+      isOver = true;
+    };
+    client.on("error", end);
+    client.on("end", end);
+    client.on("notification", onMessage);
+    try {
+      await client.connect();
+      await client.query(`listen ${topic}`);
+    } catch (error) {
+      isOver = true;
+      await client.end().catch(() => undefined);
+      throw translateDatabaseError(error);
+    }
+    return {
+      async [Symbol.asyncDispose]() {
+        isOver = true;
+        await client.end().catch(() => undefined);
+      },
+    };
   }
 
   async #withClient<Result>(

@@ -1,10 +1,16 @@
-import type { ChannelId } from "../core/ids.ts";
+import type { Summary } from "../core/history.ts";
+import type { ChannelId, Seq } from "../core/ids.ts";
 import { ChannelStore } from "./channels.ts";
+import { CompactionStore } from "./compactions.ts";
+import { type Coverage, loadCoverage, readMerged } from "./coverage.ts";
 import { DeliveryStore } from "./deliveries.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./history.ts";
+import { JobStore } from "./jobs.ts";
 import { LogStore } from "./log.ts";
+import { MemoryStore } from "./memories.ts";
 import { ModelCallStore } from "./model-calls.ts";
 import type { Database } from "./pool.ts";
+import { RequestStore } from "./requests.ts";
 import { SearchStore } from "./search.ts";
 import { TurnStore } from "./turns.ts";
 
@@ -16,7 +22,15 @@ export interface Store {
   readonly deliveries: DeliveryStore;
   readonly modelCalls: ModelCallStore;
   readonly search: SearchStore;
+  readonly memories: MemoryStore;
+  readonly jobs: JobStore;
+  readonly compactions: CompactionStore;
+  readonly requests: RequestStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
+  /** What a commit changed, to be swapped into a history in memory. */
+  coverage(channel: ChannelId): Promise<Coverage>;
+  /** The summaries that a merged one was made of, as they were last. */
+  mergedOf(channel: ChannelId, range: { readonly fromSeq: Seq; readonly toSeq: Seq }): Promise<Summary[]>;
 }
 
 export function createStore(db: Database): Store {
@@ -27,6 +41,12 @@ export function createStore(db: Database): Store {
     deliveries: new DeliveryStore(db),
     modelCalls: new ModelCallStore(db),
     search: new SearchStore(db),
+    memories: new MemoryStore(db),
+    jobs: new JobStore(db),
+    compactions: new CompactionStore(db),
+    requests: new RequestStore(db),
     load: async (channel) => loadSnapshot(db, channel),
+    coverage: async (channel) => loadCoverage(db, channel),
+    mergedOf: async (channel, range) => readMerged(db, channel, range),
   };
 }

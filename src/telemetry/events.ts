@@ -24,10 +24,32 @@ export type WeirEvent =
       tokensBefore: number;
       tokensAfter: number;
     }
+  | {
+      type: "compaction";
+      channel: string;
+      job: number;
+      phase: "started" | "committed" | "stale" | "failed";
+      kind: "leaf" | "merge" | "redo";
+      tier: "background" | "aggressive" | "emergency" | "forced";
+      fromSeq: number;
+      toSeq: number;
+      /** Estimated tokens of what is covered, and of the summary that covers it. */
+      tokensBefore: number;
+      tokensAfter: number | null;
+      memories: number;
+      /** Who wrote the summary; `digest`: none. */
+      model: string | null;
+      ms: number;
+      reason: string | null;
+    }
+  | { type: "compaction_refused"; channel: string; job: number; why: string }
+  | { type: "compaction_blocked"; channel: string; tier: string; reason: string }
+  | { type: "compaction_interrupted"; channel: string; why: string }
   | { type: "tool_failed"; channel: string; tool: string; why: string }
   | {
       type: "model_call";
       channel: string;
+      purpose: "turn" | "compaction";
       model: string;
       outcome: string;
       promptTokens: number | null;
@@ -37,15 +59,20 @@ export type WeirEvent =
   | { type: "channel_evicted"; channel: string }
   | { type: "channel_lost"; channel: string; why: string };
 
-const LEVEL: Partial<Record<WeirEvent["type"], "warn">> = {
+const LEVEL: Partial<Record<WeirEvent["type"], "warn" | "info">> = {
   emergency: "warn",
   delivery_failed: "warn",
   tool_failed: "warn",
   channel_lost: "warn",
+  compaction_refused: "warn",
+  compaction_interrupted: "warn",
+  compaction_blocked: "info",
 };
 
 function levelOf(event: WeirEvent): "debug" | "info" | "warn" {
   // The person is told that it failed, and only the log why.
+  if (event.type === "compaction")
+    return event.phase === "committed" || event.phase === "started" ? "info" : "warn";
   if (event.type === "turn_settled") return event.outcome === "failed" ? "warn" : "info";
   return LEVEL[event.type] ?? "debug";
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Tool, ToolInputError } from "./tool.ts";
+import { parametersOf, type Tool, ToolInputError } from "./tool.ts";
 
 const Input = z.strictObject({
   query: z.string().trim().min(1).max(1000),
@@ -9,7 +9,7 @@ const Input = z.strictObject({
 /** `search_history`: finds what was said in this channel before, in view or not. */
 export function createSearchHistory(description: string): Tool {
   return {
-    spec: { name: "search_history", description, parameters: z.toJSONSchema(Input, { io: "input" }) },
+    spec: { name: "search_history", description, parameters: parametersOf(Input) },
     async run(input, context) {
       const parsed = Input.safeParse(input);
       if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));

@@ -1,5 +1,7 @@
-import type { EntryReference } from "../core/entry.ts";
+import { z } from "zod";
+import type { EntryReference, MemoryReference } from "../core/entry.ts";
 import type { ToolSpec } from "../core/context.ts";
+import type { Memory } from "../core/memory.ts";
 
 /** Something that the model may ask for. */
 export interface Tool {
@@ -13,7 +15,13 @@ export interface Tool {
 }
 
 export type ToolOutcome =
-  | { readonly kind: "result"; readonly text: string; readonly references: readonly EntryReference[] }
+  | {
+      readonly kind: "result";
+      readonly text: string;
+      readonly references: readonly EntryReference[];
+      /** Left out: none. */
+      readonly memories?: readonly MemoryReference[];
+    }
   /** The turn ends without an answer. */
   | { readonly kind: "skip"; readonly reason: string };
 
@@ -22,6 +30,14 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Entries of the same channel that match, best first, each with its neighbours; hidden and visible ones alike. */
   searchHistory(query: string, limit: number): Promise<EntryReference[]>;
+  /** Memories that fit, best first; only those that may be shown in this channel. */
+  recallMemories(query: string, limit: number): Promise<Memory[]>;
+}
+
+/** The JSON Schema of a tool's arguments, without its dialect: no model needs that, and each request would pay for it. */
+export function parametersOf(input: z.ZodType): ToolSpec["parameters"] {
+  const { $schema: _dialect, ...parameters } = z.toJSONSchema(input, { io: "input" });
+  return parameters;
 }
 
 /** The model's arguments do not fit: the message tells it what to change. */

@@ -1,6 +1,7 @@
 import type { AgentConfig } from "../config/config.ts";
 import { type EntryTexts, Renderer } from "../context/render.ts";
 import type { Budget } from "../context/usage.ts";
+import type { Anchor } from "../core/calibration.ts";
 import { createTimeFormat, type TimeFormat } from "../core/time.ts";
 import type { Model } from "../llm/model.ts";
 import type { FailureKind } from "../prompts.ts";
@@ -15,6 +16,10 @@ export interface AgentModels {
   windowOf(model: string, configured: number): number;
   /** A provider told how large the window is. */
   learnWindow(model: string, tokens: number): void;
+  /** Real tokens per estimated token of a model, by what its provider has reported so far. */
+  factorOf(model: string): number;
+  /** A provider told what a request has cost. */
+  learnFactor(model: string, report: Anchor): void;
 }
 
 /** All texts that an agent's contexts need besides what people said. */
@@ -25,6 +30,7 @@ export interface AgentTexts extends EntryTexts {
     platform: string;
     channel: string;
     people: readonly string[];
+    remembered: readonly string[];
     recalled: readonly string[];
     omitted: string | null;
   }): string;
@@ -51,8 +57,9 @@ export function createAgent(parts: Pick<Agent, "config" | "models" | "tools" | "
 /**
  * The room that an agent's requests have in a model's window. A window that turns out small (an Ollama often runs with
  * 4,096) is not given away to the reserve: at most half of it.
+ * @param anchor the channel's last request that this model's provider has counted
  */
-export function budgetOf(agent: Agent, modelName: string): Budget {
+export function budgetOf(agent: Agent, modelName: string, anchor: Anchor | null = null): Budget {
   const { config, models } = agent;
   const window = models.windowOf(modelName, config.contextWindow);
   return {
@@ -63,5 +70,6 @@ export function budgetOf(agent: Agent, modelName: string): Budget {
     emergencyThreshold: config.compaction.emergencyThreshold,
     target: config.compaction.target,
     keepMessages: config.compaction.keepMessages,
+    calibration: { factor: models.factorOf(modelName), anchor },
   };
 }

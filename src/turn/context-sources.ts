@@ -1,7 +1,7 @@
 import type { ContextSources } from "../context/assemble.ts";
 import { capText } from "../context/render.ts";
 import { type History, type Omission, type TurnRange, turnView } from "../core/history.ts";
-import type { EntryReference } from "../core/entry.ts";
+import type { EntryReference, RememberedStatement } from "../core/entry.ts";
 import { displayName, sliceWhole } from "../core/text.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { Agent } from "./agent.ts";
@@ -16,6 +16,7 @@ export interface TurnSituation {
   readonly history: History;
   readonly turn: TurnRange;
   readonly recalled: readonly EntryReference[];
+  readonly remembered: readonly RememberedStatement[];
   readonly now: Date;
   readonly place: Place;
 }
@@ -28,7 +29,7 @@ export interface Place {
 
 /** Gathers what a context of this agent is made of. Pure. */
 export function contextSources(agent: Agent, situation: TurnSituation): ContextSources {
-  const { history, turn, recalled, now, place } = situation;
+  const { history, turn, recalled, remembered, now, place } = situation;
   const people = peopleOf(history, turn);
   return {
     tools: agent.tools.map(({ spec }) => spec),
@@ -39,12 +40,14 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
     dynamic: {
       text: (omission, room = Infinity) => {
         const named = fitting(people, room / 4);
+        const statements = rememberedLines(agent, remembered, room / 4);
         return agent.texts.dynamic({
           now: agent.time.full(now),
           platform: place.platform,
           channel: displayName(place.channel),
           people: named,
-          recalled: recalledLines(agent, recalled, room * 0.75),
+          remembered: statements,
+          recalled: recalledLines(agent, recalled, room * 0.75 - tokensOf(statements)),
           omitted: omission && omissionMarker(agent, omission),
         });
       },
@@ -83,11 +86,22 @@ function recalledLines(agent: Agent, recalled: readonly EntryReference[], room: 
   return fitting(lines, room).filter((line) => (length += line.length) <= RECALLED_LENGTH);
 }
 
+function rememberedLines(agent: Agent, remembered: readonly RememberedStatement[], room: number): string[] {
+  const lines = remembered.map((memory) =>
+    agent.renderer.memoryLine({ ...memory, statement: capText(memory.statement, room / 3) }),
+  );
+  return fitting(lines, room);
+}
+
 /** The first texts, as many as fit into `room` tokens together. */
 function fitting(texts: readonly string[], room: number): string[] {
   let tokens = 0;
-  const end = texts.findIndex((text) => (tokens += estimateTokens(text) + SEPARATOR_TOKENS) > room);
+  const end = texts.findIndex((text) => (tokens += tokensOf([text])) > room);
   return texts.slice(0, end < 0 ? texts.length : end);
+}
+
+function tokensOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + estimateTokens(text) + SEPARATOR_TOKENS, 0);
 }
 
 /** Between two names or two quoted lines. */

@@ -45,9 +45,10 @@ export async function runToolCalls(calls: readonly ToolCall[], parts: ToolRunPar
 }
 
 function toDraft(call: ToolCall, outcome: Extract<ToolOutcome, { kind: "result" }>): ToolResultDraft {
-  const { text, references } = outcome;
+  const { text, references, memories = [] } = outcome;
   // What a tool says may quote the model's arguments, and those can hold what the log cannot.
-  return { kind: "tool_result", callId: call.id, tool: call.name, text: storableText(text), references };
+  const said = { text: storableText(text), references, memories };
+  return { kind: "tool_result", callId: call.id, tool: call.name, ...said };
 }
 
 function failure(text: string): Extract<ToolOutcome, { kind: "result" }> {

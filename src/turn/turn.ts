@@ -1,15 +1,18 @@
 import { fitContext } from "../context/emergency.ts";
-import { contextMessages } from "../core/context.ts";
+import { type Budget, usableTokens } from "../context/usage.ts";
+import type { Anchor } from "../core/calibration.ts";
+import { type Context, contextMessages } from "../core/context.ts";
 import type { EntryReference, ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
 import { dueMessages, type History, type TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
+import type { Memory } from "../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import { storableText } from "../core/text.ts";
 import type { FailureKind } from "../prompts.ts";
 import { type Agent, budgetOf } from "./agent.ts";
 import { visibleAnswer } from "./answer-text.ts";
-import { contextSources, type Place } from "./context-sources.ts";
+import { contextSources, type Place, type TurnSituation } from "./context-sources.ts";
 import { runToolCalls } from "./tool-calls.ts";
 
 /** What a turn may do to its channel. */
@@ -17,14 +20,20 @@ export interface TurnChannel {
   readonly place: Place;
   /** The history as of now. */
   snapshot(): Promise<History>;
+  /** Its last request that this model's provider has counted; null: none, or another model answered since. */
+  anchor(model: string): Anchor | null;
   /** Appends to the log, then to the history. */
   append(drafts: readonly TurnEntryDraft[]): Promise<void>;
   /** Makes an omission durable, then visible. */
   omit(toSeq: Seq, tokensBefore: number, tokensAfter: number): Promise<void>;
   /** Earlier entries that fit a text. `hidden`: only those that are not in the view. */
   recall(text: string, scope: "hidden" | "all", limit: number): Promise<EntryReference[]>;
+  /** Memories that may be shown in this channel and fit a text. `turn`: only as far as it takes no time. */
+  recallMemories(text: string, purpose: "turn" | "tool", limit: number): Promise<Memory[]>;
   /** Shows the answer so far; null: what was shown is void. Must not throw or wait. */
   showDraft(text: string | null): void;
+  /** Told of every request before it is sent. Must not throw or wait. */
+  onRequest(model: string, context: Context): void;
   /** Told of every model call. */
   onCall(record: ModelCallRecord, estimatedTokens: number): void;
   onToolFailure(tool: string, why: string): void;
@@ -74,12 +83,20 @@ function failureKind(error: ModelError): FailureKind {
   return error.kind === "unauthorized" || error.kind === "rejected" ? "misconfigured" : "unavailable";
 }
 
+interface SentRequest {
+  readonly model: string;
+  readonly estimated: number;
+  readonly budget: Budget;
+}
+
 class TurnRun {
   readonly #agent: Agent;
   readonly #channel: TurnChannel;
   readonly #turn: TurnRange;
   readonly #clock: { now: () => Date };
   readonly #signal: AbortSignal;
+  /** The last request that was sent; null: none, or it could not be made to fit. */
+  #sent: SentRequest | null = null;
   modelMs = 0;
   textSoFar = "";
 
@@ -123,7 +140,10 @@ class TurnRun {
       tools: this.#agent.tools,
       timeoutMs: this.#agent.config.toolTimeoutMs,
       signal: this.#signal,
-      context: { searchHistory: async (query, limit) => this.#channel.recall(query, "all", limit) },
+      context: {
+        searchHistory: async (query, limit) => this.#channel.recall(query, "all", limit),
+        recallMemories: async (query, limit) => this.#channel.recallMemories(query, "tool", limit),
+      },
       onFailure: (tool, why) => this.#channel.onToolFailure(tool, why),
     });
     if (skip !== null) {
@@ -136,11 +156,22 @@ class TurnRun {
   }
 
   /** Recall is a help, not a condition: without it the turn goes on. */
-  async #recall(history: History): Promise<EntryReference[]> {
+  async #recall(history: History): Promise<Recalled> {
     const due = dueMessages(history).filter(({ seq }) => seq <= this.#turn.toSeq);
-    if (Math.max(history.coveredTo, history.omittedTo) === 0) return [];
+    const text = due.map((message) => message.text).join("\n");
+    const isAllInView = Math.max(history.coveredTo, history.omittedTo) === 0;
+    // Memories are made where a summary covers: before, asking for them would cost each turn a query.
+    const hasMemories = history.coveredTo > 0;
+    const [recalled, remembered] = await Promise.all([
+      isAllInView ? [] : this.#orNothing(this.#channel.recall(text, "hidden", RECALL_LIMIT)),
+      hasMemories ? this.#orNothing(this.#channel.recallMemories(text, "turn", MEMORY_LIMIT)) : [],
+    ]);
+    return { recalled, remembered };
+  }
+
+  async #orNothing<Found>(search: Promise<Found[]>): Promise<Found[]> {
     try {
-      return await this.#channel.recall(due.map(({ text }) => text).join("\n"), "hidden", RECALL_LIMIT);
+      return await search;
     } catch (error) {
       this.#channel.onToolFailure("recall", errorMessage(error));
       return [];
@@ -148,37 +179,51 @@ class TurnRun {
   }
 
   /** One answer; a window that turns out smaller than believed is learned, and gets one more try. */
-  async #ask(recalled: readonly EntryReference[], toolChoice: "auto" | "none"): Promise<ModelAnswer> {
+  async #ask(recalled: Recalled, toolChoice: "auto" | "none"): Promise<ModelAnswer> {
     try {
       return await this.#askOnce(recalled, toolChoice);
     } catch (error) {
-      if (!(error instanceof ModelError) || error.kind !== "context_length") throw error;
-      const name = await this.#agent.models.resolve(this.#agent.config.model);
-      const believed = budgetOf(this.#agent, name).window;
-      // Where the server does not say how much it takes, less by a quarter is a guess that ends. A fallback may have
-      // the smaller window: the request must fit it, so it bounds the agent's model as well.
-      this.#agent.models.learnWindow(name, error.window ?? Math.floor(believed * 0.75));
+      if (!(error instanceof ModelError) || error.kind !== "context_length" || this.#sent === null)
+        throw error;
+      this.#learnRefusal(error.window, this.#sent);
       this.#showNothing();
       return this.#askOnce(recalled, toolChoice);
     }
   }
 
-  async #askOnce(recalled: readonly EntryReference[], toolChoice: "auto" | "none"): Promise<ModelAnswer> {
+  /**
+   * Where the server does not say how much it takes, less by a quarter is a guess that ends. A fallback may have the
+   * smaller window: the request must fit it, so it bounds the agent's model as well.
+   */
+  #learnRefusal(window: number | undefined, sent: SentRequest): void {
+    const { model, estimated, budget } = sent;
+    const { models } = this.#agent;
+    if (window === undefined) models.learnWindow(model, Math.floor(budget.window * RETRY_SHARE));
+    else if (window < budget.window) models.learnWindow(model, window);
+    // The window is what we believed: it is the estimate that was short. What was sent is more than fits.
+    else models.learnFactor(model, { estimated, reported: usableTokens(budget) / RETRY_SHARE });
+  }
+
+  async #askOnce(recalled: Recalled, toolChoice: "auto" | "none"): Promise<ModelAnswer> {
     const agent = this.#agent;
     const name = await agent.models.resolve(agent.config.model);
     const history = await this.#channel.snapshot();
     const situation = {
       history,
       turn: this.#turn,
-      recalled,
+      ...recalled,
       now: this.#clock.now(),
       place: this.#channel.place,
     };
-    const budget = budgetOf(agent, name);
+    const budget = budgetOf(agent, name, this.#channel.anchor(name));
+    this.#sent = null;
     const fit = fitContext(contextSources(agent, situation), budget);
     if (fit.omitTo !== null) await this.#channel.omit(fit.omitTo, fit.tokensBefore, fit.context.tokens);
     if (fit.overflows)
       throw new ModelError("context_length", name, "the shortest form of the request is over the window");
+    const estimated = fit.context.tokens;
+    this.#sent = { model: name, estimated, budget };
+    this.#channel.onRequest(name, fit.context);
     return agent.models.model.answer(
       {
         model: name,
@@ -194,7 +239,10 @@ class TurnRun {
         onRestart: () => this.#showNothing(),
         onCall: (record) => {
           this.modelMs += record.totalMs;
-          this.#channel.onCall(record, fit.context.tokens);
+          const { model, outcome, usage } = record;
+          if (outcome === "answered" && usage !== undefined)
+            agent.models.learnFactor(model, { estimated, reported: usage.promptTokens });
+          this.#channel.onCall(record, estimated);
         },
       },
     );
@@ -213,8 +261,14 @@ class TurnRun {
   }
 }
 
-/** Entries that recall may bring to a turn. */
+/** After a refusal for its length that says nothing more, a request is made smaller by a quarter. */
+const RETRY_SHARE = 0.75;
+/** Entries, and memories, that recall may bring to a turn. */
 const RECALL_LIMIT = 6;
+const MEMORY_LIMIT = 6;
+
+/** What was found for a turn. */
+type Recalled = Pick<TurnSituation, "recalled" | "remembered">;
 
 /**
  * Calls as the log can hold them: a NUL that a model wrote would be refused by Postgres each time the turn is begun

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 
 import { formatContextReport } from "../../src/admin/context-format.ts";
 import { type ContextReport, reportContext } from "../../src/admin/context-report.ts";
+import type { ReportedUsage } from "../../src/core/calibration.ts";
 import type { History } from "../../src/core/history.ts";
 import { agentId, channelId } from "../../src/core/ids.ts";
 import { defaultAgent } from "../context/agent.ts";
@@ -10,7 +11,11 @@ import { Conversation } from "../context/conversation.ts";
 
 const spent = { calls: 12, promptTokens: 34_567, cachedTokens: 30_000, completionTokens: 890 };
 
-function report(history: History, contextWindow = 12_000): ContextReport {
+function report(
+  history: History,
+  contextWindow = 12_000,
+  lastUsage: ReportedUsage | null = null,
+): ContextReport {
   const agent = defaultAgent();
   const config = { ...agent.config, contextWindow };
   const channel = {
@@ -26,7 +31,11 @@ function report(history: History, contextWindow = 12_000): ContextReport {
     omittedTo: history.omittedTo,
   };
   const now = new Date("2026-11-21T20:00:00Z");
-  return reportContext({ ...agent, config }, { channel, history }, { model: "some-model", spent, now });
+  return reportContext(
+    { ...agent, config },
+    { channel, history, lastUsage },
+    { model: "some-model", spent, now },
+  );
 }
 
 function chatter(messages: number): Conversation {
@@ -66,6 +75,23 @@ describe("the report of a context", () => {
     const plain = report(history);
     const left = report({ ...history, omission });
     assert.equal(left.usage, (left.tokens + 3000) / plain.usable);
+  });
+});
+
+describe("the tokens of a report", () => {
+  const { history } = chatter(20);
+  const { tokens: estimated } = report(history);
+
+  test("are the model's own where it has counted", () => {
+    const usage = { model: "some-model", estimated, reported: estimated * 2 };
+    const { tokens, usage: share, usable, segments } = report(history, 30_000, usage);
+    assert.ok(Math.abs(tokens - 2 * estimated) <= segments.length, `${tokens}, not ${2 * estimated}`);
+    assert.equal(share, (2 * estimated) / usable);
+  });
+
+  test("are estimates where another model has counted last", () => {
+    const usage = { model: "a-fallback", estimated, reported: estimated * 2 };
+    assert.equal(report(history, 30_000, usage).tokens, estimated);
   });
 });
 

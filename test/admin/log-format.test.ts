@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 
 import { formatEntry } from "../../src/admin/log-format.ts";
 import type { Entry } from "../../src/core/entry.ts";
-import { agentId, turnId } from "../../src/core/ids.ts";
+import { agentId, memoryId, turnId } from "../../src/core/ids.ts";
 import { createTimeFormat } from "../../src/core/time.ts";
 
 const at = new Date("2026-11-21T14:05:00Z");
@@ -66,8 +66,15 @@ describe("a line of the log", () => {
       tool: "search_history",
       text: "",
       references,
+      memories: [
+        { id: memoryId(1), memory: { type: "fact", assertedBy: "Cleo", at, statement: "It rains." } },
+        { id: memoryId(2), memory: null },
+      ],
     };
-    assert.match(format(result), /\[search_history answers\]: > Ann: blue\n +> Ben: \(deleted\)$/);
+    assert.match(
+      format(result),
+      /\[search_history answers\]: > Ann: blue\n +> Ben: \(deleted\)\n +> Cleo \(fact\): It rains\.\n +> \(forgotten\)$/,
+    );
   });
 
   test("shows notices, and which message somebody edited", () => {
@@ -89,6 +96,7 @@ describe("a line of the log", () => {
       tool,
       text: "Error",
       references: [],
+      memories: [],
     };
     assert.match(format(result), /\[x␛\]0;owned␇ y answers\]: Error$/);
   });

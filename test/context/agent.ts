@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { loadConfig } from "../../src/config/load.ts";
 import type { ContextSources } from "../../src/context/assemble.ts";
 import type { Budget } from "../../src/context/usage.ts";
+import { UNCALIBRATED } from "../../src/core/calibration.ts";
 import type { ModelMessage } from "../../src/core/context.ts";
-import type { EntryReference } from "../../src/core/entry.ts";
+import type { EntryReference, RememberedStatement } from "../../src/core/entry.ts";
 import { loadPrompts } from "../../src/prompts.ts";
 import { createTools } from "../../src/tools/tools.ts";
 import { type Agent, createAgent } from "../../src/turn/agent.ts";
@@ -29,8 +30,14 @@ export function defaultAgent(): Agent {
       resolve: async (configured) => configured,
       windowOf: (_, configured) => configured,
       learnWindow: () => undefined,
+      factorOf: () => UNCALIBRATED.factor,
+      learnFactor: () => undefined,
     },
-    tools: createTools({ searchHistory: prompts.toolSearchHistory, skip: prompts.toolSkip }),
+    tools: createTools({
+      memoryRecall: prompts.toolMemoryRecall,
+      searchHistory: prompts.toolSearchHistory,
+      skip: prompts.toolSkip,
+    }),
     texts: {
       system: ({ date }) => prompts.system(id, { agentName: name, instructions, date }),
       dynamic: (values) => prompts.dynamic(values),
@@ -45,10 +52,15 @@ export function defaultAgent(): Agent {
 const agent = defaultAgent();
 
 /** What the default agent's context is made of at one moment of a conversation. */
-export function sourcesOf(seen: Seen, recalled: readonly EntryReference[] = []): ContextSources {
+export function sourcesOf(
+  seen: Seen,
+  recalled: readonly EntryReference[] = [],
+  remembered: readonly RememberedStatement[] = [],
+): ContextSources {
   return contextSources(agent, {
     ...seen,
     recalled,
+    remembered,
     now: new Date("2026-11-21T20:00:00Z"),
     place: { platform: "terminal", channel: "general" },
   });
@@ -63,6 +75,7 @@ export function budgetOf(window: number, reserve: number, keepMessages = 20): Bu
     backgroundThreshold: 0.8,
     aggressiveThreshold: 0.85,
     emergencyThreshold: 0.95,
+    calibration: UNCALIBRATED,
   };
 }
 

@@ -95,6 +95,7 @@ export class Conversation {
         tool: "search_history",
         text: result.slice(0, 50),
         references,
+        memories: [],
       });
       if (meanwhile) this.say("and again");
     }

@@ -79,7 +79,7 @@ test("a channel that is gone stops no other turn, and is not tried again", async
     modelUrl: server.url,
     config: CONFIG,
   });
-  const left = await again.daemon.store.channels.withWork(["test"]);
+  const left = await again.daemon.store.channels.withWork(["test"], 300);
   assert.ok(left.every(({ address }) => address.name !== "gone"));
 });
 

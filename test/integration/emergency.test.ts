@@ -17,6 +17,8 @@ model = "test-model"
 context_window = 8192
 max_output_tokens = 1024
 generation_reserve = 1024
+[agents.compaction]
+enabled = false
 `;
 const USABLE = 8192 - 2048;
 const PARAGRAPH = "The quick brown fox jumps over the lazy dog and reports to the committee. ".repeat(8);
@@ -28,7 +30,8 @@ test("a conversation that outgrows the window is answered all the same, and ever
     modelUrl: server.url,
     config: CONFIG,
   });
-  server.respond(() => text("noted"));
+  // It does not say what it counted: our own estimate is all there is.
+  server.respond(() => text("noted", { usage: "none" }));
   for (let index = 1; index <= 60; index++) {
     await weir.say(`${index}: ${PARAGRAPH}`, { room: "long" });
     await weir.event("turn_settled", ({ channel, turn }) => channel === "test:long" && turn === index);

@@ -7,6 +7,7 @@ import { stalledStream, text, toolCalls } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { startWeir, type TestWeir } from "../support/weir.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
+import { TEST_DIGESTER } from "../support/digester.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -226,7 +227,7 @@ test("a deletion that was committed without our hearing of it reaches the runnin
     at: new Date(),
   });
   while (!(await hasFailed())) await delay(5);
-  await outside.store.log.delete(row.id, "w1");
+  await outside.store.log.delete(row.id, "w1", TEST_DIGESTER);
   await deleting;
   await weir.event("reply_delivered", ({ channel: name }) => name === "test:doubt");
   assert.doesNotMatch(JSON.stringify(server.requests.at(-1)?.body), /zxqdoubt/);

@@ -7,7 +7,7 @@ import { startWeir, type TestWeir } from "../support/weir.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
-const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\ntime_zone = "UTC"\n`;
+const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\ntime_zone = "UTC"\n[agents.compaction]\nenabled = false\n`;
 
 /** A turn's number is in the message that asks for it. */
 const TURNS = 60;

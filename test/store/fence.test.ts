@@ -5,6 +5,7 @@ import { StaleEpochError } from "../../src/store/errors.ts";
 import type { Settlement } from "../../src/store/turns.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
+import { TEST_DIGESTER } from "../support/digester.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -81,7 +82,7 @@ test("messages, edits and deletions may be written by anyone", async () => {
   await store.channels.take(id);
   assert.equal(await weir.say(id, "two"), 2);
   assert.equal((await store.log.edit(id, "first", "uno", new Date())).outcome, "replaced");
-  assert.equal(await store.log.delete(id, "first"), 1);
+  assert.equal(await store.log.delete(id, "first", TEST_DIGESTER), 1);
 });
 
 test("a turn that ends without a word owes the platform nothing, also where a piece of it was shown", async () => {
@@ -93,7 +94,7 @@ test("a turn that ends without a word owes the platform nothing, also where a pi
   await store.deliveries.open(owner, turn.id, "withdrawn-1");
   const settlement: Settlement = { ...SETTLEMENT, state: "skipped", entry: null, idempotencyKeys: [] };
   await store.turns.settle(owner, turn, settlement, new Date());
-  const work = await store.channels.withWork(["test"]);
+  const work = await store.channels.withWork(["test"], 300);
   assert.ok(work.every((channel) => channel.id !== id));
 });
 

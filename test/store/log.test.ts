@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
 import { rowsWith } from "./rows-with.ts";
+import { TEST_DIGESTER } from "../support/digester.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -94,9 +95,9 @@ test("a deleted text is in no column of any row, its revisions and its neighbour
   await store.log.edit(id, "x-1", "the code was zxqsecret", at(2));
   await store.search.index(id, 100);
   assert.deepEqual(await rowsWith(weir, "zxqsecret"), ["entries", "entry_search", "revisions"]);
-  assert.equal(await store.log.delete(id, "x-1"), 2);
+  assert.equal(await store.log.delete(id, "x-1", TEST_DIGESTER), 2);
   assert.deepEqual(await rowsWith(weir, "zxqsecret"), []);
-  assert.equal(await store.log.delete(id, "x-1"), undefined, "it is gone already");
+  assert.equal(await store.log.delete(id, "x-1", TEST_DIGESTER), undefined, "it is gone already");
   assert.equal((await store.log.edit(id, "x-1", "zxqsecret", at(3))).outcome, "unknown");
   assert.deepEqual(await rowsWith(weir, "zxqsecret"), []);
 });
@@ -112,7 +113,7 @@ test("deletions and edits that race the indexer neither fail nor leave a word be
   const changes = Array.from({ length: count }, async (_, index) => {
     if (index % 3 === 0)
       outcomes.push((await store.log.edit(id, `r-${index}`, "zxqrace edited", at(index))).outcome);
-    outcomes.push(await store.log.delete(id, `r-${index}`));
+    outcomes.push(await store.log.delete(id, `r-${index}`, TEST_DIGESTER));
   });
   await Promise.all([...changes, indexing]);
   await store.search.index(id, 1000);

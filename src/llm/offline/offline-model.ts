@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setImmediate as nextTick } from "node:timers/promises";
 
-import type { ToolSpec } from "../../core/context.ts";
+import type { ModelMessage, ToolSpec } from "../../core/context.ts";
 import type { ToolCall } from "../../core/entry.ts";
 import { extractiveDigest } from "../../core/extract.ts";
 import { terms } from "../../core/terms.ts";
@@ -10,9 +10,10 @@ import { estimateTokens } from "../../core/tokens.ts";
 import { ModelError } from "../model.ts";
 import type { Model, ModelAnswer, ModelCallOptions, ModelRequest } from "../model.ts";
 import { notify } from "../notify.ts";
+import { findMemories } from "./memories.ts";
 import { findQuotes, isGood } from "./quotes.ts";
 import type { Quote } from "./quotes.ts";
-import { readTranscript, spokenLines } from "./transcript.ts";
+import { numberedLines, readTranscript, spokenLines } from "./transcript.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** The name under which the offline model answers, whatever was asked for. */
@@ -22,13 +23,14 @@ const MAX_QUOTES = 3;
 /** Characters. */
 const MAX_QUERY = 400;
 const SEARCH_TOOL = "search_history";
+const SAVE_TOOL = "memory_save";
 const SETUP = "Set OPENAI_API_KEY, or llm.base_url for a server of your own, to have one.";
 
 /**
  * Stands in where no model is set up, so that everything can be tried without a key. It is no language model and
  * says so: it answers by quoting the sentences that share the rarest words with the question, summarises by
  * extraction (`task: "summarise"`), and is deterministic. It calls `search_history` at most once a turn, where
- * nothing in view fits well. Token usage is unknown: there are no tokens.
+ * nothing in view fits well, and `memory_save` at most once a summary. Token usage is unknown: there are no tokens.
  */
 export function createOfflineModel(): Model {
   return {
@@ -115,9 +117,31 @@ function searchCall(request: ModelRequest, transcript: Transcript): ToolCall | u
   if (terms(question).length === 0) return undefined;
   const query = sliceWhole(question, 0, MAX_QUERY);
   const json = JSON.stringify({ [queryParameter(tool)]: query });
-  // From the request alone, so that the same request brings the same call.
-  const id = createHash("sha256").update(`${request.messages.length}\n${question}`).digest("hex").slice(0, 9);
-  return { id, name: SEARCH_TOOL, arguments: json };
+  return { id: callId(request, question), name: SEARCH_TOOL, arguments: json };
+}
+
+/** From the request alone, so that the same request brings the same call. */
+function callId({ messages }: ModelRequest, about: string): string {
+  return createHash("sha256").update(`${messages.length}\n${about}`).digest("hex").slice(0, 9);
+}
+
+/** What a transcript says that lasts, before its summary; undefined where that is nothing, or was saved. */
+function saveCall(request: ModelRequest): ToolCall | undefined {
+  const { messages, tools, toolChoice } = request;
+  const isOffered = toolChoice !== "none" && tools.some(({ name }) => name === SAVE_TOOL);
+  if (!isOffered || messages.some(({ role }) => role === "tool")) return undefined;
+  const names = agentNames(messages);
+  const memories = findMemories(numberedLines(messages), (author) => names.has(author));
+  if (memories.length === 0) return undefined;
+  const json = JSON.stringify({ memories });
+  return { id: callId(request, json), name: SAVE_TOOL, arguments: json };
+}
+
+/** Under which names the agent itself speaks in a transcript, as far as its prompts say. */
+function agentNames(messages: readonly ModelMessage[]): ReadonlySet<string> {
+  const prompts = messages.filter(({ role }) => role === "system").map(({ text }) => text);
+  const named = prompts.flatMap((text) => [...text.matchAll(/\bYou are ([^.,\n]{1,80})[.,]/g)]);
+  return new Set(["you", ...named.map(([, name]) => name ?? "")]);
 }
 
 function queryParameter(tool: ToolSpec): string {
@@ -126,14 +150,18 @@ function queryParameter(tool: ToolSpec): string {
   return Object.keys(properties)[0] ?? "query";
 }
 
-function summarise({ messages, maxOutputTokens }: ModelRequest): Reply {
+function summarise(request: ModelRequest): Reply {
+  const save = saveCall(request);
+  if (save !== undefined) return { text: "", calls: [save] };
+  const { messages } = request;
+  const maxTokens = Math.min(request.maxOutputTokens, request.textLimit ?? Infinity);
   const lines = spokenLines(messages);
   const length = lines.reduce((sum, { text }) => sum + text.length, 0);
   // At most half of what was said, or it would be no summary.
-  let limit = Math.min(Math.ceil(length / 2), maxOutputTokens * 4);
+  let limit = Math.min(Math.ceil(length / 2), maxTokens * 4);
   for (;;) {
     const text = extractiveDigest(lines, limit);
-    if (estimateTokens(text) <= maxOutputTokens || limit < 40) return { text, calls: [] };
+    if (estimateTokens(text) <= maxTokens || limit < 40) return { text, calls: [] };
     limit = Math.floor(limit * 0.8);
   }
 }

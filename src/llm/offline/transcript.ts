@@ -4,7 +4,18 @@ import type { SpokenLine } from "../../core/extract.ts";
 /** `[2026-11-21 14:05] NAME: text`, as the context renders what people said; lists and quotations put a mark before it. */
 const LINE =
   /^\s*(?:[-*•>]\s+)?\[(?<time>\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)\] (?<author>[^\n:]{1,80}): (?<text>.*)$/;
+/** The same as a summariser's transcript shows it, with its number before it. */
+const NUMBERED = /^(?<number>\d{1,7})\. (?=\[)/;
+/** Before the first colon of `NAME called tool({"a": 1})` and of `tool returned: text`. */
+const TOOL_WORD = / called \S+\(| returned$/;
 const SUMMARY = /^\[Compaction Summary\]:\s*/;
+/** What Weir itself says: what people typed never begins a line like this. */
+const OWN_WORD = "[System:";
+
+/** A line of a summariser's transcript. */
+export interface NumberedLine extends SpokenLine {
+  readonly number: number;
+}
 
 /** What the offline model sees in a request. */
 export interface Transcript {
@@ -33,9 +44,35 @@ export function readTranscript(messages: readonly ModelMessage[]): Transcript {
   };
 }
 
-/** All that was said in a request, for a summary. */
+/** All that was said in a request, for a summary: a transcript, with or without numbers, or summaries to merge. */
 export function spokenLines(messages: readonly ModelMessage[]): SpokenLine[] {
-  return messages.flatMap((message) => (message.role === "user" ? linesOrText(message.text) : []));
+  return messages.flatMap(({ role, text }) => {
+    if (role !== "user" || text.startsWith(OWN_WORD)) return [];
+    if (SUMMARY.test(text)) return summaryLines(text.replace(SUMMARY, ""));
+    const numbered = parseNumbered(text);
+    return numbered.length > 0 ? numbered : linesOrText(text);
+  });
+}
+
+/** The lines of a summariser's transcript that have a number, by which memories cite them. */
+export function numberedLines(messages: readonly ModelMessage[]): NumberedLine[] {
+  return messages.flatMap(({ role, text }) => {
+    const isTranscript = role === "user" && !SUMMARY.test(text) && !text.startsWith(OWN_WORD);
+    return isTranscript ? parseNumbered(text) : [];
+  });
+}
+
+/** A line without a number belongs to the one before it, whatever it looks like: somebody may have typed it so. */
+function parseNumbered(text: string): NumberedLine[] {
+  return joinLines(text, (raw) => {
+    const number = NUMBERED.exec(raw)?.groups?.["number"];
+    if (number === undefined) return null;
+    const said = raw.replace(NUMBERED, "");
+    const line = parseLine(said);
+    // What a tool did has a number, too, and no author.
+    const isSaid = line !== null && !TOOL_WORD.test(line.author);
+    return { ...(isSaid ? line : { time: "", author: "", text: said }), number: Number(number) };
+  });
 }
 
 function firstDueIndex(messages: readonly ModelMessage[], lastSaid: number): number {
@@ -79,15 +116,28 @@ function linesOrText(text: string): SpokenLine[] {
 
 /** What comes before the first line in the known form was said by nobody; what follows one without a mark belongs to it. */
 function parseLines(text: string): SpokenLine[] {
-  const lines: { time: string; author: string; text: string }[] = [];
+  return joinLines(text, parseLine);
+}
+
+function parseLine(raw: string): SpokenLine | null {
+  const groups = LINE.exec(raw)?.groups;
+  if (groups === undefined) return null;
+  const { time = "", author = "", text = "" } = groups;
+  return { time, author, text };
+}
+
+/** @param parse null: the line goes on with what the one before it says */
+function joinLines<Line extends SpokenLine>(text: string, parse: (raw: string) => Line | null): Line[] {
+  const lines: Line[] = [];
+  let isOpen = false;
   for (const raw of text.split("\n")) {
-    const groups = LINE.exec(raw)?.groups;
+    const line = parse(raw);
     const last = lines.at(-1);
-    if (groups !== undefined) {
-      lines.push({ time: groups["time"] ?? "", author: groups["author"] ?? "", text: groups["text"] ?? "" });
-    } else if (last !== undefined) {
-      last.text += `\n${raw.replace(/^\s*> ?/, "")}`;
+    if (line !== null) lines.push(line);
+    else if (isOpen && last !== undefined && !raw.startsWith(OWN_WORD)) {
+      lines[lines.length - 1] = { ...last, text: `${last.text}\n${raw.replace(/^\s*> ?/, "")}` };
     }
+    isOpen = line !== null || (isOpen && !raw.startsWith(OWN_WORD));
   }
   return lines;
 }

@@ -4,12 +4,24 @@ import { displayable, displayableLine, heldBack } from "./displayable.ts";
 import { refusal, runCommand, takeIn, typedMessage } from "./intake.ts";
 import { OutputClosedError } from "./output.ts";
 import type { Presenter, Session } from "./presenter.ts";
+import { describeCompaction, describeRunning } from "./compaction-remarks.ts";
 import { Screen } from "./screen.ts";
 import type { CompactionNews, SettledTurn } from "./settled-turns.ts";
 import { createStyle, type Style } from "./style.ts";
 import { readTypedLine } from "./typed-line.ts";
 
-const COMPLETIONS = ["/as ", "/context", "/help", "/quit", "/reset", "/status", "/stop"];
+const COMPLETIONS = [
+  "/as ",
+  "/compact",
+  "/context",
+  "/help",
+  "/memory",
+  "/quit",
+  "/reset",
+  "/status",
+  "/stop",
+  "/summarize",
+];
 /** Answers whose shown text is remembered, so that an edit prints only what is new. */
 const MAX_REMEMBERED = 32;
 
@@ -26,6 +38,10 @@ export class InteractivePresenter implements Presenter {
   #speaker: string;
   /** The answer that the text above the input ends with, while it may go on. */
   #growing: string | null = null;
+  /** What is being summarised just now. */
+  #compaction: CompactionNews | null = null;
+  /** Remarks that wait for the end of an answer that is being written. */
+  readonly #held: string[] = [];
 
   constructor(session: Session) {
     this.#session = session;
@@ -78,6 +94,7 @@ export class InteractivePresenter implements Presenter {
     this.#session.pending.beginAnswer(message.channel.name, message.inReplyTo);
     this.#refreshPrompt();
     await this.#screen?.write(message.final ? this.#closeRow(out) : out);
+    if (message.final) await this.#printHeld();
   }
 
   async settled(_channel: string, turn: SettledTurn): Promise<void> {
@@ -92,7 +109,14 @@ export class InteractivePresenter implements Presenter {
     await this.#print(this.#style.quiet(`(${messages} out of the agent's view for now)`));
   }
 
-  async compaction(_channel: string, _news: CompactionNews): Promise<void> {}
+  async compaction(_channel: string, news: CompactionNews): Promise<void> {
+    this.#compaction = news.phase === "started" ? news : null;
+    this.#refreshPrompt();
+    const remark = describeCompaction(news);
+    if (remark === null) return;
+    this.#held.push(this.#style.quiet(remark));
+    if (this.#growing === null) await this.#printHeld();
+  }
 
   /** What has to be written so that the screen shows `visible` as the answer `id`. */
   #additionTo(id: string, visible: string, message: OutboundMessage): string {
@@ -135,8 +159,15 @@ export class InteractivePresenter implements Presenter {
 
   #refreshPrompt(): void {
     const isThinking = this.#session.pending.isAnyUnanswered && this.#growing === null;
-    const status = `(${displayableLine(this.#session.agent)} is thinking) `;
-    this.#screen?.setPrompt(this.#prompt(), isThinking ? this.#style.quiet(status) : "");
+    const remarks = [
+      isThinking ? `(${displayableLine(this.#session.agent)} is thinking) ` : "",
+      this.#compaction === null ? "" : `(${describeRunning(this.#compaction)}) `,
+    ].join("");
+    this.#screen?.setPrompt(this.#prompt(), remarks === "" ? "" : this.#style.quiet(remarks));
+  }
+
+  async #printHeld(): Promise<void> {
+    for (const remark of this.#held.splice(0)) await this.#print(remark);
   }
 
   /** Prints a remark of the session's own, in rows of its own. */

@@ -75,11 +75,13 @@ export class JsonlPresenter implements Presenter {
       type: "compaction",
       channel,
       phase: news.phase,
+      kind: news.kind,
       tier: news.tier,
       from_seq: news.fromSeq,
       to_seq: news.toSeq,
       tokens_before: news.tokensBefore,
       tokens_after: news.tokensAfter,
+      memories: news.memories,
       ms: milliseconds(news.ms),
     });
   }

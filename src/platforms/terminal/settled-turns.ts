@@ -26,10 +26,15 @@ export interface EmergencyNews {
 export interface CompactionNews {
   readonly channel: string;
   readonly phase: "started" | "committed" | "failed" | "stale";
-  readonly tier: string;
+  /** `leaf`: of what was said; `merge`, `redo`: of summaries. */
+  readonly kind: "leaf" | "merge" | "redo";
+  readonly tier: "background" | "aggressive" | "emergency" | "forced";
   readonly fromSeq: number;
   readonly toSeq: number;
+  /** Estimated tokens of what is covered, and of the summary; null: none was committed. */
   readonly tokensBefore: number;
   readonly tokensAfter: number | null;
+  /** Statements that were kept. */
+  readonly memories: number;
   readonly ms: number;
 }

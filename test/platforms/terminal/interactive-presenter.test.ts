@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { OutboundMessage } from "../../../src/core/message.ts";
+import type { CompactionNews } from "../../../src/platforms/terminal/settled-turns.ts";
 import type { TerminalOptions } from "../../../src/platforms/terminal/terminal-platform.ts";
 import { outbound } from "../contract.ts";
 import { FakeScreen } from "./fake-screen.ts";
@@ -33,6 +34,12 @@ async function open(options: Partial<TerminalOptions> = {}): Promise<Session> {
 }
 
 const PIECE = { final: false };
+
+function compaction(phase: CompactionNews["phase"]): CompactionNews {
+  const tokensAfter = phase === "committed" ? 310 : null;
+  const range = { fromSeq: 1, toSeq: 120, tokensBefore: 8200, tokensAfter, memories: 4, ms: 3210 };
+  return { channel: "terminal:main", phase, kind: "leaf", tier: "background", ...range };
+}
 
 describe("the interactive terminal", () => {
   test("greets with agent, channel and where help is", async () => {
@@ -190,6 +197,36 @@ describe("what else the interactive terminal tells", () => {
     await setImmediate();
     assert.match(session.seen(), /^ana> hm\n\(no answer: small talk\)\n\(1,234 older messages are out/);
     assert.match(session.seen(), /\nana>$/);
+  });
+
+  test("is what is being summarised, until it lands", async () => {
+    await using session = await open();
+    session.input.write("half a li");
+    session.turns.compaction(compaction("started"));
+    await session.writes(/summarising/);
+    assert.equal(session.seen().replaceAll("\n", ""), "(summarising 120 older messages) ana> half a li");
+    session.turns.compaction(compaction("committed"));
+    await session.writes(/120 older messages summarised/);
+    await setImmediate();
+    assert.match(
+      session.seen(),
+      /^\(120 older messages summarised: 8,200 →\n310 tokens, 3\.2 s, 4 memories\)\nana> half a li$/,
+    );
+    session.turns.compaction(compaction("started"));
+    session.turns.compaction(compaction("failed"));
+    await setImmediate();
+    assert.match(session.seen(), /memories\)\nana> half a li$/);
+  });
+
+  test("does not break into an answer that is being written", async () => {
+    await using session = await open();
+    const id = await session.send("The river", PIECE);
+    session.turns.compaction(compaction("started"));
+    session.turns.compaction(compaction("committed"));
+    await session.edit(id, "The river rises");
+    assert.equal(session.seen(), "weirdo> The river rises\nana>");
+    await session.edit(id, "The river rises.", true);
+    assert.match(session.seen(), /^weirdo> The river rises\.\n\(120 older messages summarised/);
   });
 
   test("is what went wrong", async () => {

@@ -63,8 +63,9 @@ describe("JSON lines", () => {
     turns.settle("failed", ["3"], "the model is away");
     turns.settle("skipped", ["1"], "elsewhere", "discord:main");
     turns.emergency({ channel: "terminal:main", omitted: 12 });
-    const range = { tier: "background", fromSeq: 1, toSeq: 9, tokensBefore: 900, tokensAfter: 90, ms: 5 };
-    turns.compaction({ channel: "terminal:main", phase: "committed", ...range });
+    const range = { fromSeq: 1, toSeq: 9, tokensBefore: 900, tokensAfter: 90, memories: 2, ms: 5 };
+    const job = { kind: "leaf", tier: "background", ...range } as const;
+    turns.compaction({ channel: "terminal:main", phase: "committed", ...job });
     await platform.send(reply("main", ["3"], "Sorry, that failed.", { kind: "notice" }));
     await platform.closed;
     assert.deepEqual(jsonLines(terminal.written()).slice(3), [
@@ -73,11 +74,13 @@ describe("JSON lines", () => {
         type: "compaction",
         channel: "main",
         phase: "committed",
+        kind: "leaf",
         tier: "background",
         from_seq: 1,
         to_seq: 9,
         tokens_before: 900,
         tokens_after: 90,
+        memories: 2,
         ms: 5,
       },
       { type: "skipped", channel: "main", in_reply_to: ["1"], why: "small talk" },

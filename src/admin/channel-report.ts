@@ -1,0 +1,85 @@
+import type { JobKind, Tier } from "../core/compaction.ts";
+import type { Seq } from "../core/ids.ts";
+import type { ChannelRow } from "../store/channels.ts";
+import type { MemoryRecord } from "../store/memories.ts";
+import type { Store } from "../store/store.ts";
+import type { Agent } from "../turn/agent.ts";
+import { type ContextReport, reportContext } from "./context-report.ts";
+
+/** The next request of a channel, and what became of what was said before it. */
+export interface ChannelReport extends ContextReport {
+  /** Live, oldest first. */
+  readonly summaries: readonly {
+    readonly fromSeq: Seq;
+    readonly toSeq: Seq;
+    /** How many entries it stands for. */
+    readonly entries: number;
+    readonly level: number;
+    /** `digest`: made without a model; `reset`: it has no text. */
+    readonly kind: "model" | "digest" | "reset";
+    /** Estimated. */
+    readonly tokens: number;
+    /** A model is to write it again. */
+    readonly needsRedo: boolean;
+    readonly text: string;
+  }[];
+  /** What is being summarised just now. */
+  readonly job: {
+    readonly kind: JobKind;
+    readonly tier: Tier;
+    readonly fromSeq: Seq;
+    readonly toSeq: Seq;
+    /** Estimated. */
+    readonly sourceTokens: number;
+    readonly attempt: number;
+    readonly since: Date;
+    readonly ms: number;
+  } | null;
+  /** The newest first, at most {@link MAX_MEMORIES}. */
+  readonly memories: readonly MemoryRecord[];
+}
+
+/** Memories that a report lists. */
+export const MAX_MEMORIES = 1000;
+
+export interface ChannelReportParts {
+  readonly store: Store;
+  readonly agent: Agent;
+  readonly now: Date;
+  /** No call was counted in this process: what the log knows of the model's own count is taken over. */
+  readonly isFresh: boolean;
+}
+
+/** Reads a channel's rows and puts the report together. It writes nothing. */
+export async function reportChannel(
+  { store, agent, now, isFresh }: ChannelReportParts,
+  { id }: Pick<ChannelRow, "id">,
+): Promise<ChannelReport> {
+  const [snapshot, spent, job, memories] = await Promise.all([
+    store.load(id),
+    store.modelCalls.totals(id),
+    store.compactions.liveJob(id),
+    store.memories.list({ channel: id }, MAX_MEMORIES),
+  ]);
+  const { lastUsage } = snapshot;
+  if (isFresh && lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);
+  // A server that does not answer must not keep a person from looking.
+  const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
+  return {
+    ...reportContext(agent, snapshot, { model, spent, now }),
+    summaries: snapshot.history.summaries.map((summary) => {
+      return { ...summary, entries: summary.toSeq - summary.fromSeq + 1 };
+    }),
+    job: job && {
+      kind: job.kind,
+      tier: job.tier,
+      fromSeq: job.fromSeq,
+      toSeq: job.toSeq,
+      sourceTokens: job.sourceTokens,
+      attempt: job.attempt,
+      since: job.createdAt,
+      ms: Math.max(0, now.getTime() - job.createdAt.getTime()),
+    },
+    memories,
+  };
+}

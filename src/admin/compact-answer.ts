@@ -1,0 +1,79 @@
+import { z } from "zod";
+import type { ChannelCompactor } from "../compactor/compactor.ts";
+import { counted } from "../core/text.ts";
+import type { CompactionStore } from "../store/compactions.ts";
+
+/** What came of a compaction that a person asked for, as one process tells another. */
+export type CompactAnswer = z.infer<typeof Answer>;
+
+const whole = z.number().int().nonnegative();
+const Answer = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("committed"),
+    /** Messages, calls and results that are summarised now. */
+    messages: whole,
+    fromSeq: whole,
+    toSeq: whole,
+    /** Estimated. */
+    tokensBefore: whole,
+    tokensAfter: whole,
+    memories: whole,
+    ms: z.number(),
+    /** Null: an extract without a model. */
+    model: z.string().nullable(),
+    text: z.string(),
+  }),
+  z.object({ kind: z.literal("nothing"), reason: z.string() }),
+  /** The log tells why: a person is not shown what a provider says. */
+  z.object({ kind: z.literal("failed") }),
+]);
+
+/** @returns undefined where it is no answer that this version knows */
+export function parseAnswer(value: unknown): CompactAnswer | undefined {
+  return Answer.safeParse(value).data;
+}
+
+/** Compacts all that may be compacted, and waits for that. Never rejects where the compactor does not. */
+export async function forceCompaction(
+  compactor: Pick<ChannelCompactor, "force">,
+  compactions: Pick<CompactionStore, "find">,
+): Promise<CompactAnswer> {
+  const outcome = await compactor.force();
+  if (outcome.kind === "failed") return { kind: "failed" };
+  if (outcome.kind === "nothing") return { kind: "nothing", reason: outcome.reason };
+  const { job, summary, ms } = outcome;
+  const record = await compactions.find(job.id);
+  return {
+    kind: "committed",
+    messages: record?.messages ?? job.toSeq - job.fromSeq + 1,
+    fromSeq: job.fromSeq,
+    toSeq: job.toSeq,
+    tokensBefore: Math.round(job.sourceTokens),
+    tokensAfter: summary.tokens,
+    memories: record?.memories ?? 0,
+    ms,
+    model: summary.model,
+    text: summary.text,
+  };
+}
+
+/** The answer in one line for a person. */
+export function describeAnswer(answer: CompactAnswer): string {
+  if (answer.kind === "failed") {
+    return "This could not be summarised now. Nothing is lost, and it is tried again by itself; the log tells why.";
+  }
+  if (answer.kind === "nothing") return `There is nothing to do: ${answer.reason}.`;
+  const { messages, fromSeq, toSeq, tokensBefore, tokensAfter, memories, ms, model } = answer;
+  const number = (value: number): string => value.toLocaleString("en-US");
+  const range = `${counted(messages, "message")} (entries ${number(fromSeq)}–${number(toSeq)})`;
+  const tokens = `about ${number(tokensBefore)} tokens became ${number(tokensAfter)}`;
+  const how = model === null ? ", by an extract without a model" : "";
+  const kept = memories === 0 ? "" : ` ${counted(memories, "memory", "memories")} kept.`;
+  return `Summarised ${range}: ${tokens}, in ${(ms / 1000).toFixed(1)} s${how}.${kept}`;
+}
+
+/** The summary that it made, indented; "" where there is none. */
+export function quoteSummary(answer: CompactAnswer): string {
+  if (answer.kind !== "committed") return "";
+  return answer.text.trim().replaceAll(/^(?=.)/gm, "  ");
+}

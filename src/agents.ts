@@ -1,0 +1,150 @@
+import type { CompactorAgent } from "./compactor/agent.ts";
+import { digestEntries, digestTexts } from "./compactor/digest.ts";
+import type { AgentConfig, Config } from "./config/config.ts";
+import { usableTokens } from "./context/usage.ts";
+import { SUMMARIES_SHARE } from "./core/compaction.ts";
+import { OperatorError } from "./core/errors.ts";
+import type { AgentId } from "./core/ids.ts";
+import { estimateTokens } from "./core/tokens.ts";
+import type { Models } from "./llm/open-models.ts";
+import { createPatientModel } from "./llm/patient-model.ts";
+import type { Prompts } from "./prompts.ts";
+import type { Digester } from "./store/deletion.ts";
+import { createTools } from "./tools/tools.ts";
+import { type Agent, type AgentModels, type AgentTexts, budgetOf, createAgent } from "./turn/agent.ts";
+
+/** An agent with what writes its summaries. */
+export interface StaffedAgent {
+  readonly agent: Agent;
+  readonly compactorAgent: CompactorAgent;
+}
+
+/** The agents of a configuration, by id. */
+export class Agents {
+  readonly first: StaffedAgent;
+  readonly #byId: ReadonlyMap<AgentId, StaffedAgent>;
+
+  constructor(agents: readonly [StaffedAgent, ...StaffedAgent[]]) {
+    this.first = agents[0];
+    this.#byId = new Map(agents.map((one) => [one.agent.config.id, one]));
+  }
+
+  /** The agent of a channel; a channel whose agent the configuration no longer has is answered by the first. */
+  of(id: AgentId): StaffedAgent {
+    return this.#byId.get(id) ?? this.first;
+  }
+}
+
+/**
+ * @throws OperatorError where an agent's fixed part leaves no room for a conversation
+ */
+export function createAgents(
+  config: Pick<Config, "agents" | "llm">,
+  models: Models,
+  prompts: Prompts,
+): Agents {
+  const tools = createTools({
+    memoryRecall: prompts.toolMemoryRecall.trim(),
+    searchHistory: prompts.toolSearchHistory.trim(),
+    skip: prompts.toolSkip.trim(),
+  });
+  const agents = config.agents.map((one) => {
+    const agentModels = modelsOf(one, config, models);
+    const agent = createAgent({ config: one, models: agentModels, tools, texts: agentTexts(one, prompts) });
+    checkFixedPart(agent);
+    return { agent, compactorAgent: compactorAgentOf(agent, models, prompts) };
+  });
+  const [first, ...rest] = agents;
+  if (first === undefined) throw new OperatorError("The configuration has no agent.");
+  return new Agents([first, ...rest]);
+}
+
+function modelsOf({ fallbacks }: AgentConfig, { llm }: Pick<Config, "llm">, models: Models): AgentModels {
+  return {
+    model: createPatientModel(models.model, { fallbacks, maxAttempts: llm.maxRetries + 1 }),
+    resolve: async (configured) => models.resolve(configured),
+    windowOf: (name, configured) => models.windowOf(name, configured),
+    learnWindow: (name, tokens) => models.learnWindow(name, tokens),
+    factorOf: (name) => models.factorOf(name),
+    learnFactor: (name, report) => models.learnFactor(name, report),
+  };
+}
+
+function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
+  const { id, name, instructions } = config;
+  return {
+    system: ({ date }) => prompts.system(id, { agentName: name, instructions, date }),
+    dynamic: (values) => prompts.dynamic(values),
+    omission: (values) => prompts.omission(values),
+    editNote: (values) => prompts.editNote(values),
+    failure: ({ kind }) => prompts.failure(kind).trim(),
+    deleted: () => prompts.deleted.trim(),
+  };
+}
+
+function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): CompactorAgent {
+  const { config, time } = agent;
+  const { id, name, compactorModel, fallbacks, model } = config;
+  const names = [...new Set([compactorModel, ...fallbacks])];
+  return {
+    compaction: config.compaction,
+    agentName: name,
+    time,
+    model: agent.models.model,
+    digester: createDigester(agent, prompts),
+    thinkingAllowance: config.maxOutputTokens,
+    noticeText: (messages) => prompts.compactionNotice(messages).trim(),
+    modelNames: () => names,
+    resolve: async (configured, signal) => models.resolve(configured, signal),
+    // The configured window is that of the agent's own model.
+    windowOf: (resolved) => models.windowOf(resolved, compactorModel === model ? config.contextWindow : 0),
+    get systemText() {
+      return agent.texts.system({ date: time.day(new Date()) });
+    },
+    texts: {
+      instructions: (values) => prompts.compactor(id, values),
+      background: (values) => prompts.compactorBackground(values),
+      task: (values) => prompts.compactorTask(values),
+      merge: (values) => prompts.compactorMerge(values),
+      shorten: (values) => prompts.compactorShorten(values),
+      memorySave: prompts.toolMemorySave.trim(),
+      memoryResult: (values) => prompts.memoryResult(values),
+      editNote: (values) => prompts.editNote(values),
+    },
+  };
+}
+
+function createDigester({ config, time }: Agent, prompts: Prompts): Digester {
+  return {
+    ofEntries: (entries, maxTokens) =>
+      digestEntries(entries, time, {
+        maxTokens,
+        agentName: config.name,
+        frame: (values) => prompts.digest(values).trim(),
+      }),
+    ofTexts: (texts, maxTokens) => digestTexts(texts, { maxTokens }),
+  };
+}
+
+/**
+ * What is in every request, and all summaries together, must leave a conversation room under the target: else each
+ * compaction would only make another one due. A mistake to report at start, never a reason to compact.
+ */
+function checkFixedPart(agent: Agent): void {
+  const { config, texts, tools } = agent;
+  const budget = budgetOf(agent, config.model);
+  const usable = usableTokens(budget);
+  const { enabled, target } = config.compaction;
+  const fixed = estimateTokens(
+    texts.system({ date: "2026-01-01" }) + JSON.stringify(tools.map(({ spec }) => spec)),
+  );
+  const room = Math.floor(enabled ? (target - SUMMARIES_SHARE) * usable : budget.window / 2);
+  if (fixed < room) return;
+  const limit = enabled
+    ? `${room}, which is the target (${target}) less ${SUMMARIES_SHARE} for summaries, of ${usable} usable tokens`
+    : `${room}, half of the window`;
+  throw new OperatorError(
+    `Agent "${config.id}": its prompt and tools take about ${fixed} tokens, and ${config.model} has room for ${limit}. ` +
+      "Shorten its instructions, raise compaction.target, or set context_window to what the model really holds.",
+  );
+}

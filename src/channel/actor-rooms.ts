@@ -1,0 +1,37 @@
+import type { ChannelCompactor } from "../compactor/compactor.ts";
+import type { StaleEpochError } from "../store/errors.ts";
+import type { ChannelSnapshot } from "../store/history.ts";
+import type { ActorParts } from "./actor-parts.ts";
+import { createChannelCompactor } from "./channel-compactor.ts";
+import { GuardedHistory } from "./guarded-history.ts";
+import { LastRequest } from "./last-request.ts";
+import { Outbox } from "./outbox.ts";
+import { TurnRunner } from "./turn-runner.ts";
+import { UsageAnchor } from "./usage-anchor.ts";
+
+/** What an actor works with, built from the log as it was in one moment. */
+export interface ActorRooms {
+  readonly history: GuardedHistory;
+  readonly outbox: Outbox;
+  readonly runner: TurnRunner;
+  readonly compactor: ChannelCompactor;
+}
+
+export function buildRooms(
+  parts: ActorParts,
+  snapshot: ChannelSnapshot,
+  onLost: (error: StaleEpochError) => void,
+): ActorRooms {
+  const { owner, address, platform, events, store, agent } = parts;
+  const { lastUsage, hasLiveJob } = snapshot;
+  if (lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);
+  const history = new GuardedHistory(store, owner, snapshot.history);
+  const outbox = new Outbox({ owner, address, platform, deliveries: store.deliveries, events, onLost });
+  const usage = new UsageAnchor(lastUsage);
+  const last = new LastRequest(lastUsage?.model ?? agent.config.model);
+  const onRequest = (): void => compactor.consider();
+  const runner = new TurnRunner(parts, history, outbox, { usage, last, onRequest });
+  const target = { ...parts, history, usage, lastRequest: last, onLostBy: onLost };
+  const compactor = createChannelCompactor({ ...target, running: () => runner.running }, hasLiveJob);
+  return { history, outbox, runner, compactor };
+}

@@ -1,0 +1,139 @@
+import type { CompactionTarget } from "../compactor/parts.ts";
+import { assemble, type ContextSources } from "../context/assemble.ts";
+import { KEEP_SHARE } from "../context/keep.ts";
+import { fitContext } from "../context/emergency.ts";
+import { type Budget, partAt, roomAt, summaryCap } from "../context/usage.ts";
+import { MAX_LIVE_SUMMARIES, MERGE_AT } from "../core/compaction.ts";
+import type { Context } from "../core/context.ts";
+import { dueMessages, type History, type Summary, type TurnRange } from "../core/history.ts";
+import { formatAddress, turnId } from "../core/ids.ts";
+import { StaleEpochError } from "../store/errors.ts";
+import { type Agent, budgetOf } from "../turn/agent.ts";
+import { contextSources } from "../turn/context-sources.ts";
+import type { ActorParts } from "./actor-parts.ts";
+import { placeOf } from "./actor-turn-channel.ts";
+import { tellCompaction } from "./compaction-notice.ts";
+import type { GuardedHistory } from "./guarded-history.ts";
+import type { LastRequest } from "./last-request.ts";
+import type { UsageAnchor } from "./usage-anchor.ts";
+
+export type CompactionTargetParts = ActorParts & {
+  readonly history: GuardedHistory;
+  readonly usage: UsageAnchor;
+  readonly lastRequest: LastRequest;
+  /** The turn that runs, if any. */
+  readonly running: () => TurnRange | null;
+  readonly onLostBy: (error: StaleEpochError) => void;
+};
+
+/** Under this share of the background threshold, by the stored estimates alone, nothing can be due. */
+const SURE_SHARE = 0.9;
+
+/** A channel, as its compactor sees it. */
+export function createCompactionTarget(parts: CompactionTargetParts): CompactionTarget {
+  const { history, owner, agent, events, address, usage, lastRequest } = parts;
+  const channel = formatAddress(address);
+  const { compaction } = agent.config;
+  const budget = (): Budget => budgetOf(agent, lastRequest.model, usage.of(lastRequest.model));
+  /** Tokens of what is in every request, whatever was said; known from the first look on. */
+  let fixedTokens = Infinity;
+
+  return {
+    channel,
+    owner,
+    history,
+    mayBeFull(current) {
+      const { omittedTo, coveredTo, entries, summaries } = current;
+      if (omittedTo > coveredTo || entries.length >= compaction.maxRawMessages) return true;
+      if (wantsSummaryWork(summaries)) return true;
+      let said = fixedTokens;
+      for (const { tokens } of entries) said += tokens;
+      for (const { tokens } of summaries) said += tokens;
+      return said >= SURE_SHARE * roomAt(budget(), compaction.backgroundThreshold);
+    },
+    measure(current) {
+      const limits = budget();
+      const running = parts.running();
+      const context = requestOf(parts, current, running);
+      fixedTokens = fixedOf(context) + recalledSpare(context, lastRequest);
+      return {
+        tokens: context.tokens + recalledSpare(context, lastRequest) + (current.omission?.tokens ?? 0),
+        roomAt: (share) => roomAt(limits, share),
+        keepTokens: partAt(limits, KEEP_SHARE),
+        summaryCap: summaryCap(limits),
+        rules: compaction,
+        firstKept: firstKept(current, running),
+        tokensOf: (entry) => agent.renderer.render(entry, { stub: true }).tokens,
+      };
+    },
+    async relieve() {
+      // A turn that runs makes its own requests fit, before each of them.
+      if (parts.running() !== null) return false;
+      const current = await history.snapshot();
+      const limits = budget();
+      const context = requestOf(parts, current, null);
+      const tokens = context.tokens + recalledSpare(context, lastRequest);
+      if (tokens < roomAt(limits, limits.emergencyThreshold)) return false;
+      const fit = fitContext(requestSources(parts, current, null), limits);
+      if (fit.omitTo === null) return false;
+      if (!(await history.omit(fit.omitTo)))
+        throw new StaleEpochError(`channel ${channel} has another owner`);
+      const omitted = history.current.omission?.count ?? 0;
+      const { omitTo: omittedTo, tokensBefore } = fit;
+      const tokensAfter = fit.context.tokens;
+      events.emit({ type: "emergency", channel, omitted, omittedTo, tokensBefore, tokensAfter });
+      return true;
+    },
+    onCommitted: (plan, messages) => tellCompaction(parts, plan, messages),
+    onLost: (error) => parts.onLostBy(error),
+  };
+}
+
+function wantsSummaryWork(summaries: readonly Summary[]): boolean {
+  const live = summaries.filter(({ kind }) => kind !== "reset");
+  if (live.length >= MAX_LIVE_SUMMARIES || live.some(({ needsRedo }) => needsRedo)) return true;
+  const perLevel = new Map<number, number>();
+  for (const { level } of live) perLevel.set(level, (perLevel.get(level) ?? 0) + 1);
+  return [...perLevel.values()].some((count) => count >= MERGE_AT);
+}
+
+/** The request that would be sent now: with the running turn's own part, or with what is due as the next turn's. */
+function requestSources(
+  parts: { readonly agent: Agent } & Pick<CompactionTargetParts, "address" | "kind" | "now">,
+  history: History,
+  running: TurnRange | null,
+): ContextSources {
+  const next = history.lastSeq + 1;
+  const fromSeq = running?.fromSeq ?? dueMessages(history)[0]?.seq ?? next;
+  return contextSources(parts.agent, {
+    history,
+    turn: { id: running?.id ?? turnId(-1), fromSeq, toSeq: next },
+    recalled: [],
+    remembered: [],
+    now: parts.now(),
+    place: placeOf(parts.address, parts.kind),
+  });
+}
+
+function requestOf(parts: CompactionTargetParts, history: History, running: TurnRange | null): Context {
+  return assemble(requestSources(parts, history, running));
+}
+
+/** By how much the dynamic part of the last request was larger than that of one without recall. */
+function recalledSpare(context: Context, lastRequest: LastRequest): number {
+  return Math.max(0, lastRequest.dynamicTokens - tokensIn(context, ["dynamic"]));
+}
+
+function fixedOf(context: Context): number {
+  return tokensIn(context, ["tools", "system", "dynamic"]);
+}
+
+function tokensIn(context: Context, keys: readonly string[]): number {
+  return context.segments.reduce((sum, { key, tokens }) => sum + (keys.includes(key) ? tokens : 0), 0);
+}
+
+/** Nothing from here on may be covered: it waits for a turn, or belongs to the one that runs. */
+function firstKept(history: History, running: TurnRange | null): number {
+  const due = dueMessages(history)[0]?.seq ?? Infinity;
+  return Math.min(due, running?.fromSeq ?? Infinity, history.lastSeq + 1);
+}

@@ -1,0 +1,101 @@
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  type CompactAnswer,
+  describeAnswer,
+  forceCompaction,
+  parseAnswer,
+  quoteSummary,
+} from "../admin/compact-answer.ts";
+import type { Config } from "../config/config.ts";
+import { OperatorError } from "../core/errors.ts";
+import { buildDaemon } from "../daemon.ts";
+import { displayable } from "../platforms/terminal/displayable.ts";
+import { mayHaveDaemon } from "../store/open-database.ts";
+import type { RequestStore } from "../store/requests.ts";
+import { aborted, type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
+import { findChannel, withStore } from "./view.ts";
+import { WaitingLine } from "./waiting-line.ts";
+
+export interface CompactTimes {
+  /** How long a daemon may take to take a request, ms. */
+  readonly takeMs: number;
+  /** How long it may take to answer one, ms. */
+  readonly answerMs: number;
+  /** How often is looked, ms. */
+  readonly pollMs: number;
+}
+
+const TIMES: CompactTimes = { takeMs: 2000, answerMs: 600_000, pollMs: 100 };
+
+/**
+ * `weir compact CHANNEL`: summarises what is old now. A daemon that runs does it; where none does, this command.
+ * @throws OperatorError where nothing was summarised
+ */
+export async function compact(io: Io, name: string, options: CommonOptions): Promise<void> {
+  const config = readConfig(io, options);
+  const answer = (await askDaemon(io, config, name)) ?? (await compactHere(io, config, name));
+  if (answer.kind !== "committed") throw new OperatorError(describeAnswer(answer));
+  say(io, `${describeAnswer(answer)}\n\n${displayable(quoteSummary(answer))}`);
+}
+
+/** @returns null where no daemon is there to do it */
+async function askDaemon(io: Io, config: Config, name: string): Promise<CompactAnswer | null> {
+  if (!(await mayHaveDaemon(config.database))) return null;
+  let answer: CompactAnswer | null = null;
+  await withStore(io, config, async (store) => {
+    const channel = await findChannel(store, name);
+    using _line = new WaitingLine(io.stderr, `Asking the daemon to summarise ${name}`);
+    answer = await ask(store.requests, await store.requests.add(channel.id), io.shutdown, TIMES);
+  });
+  return answer;
+}
+
+/**
+ * Waits for a request's answer.
+ * @returns null where nobody took it: it is withdrawn
+ * @throws OperatorError where it was taken and is not answered in time
+ */
+export async function ask(
+  requests: RequestStore,
+  id: number,
+  shutdown: AbortSignal,
+  times: CompactTimes,
+): Promise<CompactAnswer | null> {
+  const startedAt = performance.now();
+  for (;;) {
+    const { isTaken, answer } = await requests.state(id);
+    if (answer !== undefined) return readAnswer(answer);
+    const waitedMs = performance.now() - startedAt;
+    const isLate = shutdown.aborted || waitedMs >= times.takeMs;
+    // Whoever takes it in this moment answers it.
+    if (!isTaken && isLate && (await requests.withdraw(id))) {
+      if (shutdown.aborted) throw new OperatorError("Interrupted: nothing was asked.");
+      return null;
+    }
+    if (isTaken && (shutdown.aborted || waitedMs >= times.answerMs)) {
+      throw new OperatorError("The daemon is still at it. weir context and weir compactions show what comes of it.");
+    }
+    await delay(times.pollMs, undefined, { signal: shutdown }).catch(() => undefined);
+  }
+}
+
+function readAnswer(value: unknown): CompactAnswer {
+  const answer = parseAnswer(value);
+  if (answer !== undefined) return answer;
+  throw new OperatorError("The daemon answered what this version does not understand. Are both of one version?");
+}
+
+/** Without a daemon: everything but the platforms is built, nobody is answered, and nothing else is taken up. */
+async function compactHere(io: Io, config: Config, name: string): Promise<CompactAnswer> {
+  const log = openLog(io, config, config.log.level === "info" ? "warn" : config.log.level);
+  await using daemon = await buildDaemon({ config, log, platforms: () => [], bindings: [] });
+  if (daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
+  const channel = await findChannel(daemon.store, name);
+  using _line = new WaitingLine(io.stderr, `Summarising ${name}`);
+  const work = daemon.registry.visit(channel.id, async ({ compactor }) =>
+    forceCompaction(compactor, daemon.store.compactions),
+  );
+  const answer = await Promise.race([work, aborted(io.shutdown)]);
+  if (answer !== undefined) return answer;
+  throw new OperatorError("Interrupted. Nothing is lost: whoever opens the channel next goes on from here.");
+}

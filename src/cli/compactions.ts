@@ -1,0 +1,19 @@
+import { formatCompaction } from "../admin/compactions-format.ts";
+import { createTimeFormat } from "../core/time.ts";
+import { type CommonOptions, type Io, readConfig, say } from "./io.ts";
+import { findChannel, withStore } from "./view.ts";
+
+export type CompactionsOptions = CommonOptions & { readonly json?: boolean; readonly limit: number };
+
+/** `weir compactions CHANNEL`: what was summarised, when and by whom, with the summaries; the newest last. */
+export async function showCompactions(io: Io, name: string, options: CompactionsOptions): Promise<void> {
+  const config = readConfig(io, options);
+  await withStore(io, config, async (store) => {
+    const channel = await findChannel(store, name);
+    const agent = config.agents.find(({ id }) => id === channel.agent) ?? config.agents[0];
+    const time = createTimeFormat(agent?.timeZone ?? "UTC");
+    const jobs = await store.compactions.list(channel.id, options.limit);
+    if (jobs.length === 0 && options.json !== true) say(io, "Nothing was summarised yet.");
+    for (const job of jobs) say(io, options.json === true ? JSON.stringify(job) : formatCompaction(job, time));
+  });
+}

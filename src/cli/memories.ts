@@ -1,0 +1,32 @@
+import { formatMemoryCard } from "../admin/memory-format.ts";
+import { formatAddress } from "../core/ids.ts";
+import { createTimeFormat, type TimeFormat } from "../core/time.ts";
+import { type CommonOptions, type Io, readConfig, say } from "./io.ts";
+import { findChannel, withStore } from "./view.ts";
+
+/** Memories that are listed at most. */
+const LIMIT = 10_000;
+
+export type MemoriesOptions = CommonOptions & { readonly channel?: string; readonly json?: boolean };
+
+/** `weir memories`: what is remembered, with the words that prove it; of all channels, or of one. */
+export async function showMemories(io: Io, options: MemoriesOptions): Promise<void> {
+  const config = readConfig(io, options);
+  await withStore(io, config, async (store) => {
+    const channel = options.channel === undefined ? undefined : await findChannel(store, options.channel);
+    const memories = await store.memories.list(channel === undefined ? {} : { channel: channel.id }, LIMIT);
+    if (options.json === true) {
+      for (const memory of memories)
+        say(io, JSON.stringify({ ...memory, channel: formatAddress(memory.channel) }));
+      return;
+    }
+    if (memories.length === 0) say(io, "Nothing is remembered yet.");
+    const formats = new Map<string, TimeFormat>();
+    for (const memory of memories) {
+      const zone = (config.agents.find(({ id }) => id === memory.agent) ?? config.agents[0])?.timeZone;
+      const time = formats.get(zone ?? "UTC") ?? createTimeFormat(zone ?? "UTC");
+      formats.set(zone ?? "UTC", time);
+      say(io, formatMemoryCard(memory, time));
+    }
+  });
+}

@@ -1,0 +1,65 @@
+/** Failures in a row that open it. */
+const MAX_FAILURES = 3;
+const FIRST_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 600_000;
+
+interface ModelState {
+  failures: number;
+  /** 0: closed. */
+  pauseMs: number;
+  openUntil: number;
+  isTrying: boolean;
+}
+
+/**
+ * A circuit breaker for all channels, per model: a summariser that is away is not asked by each channel in turn.
+ * Closed until three failures in a row; then open for 30 s; then one trial, and the next pause is twice as long, up to
+ * ten minutes, unless the trial succeeds.
+ */
+export class Breaker {
+  readonly #now: () => number;
+  readonly #models = new Map<string, ModelState>();
+
+  /** @param now milliseconds of a clock that never goes back */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Would `admit` let a call through now? Changes nothing. */
+  mayTry(model: string): boolean {
+    return this.waitMs(model) === 0;
+  }
+
+  /** Asks for one call; where a pause has just ended, only the first one to ask gets it. */
+  admit(model: string): boolean {
+    if (!this.mayTry(model)) return false;
+    const state = this.#models.get(model);
+    // A trial that never reports (its channel was closed) must not keep the model away for good: another one follows.
+    if (state !== undefined && state.pauseMs > 0) {
+      state.openUntil = this.#now() + state.pauseMs;
+      state.isTrying = true;
+    }
+    return true;
+  }
+
+  succeeded(model: string): void {
+    this.#models.delete(model);
+  }
+
+  failed(model: string): void {
+    const state = this.#models.get(model) ?? { failures: 0, pauseMs: 0, openUntil: 0, isTrying: false };
+    this.#models.set(model, state);
+    state.failures++;
+    if (state.failures < MAX_FAILURES) return;
+    // Calls that were under way when it opened fail as well, and say nothing new.
+    if (state.pauseMs > 0 && !state.isTrying && !this.mayTry(model)) return;
+    state.pauseMs = state.pauseMs === 0 ? FIRST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, state.pauseMs * 2);
+    state.openUntil = this.#now() + state.pauseMs;
+    state.isTrying = false;
+  }
+
+  /** Until the next trial; 0: a call may be made. */
+  waitMs(model: string): number {
+    return Math.max(0, (this.#models.get(model)?.openUntil ?? 0) - this.#now());
+  }
+}

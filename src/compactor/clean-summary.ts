@@ -1,0 +1,30 @@
+import { escapeLabels } from "../context/render.ts";
+import { storableText } from "../core/text.ts";
+
+const FENCED = /^```[\w-]*\n([\s\S]*?)\n?```$/;
+const TAGGED = /^<summary>([\s\S]*?)<\/summary>$/i;
+/** What models like to put before a summary: the label under which they read one, or a heading. */
+const ECHO =
+  /^(?:\\?\[(?:compaction )?summary\]\s*:?|[#*_>\s]*(?:compaction )?summary[*_ ]*:[*_]*|#+ *(?:compaction )?summary *(?:\n|$)|here (?:is|'s) (?:the|a|my) (?:\w+ )?summary[^\n:]{0,40}:)\s*/i;
+
+/** A model's summary as it is kept: without what stands round it, storable, and with no label of Weir's own in it. */
+export function cleanSummary(text: string): string {
+  let rest = storableText(text).replaceAll("\r\n", "\n").trim();
+  for (let before = ""; before !== rest;) {
+    before = rest;
+    rest = (FENCED.exec(rest)?.[1] ?? TAGGED.exec(rest)?.[1] ?? rest).trim();
+    rest = rest.replace(ECHO, "").trim();
+  }
+  return escapeOnce(rest);
+}
+
+/**
+ * A label that a model repeats must not gain authority in the next prompt. What is escaped stays as it is (or each
+ * merge would add a mark), and so does `[2026-11-21 14:05] NAME:`, which a summary may quote.
+ */
+function escapeOnce(text: string): string {
+  // Behind another character, `escapeLabels` takes nothing for the head of a line.
+  const escape = (piece: string): string => escapeLabels(`.${piece}`).slice(1);
+  const inLine = (line: string): string => line.split("\\[").map(escape).join("\\[");
+  return text.split("\n").map(inLine).join("\n");
+}

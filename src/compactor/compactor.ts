@@ -1,0 +1,260 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Job } from "../core/compaction.ts";
+import { errorMessage } from "../core/errors.ts";
+import { type History, isCounted } from "../core/history.ts";
+import { StaleEpochError } from "../store/errors.ts";
+import type { JobEnd } from "./job-runner.ts";
+import type { CompactorParts, ForcedOutcome } from "./parts.ts";
+import { type Decision, decide } from "./policy.ts";
+import { Rest } from "./rest.ts";
+import { countLive, mustProgress, PRIORITY, priorityOf } from "./urgency.ts";
+
+/**
+ * Watches one channel: looks how full its context is, decides, and has at most one job under way. It calls no model
+ * itself, and nobody who answers people waits for it.
+ *
+ *   idle → (something is due) waiting for a slot → job → committed | stale | failed → looks again
+ *   failed → resting (backing off) → looks again
+ */
+export class ChannelCompactor {
+  readonly #parts: CompactorParts;
+  readonly #closing = new AbortController();
+  /** The summariser failed. */
+  readonly #rest: Rest;
+  /** The database did. */
+  readonly #outage: Rest;
+  /** A job may be live in the log that nobody works on: left by an earlier owner, or by a failure of the database. */
+  #isLeftOver: boolean;
+  #isQueued = false;
+  #running: Promise<void> | null = null;
+  #looking: Promise<void> | null = null;
+  #lookTimer: NodeJS.Timeout | undefined;
+  #lookedAt = 0;
+  #blocked: string | null = null;
+  #forced: PromiseWithResolvers<ForcedOutcome> | null = null;
+
+  /** @param isLeftOver the log has a live job of this channel */
+  constructor(parts: CompactorParts, isLeftOver: boolean) {
+    this.#parts = parts;
+    this.#isLeftOver = isLeftOver;
+    this.#rest = new Rest(parts.timing.modelRest, () => this.consider());
+    this.#outage = new Rest(parts.timing.databaseRest, () => this.consider());
+  }
+
+  /** Nothing waits, runs or looks. A rest does not count: whoever loads the channel next begins where it ended. */
+  get isIdle(): boolean {
+    return (
+      !this.#isQueued && this.#running === null && this.#looking === null && this.#lookTimer === undefined
+    );
+  }
+
+  /** A job is under way. */
+  get isRunning(): boolean {
+    return this.#running !== null;
+  }
+
+  /** Something changed: looks whether a compaction is due, soon and off the caller's path. */
+  consider(): void {
+    if (this.#closing.signal.aborted || this.#lookTimer !== undefined) return;
+    const { target } = this.#parts;
+    const isCalm = !this.#isLeftOver && this.#forced === null && !target.mayBeFull(target.history.current);
+    if (isCalm) return;
+    const waitMs = Math.max(0, this.#parts.timing.lookEveryMs - (performance.now() - this.#lookedAt));
+    this.#lookTimer = setTimeout(() => {
+      this.#lookTimer = undefined;
+      this.#looking ??= this.#look().finally(() => {
+        this.#looking = null;
+        this.#lookedAt = performance.now();
+      });
+    }, waitMs);
+  }
+
+  /** Compacts all that may be compacted, whatever the usage; never rejects. */
+  async force(): Promise<ForcedOutcome> {
+    if (this.#closing.signal.aborted) return { kind: "failed", reason: "the channel is being closed" };
+    this.#forced ??= Promise.withResolvers<ForcedOutcome>();
+    const { promise } = this.#forced;
+    this.consider();
+    return promise;
+  }
+
+  /** Resolves when nothing is due, under way or waiting for a slot. */
+  async idle(): Promise<void> {
+    while (!this.isIdle) {
+      await (this.#running ?? this.#looking ?? delay(this.#parts.timing.lookEveryMs));
+    }
+  }
+
+  /** Ends the attempt that runs; its row stays, and the channel's next owner goes on from there. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearTimeout(this.#lookTimer);
+    this.#lookTimer = undefined;
+    this.#rest.cancel();
+    this.#outage.cancel();
+    this.#answerForced({ kind: "failed", reason: "the channel is being closed" });
+    await this.#looking;
+    await this.#running;
+  }
+
+  async #look(): Promise<void> {
+    try {
+      // Emergency does not wait for a job, nor for a turn.
+      await this.#parts.target.relieve();
+      if (this.#isQueued || this.#running !== null || this.#outage.isResting) return;
+      if (this.#isLeftOver) return this.#enqueue(PRIORITY.leftOver);
+      const decision = await this.#decide();
+      if (decision.kind === "job") this.#enqueue(priorityOf(decision.plan, decision.liveSummaries));
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** The decision as of now; a forced one that cannot be done is answered. */
+  async #decide(): Promise<Decision & { readonly liveSummaries: number; readonly history: History }> {
+    const { target, breaker, summarisers, events } = this.#parts;
+    const history = await target.history.snapshot();
+    const isForced = this.#forced !== null;
+    const isResting = this.#rest.isResting || !summarisers.some((name) => breaker.mayTry(name));
+    const measured = target.measure(history);
+    const decision = (this.#parts.decide ?? decide)({ ...measured, history, isForced, isResting });
+    if (decision.kind === "blocked") {
+      const { tier, reason } = decision;
+      // Told once, and not with every message that changes a number in it.
+      const news = `${tier} ${reason.replaceAll(/\d+/g, "")}`;
+      if (this.#blocked !== news)
+        events.emit({ type: "compaction_blocked", channel: target.channel, tier, reason });
+      this.#blocked = news;
+      this.#answerForced({ kind: "nothing", reason });
+    } else this.#blocked = null;
+    if (decision.kind === "idle")
+      this.#answerForced({ kind: "nothing", reason: "there is nothing to summarise" });
+    return { ...decision, history, liveSummaries: countLive(history) };
+  }
+
+  #enqueue(priority: number): void {
+    const { queue, target } = this.#parts;
+    this.#isQueued = true;
+    queue.add({
+      id: target.channel,
+      priority,
+      run: async () => {
+        this.#isQueued = false;
+        if (this.#closing.signal.aborted) return;
+        this.#running = this.#work();
+        await this.#running;
+        this.#running = null;
+        // A threshold that was crossed meanwhile is seen now.
+        this.consider();
+      },
+    });
+  }
+
+  /** One job, from the decision (which may have changed while it waited for its slot) to its end. Does not throw. */
+  async #work(): Promise<void> {
+    try {
+      const { jobs, target, leaseMs } = this.#parts;
+      let job: Job | null = null;
+      if (this.#isLeftOver) {
+        job = await jobs.take(target.owner, leaseMs);
+        this.#isLeftOver = false;
+      }
+      if (job === null) {
+        const decision = await this.#decide();
+        if (decision.kind !== "job") return;
+        this.#isLeftOver = true;
+        job = await jobs.begin(target.owner, decision.plan, leaseMs);
+        this.#isLeftOver = false;
+      }
+      await this.#run(job);
+      this.#outage.succeeded();
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  async #run(job: Job): Promise<void> {
+    const { target, runner, events } = this.#parts;
+    const startedAt = performance.now();
+    const history = await target.history.snapshot();
+    const told = {
+      type: "compaction",
+      channel: target.channel,
+      job: job.id,
+      kind: job.kind,
+      tier: job.tier,
+    } as const;
+    const range = { fromSeq: job.fromSeq, toSeq: job.toSeq, tokensBefore: job.sourceTokens };
+    const nothing = { tokensAfter: null, memories: 0, model: null, reason: null };
+    events.emit({ ...told, ...range, ...nothing, phase: "started", ms: 0 });
+    const { summaryCap } = target.measure(history);
+    const end = await runner.run(job, {
+      history,
+      summaryCap,
+      mustProgress: mustProgress(job, countLive(history)),
+      signal: this.#closing.signal,
+      commit: async (staged) => target.history.commit(staged),
+    });
+    if (end.kind === "left") return;
+    const ms = performance.now() - startedAt;
+    const ended = {
+      ...told,
+      ...nothing,
+      ms,
+      fromSeq: end.job.fromSeq,
+      toSeq: end.job.toSeq,
+      tokensBefore: end.job.sourceTokens,
+    };
+    switch (end.kind) {
+      case "committed": {
+        const { tokens, model, kind: madeBy } = end.summary;
+        events.emit({
+          ...ended,
+          phase: "committed",
+          tokensAfter: tokens,
+          model: model ?? madeBy,
+          memories: end.memories,
+        });
+        this.#landed(end, history, ms);
+        return;
+      }
+      case "stale":
+        events.emit({ ...ended, phase: "stale", reason: "its range is not what it was" });
+        return;
+      case "failed":
+        events.emit({ ...ended, phase: "failed", reason: end.reason });
+        this.#answerForced({ kind: "failed", reason: end.reason });
+        this.#rest.begin();
+    }
+  }
+
+  #landed(end: Extract<JobEnd, { kind: "committed" }>, history: History, ms: number): void {
+    // A digest says that the model was of no use: what can wait for it waits.
+    if (end.summary.kind === "digest") this.#rest.begin();
+    else this.#rest.succeeded();
+    const covered = history.entries.filter((entry) => entry.seq <= end.job.toSeq && isCounted(entry)).length;
+    if (end.job.kind === "leaf")
+      this.#parts.target.onCommitted(end.job, covered + (history.omission?.count ?? 0));
+    if (end.job.tier === "forced")
+      this.#answerForced({ kind: "committed", job: end.job, summary: end.summary, ms });
+  }
+
+  #failed(error: unknown): void {
+    if (this.#closing.signal.aborted) return;
+    if (error instanceof StaleEpochError) {
+      this.#parts.target.onLost(error);
+      return;
+    }
+    // What was committed of it is in the log: the job is taken up from there.
+    this.#isLeftOver = true;
+    const { channel } = this.#parts.target;
+    this.#parts.events.emit({ type: "compaction_interrupted", channel, why: errorMessage(error) });
+    this.#answerForced({ kind: "failed", reason: "the database was away" });
+    this.#outage.begin();
+  }
+
+  #answerForced(outcome: ForcedOutcome): void {
+    this.#forced?.resolve(outcome);
+    this.#forced = null;
+  }
+}

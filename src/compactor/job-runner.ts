@@ -1,0 +1,242 @@
+import type { CommitOutcome, Job, JobResult, SummaryDraft } from "../core/compaction.ts";
+import { errorMessage, unreachable } from "../core/errors.ts";
+import { type History, legalCuts, type Summary } from "../core/history.ts";
+import type { Seq } from "../core/ids.ts";
+import type { ModelCallRecord } from "../llm/model.ts";
+import type { Store } from "../store/store.ts";
+import type { CompactorAgent } from "./agent.ts";
+import type { Breaker } from "./breaker.ts";
+import { nextStep } from "./ladder.ts";
+import { type AttemptOutcome, attemptSummary, type Material } from "./worker.ts";
+
+/** How a job ended. */
+export type JobEnd =
+  | {
+      readonly kind: "committed";
+      readonly job: Job;
+      readonly summary: SummaryDraft;
+      readonly memories: number;
+    }
+  | { readonly kind: "stale"; readonly job: Job }
+  /** Nothing could be made of its range now. */
+  | { readonly kind: "failed"; readonly job: Job; readonly reason: string }
+  /** Interrupted: the row says that it runs, and whoever owns the channel next goes on with it. */
+  | { readonly kind: "left" };
+
+export interface JobRunnerParts {
+  readonly store: Pick<Store, "jobs" | "log" | "mergedOf" | "modelCalls">;
+  readonly agent: CompactorAgent;
+  readonly breaker: Breaker;
+  /** Told of an attempt that brought no summary. */
+  readonly onRefused: (job: Job, why: string) => void;
+  readonly onCall: (record: ModelCallRecord, estimatedTokens: number) => void;
+}
+
+/** What one run of a job needs besides its row. */
+export interface JobRun {
+  readonly history: History;
+  /** Longest summary, estimated tokens. */
+  readonly summaryCap: number;
+  /** Where no model can, a digest must do: from aggressive up, and where eight summaries are live. */
+  readonly mustProgress: boolean;
+  readonly signal: AbortSignal;
+  /** The one transaction that covers, and the swap behind it. */
+  commit(job: Job): Promise<CommitOutcome>;
+}
+
+/**
+ * Takes a job from its row to its commit: attempts, each with a deadline and with no lock and no transaction open; the
+ * ladder between them; the staged result; the commit.
+ * @throws where the database does: the row knows how far it came
+ */
+export class JobRunner {
+  readonly #parts: JobRunnerParts;
+
+  constructor(parts: JobRunnerParts) {
+    this.#parts = parts;
+  }
+
+  async run(first: Job, run: JobRun): Promise<JobEnd> {
+    if (first.state === "staged" && first.result.summary !== null) {
+      return this.#commit(first, first.result, first.result.summary, run);
+    }
+    const models = this.#parts.agent.modelNames();
+    const tried = { halved: 0, models: 0, attempts: 0 };
+    for (let job: Job | null = first; job !== null;) {
+      let progress = job.result;
+      const outcome = await this.#attempt(
+        job,
+        models[tried.models] ?? "",
+        run,
+        (result) => (progress = result),
+      );
+      if (outcome.kind === "aborted" && run.signal.aborted) return { kind: "left" };
+      if (outcome.kind === "finished") return this.#finish(job, outcome.result, run);
+      tried.attempts++;
+      const why = whyNot(outcome);
+      this.#parts.onRefused(job, why);
+      const step = nextStep({
+        plan: job,
+        failure: outcome.kind === "aborted" ? "deadline" : outcome.kind,
+        halved: tried.halved,
+        attempts: tried.attempts,
+        modelsLeft: models.length - tried.models - 1,
+        mustProgress: run.mustProgress,
+      });
+      switch (step.do) {
+        case "half":
+          tried.halved++;
+          job = await this.#halve(job, run.history);
+          break;
+        case "other_model":
+          tried.models++;
+          job = await this.#again(job);
+          break;
+        case "again":
+          job = await this.#again(job);
+          break;
+        case "digest":
+          return this.#digest({ ...job, result: progress }, run);
+        case "give_up":
+          await this.#parts.store.jobs.fail(job, why);
+          return { kind: "failed", job, reason: why };
+        default:
+          unreachable(step);
+      }
+    }
+    return { kind: "stale", job: first };
+  }
+
+  async #attempt(
+    job: Job,
+    modelName: string,
+    run: JobRun,
+    onProgress: (result: JobResult) => void,
+  ): Promise<AttemptOutcome> {
+    const { agent, breaker, store, onCall } = this.#parts;
+    if (!breaker.admit(modelName))
+      return { kind: "unavailable", why: "the summariser is away (circuit open)" };
+    const deadline = AbortSignal.timeout(agent.compaction.deadlineMs);
+    const signal = AbortSignal.any([run.signal, deadline]);
+    const name = await agent.resolve(modelName, signal).catch(() => null);
+    if (name === null) return signal.aborted ? { kind: "aborted" } : unreachableModel(breaker, modelName);
+    const windowTokens = agent.windowOf(name);
+    const material = await this.#material(job, run, windowTokens);
+    const outcome = await attemptSummary(agent, material, {
+      model: agent.model,
+      modelName: name,
+      windowTokens,
+      capTokens: run.summaryCap,
+      sourceTokens: await this.#sourceTokens(job, material),
+      thinkingAllowance: agent.thinkingAllowance,
+      memory: job.kind === "leaf",
+      done: job.result,
+      signal,
+      onProgress: async (result) => {
+        onProgress(result);
+        await store.jobs.save(job, result);
+      },
+      onCall,
+    });
+    if (outcome.kind === "unavailable" || (outcome.kind === "aborted" && deadline.aborted)) {
+      breaker.failed(modelName);
+    } else if (outcome.kind !== "aborted") breaker.succeeded(modelName);
+    return outcome;
+  }
+
+  /** Merges and redos are written from the raw text where it fits the summariser, else from the summaries. */
+  async #material(job: Job, run: JobRun, windowTokens: number): Promise<Material> {
+    const { store } = this.#parts;
+    const { fromSeq, toSeq, kind } = job;
+    const neighbour = run.history.summaries.find((one) => one.toSeq === fromSeq - 1 && one.kind !== "reset");
+    const replaced = run.history.summaries.filter((one) => one.fromSeq >= fromSeq && one.toSeq <= toSeq);
+    const common = { kind, neighbour: neighbour ?? null };
+    const isRaw = kind === "leaf" || (kind === "redo" && job.level === 1);
+    if (isRaw || (await store.log.tokensOf(job.channel, fromSeq, toSeq)) < windowTokens * RAW_SHARE) {
+      const entries = await store.log.read(job.channel, fromSeq, toSeq);
+      return { ...common, entries, summaries: kind === "leaf" ? [] : replaced };
+    }
+    const summaries = kind === "merge" ? replaced : await store.mergedOf(job.channel, job);
+    return { ...common, entries: null, summaries: summaries.length > 0 ? summaries : replaced };
+  }
+
+  /** Tokens of what the summary is made of. */
+  async #sourceTokens(job: Job, { entries, summaries }: Material): Promise<number> {
+    if (job.kind === "leaf") return job.sourceTokens;
+    if (entries !== null) return this.#parts.store.log.tokensOf(job.channel, job.fromSeq, job.toSeq);
+    return summaries.reduce((sum, { tokens }) => sum + tokens, 0);
+  }
+
+  async #finish(job: Job, result: JobResult, run: JobRun): Promise<JobEnd> {
+    const { summary } = result;
+    if (summary === null) throw new Error(`job ${job.id} finished without a summary`);
+    const isStaged = await this.#parts.store.jobs.stage(job, result);
+    return isStaged ? this.#commit(job, result, summary, run) : { kind: "stale", job };
+  }
+
+  async #commit(job: Job, result: JobResult, summary: SummaryDraft, run: JobRun): Promise<JobEnd> {
+    const outcome = await run.commit(job);
+    if (outcome !== "committed") return { kind: "stale", job };
+    return { kind: "committed", job, summary, memories: result.memories.length };
+  }
+
+  /** Without a model; it is marked as such, and written again when one can. */
+  async #digest(job: Job, run: JobRun): Promise<JobEnd> {
+    const { agent, store } = this.#parts;
+    const isMerge = job.kind !== "leaf" && job.level > 1;
+    const texts = isMerge
+      ? run.history.summaries.filter((one) => one.fromSeq >= job.fromSeq && one.toSeq <= job.toSeq)
+      : [];
+    const { text, tokens } =
+      texts.length > 0
+        ? agent.digester.ofTexts(
+            texts.map((one: Summary) => one.text),
+            run.summaryCap,
+          )
+        : agent.digester.ofEntries(await store.log.read(job.channel, job.fromSeq, job.toSeq), run.summaryCap);
+    const summary: SummaryDraft = { kind: "digest", text, tokens, model: null };
+    // What the model had found before it failed is paid for.
+    return this.#finish(job, { ...job.result, parts: [], summary }, run);
+  }
+
+  async #again(job: Job): Promise<Job | null> {
+    return this.#parts.store.jobs.again(job, job, this.#parts.agent.compaction.deadlineMs);
+  }
+
+  /** The first half of a leaf's range, in whole groups. */
+  async #halve(job: Job, history: History): Promise<Job | null> {
+    const entries = history.entries.filter(({ seq }) => seq >= job.fromSeq && seq <= job.toSeq);
+    const middle = Math.ceil(entries.length / 2);
+    const cuts = [...legalCuts(entries)].filter((seq) => seq < job.toSeq);
+    const omitted = history.omittedTo >= job.fromSeq ? (history.omission?.tokens ?? 0) : 0;
+    const half = cuts.findLast((seq) => seq <= (entries[middle - 1]?.seq ?? 0)) ?? cuts[0];
+    const toSeq: Seq = half ?? job.toSeq;
+    const sourceTokens = entries
+      .filter(({ seq }) => seq <= toSeq)
+      .reduce((sum, { tokens }) => sum + tokens, omitted);
+    return this.#parts.store.jobs.again(
+      job,
+      { toSeq, sourceTokens: half === undefined ? job.sourceTokens : sourceTokens },
+      this.#parts.agent.compaction.deadlineMs,
+    );
+  }
+}
+
+/** Share of the summariser's window that a raw text may take to be read once more for a merge. */
+const RAW_SHARE = 0.6;
+
+function unreachableModel(breaker: Breaker, modelName: string): AttemptOutcome {
+  breaker.failed(modelName);
+  return { kind: "unavailable", why: "the model server does not say which model it has" };
+}
+
+function whyNot(outcome: Exclude<AttemptOutcome, { kind: "finished" }>): string {
+  switch (outcome.kind) {
+    case "refused":
+      return `${outcome.refusal.kind}: ${outcome.refusal.why}`;
+    case "unavailable":
+      return errorMessage(outcome.why);
+    case "aborted":
+      return "no summary within the deadline";
+  }
+}

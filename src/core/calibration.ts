@@ -1,0 +1,73 @@
+/**
+ * What a provider's own counts teach about our estimates. Tokens are "estimated" by the formula of `tokens.ts`, or
+ * "real": as the model's provider counts them.
+ */
+
+/** A request that a provider has counted. */
+export interface Anchor {
+  /** What we had estimated for the whole request. */
+  readonly estimated: number;
+  /** What the provider reported for it. */
+  readonly reported: number;
+}
+
+/** A request that this model's provider has counted. */
+export interface ReportedUsage extends Anchor {
+  readonly model: string;
+}
+
+/** How estimates of one channel's requests to one model become real tokens. */
+export interface Calibration {
+  /** Real tokens per estimated token of this model, > 0. */
+  readonly factor: number;
+  /** The channel's last request that this model's provider counted; null: none yet. */
+  readonly anchor: Anchor | null;
+}
+
+/** Nothing was reported yet: estimates are taken as they are. */
+export const UNCALIBRATED: Calibration = { factor: 1, anchor: null };
+
+const MIN_FACTOR = 0.5;
+const MAX_FACTOR = 4;
+/** Part of the gap by which the factor falls at one report. */
+const FALL = 0.04;
+/** Of fewer estimated tokens, the provider's own wrapping is too large a part. */
+const MIN_ESTIMATED = 200;
+/** Reported per estimated token. Less is a provider that leaves out what it had cached; more is a mistake. */
+const MIN_RATIO = 0.4;
+const MAX_RATIO = 8;
+
+/** A report that can be believed, of a request large enough to tell something. */
+export function isTelling({ estimated, reported }: Anchor): boolean {
+  return estimated >= MIN_ESTIMATED && reported >= estimated * MIN_RATIO && reported <= estimated * MAX_RATIO;
+}
+
+/**
+ * A model's factor after one more report. It rises at once, for an under-estimate no longer fits the window, and falls
+ * slowly, for the next channel may speak another language.
+ */
+export function nextFactor(factor: number, anchor: Anchor): number {
+  if (!isTelling(anchor)) return factor;
+  const seen = Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, anchor.reported / anchor.estimated));
+  return seen >= factor ? seen : factor - (factor - seen) * FALL;
+}
+
+/**
+ * Real tokens of a request. What came on top of the anchor is counted by the factor. A request below the anchor has
+ * lost something, and nobody knows of which kind: all of it is counted by the factor or at the anchor's rate, whichever
+ * is more, but as no more than the anchor, or a few tokens less would count for more. Rises with `estimated`.
+ */
+export function realTokens(estimated: number, { factor, anchor }: Calibration): number {
+  if (anchor === null) return estimated * factor;
+  const above = estimated - anchor.estimated;
+  if (above >= 0) return anchor.reported + above * factor;
+  return Math.min(anchor.reported, estimated * Math.max(factor, anchor.reported / anchor.estimated));
+}
+
+/** The largest request, in estimated tokens, that has at most so many real ones: the inverse of `realTokens`. */
+export function estimatedRoom(real: number, { factor, anchor }: Calibration): number {
+  if (anchor === null) return real / factor;
+  const above = real - anchor.reported;
+  if (above >= 0) return anchor.estimated + above / factor;
+  return real / Math.max(factor, anchor.reported / anchor.estimated);
+}

@@ -1,0 +1,167 @@
+import { z } from "zod";
+import type { Entry } from "../core/entry.ts";
+import type { Seq } from "../core/ids.ts";
+import { MEMORY_TYPES, type MemoryDraft } from "../core/memory.ts";
+import { displayName, storableText } from "../core/text.ts";
+import { hasRelativeDate } from "./relative-dates.ts";
+import { containsQuote, countWords, normalWords } from "./normal-text.ts";
+
+/** The deterministic gates between what a model wants remembered and what becomes a memory. Pure. */
+
+/** Memories of one call that are looked at. */
+const MAX_MEMORIES = 20;
+const MAX_STATEMENT = 500;
+const MAX_SUBJECT = 80;
+const DEFAULT_IMPORTANCE = 0.5;
+/** Fewer words are in every prompt by chance. */
+const RESTATED_WORDS = 4;
+
+const Item = z.object({
+  type: z.enum(MEMORY_TYPES),
+  subject: z.string(),
+  statement: z.string(),
+  quote: z.string(),
+  sources: z.array(z.int().min(1).max(1_000_000)).min(1),
+  importance: z.number().default(DEFAULT_IMPORTANCE),
+});
+type Item = z.infer<typeof Item>;
+
+/** One item that is wrong must not cost the others: each is checked by itself. */
+const Call = z.object({ memories: z.array(z.unknown()) });
+
+/** JSON Schema of the arguments of `memory_save`. */
+export const memorySaveParameters: Readonly<Record<string, unknown>> = z.toJSONSchema(
+  z.object({ memories: z.array(Item).max(MAX_MEMORIES) }),
+  { io: "input" },
+);
+
+export interface MemoryGateContext {
+  /** The entries that the transcript shows, by the numbers of its lines. */
+  readonly sources: ReadonlyMap<number, Entry>;
+  /** The agent's and the worker's prompts: what they say is no memory. */
+  readonly promptText: string;
+  /** As whom the agent's own commitments are kept. */
+  readonly agentName: string;
+}
+
+export interface CheckedMemories {
+  readonly kept: MemoryDraft[];
+  /** What failed, by its place in the call, with a reason that a model can act on. */
+  readonly dropped: { readonly index: number; readonly why: string }[];
+}
+
+/**
+ * Checks the arguments of `memory_save`, item by item. What is kept is storable, has absolute dates, and has at least
+ * one source that a person said (of a commitment: or the agent) and in which its quote stands; sources without the
+ * quote are left out. Duplicates of one call are merged.
+ * @param input the model's arguments, parsed from JSON but not checked
+ */
+export function checkMemories(input: unknown, context: MemoryGateContext): CheckedMemories {
+  const call = Call.safeParse(input);
+  if (!call.success) return { kept: [], dropped: [{ index: 0, why: "memories must be a list" }] };
+  const prompt = normalWords(context.promptText);
+  const kept: MemoryDraft[] = [];
+  const dropped: { index: number; why: string }[] = [];
+  for (const [index, raw] of call.data.memories.entries()) {
+    const checked =
+      index < MAX_MEMORIES ? checkOne(raw, context, prompt) : `at most ${MAX_MEMORIES} memories a call`;
+    if (typeof checked === "string") dropped.push({ index, why: checked });
+    else kept.push(checked);
+  }
+  return { kept: mergeMemories(kept), dropped };
+}
+
+/** Memories that say the same of the same become one, with all their sources. Pure. */
+export function mergeMemories(drafts: readonly MemoryDraft[]): MemoryDraft[] {
+  const merged = new Map<string, MemoryDraft>();
+  for (const draft of drafts) {
+    const key = [draft.type, normalWords(draft.subject), normalWords(draft.statement)].join("\n");
+    const known = merged.get(key);
+    merged.set(key, known === undefined ? draft : mergeTwo(known, draft));
+  }
+  return [...merged.values()];
+}
+
+function mergeTwo(known: MemoryDraft, again: MemoryDraft): MemoryDraft {
+  const added = again.sources.filter(({ seq }) => !known.sources.some((source) => source.seq === seq));
+  return {
+    ...known,
+    importance: Math.max(known.importance, again.importance),
+    at: known.at > again.at ? known.at : again.at,
+    sources: [...known.sources, ...added],
+  };
+}
+
+/** The memory, or why it is none. */
+function checkOne(raw: unknown, context: MemoryGateContext, prompt: string): MemoryDraft | string {
+  const parsed = Item.safeParse(raw);
+  if (!parsed.success) return z.prettifyError(parsed.error).replaceAll(/\s+/g, " ");
+  const item = { ...parsed.data, ...tidied(parsed.data) };
+  const fault = textFault(item, prompt);
+  if (fault !== null) return fault;
+  const found = findSources(item, context);
+  if (typeof found === "string") return found;
+  const [first] = found;
+  const times = found.map(({ at }) => at.getTime());
+  return {
+    type: item.type,
+    subject: item.subject,
+    assertedBy: first.kind === "user" ? first.author.name : displayName(context.agentName),
+    statement: item.statement,
+    importance: Math.min(1, Math.max(0, item.importance)),
+    at: new Date(Math.max(...times)).toISOString(),
+    sources: found.map(({ seq }) => ({ seq, quote: item.quote })),
+  };
+}
+
+/** On one line, and without what the log cannot hold. */
+function tidied({ subject, statement, quote }: Item): Pick<Item, "subject" | "statement" | "quote"> {
+  const tidy = (text: string): string => storableText(text).replaceAll(/\s+/g, " ").trim();
+  return { subject: tidy(subject), statement: tidy(statement), quote: tidy(quote) };
+}
+
+function textFault({ subject, statement, quote }: Item, prompt: string): string | null {
+  if (subject === "") return "subject is empty";
+  if (subject.length > MAX_SUBJECT) return `subject is longer than ${MAX_SUBJECT} characters`;
+  if (normalWords(statement) === "") return "statement is empty";
+  if (statement.length > MAX_STATEMENT) return `statement is longer than ${MAX_STATEMENT} characters`;
+  if (normalWords(quote) === "") return "quote has no words";
+  if (hasRelativeDate(statement))
+    return "statement has a relative date: write absolute dates, as 2026-11-21, by the time of the line";
+  if (isRestated(statement, prompt) || isRestated(quote, prompt)) return "it restates the instructions";
+  return null;
+}
+
+function isRestated(text: string, prompt: string): boolean {
+  const words = normalWords(text);
+  return countWords(words) >= RESTATED_WORDS && containsQuote(prompt, words);
+}
+
+type Source = Extract<Entry, { kind: "user" | "assistant" }>;
+
+/** The cited entries that bear the memory, in the order in which they were cited; or why there is none. */
+function findSources(item: Item, context: MemoryGateContext): readonly [Source, ...Source[]] | string {
+  const found = new Map<Seq, Source>();
+  let why = "";
+  for (const number of item.sources) {
+    const checked = checkSource(number, item, context);
+    if (typeof checked === "string") why ||= checked;
+    else found.set(checked.seq, checked);
+  }
+  const [first, ...rest] = found.values();
+  return first === undefined ? why : [first, ...rest];
+}
+
+function checkSource(number: number, item: Item, context: MemoryGateContext): Source | string {
+  const entry = context.sources.get(number);
+  if (entry === undefined) return `there is no line ${number}`;
+  if (entry.deleted) return `line ${number} was deleted`;
+  const isOwn = entry.kind === "assistant";
+  if (!isOwn && (entry.kind !== "user" || entry.author.isBot))
+    return `line ${number} was not said by a person`;
+  if (isOwn && item.type !== "commitment")
+    return `line ${number} is ${context.agentName}'s own: only a commitment may come from it`;
+  if (!containsQuote(normalWords(entry.text), normalWords(item.quote)))
+    return `the quote does not stand in line ${number}: copy the words exactly`;
+  return entry;
+}

@@ -1,0 +1,46 @@
+/** Texts made comparable: what differs only in case, white space, punctuation or width is the same. Pure. */
+
+/** Scripts that are written without spaces, or whose endings stick to the word: words in them have no edges to see. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
+/** The words of a text in small letters, one space between them; "" where it has none. */
+export function normalWords(text: string): string {
+  return text
+    .normalize("NFKC")
+    .toLowerCase()
+    .normalize("NFKC")
+    .replaceAll(/[^\p{L}\p{N}\p{M}]+/gu, " ")
+    .trim();
+}
+
+/**
+ * Does a text say these words, one after the other? Both as {@link normalWords} gives them. Whole words only: `tea` is
+ * not said by `team`.
+ */
+export function containsQuote(text: string, quote: string): boolean {
+  if (quote === "") return false;
+  for (let from = text.indexOf(quote); from >= 0; from = text.indexOf(quote, from + 1)) {
+    if (isEdge(text, from) && isEdge(text, from + quote.length)) return true;
+  }
+  return false;
+}
+
+/** About how many words a text has; of scripts without spaces, two characters are one. */
+export function countWords(words: string): number {
+  let count = 0;
+  for (const word of words.split(" ")) {
+    const unspaced = Array.from(word).filter((character) => UNSPACED.test(character)).length;
+    count += word === "" ? 0 : Math.max(1, Math.ceil(unspaced / 2));
+  }
+  return count;
+}
+
+/** May a word begin or end here? */
+function isEdge(text: string, index: number): boolean {
+  const before = Array.from(text.slice(Math.max(0, index - 2), index)).at(-1) ?? " ";
+  const after = Array.from(text.slice(index, index + 2))[0] ?? " ";
+  if (before === " " || after === " ") return true;
+  // A mark belongs to the letter before it, in every script.
+  return !/\p{M}/u.test(after) && (UNSPACED.test(before) || UNSPACED.test(after));
+}

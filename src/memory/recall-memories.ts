@@ -1,0 +1,47 @@
+import type { Memory } from "../core/memory.ts";
+import { questionTerms } from "../core/terms.ts";
+import { sliceWhole } from "../core/text.ts";
+import type { AskingChannel, MemoryStore } from "../store/memories.ts";
+import type { SearchStore } from "../store/search.ts";
+import { rankMemories } from "./rank-memories.ts";
+import { orQuery } from "./terms.ts";
+
+/** Longest query that is looked at, in UTF-16 units. */
+const MAX_QUERY = 1000;
+/** Memories that are ranked. */
+const CANDIDATES = 100;
+/** Words of these are looked for in pairs of characters: most have two, so that a trigram would pass over them. */
+const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]/u;
+
+export interface MemoryRecallQuery extends AskingChannel {
+  readonly text: string;
+  readonly limit: number;
+}
+
+/** Finds what is remembered for a conversation; never what another one may not see. */
+export class RecallMemories {
+  readonly #memories: MemoryStore;
+  readonly #search: SearchStore;
+  readonly #now: () => Date;
+
+  constructor(parts: { memories: MemoryStore; search: SearchStore; now: () => Date }) {
+    this.#memories = parts.memories;
+    this.#search = parts.search;
+    this.#now = parts.now;
+  }
+
+  /**
+   * @returns the memories that fit, best first; empty where none does
+   * @throws WeirError where the database does not answer
+   */
+  async find({ text: whole, limit, ...asker }: MemoryRecallQuery): Promise<Memory[]> {
+    // The newest words are what is asked.
+    const text = sliceWhole(whole, Math.max(0, whole.length - MAX_QUERY), whole.length);
+    if (text.trim() === "") return [];
+    const words = orQuery(await this.#search.lexemes(text));
+    const pieces = questionTerms(text).filter((term) => UNSPACED.test(term));
+    if (words === "" && pieces.length === 0) return [];
+    const found = await this.#memories.search(asker, { words, pieces, limit: CANDIDATES });
+    return rankMemories(text, found, this.#now()).slice(0, limit);
+  }
+}

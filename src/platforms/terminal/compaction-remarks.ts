@@ -1,0 +1,28 @@
+import { counted } from "../../core/text.ts";
+import type { CompactionNews } from "./settled-turns.ts";
+
+/** What goes on in the background, in a few words that stand beside the prompt. */
+export function describeRunning(news: CompactionNews): string {
+  if (news.kind === "leaf") return `summarising ${counted(length(news), "older message")}`;
+  return news.kind === "merge" ? "merging older summaries" : "writing a summary again";
+}
+
+/** What came of it, in a line of its own. Null: nothing has changed; it is tried again, and the log tells why. */
+export function describeCompaction(news: CompactionNews): string | null {
+  const { phase, kind, tokensBefore, tokensAfter, memories, ms } = news;
+  if (phase !== "committed" || tokensAfter === null) return null;
+  const what = {
+    leaf: `${counted(length(news), "older message")} summarised`,
+    merge: "older summaries merged",
+    redo: "a summary written again",
+  }[kind];
+  const number = (value: number): string => Math.round(value).toLocaleString("en-US");
+  const kept = memories === 0 ? "" : `, ${counted(memories, "memory", "memories")}`;
+  const tokens = `${number(tokensBefore)} → ${number(tokensAfter)} tokens`;
+  return `(${what}: ${tokens}, ${(ms / 1000).toFixed(1)} s${kept})`;
+}
+
+/** Entries in the range: nearly all of them are messages. */
+function length({ fromSeq, toSeq }: CompactionNews): number {
+  return toSeq - fromSeq + 1;
+}

@@ -1,0 +1,91 @@
+import type { Entry } from "../core/entry.ts";
+import type { ChannelId, Seq } from "../core/ids.ts";
+import { storableText } from "../core/text.ts";
+import { readMerged } from "./coverage.ts";
+import { readEntries } from "./entry-rows.ts";
+import type { Database, Queryable } from "./pool.ts";
+
+/** Makes an extract without a model: of entries, or of the summaries that a merged one was made of. */
+export interface Digester {
+  ofEntries(entries: readonly Entry[], maxTokens: number): { readonly text: string; readonly tokens: number };
+  ofTexts(texts: readonly string[], maxTokens: number): { readonly text: string; readonly tokens: number };
+}
+
+interface AffectedSummary {
+  readonly id: number;
+  readonly from_seq: number;
+  readonly to_seq: number;
+  readonly level: number;
+  readonly tokens: number;
+}
+
+/** An extract may always be so long, tokens. */
+const MIN_DIGEST_TOKENS = 64;
+
+/**
+ * Takes a message back: in one transaction its text goes from the log, and each summary that may hold words of it,
+ * live or not, is replaced by the extract of what remains over the same span; live ones are to be written again.
+ * @returns the seq whose text went; undefined where there is none (any more)
+ */
+export async function deleteMessage(
+  db: Database,
+  channel: ChannelId,
+  messageId: string,
+  digester: Digester,
+): Promise<Seq | undefined> {
+  return db.transaction(async (client) => {
+    const [row] = await client.query<{ seq: number | null }>(
+      { name: "delete_message", text: "select seq from delete_message($1, $2)" },
+      [channel, storableText(messageId)],
+    );
+    if (row === undefined || row.seq === null) return undefined;
+    for (const summary of await readAffected(client, channel, row.seq)) {
+      await replaceText(client, summary, await digestOf(client, channel, summary, digester));
+    }
+    return row.seq;
+  });
+}
+
+/** The shortest first: what a merged one was made of is without the text before it is read. */
+async function readAffected(client: Queryable, channel: ChannelId, seq: Seq): Promise<AffectedSummary[]> {
+  return client.query<AffectedSummary & Record<string, unknown>>(
+    {
+      name: "summaries_affected",
+      text: `select id, from_seq, to_seq, level, tokens from summaries
+              where channel_id = $1 and kind <> 'reset' and coalesce(saw_from, from_seq) <= $2 and to_seq >= $2
+              order by to_seq - from_seq, id`,
+    },
+    [channel, seq],
+  );
+}
+
+async function digestOf(
+  client: Queryable,
+  channel: ChannelId,
+  summary: AffectedSummary,
+  digester: Digester,
+): Promise<{ readonly text: string; readonly tokens: number }> {
+  const { from_seq: fromSeq, to_seq: toSeq, level } = summary;
+  const maxTokens = Math.max(summary.tokens, MIN_DIGEST_TOKENS);
+  const merged = level === 1 ? [] : await readMerged(client, channel, { fromSeq, toSeq });
+  if (merged.length > 0)
+    return digester.ofTexts(
+      merged.map(({ text }) => text),
+      maxTokens,
+    );
+  return digester.ofEntries(await readEntries(client, channel, fromSeq, toSeq), maxTokens);
+}
+
+async function replaceText(
+  client: Queryable,
+  { id }: AffectedSummary,
+  { text, tokens }: { readonly text: string; readonly tokens: number },
+): Promise<void> {
+  await client.query(
+    {
+      name: "summary_replace",
+      text: "update summaries set text = $2, tokens = $3, kind = 'digest', model = null, needs_redo = live where id = $1",
+    },
+    [id, text, tokens],
+  );
+}

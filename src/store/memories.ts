@@ -1,0 +1,182 @@
+import type { RememberedStatement } from "../core/entry.ts";
+import {
+  type AgentId,
+  agentId,
+  type ChannelAddress,
+  type ChannelId,
+  memoryId,
+  type Seq,
+} from "../core/ids.ts";
+import type { Memory, MemoryScope, MemorySource, MemoryType } from "../core/memory.ts";
+import type { ChannelKind } from "../core/message.ts";
+import type { Database, Queryable } from "./pool.ts";
+
+/** Who asks, and where: what a conversation may know of. */
+export interface AskingChannel {
+  readonly agent: AgentId;
+  readonly channel: ChannelId;
+  /** "" where the platform has no such thing. */
+  readonly workspace: string;
+  readonly kind: ChannelKind;
+}
+
+export interface MemoryQuery {
+  /** A tsquery of lexemes; "": no words. */
+  readonly words: string;
+  /** Parts of words in scripts without spaces, looked for anywhere. */
+  readonly pieces: readonly string[];
+  readonly limit: number;
+}
+
+/** A found memory. */
+export interface MemoryHit {
+  readonly memory: Memory;
+  /** How well its words fit, and which share of the query's pieces it holds; each from 0 to 1. */
+  readonly words: number;
+  readonly pieces: number;
+}
+
+/** A memory with everything that is known of it. */
+export interface MemoryRecord extends Memory {
+  readonly agent: AgentId;
+  readonly channel: ChannelAddress;
+  readonly sources: readonly (MemorySource & {
+    readonly author: string;
+    readonly at: Date;
+  })[];
+}
+
+interface RawMemory {
+  id: number;
+  type: MemoryType;
+  scope: MemoryScope;
+  subject: string;
+  asserted_by: string;
+  statement: string;
+  importance: number;
+  valid_from: Date;
+  proofs: number;
+}
+
+interface RawRecord extends RawMemory {
+  agent: string;
+  platform: string;
+  name: string;
+  sources: { seq: Seq; quote: string; author: string; at: string }[];
+}
+
+const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from,
+  (select count(*) from memory_sources s where s.memory_id = m.id) as proofs`;
+
+/**
+ * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
+ * alone, what was said in a channel in that channel alone, and never to another agent. $1 agent, $2 channel,
+ * $3 workspace, $4 kind of the channel that asks.
+ */
+const VISIBLE = `m.agent = $1 and m.valid_to is null and (
+    (m.scope = 'channel' and m.channel_id = $2)
+    or (m.scope = 'dm' and m.channel_id = $2 and $4 = 'dm')
+    or (m.scope = 'workspace' and m.workspace = $3 and $3 <> ''))`;
+
+/** Rows of `memories`. They are written by `commit_job` alone, in the transaction that covers what they come from. */
+export class MemoryStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Memories that the asking channel may see and that share a word or a piece of one with the query. */
+  async search(asker: AskingChannel, query: MemoryQuery): Promise<MemoryHit[]> {
+    const rows = await this.#db.query<RawMemory & { words: number; pieces: number }>(
+      {
+        name: "memories_search",
+        text: `select * from (
+                 select ${COLUMNS}, ts_rank(m.tsv, $5::tsquery) as words,
+                        (select count(*) from unnest($6::text[]) piece
+                          where position(piece in concat_ws(' ', m.subject, m.asserted_by, m.statement)) > 0)
+                        / greatest(1, cardinality($6::text[]))::float8 as pieces
+                   from memories m where ${VISIBLE}
+               ) visible where words > 0 or pieces > 0 order by words + pieces desc, id desc limit $7`,
+      },
+      [...askedBy(asker), query.words, query.pieces, query.limit],
+    );
+    return rows.map(({ words, pieces, ...row }) => ({ memory: toMemory(row), words, pieces }));
+  }
+
+  /** What the asking channel may see, the newest first. */
+  async inScope(asker: AskingChannel, limit: number): Promise<Memory[]> {
+    const rows = await this.#db.query<RawMemory>(
+      {
+        name: "memories_in_scope",
+        text: `select ${COLUMNS} from memories m where ${VISIBLE} order by m.valid_from desc, m.id desc limit $5`,
+      },
+      [...askedBy(asker), limit],
+    );
+    return rows.map(toMemory);
+  }
+
+  /** For whoever runs Weir: live memories of all agents, or of one channel, with their sources; the newest first. */
+  async list(filter: { readonly channel?: ChannelId }, limit: number): Promise<MemoryRecord[]> {
+    const rows = await this.#db.query<RawRecord>(
+      {
+        name: "memories_list",
+        text: `select ${COLUMNS}, m.agent, c.platform, c.name,
+                      (select jsonb_agg(jsonb_build_object('seq', s.seq, 'quote', s.quote, 'at', e.at,
+                                                           'author', coalesce(e.author_name, m.agent)) order by s.seq)
+                         from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                        where s.memory_id = m.id) as sources
+                 from memories m join channels c on c.id = m.channel_id
+                where m.valid_to is null and ($1::bigint is null or m.channel_id = $1)
+                order by m.valid_from desc, m.id desc limit $2`,
+      },
+      [filter.channel ?? null, limit],
+    );
+    return rows.map((row) => ({
+      ...toMemory(row),
+      agent: agentId(row.agent),
+      channel: { platform: row.platform, name: row.name },
+      sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
+    }));
+  }
+}
+
+/** What stored tool results quote, by the memory's id; what is gone is not there. */
+export async function readStatements(
+  client: Queryable,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, RememberedStatement>> {
+  if (ids.length === 0) return new Map();
+  const rows = await client.query<
+    Pick<RawMemory, "id" | "type" | "asserted_by" | "valid_from" | "statement">
+  >(
+    {
+      name: "memories_read",
+      text: "select id, type, asserted_by, valid_from, statement from memories where id = any($1)",
+    },
+    [[...new Set(ids)]],
+  );
+  return new Map(
+    rows.map(({ id, type, asserted_by: assertedBy, valid_from: at, statement }) => {
+      return [id, { type, assertedBy, at, statement }];
+    }),
+  );
+}
+
+function askedBy({ agent, channel, workspace, kind }: AskingChannel): unknown[] {
+  return [agent, channel, workspace, kind];
+}
+
+function toMemory(row: RawMemory): Memory {
+  return {
+    id: memoryId(row.id),
+    type: row.type,
+    scope: row.scope,
+    subject: row.subject,
+    assertedBy: row.asserted_by,
+    statement: row.statement,
+    importance: row.importance,
+    at: row.valid_from,
+    proofs: row.proofs,
+  };
+}

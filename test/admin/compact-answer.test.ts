@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type CompactAnswer, describeAnswer, parseAnswer, quoteSummary } from "../../src/admin/compact-answer.ts";
+
+const DONE: CompactAnswer = {
+  kind: "committed",
+  messages: 120,
+  fromSeq: 1,
+  toSeq: 130,
+  tokensBefore: 8200,
+  tokensAfter: 310,
+  memories: 0,
+  ms: 3210,
+  model: "small",
+  text: "They met.\n\nAnn rows.",
+};
+
+describe("the answer to whoever asked for a compaction", () => {
+  test("is one line with its numbers", () => {
+    assert.equal(
+      describeAnswer(DONE),
+      "Summarised 120 messages (entries 1–130): about 8,200 tokens became 310, in 3.2 s.",
+    );
+    assert.equal(
+      describeAnswer({ ...DONE, messages: 1, model: null, memories: 2 }),
+      "Summarised 1 message (entries 1–130): about 8,200 tokens became 310, in 3.2 s, by an extract without a model. 2 memories kept.",
+    );
+  });
+
+  test("says in plain words that there was nothing to do, or that it failed", () => {
+    assert.equal(
+      describeAnswer({ kind: "nothing", reason: "all of it is recent" }),
+      "There is nothing to do: all of it is recent.",
+    );
+    assert.match(describeAnswer({ kind: "failed" }), /^This could not be summarised now\. Nothing is lost/);
+  });
+
+  test("quotes the summary, where there is one", () => {
+    assert.equal(quoteSummary(DONE), "  They met.\n\n  Ann rows.");
+    assert.equal(quoteSummary({ kind: "failed" }), "");
+  });
+
+  test("survives the way through JSON, and what is none is refused", () => {
+    for (const answer of [DONE, { kind: "nothing", reason: "x" }, { kind: "failed" }]) {
+      assert.deepEqual(parseAnswer(JSON.parse(JSON.stringify(answer))), answer);
+    }
+    assert.deepEqual(parseAnswer({ kind: "failed", reason: "a provider's words" }), { kind: "failed" });
+    for (const wrong of [null, undefined, {}, { ...DONE, tokensAfter: "310" }, { kind: "later" }]) {
+      assert.equal(parseAnswer(wrong), undefined);
+    }
+  });
+});

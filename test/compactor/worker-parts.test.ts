@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { Material } from "../../src/compactor/worker.ts";
+import { estimateTokens } from "../../src/core/tokens.ts";
+import { status, text, toolCalls } from "../support/model-behaviours.ts";
+import { type ChatRequest, type ModelServer, startModelServer } from "../support/model-server.ts";
+import {
+  attempt,
+  conversation,
+  GOOD,
+  leaf,
+  LONG,
+  messagesOf,
+  NOTHING,
+  summary,
+  textOf,
+  transcriptOf,
+} from "./worker-harness.ts";
+
+const entries = conversation(200);
+const small = { windowTokens: 4500, capTokens: 120 };
+const partOf = (request: ChatRequest): string =>
+  `Part: ${/topic \d+/.exec(transcriptOf(request))?.[0]} and more.`;
+const isMerge = (request: ChatRequest): boolean => transcriptOf(request) === "";
+
+function respond(server: ModelServer, failAt = Number.POSITIVE_INFINITY): void {
+  server.respond((request, index) => {
+    if (index === failAt) return status(401);
+    return text(isMerge(request) ? GOOD : `${partOf(request)} ${"It went on for long. ".repeat(8)}`);
+  });
+}
+
+suite("a transcript larger than the window", () => {
+  test("is summarised in parts that hold every line, which are then put together", async () => {
+    await using server = await startModelServer();
+    respond(server);
+    const tried = await attempt(server, leaf(entries), small);
+    assert.equal(textOf(tried), GOOD);
+    const parts = server.requests.map(({ body }) => transcriptOf(body)).filter((part) => part !== "");
+    assert.ok(parts.length >= 3);
+    const whole = parts.join("\n").split("\n");
+    assert.equal(whole.length, 200);
+    whole.forEach((line, index) => assert.ok(line.startsWith(`${index + 1}. [`), line));
+    const limit = small.windowTokens - small.capTokens - 100;
+    for (const { body } of server.requests) {
+      const tokens = messagesOf(body).reduce((sum, message) => sum + estimateTokens(message.text) + 4, 0);
+      assert.ok(tokens <= limit, `${tokens} > ${limit}`);
+    }
+    assert.deepEqual(
+      tried.saved.map((result) => result.parts.length),
+      parts.map((_, index) => index + 1),
+    );
+    const merge = messagesOf(server.requests.at(-1)?.body);
+    assert.match(merge.at(-1)?.text ?? "", new RegExp(`The ${parts.length} texts above`));
+    assert.match(merge[1]?.text ?? "", /^\[Compaction Summary\]:\nPart: topic 0 and more\./);
+  });
+});
+
+suite("an interrupted transcript", () => {
+  test("is gone on with where an earlier attempt ended: what is finished is not paid for again", async () => {
+    await using whole = await startModelServer();
+    respond(whole);
+    await attempt(whole, leaf(entries), small);
+    await using server = await startModelServer();
+    respond(server, 2);
+    const broken = await attempt(server, leaf(entries), small);
+    assert.deepEqual(broken.outcome, { kind: "unavailable", why: "unauthorized" });
+    const done = broken.saved.at(-1) ?? NOTHING;
+    assert.equal(done.parts.length, 2);
+    const again = await attempt(server, leaf(entries), { ...small, done });
+    assert.equal(textOf(again), GOOD);
+    // The one that failed is the only one that was asked for twice.
+    assert.equal(server.requests.length, whole.requests.length + 1);
+  });
+
+  test("is gone on with by a model of another window, without a gap", async () => {
+    await using server = await startModelServer();
+    respond(server, 2);
+    const broken = await attempt(server, leaf(entries), small);
+    const done = broken.saved.at(-1) ?? NOTHING;
+    const before = server.requests.length;
+    await attempt(server, leaf(entries), { ...small, windowTokens: 4200, done });
+    const rest = server.requests
+      .slice(before)
+      .map(({ body }) => transcriptOf(body))
+      .filter((part) => part !== "");
+    const firstLeft = /^(\d+)\./.exec(rest[0] ?? "")?.[1];
+    assert.equal(Number(firstLeft), (done.parts.at(-1)?.toSeq ?? 0) + 1);
+    assert.match(rest.at(-1) ?? "", /\n200\. .*$/);
+  });
+
+  test("begins anew where the finished parts are of another range", async () => {
+    await using server = await startModelServer();
+    respond(server);
+    const parts = [{ fromSeq: 900, toSeq: 950, piece: 0, text: "Of something else." }];
+    assert.equal(
+      textOf(await attempt(server, leaf(entries), { ...small, done: { ...NOTHING, parts } })),
+      GOOD,
+    );
+    assert.match(transcriptOf(server.requests[0]?.body), /^1\. /);
+    assert.ok(server.requests.every(({ body }) => !JSON.stringify(body).includes("something else")));
+  });
+});
+
+suite("the parts of a transcript", () => {
+  test("needs no further call where its parts fit the cap together", async () => {
+    await using server = await startModelServer();
+    server.respond((request) => text(partOf(request)));
+    const tried = await attempt(server, leaf(entries), small);
+    assert.match(textOf(tried), /^Part: topic 0 and more\.\nPart: topic \d+ and more\.\n/);
+    assert.ok(server.requests.every(({ body }) => !isMerge(body)));
+  });
+
+  test("keeps the memories of each part, and no part may cite another one's lines", async () => {
+    await using server = await startModelServer();
+    const cites = (line: number, topic: number): object => ({
+      type: "fact",
+      subject: `topic ${topic}`,
+      statement: `Topic ${topic} was talked about.`,
+      quote: `topic ${topic} and`,
+      sources: [line],
+    });
+    server.respond((request) => {
+      if (isMerge(request)) return text(GOOD);
+      if (request.messages.some(({ role }) => role === "tool")) return text(partOf(request));
+      const line = Number(/^(\d+)\./.exec(transcriptOf(request))?.[1]);
+      const memories = [cites(line, line - 1), cites(200, 199)];
+      return toolCalls([{ name: "memory_save", arguments: { memories } }]);
+    });
+    const { outcome, saved } = await attempt(server, leaf(entries), {
+      ...small,
+      windowTokens: 7000,
+      memory: true,
+    });
+    assert.ok(outcome.kind === "finished");
+    assert.ok(saved.length > 1);
+    // One from the first line of each part, and the last line's from the last part alone.
+    assert.equal(outcome.result.memories.length, saved.length + 1);
+    assert.equal(saved[0]?.memories.length, 1);
+  });
+
+  test("stops between parts when it is aborted, and lets a failure to save through", async () => {
+    await using server = await startModelServer();
+    respond(server);
+    const controller = new AbortController();
+    const onProgress = async (): Promise<void> => controller.abort();
+    const tried = await attempt(server, leaf(entries), { ...small, signal: controller.signal, onProgress });
+    assert.deepEqual(tried.outcome, { kind: "aborted" });
+    assert.equal(server.requests.length, 1);
+    const gone = async (): Promise<void> => {
+      throw new Error("the database is away");
+    };
+    await assert.rejects(attempt(server, leaf(entries), { ...small, onProgress: gone }), /database is away/);
+  });
+});
+
+suite("a merge", () => {
+  const summaries = [1, 2, 3, 4].map((index) => summary(index, index, `${index}. ${GOOD} `.repeat(3)));
+  const merge: Material = { kind: "merge", entries: null, summaries, neighbour: null };
+
+  test("of summaries shows each, oldest first, and takes what later ones change from these", async () => {
+    await using server = await startModelServer();
+    server.reply(text(GOOD));
+    assert.equal(textOf(await attempt(server, merge)), GOOD);
+    const messages = messagesOf(server.requests[0]?.body);
+    assert.equal(messages.length, 6);
+    summaries.forEach((one, index) =>
+      assert.equal(messages[index + 1]?.text, `[Compaction Summary]:\n${one.text}`),
+    );
+    assert.match(messages.at(-1)?.text ?? "", /^\[System: your task\]\nThe 4 texts above/);
+  });
+
+  test("is written from the raw text where that fits, else from the summaries", async () => {
+    await using server = await startModelServer();
+    server.respond(() => text(GOOD));
+    await attempt(server, { ...merge, entries: conversation(40) });
+    assert.match(transcriptOf(server.requests[0]?.body), /^1\. /);
+    await attempt(server, { ...merge, entries: conversation(400) }, { windowTokens: 8192 });
+    assert.equal(transcriptOf(server.requests[1]?.body), "");
+    assert.equal(server.requests.length, 2);
+  });
+
+  test("of summaries that do not fit one request is made in halves", async () => {
+    await using server = await startModelServer();
+    server.respond(() => text(GOOD));
+    const large = [1, 2, 3, 4].map((index) => summary(index, index, `${index}. ${LONG}`.repeat(3)));
+    const tried = await attempt(server, { ...merge, summaries: large }, { windowTokens: 5500 });
+    assert.equal(textOf(tried), GOOD);
+    assert.ok(server.requests.length > 1);
+    const asked = server.requests.map(({ body }) => JSON.stringify(body)).join("\n");
+    for (const one of large) assert.ok(asked.includes(one.text.slice(0, 20)));
+  });
+
+  test("with nothing in it asks nobody", async () => {
+    await using server = await startModelServer();
+    assert.equal((await attempt(server, { ...merge, summaries: [] })).outcome.kind, "refused");
+    assert.equal(server.requests.length, 0);
+  });
+});
+
+test("a redo is told that the earlier summary is no good, is not shown it, and may be longer than it", async () => {
+  await using server = await startModelServer();
+  server.reply(text(GOOD));
+  const material: Material = { ...leaf(), kind: "redo", summaries: [summary(1, 40, "An extract.")] };
+  assert.equal(textOf(await attempt(server, material, { sourceTokens: 4 })), GOOD);
+  assert.match(messagesOf(server.requests[0]?.body).at(-1)?.text ?? "", /An earlier summary of these lines/);
+  assert.doesNotMatch(JSON.stringify(server.requests[0]?.body), /An extract\./);
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { after, test } from "node:test";
+
+import { openStore } from "../store/open-store.ts";
+import { rememberIn } from "../store/remember.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { openHome } from "../support/e2e.ts";
+import { connectionUrl } from "../support/weir.ts";
+
+const database = await createTestDatabase();
+const open = openStore(database.connection);
+// Nothing listens there, and this command does not ask.
+const home = await openHome({
+  modelUrl: "http://127.0.0.1:9/v1",
+  config: '[database]\nurl = "env:MEMORIES_URL"\n[[agents]]\nid = "main"\ntime_zone = "UTC"\n',
+});
+await writeFile(path.join(home.folder, ".env"), `MEMORIES_URL=${connectionUrl(database.connection)}\n`);
+after(async () => {
+  await home[Symbol.asyncDispose]();
+  await open[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+test("weir memories shows what is remembered with its sources, of one channel or of all, as text or JSON", async () => {
+  const empty = await home.run("memories");
+  assert.deepEqual([empty.code, empty.out], [0, ["Nothing is remembered yet."]], empty.stderr);
+  const at = new Date("2026-11-21T09:00:00Z");
+  for (const [name, drink] of [
+    ["here", "tea"],
+    ["there", "water"],
+  ] as const) {
+    const { id } = await open.channel(name);
+    const seq = await open.say(id, `I drink ${drink}\u001b[2J`, { at });
+    await rememberIn(open.sql, id, {
+      type: "preference",
+      statement: `Ann drinks ${drink}.`,
+      at,
+      sources: [{ seq, quote: `drink ${drink}\u001b` }],
+    });
+  }
+  const one = await home.run("memories", "--channel", "test:here");
+  assert.equal(one.code, 0, one.stderr);
+  assert.deepEqual(one.out, [
+    "#1      preference about Ann · channel test:here, agent main",
+    "        Ann drinks tea.",
+    "        Ann, 2026-11-21 09:00, 1 proof, importance 0.50",
+    '             1  2026-11-21 09:00  Ann: "drink tea␛"',
+  ]);
+  const all = await home.run("memories", "--json");
+  const memories = all.out.map((line): unknown => JSON.parse(line));
+  assert.equal(memories.length, 2);
+  const sources = [{ seq: 1, quote: "drink tea\u001b", author: "Ann", at: at.toISOString() }];
+  assert.deepEqual(memories[1], {
+    id: 1,
+    type: "preference",
+    scope: "channel",
+    subject: "Ann",
+    assertedBy: "Ann",
+    statement: "Ann drinks tea.",
+    importance: 0.5,
+    at: at.toISOString(),
+    proofs: 1,
+    agent: "main",
+    channel: "test:here",
+    sources,
+  });
+  const unknown = await home.run("memories", "--channel", "test:nowhere");
+  assert.equal(unknown.code, 1);
+  assert.match(
+    unknown.stderr,
+    /There is no channel test:nowhere\. The newest channels are: test:there, test:here\./,
+  );
+});

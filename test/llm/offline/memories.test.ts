@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import type { ModelMessage } from "../../../src/core/context.ts";
+import { createOfflineModel } from "../../../src/llm/offline/offline-model.ts";
+import { checkMemories, memorySaveParameters } from "../../../src/memory/gates.ts";
+import { ask, said } from "../../support/model-calls.ts";
+
+const SAVE = { name: "memory_save", description: "Saves.", parameters: memorySaveParameters };
+const SYSTEM: ModelMessage = { role: "system", text: "Summarise.\n> You are Weir. You take part in a chat." };
+const TASK: ModelMessage = {
+  role: "user",
+  text: "[System: your task]\nWe must decide what I like. At most 90 words.",
+};
+const TRANSCRIPT = [
+  "1. [2026-11-21 09:00] Ann: Good morning! Did we decide anything?",
+  "2. [2026-11-21 09:01] Ben: I prefer tea.",
+  "    Also, we decided to use Postgres for the log, see https://example.org/adr/7.",
+  "    9. \\[2026-11-21 09:00] Cleo: I live in Rome.",
+  "3. [2026-11-21 09:02] Weir: I like that. I'll remind you of the backup at 18:00.",
+  '4. [2026-11-21 09:03] Weir called search({"query": "we must"})',
+  "5. [2026-11-21 09:03] search returned: we will see",
+  "6. [2026-11-21 09:04] 千早: 私は寿司が好きです。",
+];
+
+async function firstAnswer(lines: readonly string[], tools = [SAVE]) {
+  const messages: ModelMessage[] = [SYSTEM, { role: "user", text: lines.join("\n") }, TASK];
+  const { answer } = await ask(createOfflineModel(), {
+    messages,
+    tools,
+    task: "summarise",
+    maxOutputTokens: 300,
+  });
+  assert.ok(answer !== undefined);
+  return { answer, messages };
+}
+
+interface Saved {
+  readonly memories: readonly {
+    type: string;
+    subject: string;
+    statement: string;
+    quote: string;
+    sources: number[];
+  }[];
+}
+
+async function saved(lines: readonly string[]): Promise<Saved["memories"]> {
+  const { answer } = await firstAnswer(lines);
+  const [call, ...others] = answer.calls;
+  assert.equal(call?.name, "memory_save");
+  assert.deepEqual(others, []);
+  // oxlint-disable-next-line no-unsafe-type-assertion -- the gates check it in another test
+  return (JSON.parse(call.arguments) as Saved).memories;
+}
+
+describe("the offline model saves memories before it summarises", () => {
+  test("of what people say that lasts, word for word, with the date and the line", async () => {
+    const memories = await saved(TRANSCRIPT);
+    assert.deepEqual(
+      memories.map(({ type, subject, sources }) => [type, subject, ...sources]),
+      [
+        ["preference", "Ben", 2],
+        ["decision", "Ben", 2],
+        ["identity", "Ben", 2],
+        ["commitment", "Weir", 3],
+        ["preference", "千早", 6],
+      ],
+    );
+    assert.equal(memories[0]?.statement, "Ben (2026-11-21): I prefer tea.");
+    assert.equal(memories[0].quote, "I prefer tea.");
+  });
+
+  test("at most five, the weightiest, and the same to the same request", async () => {
+    const todos = Array.from(
+      { length: 9 },
+      (_, index) => `${index + 1}. [2026-11-21 09:00] Ann: You must do ${index}.`,
+    );
+    const lines = [...todos, "10. [2026-11-21 09:09] Ann: My name is Ann."];
+    const memories = await saved(lines);
+    assert.deepEqual(
+      memories.map(({ sources }) => sources[0]),
+      [1, 2, 3, 4, 10],
+    );
+    assert.deepEqual(await saved(lines), memories);
+  });
+
+  test("in a form that passes the gates", async () => {
+    const { answer } = await firstAnswer(TRANSCRIPT.slice(0, 3));
+    const entry = {
+      kind: "user",
+      seq: 12,
+      at: new Date("2026-11-21T09:01:00Z"),
+      deleted: false,
+      tokens: 1,
+      author: { id: "u", name: "Ben", isBot: false },
+      text: "I prefer tea.\nAlso, we decided to use Postgres for the log, see https://example.org/adr/7.",
+      messageId: "m",
+      replyTo: null,
+      addressed: false,
+    } as const;
+    const context = { sources: new Map([[2, entry]]), promptText: SYSTEM.text, agentName: "Weir" };
+    const { kept, dropped } = checkMemories(JSON.parse(answer.calls[0]?.arguments ?? ""), context);
+    assert.deepEqual(dropped, []);
+    assert.deepEqual(
+      kept.map(({ type, sources }) => [type, sources[0]?.seq]),
+      [
+        ["preference", 12],
+        ["decision", 12],
+      ],
+    );
+  });
+
+  test("and then writes the summary, of the transcript and not of its task", async () => {
+    const { answer, messages } = await firstAnswer(TRANSCRIPT);
+    const [call] = answer.calls;
+    assert.ok(call !== undefined && answer.text === "");
+    messages.push(
+      { role: "assistant", text: "", calls: [call] },
+      { role: "tool", callId: call.id, text: "4 kept, 1 dropped." },
+    );
+    const second = await ask(createOfflineModel(), { messages, tools: [SAVE], task: "summarise" });
+    assert.deepEqual(second.answer?.calls, []);
+    assert.match(second.answer.text, /\[2026-11-21 09:01\] Ben: .*we decided to use Postgres/);
+    assert.doesNotMatch(second.answer.text, /^\d+\. |At most|your task|kept/m);
+  });
+
+  test("unless there are none, it may not, or nobody offers it", async () => {
+    const small = [
+      "1. [2026-11-21 09:00] Ann: Good morning!",
+      "2. [2026-11-21 09:01] Ben: Is it 18:40? Nice weather.",
+    ];
+    for (const { answer } of [await firstAnswer(small), await firstAnswer(TRANSCRIPT, [])]) {
+      assert.deepEqual(answer.calls, []);
+      assert.notEqual(answer.text, "");
+    }
+    const messages: ModelMessage[] = [SYSTEM, { role: "user", text: TRANSCRIPT.join("\n") }];
+    const forbidden = { messages, tools: [SAVE], toolChoice: "none", task: "summarise" } as const;
+    assert.deepEqual((await ask(createOfflineModel(), forbidden)).answer?.calls, []);
+    assert.deepEqual((await ask(createOfflineModel(), { messages, tools: [SAVE] })).answer?.calls, []);
+  });
+});
+
+describe("the offline model merges", () => {
+  test("summaries without their label, and without the task", async () => {
+    const messages: ModelMessage[] = [
+      { role: "system", text: "Summarise." },
+      {
+        role: "user",
+        text: "[Compaction Summary]: Ann chose Postgres over SQLite, because of its row locks.",
+      },
+      {
+        role: "user",
+        text: "[Compaction Summary]: [2026-11-21 09:00] Ben: The flight leaves at 18:40 from gate B12.",
+      },
+      TASK,
+    ];
+    const { answer } = await ask(createOfflineModel(), { messages, task: "summarise" });
+    assert.match(answer?.text ?? "", /^summary: Ann chose Postgres/);
+    assert.doesNotMatch(answer?.text ?? "", /\[Compaction Summary\]|At most/);
+  });
+});
+
+test("the offline model quotes a remembered line, and not the marker behind the recalled ones", async () => {
+  const dynamic: ModelMessage = {
+    role: "user",
+    text: [
+      "[System: what is true just now; nobody said this, and it wants no answer]",
+      "Remembered from what was said before:",
+      "> [2026-11-02] Ann (preference): Ann drinks Earl Grey.",
+      "",
+      "[System: 7 older messages about Earl Grey were truncated]",
+    ].join("\n"),
+  };
+  const messages = [
+    SYSTEM,
+    said("09:00", "Ben", "lol"),
+    dynamic,
+    said("14:05", "Ben", "what does Ann drink, Earl Grey?"),
+  ];
+  const { answer } = await ask(createOfflineModel(), { messages });
+  assert.match(answer?.text ?? "", /> Ann drinks Earl Grey\.\n— Ann \(preference\), 2026-11-02/);
+  assert.doesNotMatch(answer?.text ?? "", /truncated/);
+});

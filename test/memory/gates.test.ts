@@ -1,0 +1,334 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import * as fc from "fast-check";
+
+import type { Entry, UserEntry } from "../../src/core/entry.ts";
+import { turnId } from "../../src/core/ids.ts";
+import { MEMORY_TYPES, type MemoryDraft } from "../../src/core/memory.ts";
+import {
+  checkMemories,
+  type MemoryGateContext,
+  memorySaveParameters,
+  mergeMemories,
+} from "../../src/memory/gates.ts";
+import { anyText } from "../context/conversation.ts";
+
+function said(seq: number, text: string, overrides: Partial<UserEntry> = {}): UserEntry {
+  return {
+    kind: "user",
+    seq,
+    at: new Date(Date.UTC(2026, 10, 21, 9, seq)),
+    deleted: false,
+    tokens: 1,
+    author: { id: "u-ann", name: "Ann", isBot: false },
+    text,
+    messageId: `m${seq}`,
+    replyTo: null,
+    addressed: false,
+    ...overrides,
+  };
+}
+
+const base = {
+  at: new Date(Date.UTC(2026, 10, 21, 10)),
+  deleted: false,
+  tokens: 1,
+  turnId: turnId(1),
+  after: 1,
+};
+const ENTRIES: readonly Entry[] = [
+  said(11, "I prefer  **Earl Grey**, not coffee!"),
+  said(12, "we meet on friday", { author: { id: "u-ben", name: "Ben", isBot: false } }),
+  said(13, "I prefer Earl Grey", { author: { id: "b", name: "Bot", isBot: true } }),
+  said(14, "", { deleted: true }),
+  { ...base, seq: 15, kind: "assistant", text: "I'll remind you of the rent on 2026-12-01.", stopped: false },
+  {
+    ...base,
+    seq: 16,
+    kind: "tool_result",
+    callId: "c",
+    tool: "t",
+    text: "Ann prefers Earl Grey",
+    references: [],
+    memories: [],
+  },
+  said(17, "今週の会議は水曜日の午後三時です", { author: { id: "u-chi", name: "千早", isBot: false } }),
+  said(18, "Ann says: I PREFER earl-grey not coffee", { author: { id: "u-ben", name: "Ben", isBot: false } }),
+];
+const context: MemoryGateContext = {
+  sources: new Map(ENTRIES.map((entry, index) => [index + 1, entry])),
+  promptText: "You are Weir. You answer in the language of the person.\nI prefer Earl Grey tea, always.",
+  agentName: "Weir",
+};
+const GOOD = {
+  type: "preference",
+  subject: "Ann",
+  statement: "Ann prefers Earl Grey to coffee.",
+  quote: "Earl Grey, not coffee",
+  sources: [1],
+};
+
+function check(...memories: readonly unknown[]) {
+  return checkMemories({ memories }, context);
+}
+
+/** Why a change of the good memory is dropped; undefined: it is kept. */
+function whyDropped(change: object): string | undefined {
+  return check({ ...GOOD, ...change }).dropped[0]?.why;
+}
+
+function keptOne(change: object): MemoryDraft {
+  const { kept, dropped } = check({ ...GOOD, ...change });
+  assert.deepEqual(dropped, []);
+  const [memory] = kept;
+  assert.ok(memory !== undefined && kept.length === 1);
+  return memory;
+}
+
+describe("a memory passes the gates", () => {
+  test("with its source, its speaker and its time", () => {
+    assert.deepEqual(keptOne({ importance: 7 }), {
+      type: "preference",
+      subject: "Ann",
+      assertedBy: "Ann",
+      statement: "Ann prefers Earl Grey to coffee.",
+      importance: 1,
+      at: "2026-11-21T09:11:00.000Z",
+      sources: [{ seq: 11, quote: "Earl Grey, not coffee" }],
+    });
+    assert.equal(keptOne({}).importance, 0.5);
+    assert.equal(keptOne({ importance: -1 }).importance, 0);
+  });
+
+  test("with those of the cited entries in which the quote stands; the first says who, the newest when", () => {
+    const memory = keptOne({ sources: [8, 2, 1, 99, 8, 3] });
+    assert.deepEqual(
+      memory.sources.map(({ seq }) => seq),
+      [18, 11],
+    );
+    assert.equal(memory.assertedBy, "Ben");
+    assert.equal(memory.at, "2026-11-21T09:18:00.000Z");
+  });
+
+  test("whatever the case, the white space, the punctuation and the width of the quote", () => {
+    for (const quote of ["EARL   GREY", "earl-grey — not coffee", "Ｅａｒｌ Grey", "*Earl* _Grey_"])
+      assert.equal(keptOne({ quote }).sources.length, 1);
+    assert.equal(keptOne({ quote: "会議は水曜日", sources: [7] }).assertedBy, "千早");
+  });
+
+  test("where it is the agent's own commitment", () => {
+    const own = {
+      type: "commitment",
+      statement: "Weir reminds Ann.",
+      quote: "I'll remind you",
+      sources: [5],
+    };
+    assert.equal(keptOne(own).assertedBy, "Weir");
+  });
+
+  test("as one line that the log can hold", () => {
+    const memory = keptOne({ subject: " An\0n ", statement: "Ann\n\nprefers \ud800 tea." });
+    assert.deepEqual([memory.subject, memory.statement], ["An\uFFFDn", "Ann prefers \uFFFD tea."]);
+  });
+});
+
+describe("a memory is dropped, with a reason,", () => {
+  const cases: readonly [name: string, change: object, why: RegExp][] = [
+    ["of no known type", { type: "rumour" }, /type/],
+    ["without a quote", { quote: undefined }, /quote/],
+    ["whose quote has no words", { quote: " …!" }, /quote has no words/],
+    ["whose quote nobody said", { quote: "Earl Grey with milk" }, /quote does not stand in line 1/],
+    ["whose quote is a piece of a word", { quote: "arl Gre" }, /quote does not stand/],
+    [
+      "whose quote somebody else said",
+      { quote: "on friday", sources: [1] },
+      /quote does not stand in line 1/,
+    ],
+    ["without a source", { sources: [] }, /sources/],
+    ["whose source is out of range", { sources: [9] }, /no line 9/],
+    ["whose source is no number", { sources: ["1"] }, /sources/],
+    ["that a bot said", { sources: [3], quote: "Earl Grey" }, /line 3 was not said by a person/],
+    ["that was deleted", { sources: [4] }, /line 4 was deleted/],
+    ["that a tool said", { sources: [6], quote: "Earl Grey" }, /not said by a person/],
+    ["that the agent said", { sources: [5], quote: "remind you" }, /Weir's own/],
+    [
+      "that a tool promised",
+      { type: "commitment", sources: [6], quote: "Earl Grey" },
+      /not said by a person/,
+    ],
+    ["without a statement", { statement: " .\n" }, /statement is empty/],
+    ["too long", { statement: "tea ".repeat(130) }, /longer than 500/],
+    ["without a subject", { subject: " " }, /subject is empty/],
+    ["about too much", { subject: "a".repeat(81) }, /longer than 80/],
+    [
+      "that says what the prompt says",
+      { statement: "you answer in the LANGUAGE of the person" },
+      /restates the instructions/,
+    ],
+  ];
+  for (const [name, change, why] of cases) {
+    test(name, () => assert.match(whyDropped(change) ?? "kept", why));
+  }
+
+  test("where its quote is a sentence of the prompt, though somebody said it, too", () => {
+    const sources = new Map([[1, said(11, "I prefer Earl Grey tea, always")]]);
+    const memory = { ...GOOD, statement: "Ann is fond of it.", quote: "I prefer Earl Grey tea" };
+    const { dropped } = checkMemories({ memories: [memory] }, { ...context, sources });
+    assert.match(dropped[0]?.why ?? "", /restates/);
+    // Three words are in a prompt by chance.
+    const short = { ...memory, quote: "prefer Earl Grey" };
+    assert.equal(checkMemories({ memories: [short] }, { ...context, sources }).kept.length, 1);
+  });
+});
+
+describe("a statement needs absolute dates", () => {
+  const relative = [
+    "Ann flies tomorrow.",
+    "Ann's birthday was yesterday",
+    "They meet next Friday",
+    "They met last week.",
+    "Ann moved two years ago",
+    "Ann fliegt übermorgen",
+    "Ben kommt morgen",
+    "Sie treffen sich nächste Woche",
+    "Elle part demain",
+    "Ils se voient la semaine prochaine",
+    "Aujourd’hui elle part",
+    "Il est parti hier",
+    "Ella viaja mañana",
+    "Se vieron la semana pasada",
+    "会議は明日です",
+    "来週会います",
+    "他们下周见面",
+    "안은 내일 떠난다",
+  ];
+  for (const statement of relative) {
+    test(statement, () => {
+      assert.match(whyDropped({ statement }) ?? "kept", /absolute dates/);
+      assert.equal(whyDropped({ statement: `${statement} (2026-11-22)` }), undefined);
+    });
+  }
+
+  test("and is left alone where it only looks as if it had none", () => {
+    for (const statement of [
+      "Ann lives in Morgantown",
+      "Ann läuft am Morgen",
+      "Ben arbeitet hier",
+      "Ella corre por la mañana",
+      "The weekly meeting is on Fridays",
+    ])
+      assert.equal(whyDropped({ statement }), undefined, statement);
+  });
+});
+
+describe("the memories of one call", () => {
+  test("are judged one by one, and at most twenty of them", () => {
+    const many = Array.from({ length: 22 }, (_, index) => ({
+      ...GOOD,
+      statement: `Ann likes tea no ${index}`,
+    }));
+    const { kept, dropped } = check(null, "x", ...many);
+    assert.equal(kept.length, 18);
+    assert.deepEqual(
+      dropped.map(({ index }) => index),
+      [0, 1, 20, 21, 22, 23],
+    );
+    assert.match(dropped.at(-1)?.why ?? "", /at most 20/);
+  });
+
+  test("are none where there is no list of them", () => {
+    for (const input of [null, undefined, "x", [], {}, { memories: "x" }]) {
+      const { kept, dropped } = checkMemories(input, context);
+      assert.deepEqual([kept.length, dropped.length], [0, 1]);
+    }
+  });
+
+  test("that say the same of the same become one with all its proofs", () => {
+    const again = { ...GOOD, statement: "ann prefers earl grey to coffee", sources: [8], importance: 0.9 };
+    const { kept } = check(GOOD, again, { ...GOOD, type: "fact" });
+    assert.deepEqual(
+      kept.map(({ type, importance, at, sources }) => [type, importance, at, sources.map(({ seq }) => seq)]),
+      [
+        ["preference", 0.9, "2026-11-21T09:18:00.000Z", [11, 18]],
+        ["fact", 0.5, "2026-11-21T09:11:00.000Z", [11]],
+      ],
+    );
+    assert.deepEqual(mergeMemories([...kept, ...kept]), kept);
+  });
+
+  test("have a schema that names every type and what is required", () => {
+    const text = JSON.stringify(memorySaveParameters);
+    for (const type of MEMORY_TYPES) assert.ok(text.includes(`"${type}"`));
+    assert.match(text, /"required":\["type","subject","statement","quote","sources"\]/);
+    assert.match(text, /"maxItems":20/);
+  });
+});
+
+/** The letters and digits of a text, as a check that shares no code with the gates. */
+function letters(text: string): string {
+  return text
+    .normalize("NFKC")
+    .toLowerCase()
+    .normalize("NFKC")
+    .replaceAll(/[^\p{L}\p{N}\p{M}]/gu, "");
+}
+
+test("whatever comes in, what is kept has its quote in each of its sources, which people said, and merges with itself", () => {
+  const text = fc.oneof(
+    anyText(60),
+    fc.constantFrom("Earl Grey", "friday", "会議は", "I'll remind you", "Ann"),
+  );
+  const source = fc.constantFrom(
+    { quote: "Earl Grey", sources: [1] },
+    { quote: "friday", sources: [2] },
+    { quote: "会議は", sources: [7, 8] },
+    { quote: "I'll remind you", sources: [5] },
+  );
+  const loose = fc.record(
+    {
+      type: fc.oneof(fc.constantFrom(...MEMORY_TYPES), text),
+      subject: text,
+      statement: text,
+      quote: text,
+      sources: fc.array(fc.integer({ min: -1, max: 12 }), { maxLength: 5 }),
+      importance: fc.double(),
+    },
+    { requiredKeys: ["type", "subject", "statement", "quote", "sources"] },
+  );
+  const item = fc.oneof(
+    loose,
+    fc.tuple(loose, source).map(([one, cited]) => ({ ...one, type: "commitment", ...cited })),
+  );
+  let keptAtAll = 0;
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(item, fc.anything()), { maxLength: 25 }),
+      fc.array(text),
+      (memories, more) => {
+        const entries = [
+          ...ENTRIES,
+          ...more.map((one, index) => said(100 + index, one.replaceAll("\0", " ").toWellFormed())),
+        ];
+        const sources = new Map(entries.map((entry, index) => [index + 1, entry]));
+        const { kept, dropped } = checkMemories({ memories }, { ...context, sources });
+        keptAtAll += kept.length;
+        assert.ok(kept.length + dropped.length <= memories.length);
+        for (const memory of kept) {
+          assert.ok(memory.sources.length > 0 && memory.importance >= 0 && memory.importance <= 1);
+          assert.ok(JSON.stringify(memory).isWellFormed() && !JSON.stringify(memory).includes("\\u0000"));
+          for (const { seq, quote } of memory.sources) {
+            const entry = entries.find((one) => one.seq === seq);
+            assert.ok(
+              entry?.kind === "user" || (entry?.kind === "assistant" && memory.type === "commitment"),
+            );
+            assert.ok(letters(quote) !== "" && letters(entry.text).includes(letters(quote)));
+          }
+        }
+        assert.deepEqual(mergeMemories([...kept, ...kept]), kept);
+      },
+    ),
+    { numRuns: 400 },
+  );
+  assert.ok(keptAtAll > 20, "the property has something to hold for");
+});

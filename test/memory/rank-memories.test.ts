@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import * as fc from "fast-check";
+
+import { memoryId } from "../../src/core/ids.ts";
+import type { Memory } from "../../src/core/memory.ts";
+import { rankMemories } from "../../src/memory/rank-memories.ts";
+
+const NOW = new Date("2026-11-21T09:00:00Z");
+
+function memory(statement: string, overrides: Partial<Memory> = {}): Memory {
+  return {
+    id: memoryId(1),
+    type: "fact",
+    scope: "channel",
+    subject: "Ann",
+    assertedBy: "Ann",
+    statement,
+    importance: 0.5,
+    at: NOW,
+    proofs: 1,
+    ...overrides,
+  };
+}
+
+function ranked(query: string, memories: readonly Memory[], now = NOW): string[] {
+  const found = memories.map((one) => ({ memory: one, words: 0.1, pieces: 0 }));
+  return rankMemories(query, found, now).map(({ statement }) => statement);
+}
+
+function daysAgo(days: number): Date {
+  return new Date(NOW.getTime() - days * 24 * 60 * 60 * 1000);
+}
+
+describe("memories are ranked", () => {
+  test("by the words that not all of them have", () => {
+    const about = ["Ann has a boat", "Ann has a garden", "Ann has a key to the boathouse", "Ann has a car"];
+    assert.equal(
+      ranked(
+        "what does Ann have in her garden?",
+        about.map((one) => memory(one)),
+      )[0],
+      "Ann has a garden",
+    );
+  });
+
+  test("of equals the newer, the more often said, the more important first", () => {
+    const plain = memory("plain tea", { at: daysAgo(60) });
+    const rivals = [
+      memory("newer tea", { at: daysAgo(1) }),
+      memory("proven tea", { at: daysAgo(60), proofs: 3 }),
+      memory("weighty tea", { at: daysAgo(60), importance: 1 }),
+    ];
+    for (const rival of rivals)
+      assert.deepEqual(ranked("tea", [plain, rival]), [rival.statement, "plain tea"]);
+  });
+
+  test("never so that a boost makes up for fitting half as well", () => {
+    const old = memory("the boathouse key is under the mat", { at: daysAgo(3000), importance: 0 });
+    const loud = memory("the boathouse", { proofs: 100, importance: 1 });
+    assert.equal(ranked("boathouse key mat", [loud, old])[0], old.statement);
+  });
+
+  test("with a boost for what is new that halves in thirty days", () => {
+    const score = (days: number): number => {
+      // How important an equal memory of long ago must be to come first tells the boost of the new one.
+      let [low, high] = [0, 2];
+      while (high - low > 1e-6) {
+        const middle = (low + high) / 2;
+        const other = memory("other", { at: daysAgo(30_000), importance: middle });
+        const [first] = rankMemories(
+          "x",
+          [memory("new", { at: daysAgo(days), importance: 0 }), other].map((one) => {
+            return { memory: one, words: 1, pieces: 0 };
+          }),
+          NOW,
+        );
+        if (first?.statement === "other") high = middle;
+        else low = middle;
+      }
+      return low;
+    };
+    assert.ok(Math.abs(score(30) / score(0) - 0.5) < 0.01, `${score(30)} of ${score(0)}`);
+  });
+
+  test("in scripts without spaces, too", () => {
+    const both = [memory("猫が好きです"), memory("会議は水曜日です")];
+    assert.equal(ranked("会議は何曜日ですか", both)[0], "会議は水曜日です");
+  });
+
+  test("each once, whatever they are, and the same however they came", () => {
+    const any = fc.record({
+      statement: fc.string(),
+      at: fc.date({ noInvalidDate: true }),
+      proofs: fc.nat(),
+      importance: fc.double({ min: 0, max: 1, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(fc.string(), fc.array(any, { maxLength: 8 }), (query, all) => {
+        const memories = all.map((one, index) =>
+          memory(`${index} ${one.statement}`, { ...one, statement: `${index} ${one.statement}` }),
+        );
+        const statements = memories.map(({ statement }) => statement);
+        assert.deepEqual(ranked(query, memories).toSorted(), statements.toSorted());
+      }),
+    );
+  });
+});

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+
+import { agentId } from "../../src/core/ids.ts";
+import { RecallMemories } from "../../src/memory/recall-memories.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { openStore } from "../store/open-store.ts";
+import { rememberIn } from "../store/remember.ts";
+
+const database = await createTestDatabase();
+const open = openStore(database.connection);
+after(async () => {
+  await open[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+const { store, sql } = open;
+const now = (): Date => new Date("2026-11-21T12:00:00Z");
+const recall = new RecallMemories({ memories: store.memories, search: store.search, now });
+const { id: channel } = await open.channel("recall");
+const asker = { agent: agentId("main"), channel, workspace: "", kind: "channel" as const };
+for (const statement of [
+  "Ann prefers Earl Grey to coffee.",
+  "Ann keeps the key of the boathouse.",
+  "Ben decided to use Postgres for the log.",
+  "千早さんの会議は水曜日の午後三時です。",
+]) {
+  const seq = await open.say(channel, statement);
+  await rememberIn(sql, channel, {
+    statement,
+    subject: "them",
+    assertedBy: "somebody",
+    sources: [{ seq, quote: statement }],
+  });
+}
+
+async function found(text: string, limit = 3): Promise<string[]> {
+  return (await recall.find({ ...asker, text, limit })).map(({ statement }) => statement);
+}
+
+test("any of the words finds a memory, in any form of them", async () => {
+  assert.equal(
+    (await found("what does Ann like to drink, earl grey or beer?"))[0],
+    "Ann prefers Earl Grey to coffee.",
+  );
+  assert.equal(
+    (await found("which decision did they make on the logs?"))[0],
+    "Ben decided to use Postgres for the log.",
+  );
+});
+
+test("a piece of a word finds one where a script has no spaces", async () => {
+  assert.deepEqual(await found("水曜日の会議は何時ですか"), ["千早さんの会議は水曜日の午後三時です。"]);
+});
+
+test("no more come than were asked for, and none where nothing fits", async () => {
+  assert.equal((await found("Ann", 1)).length, 1);
+  assert.equal((await found("Ann", 5)).length, 2);
+  for (const text of ["", "  ", "the of and", "?!", "penguins", "'\\ | & ! ( ) :*"])
+    assert.deepEqual(await found(text), []);
+});
+
+test("the newest words of a long text are what is asked", async () => {
+  assert.equal(
+    (await found(`${"penguins ".repeat(1000)} boathouse`))[0],
+    "Ann keeps the key of the boathouse.",
+  );
+});
+
+test("another channel finds none of them", async () => {
+  const { id } = await open.channel("elsewhere");
+  assert.deepEqual(await recall.find({ ...asker, channel: id, text: "Ann", limit: 5 }), []);
+});
