@@ -110,8 +110,8 @@ begin
      and s.from_seq >= v_job.from_seq and s.to_seq <= v_job.to_seq;
   insert into summaries (channel_id, from_seq, to_seq, level, kind, text, tokens, model, job_id, saw_from, needs_redo)
   select v_job.channel_id, v_job.from_seq, v_job.to_seq, v_job.level, r.kind, r.text, r.tokens, r.model, p_job, v_job.saw_from,
-         v_job.edited or r.kind = 'digest'
-    from jsonb_to_record(v_job.result->'summary') as r (kind text, text text, tokens integer, model text)
+         v_job.edited or (r.kind = 'digest' and not coalesce(r."isFinal", false))
+    from jsonb_to_record(v_job.result->'summary') as r (kind text, text text, tokens integer, model text, "isFinal" boolean)
   returning id into strict v_summary;
   if v_job.kind = 'leaf' then
     update channels set covered_to = v_job.to_seq where id = v_job.channel_id;
@@ -179,11 +179,11 @@ begin
   delete from memories m where m.id = any (v_gone);
 end $$;
 
--- Memories are found by words, and by pieces of words where a script has no spaces.
+-- Memories are found by their words, within the channel or the workspace that may see them.
 alter table memories add column tsv tsvector
   generated always as (to_tsvector('english', subject || ' ' || asserted_by || ' ' || statement)) stored;
-create index memories_words on memories using gin (tsv);
-create index memories_pieces on memories using gin (statement gin_trgm_ops);
+create index memories_words on memories using gin (channel_id, tsv) with (fastupdate = off);
+create index memories_shared_words on memories using gin (workspace, tsv) with (fastupdate = off) where scope = 'workspace';
 
 -- What a command-line program beside a running daemon asks it to do.
 create table requests (

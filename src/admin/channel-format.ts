@@ -68,7 +68,10 @@ function describeMemories({ memories }: ChannelReport, time: TimeFormat): string
 }
 
 /** `decision · The picnic is on Saturday — Ann, 2026-11-20, entry 123` */
-function describeMemory({ type, statement, assertedBy, at, sources }: MemoryRecord, time: TimeFormat): string {
+function describeMemory(
+  { type, statement, assertedBy, at, sources }: MemoryRecord,
+  time: TimeFormat,
+): string {
   const seqs = sources.map(({ seq }) => number(seq)).join(" and ");
   const source = `${displayableLine(assertedBy)}, ${time.day(at)}, ${sources.length === 1 ? "entry" : "entries"} ${seqs}`;
   return `${type} · ${displayableLine(statement)} — ${source}`;

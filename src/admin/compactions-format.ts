@@ -20,7 +20,12 @@ export function formatCompaction(job: CompactionRecord, time: TimeFormat): strin
   ];
   if (job.summary !== null) {
     lines.push(describeText(job, job.summary));
-    lines.push(...displayable(job.summary.text).trim().split("\n").map((line) => `  ${line}`.trimEnd()));
+    lines.push(
+      ...displayable(job.summary.text)
+        .trim()
+        .split("\n")
+        .map((line) => `  ${line}`.trimEnd()),
+    );
   }
   return lines.join("\n        ");
 }
@@ -36,7 +41,10 @@ function describeEnd(job: CompactionRecord): string {
   return `${state} ${took}${why}`;
 }
 
-function describeText({ level, memories }: CompactionRecord, summary: NonNullable<CompactionRecord["summary"]>): string {
+function describeText(
+  { level, memories }: CompactionRecord,
+  summary: NonNullable<CompactionRecord["summary"]>,
+): string {
   const { kind, model, live, needsRedo } = summary;
   const marks = [
     `level ${level}`,

@@ -29,6 +29,9 @@ export class RequestDesk implements AsyncDisposable {
   #timer: NodeJS.Timeout | undefined;
   #listening: Promise<AsyncDisposable | null> | null = null;
   #looking: Promise<void> | null = null;
+  #isLookWanted = false;
+  /** The trouble that was told of last. */
+  #warned: string | null = null;
   #isClosed = false;
 
   constructor(parts: RequestDeskParts) {
@@ -50,23 +53,28 @@ export class RequestDesk implements AsyncDisposable {
     await Promise.all(this.#work);
   }
 
+  /** Looks now, or once more after the look that is under way. */
   #look(): void {
-    if (this.#isClosed) return;
-    clearTimeout(this.#timer);
-    this.#looking = (this.#looking ?? Promise.resolve()).then(async () => {
+    this.#isLookWanted = true;
+    this.#looking ??= this.#lookWhileWanted().finally(() => {
+      this.#looking = null;
+    });
+  }
+
+  async #lookWhileWanted(): Promise<void> {
+    while (this.#isLookWanted && !this.#isClosed) {
+      this.#isLookWanted = false;
+      clearTimeout(this.#timer);
       const nextMs = await this.#takeAll().catch((error: unknown) => {
         this.#warn(error);
         return POLL_MS;
       });
-      if (this.#isClosed) return;
-      clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => this.#look(), nextMs).unref();
-    });
+      if (!this.#isClosed) this.#timer = setTimeout(() => this.#look(), nextMs).unref();
+    }
   }
 
   /** @returns when to look again, ms */
   async #takeAll(): Promise<number> {
-    if (this.#isClosed) return POLL_MS;
     const { store, serves } = this.#parts;
     await this.#listen();
     let nextMs = POLL_MS;
@@ -75,6 +83,7 @@ export class RequestDesk implements AsyncDisposable {
       if (waitMs > 0) nextMs = Math.min(nextMs, waitMs);
       else if (await store.requests.take(request.id)) this.#begin(request);
     }
+    this.#warned = null;
     return nextMs;
   }
 
@@ -114,6 +123,10 @@ export class RequestDesk implements AsyncDisposable {
   }
 
   #warn(error: unknown): void {
-    this.#parts.log.warn({ why: errorMessage(error) }, "request_failed");
+    const why = errorMessage(error);
+    // A database that stays away is told once, not at every look.
+    if (why === this.#warned) return;
+    this.#warned = why;
+    this.#parts.log.warn({ why }, "request_failed");
   }
 }

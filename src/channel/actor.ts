@@ -140,7 +140,10 @@ export class ChannelActor {
     if (toSeq !== null) return this.#guard(async () => this.history.catchUp(toSeq));
     // Before anything is waited for, so that an answer to what is gone does not settle meanwhile.
     if (this.#runner.hasRead(seq)) this.#runner.interrupt("redo");
-    await this.#guard(async () => void (await this.history.reload()));
+    await this.#guard(async () => {
+      await this.history.reload();
+      await this.compactor.recheck();
+    });
     this.compactor.consider();
   }
 
@@ -168,6 +171,7 @@ export class ChannelActor {
     try {
       if (this.#isInDoubt) await this.#readAgain();
       const ended = await this.history.reset(askedAt);
+      await this.compactor.recheck();
       this.#leftBehind = null;
       this.#isStopWanted = false;
       if (ended === null) return;

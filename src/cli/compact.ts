@@ -73,7 +73,9 @@ export async function ask(
       return null;
     }
     if (isTaken && (shutdown.aborted || waitedMs >= times.answerMs)) {
-      throw new OperatorError("The daemon is still at it. weir context and weir compactions show what comes of it.");
+      throw new OperatorError(
+        "The daemon is still at it. weir context and weir compactions show what comes of it.",
+      );
     }
     await delay(times.pollMs, undefined, { signal: shutdown }).catch(() => undefined);
   }
@@ -82,7 +84,9 @@ export async function ask(
 function readAnswer(value: unknown): CompactAnswer {
   const answer = parseAnswer(value);
   if (answer !== undefined) return answer;
-  throw new OperatorError("The daemon answered what this version does not understand. Are both of one version?");
+  throw new OperatorError(
+    "The daemon answered what this version does not understand. Are both of one version?",
+  );
 }
 
 /** Without a daemon: everything but the platforms is built, nobody is answered, and nothing else is taken up. */

@@ -14,6 +14,7 @@ export async function showCompactions(io: Io, name: string, options: Compactions
     const time = createTimeFormat(agent?.timeZone ?? "UTC");
     const jobs = await store.compactions.list(channel.id, options.limit);
     if (jobs.length === 0 && options.json !== true) say(io, "Nothing was summarised yet.");
-    for (const job of jobs) say(io, options.json === true ? JSON.stringify(job) : formatCompaction(job, time));
+    for (const job of jobs)
+      say(io, options.json === true ? JSON.stringify(job) : formatCompaction(job, time));
   });
 }

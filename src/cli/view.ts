@@ -32,7 +32,10 @@ export async function showContext(io: Io, name: string, options: ContextOptions)
     const agents = createAgents(config, models, loadPrompts(promptSources(config)));
     const { agent } = agents.of(channel.agent);
     const report = await reportChannel({ store, agent, now: new Date(), isFresh: true }, channel);
-    say(io, options.json === true ? JSON.stringify(report, null, 2) : formatChannelReport(report, agent.time));
+    say(
+      io,
+      options.json === true ? JSON.stringify(report, null, 2) : formatChannelReport(report, agent.time),
+    );
   });
 }
 

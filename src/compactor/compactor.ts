@@ -27,6 +27,8 @@ export class ChannelCompactor {
   #isLeftOver: boolean;
   #isQueued = false;
   #running: Promise<void> | null = null;
+  /** The job under way, and what ends its attempt. */
+  #job: { readonly job: Job; readonly abandon: AbortController } | null = null;
   #looking: Promise<void> | null = null;
   #lookTimer: NodeJS.Timeout | undefined;
   #lookedAt = 0;
@@ -76,6 +78,15 @@ export class ChannelCompactor {
     const { promise } = this.#forced;
     this.consider();
     return promise;
+  }
+
+  /** A reset or a deletion may have ended the job in the log: its summariser need not go on then. Never rejects. */
+  async recheck(): Promise<void> {
+    const current = this.#job;
+    if (current === null) return;
+    // Where the log cannot be asked, the attempt goes on, and its result is refused.
+    const isLive = await this.#parts.jobs.isLive(current.job).catch(() => true);
+    if (!isLive) current.abandon.abort();
   }
 
   /** Resolves when nothing is due, under way or waiting for a slot. */
@@ -184,26 +195,27 @@ export class ChannelCompactor {
       kind: job.kind,
       tier: job.tier,
     } as const;
-    const range = { fromSeq: job.fromSeq, toSeq: job.toSeq, tokensBefore: job.sourceTokens };
     const nothing = { tokensAfter: null, memories: 0, model: null, reason: null };
-    events.emit({ ...told, ...range, ...nothing, phase: "started", ms: 0 });
+    events.emit({ ...told, ...rangeOf(job), ...nothing, phase: "started", ms: 0 });
     const { summaryCap } = target.measure(history);
-    const end = await runner.run(job, {
-      history,
-      summaryCap,
-      mustProgress: mustProgress(job, countLive(history)),
-      signal: this.#closing.signal,
-      commit: async (staged) => target.history.commit(staged),
-    });
-    if (end.kind === "left") return;
-    const ms = performance.now() - startedAt;
+    const abandon = new AbortController();
+    this.#job = { job, abandon };
+    const end = await runner
+      .run(job, {
+        history,
+        summaryCap,
+        mustProgress: mustProgress(job, countLive(history)),
+        signal: AbortSignal.any([this.#closing.signal, abandon.signal]),
+        commit: async (staged) => target.history.commit(staged),
+      })
+      .finally(() => (this.#job = null));
+    if (end.kind === "left" && !abandon.signal.aborted) return;
+    const ms = Math.round(performance.now() - startedAt);
     const ended = {
       ...told,
       ...nothing,
       ms,
-      fromSeq: end.job.fromSeq,
-      toSeq: end.job.toSeq,
-      tokensBefore: end.job.sourceTokens,
+      ...rangeOf(end.kind === "left" ? job : end.job),
     };
     switch (end.kind) {
       case "committed": {
@@ -218,6 +230,7 @@ export class ChannelCompactor {
         this.#landed(end, history, ms);
         return;
       }
+      case "left":
       case "stale":
         events.emit({ ...ended, phase: "stale", reason: "its range is not what it was" });
         return;
@@ -257,4 +270,12 @@ export class ChannelCompactor {
     this.#forced?.resolve(outcome);
     this.#forced = null;
   }
+}
+
+function rangeOf({ fromSeq, toSeq, sourceTokens }: Job): {
+  readonly fromSeq: number;
+  readonly toSeq: number;
+  readonly tokensBefore: number;
+} {
+  return { fromSeq, toSeq, tokensBefore: sourceTokens };
 }

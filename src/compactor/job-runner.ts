@@ -60,6 +60,7 @@ export class JobRunner {
     if (first.state === "staged" && first.result.summary !== null) {
       return this.#commit(first, first.result, first.result.summary, run);
     }
+    if (await this.#isEmpty(first)) return this.#digest(first, run, { isFinal: true });
     const models = this.#parts.agent.modelNames();
     const tried = { halved: 0, models: 0, attempts: 0 };
     for (let job: Job | null = first; job !== null;) {
@@ -96,7 +97,7 @@ export class JobRunner {
           job = await this.#again(job);
           break;
         case "digest":
-          return this.#digest({ ...job, result: progress }, run);
+          return this.#digest({ ...job, result: progress }, run, { isFinal: false });
         case "give_up":
           await this.#parts.store.jobs.fail(job, why);
           return { kind: "failed", job, reason: why };
@@ -181,7 +182,7 @@ export class JobRunner {
   }
 
   /** Without a model; it is marked as such, and written again when one can. */
-  async #digest(job: Job, run: JobRun): Promise<JobEnd> {
+  async #digest(job: Job, run: JobRun, { isFinal }: { readonly isFinal: boolean }): Promise<JobEnd> {
     const { agent, store } = this.#parts;
     const isMerge = job.kind !== "leaf" && job.level > 1;
     const texts = isMerge
@@ -194,9 +195,14 @@ export class JobRunner {
             run.summaryCap,
           )
         : agent.digester.ofEntries(await store.log.read(job.channel, job.fromSeq, job.toSeq), run.summaryCap);
-    const summary: SummaryDraft = { kind: "digest", text, tokens, model: null };
+    const summary: SummaryDraft = { kind: "digest", text, tokens, model: null, isFinal };
     // What the model had found before it failed is paid for.
     return this.#finish(job, { ...job.result, parts: [], summary }, run);
+  }
+
+  /** Nothing is left that a model could summarise: people took it all back. */
+  async #isEmpty({ channel, fromSeq, toSeq, kind }: Job): Promise<boolean> {
+    return kind !== "merge" && !(await this.#parts.store.log.hasText(channel, fromSeq, toSeq));
   }
 
   async #again(job: Job): Promise<Job | null> {

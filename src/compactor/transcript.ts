@@ -68,7 +68,7 @@ function isEditNote(entry: Entry): entry is NoticeEntry & { edits: NonNullable<N
 }
 
 function withNewText(entry: Entry, text: string | undefined): Entry {
-  return text === undefined || entry.deleted || entry.kind !== "user" ? entry : { ...entry, text };
+  return text === undefined || entry.kind !== "user" ? entry : { ...entry, text };
 }
 
 interface Said {

@@ -28,6 +28,8 @@ export interface SummaryDraft {
   readonly tokens: number;
   /** Null: none. */
   readonly model: string | null;
+  /** A digest that no model could better: all that it covers was deleted. Other digests are written again. */
+  readonly isFinal?: boolean;
 }
 
 /** One finished piece of a range that is larger than the summariser's window. */

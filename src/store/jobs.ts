@@ -128,6 +128,15 @@ export class JobStore {
     return row.outcome;
   }
 
+  /** False: it has ended, whoever ended it. */
+  async isLive(job: Pick<Job, "id">): Promise<boolean> {
+    const rows = await this.#db.query(
+      { name: "job_is_live", text: "select from jobs where id = $1 and state in ('running', 'staged')" },
+      [job.id],
+    );
+    return rows.length === 1;
+  }
+
   /** Ends a job without a summary. */
   async fail(job: Pick<Job, "id" | "attempt">, reason: string): Promise<void> {
     await this.#db.query(

@@ -116,6 +116,19 @@ export class LogStore {
     return row?.tokens ?? 0;
   }
 
+  /** Is there anything left among the entries from..to that somebody said or did? */
+  async hasText(channel: ChannelId, from: Seq, to: Seq): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "entries_have_text",
+        text: `select from entries where channel_id = $1 and seq between $2 and $3
+                  and deleted_at is null and (kind <> 'notice' or data ? 'edits') limit 1`,
+      },
+      [channel, from, to],
+    );
+    return rows.length > 0;
+  }
+
   /** Entries from..to, by seq. */
   async read(channel: ChannelId, from: Seq, to: Seq): Promise<Entry[]> {
     return readEntries(this.#db, channel, from, to);

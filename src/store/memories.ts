@@ -73,10 +73,10 @@ const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m
  * alone, what was said in a channel in that channel alone, and never to another agent. $1 agent, $2 channel,
  * $3 workspace, $4 kind of the channel that asks.
  */
-const VISIBLE = `m.agent = $1 and m.valid_to is null and (
-    (m.scope = 'channel' and m.channel_id = $2)
-    or (m.scope = 'dm' and m.channel_id = $2 and $4 = 'dm')
-    or (m.scope = 'workspace' and m.workspace = $3 and $3 <> ''))`;
+const VISIBLE_HERE = `m.agent = $1 and m.valid_to is null and m.channel_id = $2
+    and (m.scope = 'channel' or (m.scope = 'dm' and $4 = 'dm'))`;
+const VISIBLE_FROM_WORKSPACE = `m.agent = $1 and m.valid_to is null and m.scope = 'workspace' and m.workspace = $3 and $3 <> ''`;
+const VISIBLE = `((${VISIBLE_HERE}) or (${VISIBLE_FROM_WORKSPACE}))`;
 
 /** Rows of `memories`. They are written by `commit_job` alone, in the transaction that covers what they come from. */
 export class MemoryStore {
@@ -88,20 +88,53 @@ export class MemoryStore {
 
   /** Memories that the asking channel may see and that share a word or a piece of one with the query. */
   async search(asker: AskingChannel, query: MemoryQuery): Promise<MemoryHit[]> {
-    const rows = await this.#db.query<RawMemory & { words: number; pieces: number }>(
+    const [byWords, byPieces] = await Promise.all([
+      query.words === "" ? [] : this.#byWords(asker, query),
+      query.pieces.length === 0 ? [] : this.#byPieces(asker, query),
+    ]);
+    const hits = new Map<number, MemoryHit>();
+    for (const { score, ...row } of byWords)
+      hits.set(row.id, { memory: toMemory(row), words: score, pieces: 0 });
+    for (const { score, ...row } of byPieces) {
+      const words = hits.get(row.id)?.words ?? 0;
+      hits.set(row.id, { memory: toMemory(row), words, pieces: score });
+    }
+    return [...hits.values()]
+      .toSorted((a, b) => b.words + b.pieces - a.words - a.pieces || b.memory.id - a.memory.id)
+      .slice(0, query.limit);
+  }
+
+  /** The two halves of what is visible each have an index of their own; one condition with an OR would use neither. */
+  async #byWords(asker: AskingChannel, query: MemoryQuery): Promise<(RawMemory & { score: number })[]> {
+    return this.#db.query(
       {
-        name: "memories_search",
-        text: `select * from (
-                 select ${COLUMNS}, ts_rank(m.tsv, $5::tsquery) as words,
-                        (select count(*) from unnest($6::text[]) piece
-                          where position(piece in concat_ws(' ', m.subject, m.asserted_by, m.statement)) > 0)
-                        / greatest(1, cardinality($6::text[]))::float8 as pieces
-                   from memories m where ${VISIBLE}
-               ) visible where words > 0 or pieces > 0 order by words + pieces desc, id desc limit $7`,
+        name: "memories_by_words",
+        text: `select ${COLUMNS}, m.score from (
+                 select visible.*, ts_rank(tsv, $5::tsquery) as score from (
+                   select * from memories m where ${VISIBLE_HERE} and m.tsv @@ $5::tsquery
+                   union all
+                   select * from memories m where ${VISIBLE_FROM_WORKSPACE} and m.tsv @@ $5::tsquery
+                 ) visible order by score desc, id desc limit $6
+               ) m`,
       },
-      [...askedBy(asker), query.words, query.pieces, query.limit],
+      [...askedBy(asker), query.words, query.limit],
     );
-    return rows.map(({ words, pieces, ...row }) => ({ memory: toMemory(row), words, pieces }));
+  }
+
+  async #byPieces(asker: AskingChannel, query: MemoryQuery): Promise<(RawMemory & { score: number })[]> {
+    return this.#db.query(
+      {
+        name: "memories_by_pieces",
+        text: `select ${COLUMNS}, m.score from (
+                 select visible.*,
+                        (select count(*) from unnest($5::text[]) piece
+                          where position(piece in concat_ws(' ', subject, asserted_by, statement)) > 0)
+                        / cardinality($5::text[])::float8 as score
+                   from (select * from memories m where ${VISIBLE}) visible
+               ) m where m.score > 0 order by m.score desc, m.id desc limit $6`,
+      },
+      [...askedBy(asker), query.pieces, query.limit],
+    );
   }
 
   /** What the asking channel may see, the newest first. */

@@ -61,7 +61,15 @@ describe("a channel's report as a screen", () => {
     const text = screen({
       summaries: [
         { ...base, fromSeq: 1, toSeq: 40, entries: 40, level: 1, kind: "reset", tokens: 0, text: "" },
-        { ...base, fromSeq: 41, toSeq: 1130, entries: 1090, level: 2, kind: "model", text: "They met.\n\nAnn rows." },
+        {
+          ...base,
+          fromSeq: 41,
+          toSeq: 1130,
+          entries: 1090,
+          level: 2,
+          kind: "model",
+          text: "They met.\n\nAnn rows.",
+        },
         {
           ...base,
           fromSeq: 1131,
@@ -85,8 +93,10 @@ describe("a channel's report as a screen", () => {
     assert.match(lines[4] ?? "", /^ {6}␛\[31mword word .* …$/);
     assert.ok((lines[4] ?? "").length < 110);
   });
+});
 
-  test("shows what is being summarised, and since when", () => {
+describe("a channel's report says", () => {
+  test("what is being summarised, and since when", () => {
     const job = {
       kind: "leaf",
       tier: "background",
@@ -106,8 +116,11 @@ describe("a channel's report as a screen", () => {
     assert.doesNotMatch(screen({}), /Being|being/);
   });
 
-  test("shows the newest memories with their sources, and how many there are", () => {
-    const two = [{ seq: 123, quote: "a", author: "Ann", at: new Date() }, { seq: 1130, quote: "b", author: "Bob", at: new Date() }];
+  test("the newest memories with their sources, and how many there are", () => {
+    const two = [
+      { seq: 123, quote: "a", author: "Ann", at: new Date() },
+      { seq: 1130, quote: "b", author: "Bob", at: new Date() },
+    ];
     const text = screen({ memories: [memory(2, { sources: two }), memory(1)] });
     assert.match(
       text,

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type CompactAnswer, describeAnswer, parseAnswer, quoteSummary } from "../../src/admin/compact-answer.ts";
+import {
+  type CompactAnswer,
+  describeAnswer,
+  forceCompaction,
+  parseAnswer,
+  quoteSummary,
+} from "../../src/admin/compact-answer.ts";
+import type { Job } from "../../src/core/compaction.ts";
+import { channelId, jobId } from "../../src/core/ids.ts";
+import type { CompactionRecord } from "../../src/store/compactions.ts";
 
 const DONE: CompactAnswer = {
   kind: "committed",
@@ -13,6 +22,20 @@ const DONE: CompactAnswer = {
   ms: 3210,
   model: "small",
   text: "They met.\n\nAnn rows.",
+};
+
+const JOB: Job = {
+  id: jobId(7),
+  channel: channelId(1),
+  kind: "leaf",
+  tier: "forced",
+  fromSeq: 1,
+  toSeq: 1,
+  level: 1,
+  sourceTokens: 1,
+  attempt: 1,
+  state: "staged",
+  result: { parts: [], memories: [], summary: null },
 };
 
 describe("the answer to whoever asked for a compaction", () => {
@@ -38,6 +61,34 @@ describe("the answer to whoever asked for a compaction", () => {
   test("quotes the summary, where there is one", () => {
     assert.equal(quoteSummary(DONE), "  They met.\n\n  Ann rows.");
     assert.equal(quoteSummary({ kind: "failed" }), "");
+  });
+
+  test("holds what the log knows of the job: notices in its range are no messages", async () => {
+    const { text, model, tokensAfter: tokens } = DONE;
+    const job = { ...JOB, fromSeq: DONE.fromSeq, toSeq: DONE.toSeq, sourceTokens: 8199.6 };
+    const summary = { kind: "model", text, model, tokens } as const;
+    const outcome = { kind: "committed", job, summary, ms: DONE.ms } as const;
+    const record: CompactionRecord = {
+      ...job,
+      state: "committed",
+      messages: 120,
+      memories: 3,
+      summary: null,
+      createdAt: new Date(),
+      endedAt: new Date(),
+      ms: 9999,
+      reason: null,
+    };
+    const answer = await forceCompaction(
+      { force: async () => outcome },
+      { find: async (id) => (id === JOB.id ? record : undefined) },
+    );
+    assert.deepEqual(answer, { ...DONE, memories: 3 });
+    const failed = await forceCompaction(
+      { force: async () => ({ kind: "failed", reason: "a provider's words" }) },
+      { find: async () => undefined },
+    );
+    assert.deepEqual(failed, { kind: "failed" });
   });
 
   test("survives the way through JSON, and what is none is refused", () => {

@@ -42,7 +42,10 @@ describe("a compaction as a card", () => {
 
   test("marks an extract, what is to be written again, and what was replaced", () => {
     const digest = { ...SUMMARY, kind: "digest", model: null, needsRedo: true, text: "x" } as const;
-    assert.match(format({ summary: digest })[2] ?? "", /extract without a model, 4 memories, to be written again$/);
+    assert.match(
+      format({ summary: digest })[2] ?? "",
+      /extract without a model, 4 memories, to be written again$/,
+    );
     const old = { ...digest, live: false };
     assert.match(format({ summary: old })[2] ?? "", /, replaced by a later one$/);
   });

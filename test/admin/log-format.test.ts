@@ -44,7 +44,9 @@ describe("a line of the log", () => {
     assert.match(format(user, { coveredTo: 4, omittedTo: 5 }), /Ann \(omitted\): /);
     assert.match(format(user, { coveredTo: 5, omittedTo: 7 }), /Ann \(covered\): /);
   });
+});
 
+describe("a line of what was done, and of what anybody wrote", () => {
   test("shows calls, their results and what they quote", () => {
     const calls = [
       { id: "1", name: "search_history", arguments: '{"query":"x"}' },

@@ -92,12 +92,19 @@ suite("an interrupted transcript", () => {
   test("begins anew where the finished parts are of another range", async () => {
     await using server = await startModelServer();
     respond(server);
-    const parts = [{ fromSeq: 900, toSeq: 950, piece: 0, text: "Of something else." }];
-    assert.equal(
-      textOf(await attempt(server, leaf(entries), { ...small, done: { ...NOTHING, parts } })),
-      GOOD,
-    );
-    assert.match(transcriptOf(server.requests[0]?.body), /^1\. /);
+    for (const [fromSeq, toSeq] of [
+      [900, 950],
+      [7, 50],
+      [1, 950],
+    ] as const) {
+      const parts = [{ fromSeq, toSeq, piece: 0, text: "Of something else." }];
+      const before = server.requests.length;
+      assert.equal(
+        textOf(await attempt(server, leaf(entries), { ...small, done: { ...NOTHING, parts } })),
+        GOOD,
+      );
+      assert.match(transcriptOf(server.requests[before]?.body), /^1\. /);
+    }
     assert.ok(server.requests.every(({ body }) => !JSON.stringify(body).includes("something else")));
   });
 });

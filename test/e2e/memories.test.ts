@@ -33,7 +33,7 @@ test("weir memories shows what is remembered with its sources, of one channel or
   ] as const) {
     const { id } = await open.channel(name);
     const seq = await open.say(id, `I drink ${drink}\u001b[2J`, { at });
-    await rememberIn(open.sql, id, {
+    await rememberIn(open, id, {
       type: "preference",
       statement: `Ann drinks ${drink}.`,
       at,

@@ -120,13 +120,17 @@ test("a request of another process is taken by the daemon and answered", async (
 
 test("a request is heard again after the connection that listens was cut", async () => {
   await using server = await startModelServer();
+  // The connection of an earlier test may still be about to end.
+  const [clock] = await beside.sql<{ now: Date }>("select clock_timestamp() as now");
   await using weir = await start(server);
   await weir.say("hello", { room: "cut", addressed: false });
   const channel = await idOf(weir, "cut");
   let cut: unknown[] = [];
   while (cut.length === 0) {
     cut = await beside.sql(
-      "select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen weir_requests'",
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and query = 'listen weir_requests' and backend_start > $1`,
+      clock?.now,
     );
   }
   assert.equal(parseAnswer(await request(channel))?.kind, "nothing");

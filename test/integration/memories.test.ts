@@ -29,7 +29,7 @@ async function remember(weir: TestWeir, room: string, statement: string, kind: "
   const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
   assert.ok(row);
   const sources = [{ seq: row.lastSeq, quote: statement }];
-  const memory = await rememberIn(open.sql, row.id, { type: "preference", statement, sources, at: AT });
+  const memory = await rememberIn(open, row.id, { type: "preference", statement, sources, at: AT });
   await (await weir.daemon.registry.get(row.id)).reset();
   return { id, memory, channel: row.id };
 }
@@ -73,7 +73,7 @@ test("a channel in which nothing is covered asks for no memories", async () => {
   await weir.say("Ann drinks tea.", { room: "fresh", id: "f1", addressed: false });
   const row = await weir.daemon.store.channels.find({ platform: "test", name: "fresh" });
   assert.ok(row);
-  await rememberIn(open.sql, row.id, { statement: "Ann drinks tea.", sources: [{ seq: 1, quote: "tea" }] });
+  await rememberIn(open, row.id, { statement: "Ann drinks tea.", sources: [{ seq: 1, quote: "tea" }] });
   await weir.say("what does Ann drink?", { room: "fresh" });
   await answered(weir, "fresh", 1);
   assert.doesNotMatch(JSON.stringify(server.requests[0]?.body), /Remembered/);

@@ -61,8 +61,10 @@ describe("memories are ranked", () => {
     const loud = memory("the boathouse", { proofs: 100, importance: 1 });
     assert.equal(ranked("boathouse key mat", [loud, old])[0], old.statement);
   });
+});
 
-  test("with a boost for what is new that halves in thirty days", () => {
+describe("the rank of memories", () => {
+  test("has a boost for what is new that halves in thirty days", () => {
     const score = (days: number): number => {
       // How important an equal memory of long ago must be to come first tells the boost of the new one.
       let [low, high] = [0, 2];
@@ -84,12 +86,12 @@ describe("memories are ranked", () => {
     assert.ok(Math.abs(score(30) / score(0) - 0.5) < 0.01, `${score(30)} of ${score(0)}`);
   });
 
-  test("in scripts without spaces, too", () => {
+  test("holds in scripts without spaces, too", () => {
     const both = [memory("猫が好きです"), memory("会議は水曜日です")];
     assert.equal(ranked("会議は何曜日ですか", both)[0], "会議は水曜日です");
   });
 
-  test("each once, whatever they are, and the same however they came", () => {
+  test("has each of them once, whatever they are", () => {
     const any = fc.record({
       statement: fc.string(),
       at: fc.date({ noInvalidDate: true }),

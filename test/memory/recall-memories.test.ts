@@ -13,7 +13,7 @@ after(async () => {
   await open[Symbol.asyncDispose]();
   await database[Symbol.asyncDispose]();
 });
-const { store, sql } = open;
+const { store } = open;
 const now = (): Date => new Date("2026-11-21T12:00:00Z");
 const recall = new RecallMemories({ memories: store.memories, search: store.search, now });
 const { id: channel } = await open.channel("recall");
@@ -25,7 +25,7 @@ for (const statement of [
   "千早さんの会議は水曜日の午後三時です。",
 ]) {
   const seq = await open.say(channel, statement);
-  await rememberIn(sql, channel, {
+  await rememberIn(open, channel, {
     statement,
     subject: "them",
     assertedBy: "somebody",

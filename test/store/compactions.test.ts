@@ -28,7 +28,8 @@ async function commit(job: Job, done: JobResult): Promise<CommitOutcome> {
 
 async function room(name: string, messages: number): ReturnType<typeof weir.channel> {
   const owner = await weir.channel(name);
-  for (let index = 0; index < messages; index++) await weir.say(owner.id, `line ${index}`, { id: `${name}-${index}` });
+  for (let index = 0; index < messages; index++)
+    await weir.say(owner.id, `line ${index}`, { id: `${name}-${index}` });
   return owner;
 }
 
@@ -51,11 +52,7 @@ test("the list holds each job with its summary, newest last, and the live job is
     sources: [{ seq: 1, quote: "line 0" }],
   } as const;
   assert.equal(await commit(first, result("They greeted.", [memory])), "committed");
-  const running = await store.jobs.begin(
-    owner,
-    { ...LEAF, tier: "forced", fromSeq: 5, toSeq: 8 },
-    60_000,
-  );
+  const running = await store.jobs.begin(owner, { ...LEAF, tier: "forced", fromSeq: 5, toSeq: 8 }, 60_000);
 
   const [one, two, three, ...more] = await store.compactions.list(id, 20);
   assert.deepEqual(more, []);

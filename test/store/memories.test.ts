@@ -14,7 +14,7 @@ after(async () => {
   await open[Symbol.asyncDispose]();
   await database[Symbol.asyncDispose]();
 });
-const { store, sql } = open;
+const { store } = open;
 let count = 0;
 
 async function place(overrides: Partial<Omit<AskingChannel, "channel">> = {}): Promise<AskingChannel> {
@@ -25,7 +25,7 @@ async function place(overrides: Partial<Omit<AskingChannel, "channel">> = {}): P
 
 async function remember(channel: ChannelId, statement: string, overrides: object = {}): Promise<number> {
   const seq = await open.say(channel, statement, { id: `said-${++count}` });
-  return rememberIn(sql, channel, { statement, sources: [{ seq, quote: statement }], ...overrides });
+  return rememberIn(open, channel, { statement, sources: [{ seq, quote: statement }], ...overrides });
 }
 
 async function seen(asker: AskingChannel): Promise<string[]> {
@@ -56,7 +56,7 @@ describe("a memory shows only where it may", () => {
     assert.deepEqual(await seen(another), []);
     assert.deepEqual(await seen(await place()), []);
     assert.deepEqual(await seen({ ...dm, kind: "channel" }), []);
-    const [row] = await sql<{ scope: string }>(
+    const [row] = await open.sql<{ scope: string }>(
       "select scope from memories where channel_id = $1",
       dm.channel,
     );
@@ -68,7 +68,7 @@ describe("a memory shows only where it may", () => {
     const nowhere = await place({ workspace: "" });
     for (const { channel } of [source, nowhere]) {
       const id = await remember(channel, "tea of the workspace");
-      await sql("update memories set scope = 'workspace' where id = $1", id);
+      await open.sql("update memories set scope = 'workspace' where id = $1", id);
     }
     assert.deepEqual(await seen(await place({ workspace: "w-shared" })), ["tea of the workspace"]);
     assert.deepEqual(await seen(await place({ workspace: "w-shared", kind: "dm" })), [
@@ -86,15 +86,15 @@ describe("a memory shows only where it may", () => {
       await remember(asker.channel, "green tea"),
       await remember(asker.channel, "black tea"),
     ];
-    await sql("update memories set valid_to = now(), superseded_by = $2 where id = $1", old, now);
+    await open.sql("update memories set valid_to = now(), superseded_by = $2 where id = $1", old, now);
     assert.deepEqual(await seen(asker), ["black tea"]);
-    const [row] = await sql<{ id: string }>(
+    const [row] = await open.sql<{ id: string }>(
       "select message_id as id from entries where channel_id = $1 and text = 'black tea'",
       asker.channel,
     );
-    await sql("select delete_message($1, $2)", asker.channel, row?.id);
+    await open.sql("select delete_message($1, $2)", asker.channel, row?.id);
     assert.deepEqual(await seen(asker), []);
-    assert.deepEqual(await sql("select id from memories where statement = 'black tea'"), []);
+    assert.deepEqual(await open.sql("select id from memories where statement = 'black tea'"), []);
   });
 });
 
@@ -162,7 +162,7 @@ test("the list for the operator has every source, with its words, its author and
     { seq: first, quote: "I drink tea" },
     { seq: second, quote: "tea for me" },
   ];
-  await rememberIn(sql, asker.channel, { statement: "They drink tea.", sources });
+  await rememberIn(open, asker.channel, { statement: "They drink tea.", sources });
   await remember((await place()).channel, "elsewhere");
   const [memory, ...rest] = await store.memories.list({ channel: asker.channel }, 10);
   assert.deepEqual(rest, []);

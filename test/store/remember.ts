@@ -4,7 +4,7 @@ import type { OpenStore } from "./open-store.ts";
 
 /** Puts a memory into the log as a commit does. @returns its id; of a duplicate, the first one's */
 export async function rememberIn(
-  sql: OpenStore["sql"],
+  { sql }: Pick<OpenStore, "sql">,
   channel: ChannelId,
   memory: Omit<Partial<MemoryDraft>, "at"> & Pick<MemoryDraft, "sources"> & { readonly at?: Date | string },
 ): Promise<number> {

@@ -60,7 +60,10 @@ test("whoever listens hears of each request, and of the end of its connection", 
   await using _listening = await taken.listen(heard.resolve, ended.resolve);
   await asked.add(channel);
   await heard.promise;
-  await command.sql("select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen weir_requests'");
+  await command.sql(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and query = 'listen weir_requests'`,
+  );
   await ended.promise;
 });
 

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
+import type { Compaction } from "../../src/channel/compaction.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { agentId } from "../../src/core/ids.ts";
 import type { InboundMessage, Receipt } from "../../src/core/message.ts";
@@ -18,6 +19,8 @@ export interface TestWeirOptions {
   readonly config?: string;
   readonly platform?: TestPlatform;
   readonly logLevel?: string;
+  /** Parts of the compactors that a test sets: waits, the circuit breaker. */
+  readonly compaction?: Partial<Compaction>;
 }
 
 /** The whole daemon over a platform of the test's own; the database and the model server are real. */
@@ -47,7 +50,8 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
   const events: WeirEvent[] = [];
   const waiting = new Set<() => void>();
   const bindings = [{ platform: "test", agent: config.agents[0]?.id ?? agentId("main") }];
-  const daemon = await buildDaemon({ config, log, platforms: () => [platform], bindings });
+  const { compaction = {} } = options;
+  const daemon = await buildDaemon({ config, log, platforms: () => [platform], bindings, compaction });
   daemon.events.on((event) => {
     events.push(event);
     for (const resolve of waiting) resolve();

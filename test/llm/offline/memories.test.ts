@@ -110,8 +110,10 @@ describe("the offline model saves memories before it summarises", () => {
       ],
     );
   });
+});
 
-  test("and then writes the summary, of the transcript and not of its task", async () => {
+describe("the offline model, asked for a summary,", () => {
+  test("writes it when the memories are saved, of the transcript and not of its task", async () => {
     const { answer, messages } = await firstAnswer(TRANSCRIPT);
     const [call] = answer.calls;
     assert.ok(call !== undefined && answer.text === "");
@@ -125,7 +127,7 @@ describe("the offline model saves memories before it summarises", () => {
     assert.doesNotMatch(second.answer.text, /^\d+\. |At most|your task|kept/m);
   });
 
-  test("unless there are none, it may not, or nobody offers it", async () => {
+  test("writes it at once where there are none, it may not save them, or nobody offers it", async () => {
     const small = [
       "1. [2026-11-21 09:00] Ann: Good morning!",
       "2. [2026-11-21 09:01] Ben: Is it 18:40? Nice weather.",

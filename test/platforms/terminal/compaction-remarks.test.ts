@@ -32,7 +32,10 @@ describe("a compaction in the terminal", () => {
       describeCompaction({ ...NEWS, kind: "merge", memories: 0 }),
       "(older summaries merged: 8,200 → 310 tokens, 3.2 s)",
     );
-    assert.match(describeCompaction({ ...NEWS, fromSeq: 130, memories: 1 }) ?? "", /^\(1 older message .* 1 memory\)$/);
+    assert.match(
+      describeCompaction({ ...NEWS, fromSeq: 130, memories: 1 }) ?? "",
+      /^\(1 older message .* 1 memory\)$/,
+    );
   });
 
   test("that made no summary is not told", () => {

@@ -1,0 +1,213 @@
+/** What the tests of the compactor over the whole daemon share: a configuration, a script of models, waits. */
+import assert from "node:assert/strict";
+import { Breaker } from "../../src/compactor/breaker.ts";
+import type { Compaction } from "../../src/channel/compaction.ts";
+import { COMPACTOR_TIMING } from "../../src/compactor/parts.ts";
+import type { ChannelId } from "../../src/core/ids.ts";
+import type { WeirEvent } from "../../src/telemetry/events.ts";
+import type { OpenStore } from "../store/open-store.ts";
+import { text } from "./model-behaviours.ts";
+import type { Behaviour, ChatRequest, ModelServer, RecordedRequest } from "./model-server.ts";
+import type { TestWeir } from "./weir.ts";
+
+const AGENT = "test-model";
+export const SUMMARISER = "summariser";
+export const SPARE = "spare";
+
+export interface ConfigLines {
+  readonly top?: string;
+  readonly agent?: string;
+  readonly compaction?: string;
+  /** Tokens. */
+  readonly window?: number;
+}
+
+/** A config.toml: 7168 usable tokens by default, so a summary has at most 134. */
+export function compactionConfig({
+  top = "",
+  agent = "",
+  compaction = "",
+  window = 8192,
+}: ConfigLines = {}): string {
+  return `
+[llm]
+max_retries = 0
+${top}
+[[agents]]
+id = "main"
+name = "Weir"
+model = "${AGENT}"
+compactor_model = "${SUMMARISER}"
+context_window = ${window}
+max_output_tokens = 512
+generation_reserve = 512
+time_zone = "UTC"
+${agent}
+[agents.compaction]
+${compaction}
+`;
+}
+
+/** Which rests a test waits for: `short`, those of a failed model, too; `long`, none of them ends within a test. */
+export function compactionParts(
+  rests: "short" | "long" = "long",
+  breaker = new Breaker(() => performance.now()),
+): Partial<Compaction> {
+  const waitMs = rests === "short" ? 5 : 3_600_000;
+  const timing = {
+    ...COMPACTOR_TIMING,
+    lookEveryMs: 1,
+    modelRest: { fromMs: waitMs, toMs: waitMs },
+    databaseRest: { fromMs: 20, toMs: 20 },
+  };
+  return { timing, breaker };
+}
+
+const FILLER =
+  "the river stood above the old mark by the mill, and Ann wrote the reading into the green book before " +
+  "she walked home along the dyke to feed the geese and mend the gate that the storm had broken.";
+
+/** What a person says: about 60 tokens, and a mark that no other one has. */
+export function reading(number: number): string {
+  return `gauge-${number}: on that morning ${FILLER}`;
+}
+
+/** Says readings that nobody has to answer. */
+export async function listen(weir: TestWeir, room: string, from: number, to: number): Promise<void> {
+  for (let number = from; number <= to; number++) {
+    await weir.say(reading(number), { room, addressed: false, id: `${room}-${number}` });
+  }
+}
+
+/** Puts readings 1 to `count` into the log before a daemon has the channel. */
+export async function fillLog(open: OpenStore, room: string, count: number): Promise<ChannelId> {
+  const { id } = await open.channel(room);
+  for (let number = 1; number <= count; number++) {
+    await open.say(id, reading(number), { addressed: false, id: `${room}-${number}` });
+  }
+  return id;
+}
+
+/** The agent says "noted"; what a summariser (of any other name) does is the test's. */
+export function script(
+  server: ModelServer,
+  summariser: (request: ChatRequest, index: number) => Behaviour,
+  agent: (request: ChatRequest) => Behaviour = () => text("noted", { usage: "none" }),
+): void {
+  let asked = 0;
+  server.respond((request) => (request.model === AGENT ? agent(request) : summariser(request, asked++)));
+}
+
+export function agentRequests(server: ModelServer): RecordedRequest[] {
+  return server.requests.filter(({ body }) => body.model === AGENT);
+}
+
+export function summariserRequests(server: ModelServer): RecordedRequest[] {
+  return server.requests.filter(({ body }) => body.model !== AGENT);
+}
+
+/** The request that a summariser gets as its nth, now or later. @param nth from 1 */
+export async function summariserAsked(server: ModelServer, nth: number): Promise<RecordedRequest> {
+  for (;;) {
+    const found = summariserRequests(server)[nth - 1];
+    if (found !== undefined) return found;
+    await server.received(server.requests.length + 1);
+  }
+}
+
+/** What the messages of a request say, in order. */
+export function said(request: RecordedRequest | undefined): string[] {
+  return (request?.body.messages ?? []).map(({ content }) => content ?? "");
+}
+
+/** The marks of all readings in a text, in order, each once. */
+export function marks(content: string | readonly string[]): number[] {
+  const whole = typeof content === "string" ? content : content.join("\n");
+  return [...new Set([...whole.matchAll(/\bgauge-(\d+)/g)].map(([, number]) => Number(number)))];
+}
+
+/** A behaviour that answers only when it is told how. */
+export interface Held {
+  readonly behaviour: Behaviour;
+  release(behaviour: Behaviour): void;
+}
+
+export function hold(): Held {
+  const { promise, resolve } = Promise.withResolvers<Behaviour>();
+  return {
+    async behaviour(exchange) {
+      const behave = await promise;
+      if (!exchange.signal.aborted) await behave(exchange);
+    },
+    release: resolve,
+  };
+}
+
+type CompactionEvent = Extract<WeirEvent, { type: "compaction" }>;
+
+/** The compactions of a room that have come to this phase, oldest first. */
+export function compactions(
+  weir: TestWeir,
+  room: string,
+  phase: CompactionEvent["phase"],
+): CompactionEvent[] {
+  return weir.events.filter(
+    (event): event is CompactionEvent =>
+      event.type === "compaction" && event.channel === `test:${room}` && event.phase === phase,
+  );
+}
+
+/** Resolves with the nth compaction of a room in this phase, past or to come. @param nth from 1 */
+export async function compaction(
+  weir: TestWeir,
+  room: string,
+  phase: CompactionEvent["phase"],
+  nth = 1,
+): Promise<CompactionEvent> {
+  await weir.event("compaction", () => compactions(weir, room, phase).length >= nth);
+  const found = compactions(weir, room, phase)[nth - 1];
+  assert.ok(found !== undefined);
+  return found;
+}
+
+/** Says something that wants an answer, and waits until that is delivered. @returns the request of it */
+export async function ask(
+  weir: TestWeir,
+  server: ModelServer,
+  room: string,
+  question: string,
+): Promise<RecordedRequest> {
+  const channel = `test:${room}`;
+  const delivered = (): number =>
+    weir.events.filter((event) => event.type === "reply_delivered" && event.channel === channel).length;
+  const before = delivered();
+  await weir.say(question, { room });
+  await weir.event("reply_delivered", () => delivered() > before);
+  const asked = agentRequests(server).findLast(({ body }) =>
+    body.messages.some(({ content }) => content?.includes(question) === true),
+  );
+  assert.ok(asked !== undefined, `${question} is in no request`);
+  return asked;
+}
+
+/** What was committed is what is in memory, and every entry is in exactly one place; fails otherwise. */
+export async function checkFold(weir: TestWeir, room: string): Promise<void> {
+  const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
+  assert.ok(row !== undefined);
+  await weir.daemon.registry.compactionsIdle();
+  const memory = await weir.daemon.registry.loaded(row.id)?.history.snapshot();
+  const { history } = await weir.daemon.store.load(row.id);
+  if (memory !== undefined) assert.deepEqual(memory, history);
+  let covered = 0;
+  for (const { fromSeq, toSeq } of history.summaries) {
+    assert.equal(fromSeq, covered + 1, "summaries tile");
+    covered = toSeq;
+  }
+  assert.equal(history.coveredTo, covered);
+  const raw = history.entries.map(({ seq }) => seq);
+  const first = Math.max(covered, history.omittedTo) + 1;
+  assert.deepEqual(
+    raw,
+    Array.from({ length: history.lastSeq - first + 1 }, (_, index) => first + index),
+  );
+}
