@@ -1,9 +1,9 @@
 import type { Logger } from "pino";
 import { createCommands } from "./admin/commands.ts";
 import { RequestDesk } from "./admin/request-desk.ts";
-import { createAgents } from "./agents.ts";
+import { type Agents, createAgents } from "./agents.ts";
 import type { Compaction } from "./channel/compaction.ts";
-import { ChannelRegistry } from "./channel/registry.ts";
+import { ChannelRegistry, type RegistryParts } from "./channel/registry.ts";
 import { Breaker } from "./compactor/breaker.ts";
 import { COMPACTOR_TIMING } from "./compactor/parts.ts";
 import { CompactionQueue } from "./compactor/queue.ts";
@@ -17,7 +17,6 @@ import type { Platform, PlatformInbox } from "./platforms/platform.ts";
 import { loadPrompts, promptSources } from "./prompts.ts";
 import type { Binding } from "./router/bindings.ts";
 import { Router } from "./router/router.ts";
-import type { Digester } from "./store/deletion.ts";
 import { openDatabase } from "./store/open-database.ts";
 import { createStore, type Store } from "./store/store.ts";
 import { Events } from "./telemetry/events.ts";
@@ -70,44 +69,34 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const platforms = options.platforms(events);
   for (const platform of platforms) stack.use(platform);
   const indexer = stack.use(new Indexer(store.search, log));
-  const recall = new Recall({ log: store.log, search: store.search, now: Date.now });
-  const memories = new RecallMemories({ memories: store.memories, search: store.search, now });
 
   const agentOf = ({ agent }: { agent: AgentId }): Agent => agents.of(agent).agent;
-  const digesterOf = ({ agent }: { agent: AgentId }): Digester => agents.of(agent).compactorAgent.digester;
   const platformOf = (address: ChannelAddress): Platform | undefined =>
     platforms.find(({ capabilities }) => capabilities.serves(address));
-  const { maxLoadedChannels, idleEvictMs, drainDeadlineMs, mailboxSize, maxCompactions } = config.daemon;
-  const compaction = {
-    queue: new CompactionQueue(maxCompactions),
-    breaker: new Breaker(() => performance.now()),
-    timing: COMPACTOR_TIMING,
-    ...options.compaction,
-  };
-  const registry = new ChannelRegistry({
+  const registry = createRegistry(options, { store, indexer, events, now, agents, platformOf });
+  // Disposed of after the registry, whose end answers what is still asked.
+  const desk = stack.use(
+    new RequestDesk({ store, registry, serves: (address) => platformOf(address) !== undefined, log }),
+  );
+  stack.defer(async () => registry.drain(AbortSignal.timeout(config.daemon.drainDeadlineMs)));
+
+  const commands = createCommands({
     store,
-    recall,
-    memories,
-    indexer,
+    registry,
+    agentOf,
+    helpText: (list) => prompts.help(list),
+    describeModels: () => models.describe(),
+    now,
+  });
+  const inbox = new Router({
+    store,
+    registry,
     events,
     log,
-    now,
-    compaction,
-    mailboxSize,
-    maxLoadedChannels,
-    idleEvictMs,
-    agentOf: ({ agent }) => agents.of(agent),
-    platformOf,
+    bindings,
+    commands,
+    digesterOf: ({ agent }) => agents.of(agent).compactorAgent.digester,
   });
-  const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
-  // Disposed of after the registry, whose end answers what is still asked.
-  const desk = stack.use(new RequestDesk({ store, registry, serves, log }));
-  stack.defer(async () => registry.drain(AbortSignal.timeout(drainDeadlineMs)));
-
-  const helpText = (commands: readonly { name: string; help: string }[]): string => prompts.help(commands);
-  const describeModels = (): string => models.describe();
-  const commands = createCommands({ store, registry, agentOf, helpText, describeModels, now });
-  const inbox = new Router({ store, registry, events, log, bindings, commands, digesterOf });
   stack.defer(async () => {
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake()));
   });
@@ -122,13 +111,35 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     async open() {
       await indexer.start();
       for (const platform of platforms) await platform.start(inbox);
-      const resumed = await registry.resume(
-        platforms.map(({ name }) => name),
-        Math.min(...config.agents.map((one) => one.compaction.maxRawMessages)),
-      );
+      const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
+      const names = platforms.map(({ name }) => name);
+      const resumed = await registry.resume(names, due);
       if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
       await desk.open();
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
+}
+
+type RegistryBase = Pick<RegistryParts, "store" | "indexer" | "events" | "now" | "platformOf"> & {
+  readonly agents: Agents;
+};
+
+function createRegistry(options: DaemonOptions, { agents, ...base }: RegistryBase): ChannelRegistry {
+  const { config, log, compaction } = options;
+  const { store, now } = base;
+  return new ChannelRegistry({
+    ...base,
+    ...config.daemon,
+    log,
+    recall: new Recall({ log: store.log, search: store.search, now: Date.now }),
+    memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
+    agentOf: ({ agent }) => agents.of(agent),
+    compaction: {
+      queue: new CompactionQueue(config.daemon.maxCompactions),
+      breaker: new Breaker(() => performance.now()),
+      timing: COMPACTOR_TIMING,
+      ...compaction,
+    },
+  });
 }

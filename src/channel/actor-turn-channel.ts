@@ -1,5 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { errorMessage } from "../core/errors.ts";
 import { type History, rawFrom, type TurnRange } from "../core/history.ts";
 import { type ChannelAddress, formatAddress, type Seq } from "../core/ids.ts";
 import type { ChannelKind } from "../core/message.ts";
@@ -33,7 +32,7 @@ export function placeOf(address: ChannelAddress, kind: ChannelKind): Place {
 
 /** What a turn of this channel may do to it. */
 export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
-  const { history, turn, draft, store, owner, address, kind, events, log, now, recall, indexer } = parts;
+  const { history, turn, draft, owner, address, kind, events, now, recall, indexer } = parts;
   const channel = formatAddress(address);
   return {
     place: placeOf(address, kind),

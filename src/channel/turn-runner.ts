@@ -103,7 +103,7 @@ export class TurnRunner {
    * @throws where the log could not be written: whether the turn is settled is in doubt
    */
   async run(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
-    const { events, now, address } = this.#parts;
+    const { events, address } = this.#parts;
     const interrupt = new AbortController();
     if (isStopped) interrupt.abort(STOP);
     this.#running = { turn, interrupt, startedAt: steadyNow() };

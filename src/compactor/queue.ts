@@ -6,7 +6,7 @@ export interface QueuedWork {
   /** The higher, the sooner. */
   readonly priority: number;
   /** Must not throw. */
-  run(): Promise<void>;
+  readonly run: () => Promise<void>;
 }
 
 /** The compactions of all channels: so many at a time, the most urgent first. */

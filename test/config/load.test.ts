@@ -4,6 +4,37 @@ import { suite, test } from "node:test";
 import { loadConfig } from "../../src/config/load.ts";
 import { configErrorFrom, configFrom, errorOf, folderWith } from "./folder.ts";
 
+const DEFAULT_AGENTS = [
+  {
+    id: "main",
+    name: "main",
+    instructions: "",
+    prompt: null,
+    compactorPrompt: null,
+    model: "auto",
+    compactorModel: "auto",
+    fallbacks: [],
+    temperature: null,
+    contextWindow: 0,
+    maxOutputTokens: 2048,
+    generationReserve: 4096,
+    maxToolIterations: 8,
+    toolTimeoutMs: 20_000,
+    timeZone: "UTC",
+    compaction: {
+      enabled: true,
+      notify: "off",
+      backgroundThreshold: 0.8,
+      aggressiveThreshold: 0.85,
+      emergencyThreshold: 0.95,
+      target: 0.6,
+      keepMessages: 20,
+      maxRawMessages: 300,
+      deadlineMs: 180_000,
+    },
+  },
+];
+
 suite("without a file", () => {
   test("the built-in defaults run one agent named main", (t) => {
     const cwd = folderWith(t, {});
@@ -28,36 +59,7 @@ suite("without a file", () => {
       },
       prompts: { language: "en", dir: null },
       platforms: { loopback: null },
-      agents: [
-        {
-          id: "main",
-          name: "main",
-          instructions: "",
-          prompt: null,
-          compactorPrompt: null,
-          model: "auto",
-          compactorModel: "auto",
-          fallbacks: [],
-          temperature: null,
-          contextWindow: 0,
-          maxOutputTokens: 2048,
-          generationReserve: 4096,
-          maxToolIterations: 8,
-          toolTimeoutMs: 20_000,
-          timeZone: "UTC",
-          compaction: {
-            enabled: true,
-            notify: "off",
-            backgroundThreshold: 0.8,
-            aggressiveThreshold: 0.85,
-            emergencyThreshold: 0.95,
-            target: 0.6,
-            keepMessages: 20,
-            maxRawMessages: 300,
-            deadlineMs: 180_000,
-          },
-        },
-      ],
+      agents: DEFAULT_AGENTS,
     });
   });
 

@@ -5,10 +5,17 @@ import type { Compaction } from "../../src/channel/compaction.ts";
 import { COMPACTOR_TIMING } from "../../src/compactor/parts.ts";
 import type { ChannelId } from "../../src/core/ids.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
-import type { OpenStore } from "../store/open-store.ts";
+import { type OpenStore, openStore } from "../store/open-store.ts";
+import { createTestDatabase } from "./database.ts";
 import { text } from "./model-behaviours.ts";
-import type { Behaviour, ChatRequest, ModelServer, RecordedRequest } from "./model-server.ts";
-import type { TestWeir } from "./weir.ts";
+import {
+  type Behaviour,
+  type ChatRequest,
+  type ModelServer,
+  type RecordedRequest,
+  startModelServer,
+} from "./model-server.ts";
+import { startWeir, type TestWeir } from "./weir.ts";
 
 const AGENT = "test-model";
 export const SUMMARISER = "summariser";
@@ -23,7 +30,7 @@ export interface ConfigLines {
 }
 
 /** A config.toml: 7168 usable tokens by default, so a summary has at most 134. */
-export function compactionConfig({
+function compactionConfig({
   top = "",
   agent = "",
   compaction = "",
@@ -61,6 +68,28 @@ export function compactionParts(
     databaseRest: { fromMs: 20, toMs: 20 },
   };
   return { timing, breaker };
+}
+
+/** A database, a model server, and the log beside the daemon: each test has its own. */
+export interface Scene extends AsyncDisposable {
+  readonly server: ModelServer;
+  readonly open: OpenStore;
+  start(lines?: ConfigLines, parts?: Partial<Compaction>): Promise<TestWeir>;
+}
+
+export async function openScene(): Promise<Scene> {
+  await using stack = new AsyncDisposableStack();
+  const { connection } = stack.use(await createTestDatabase());
+  const open = stack.use(openStore(connection));
+  const server = stack.use(await startModelServer());
+  const kept = stack.move();
+  return {
+    server,
+    open,
+    start: async (lines = {}, parts = compactionParts()) =>
+      startWeir({ connection, modelUrl: server.url, config: compactionConfig(lines), compaction: parts }),
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
 }
 
 const FILLER =

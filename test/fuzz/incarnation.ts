@@ -1,0 +1,185 @@
+import { pino } from "pino";
+import type { ChannelActor } from "../../src/channel/actor.ts";
+import { ChannelRegistry } from "../../src/channel/registry.ts";
+import { Breaker } from "../../src/compactor/breaker.ts";
+import type { CompactorTiming } from "../../src/compactor/parts.ts";
+import { CompactionQueue } from "../../src/compactor/queue.ts";
+import type { ChannelId } from "../../src/core/ids.ts";
+import { Indexer } from "../../src/memory/indexer.ts";
+import { RecallMemories } from "../../src/memory/recall-memories.ts";
+import { Recall } from "../../src/memory/recall.ts";
+import type { Model } from "../../src/llm/model.ts";
+import type { Models } from "../../src/llm/open-models.ts";
+import { Router } from "../../src/router/router.ts";
+import type { Connection } from "../../src/store/pool.ts";
+import { createStore, type Store } from "../../src/store/store.ts";
+import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
+import { AGENT, type Profile, staff } from "./profile.ts";
+import { type Chat, ChatFront, PLATFORM } from "./chat.ts";
+import { FreezableDatabase } from "./freezable-database.ts";
+import type { Mutant } from "./mutants/mutant.ts";
+import type { CrashPoint } from "./schedule.ts";
+
+/** Rests and looks so short that real time stays small. */
+const TIMING: CompactorTiming = {
+  lookEveryMs: 0,
+  modelRest: { fromMs: 4, toMs: 16 },
+  databaseRest: { fromMs: 4, toMs: 16 },
+};
+/** The breaker's half minute becomes 30 ms. */
+const HASTE = 1000;
+
+export interface IncarnationParts {
+  readonly connection: Connection;
+  readonly profile: Profile;
+  readonly chat: Chat;
+  readonly isStreaming: boolean;
+  readonly now: () => Date;
+  readonly mutant: Mutant | null;
+  /** Makes the model of this incarnation. */
+  readonly modelOf: (incarnation: Incarnation) => Model;
+  readonly onEvent: (incarnation: Incarnation, event: WeirEvent) => void;
+}
+
+/** One life of the daemon: its own registry, its own epoch, its own way to the database, the models and the chat. */
+export class Incarnation {
+  readonly number: number;
+  readonly profile: Profile;
+  readonly database: FreezableDatabase;
+  readonly store: Store;
+  readonly router: Router;
+  readonly registry: ChannelRegistry;
+  readonly models: Models;
+  readonly #indexer: Indexer;
+  readonly #death = Promise.withResolvers<"dead">();
+  #point: CrashPoint | null = null;
+  isStalled = false;
+  #isClosed = false;
+
+  constructor(number: number, parts: IncarnationParts) {
+    const { connection, profile, chat, mutant, now } = parts;
+    this.number = number;
+    this.profile = profile;
+    this.database = new FreezableDatabase(connection, (statement, when) => {
+      this.#reached("database", when, statement);
+    });
+    const log = pino({ level: "silent" });
+    const plain = createStore(this.database);
+    this.store = mutant?.store?.(plain, this.database) ?? plain;
+    const { store } = this;
+    const config = mutant?.config?.(profile.config) ?? profile.config;
+    const staffed = staff({ ...profile, config }, parts.modelOf(this));
+    this.models = staffed.models;
+    this.#indexer = new Indexer(store.search, log);
+    const events = new Events(log);
+    events.on((event) => parts.onEvent(this, event));
+    const platform = new ChatFront(chat, parts.isStreaming, async (when) => this.gate("platform", when));
+    this.registry = new ChannelRegistry({
+      store,
+      recall: new Recall({ log: store.log, search: store.search, now: Date.now }),
+      memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
+      indexer: this.#indexer,
+      events,
+      log,
+      now,
+      compaction: {
+        queue: new CompactionQueue(1),
+        breaker: new Breaker(() => performance.now() * HASTE),
+        timing: TIMING,
+        ...(mutant?.decide === undefined ? {} : { decide: mutant.decide }),
+      },
+      mailboxSize: 100,
+      maxLoadedChannels: 100,
+      idleEvictMs: -1,
+      agentOf: () => staffed,
+      platformOf: () => platform,
+    });
+    this.router = new Router({
+      store,
+      registry: this.registry,
+      events,
+      log,
+      bindings: [{ platform: PLATFORM, agent: AGENT }],
+      digesterOf: () => staffed.compactorAgent.digester,
+      commands: async () => "",
+    });
+  }
+
+  get isDead(): boolean {
+    return this.database.isFrozen || this.#isClosed;
+  }
+
+  /** Lives, and is not standing still. */
+  get isAwake(): boolean {
+    return !this.isDead && !this.isStalled;
+  }
+
+  /** Resolves when it dies. */
+  get death(): Promise<"dead"> {
+    return this.#death.promise;
+  }
+
+  actor(channel: ChannelId): ChannelActor | undefined {
+    return this.registry.loaded(channel);
+  }
+
+  /** It will die there. */
+  arm(point: CrashPoint): void {
+    this.#point = point;
+  }
+
+  crash(): void {
+    if (this.isDead) return;
+    this.database.freeze();
+    this.#death.resolve("dead");
+  }
+
+  /** For calls to a model or the chat. A dead incarnation's never come back. */
+  async gate(at: CrashPoint["at"], when: "before" | "after"): Promise<void> {
+    if (!this.isDead) this.#reached(at, when, "");
+    if (this.isDead) await new Promise<never>(() => undefined);
+  }
+
+  #reached(at: CrashPoint["at"], when: "before" | "after", statement: string): void {
+    const point = this.#point;
+    if (point === null || point.at !== at || point.when !== when) return;
+    if (point.statement !== "" && point.statement !== statement) return;
+    this.#point = point.nth <= 1 ? null : { ...point, nth: point.nth - 1 };
+    if (point.nth <= 1) this.crash();
+  }
+
+  stall(): void {
+    this.isStalled = true;
+    this.database.pause();
+  }
+
+  thaw(): void {
+    this.isStalled = false;
+    this.database.resume();
+  }
+
+  async start(): Promise<void> {
+    await this.#indexer.start();
+    await this.registry.resume([PLATFORM], this.profile.config.compaction.maxRawMessages);
+  }
+
+  /** Brings the search index up to the log. */
+  async index(): Promise<void> {
+    await this.#indexer.flush();
+  }
+
+  async drain(): Promise<void> {
+    this.thaw();
+    await this.registry.drain(AbortSignal.abort());
+    await this.#indexer[Symbol.asyncDispose]();
+    this.#isClosed = true;
+    this.#death.resolve("dead");
+  }
+
+  /** Lets go of its connections, after its death. */
+  async bury(): Promise<void> {
+    this.database.freeze();
+    this.database.resume();
+    await this.database[Symbol.asyncDispose]();
+  }
+}

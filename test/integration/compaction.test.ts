@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Breaker } from "../../src/compactor/breaker.ts";
+import {
+  agentRequests,
+  ask,
+  checkFold,
+  compaction,
+  compactionParts,
+  compactions,
+  fillLog,
+  hold,
+  listen,
+  marks,
+  openScene,
+  reading,
+  said,
+  script,
+  summariserAsked,
+  summariserRequests,
+} from "../support/compaction.ts";
+import { stalledStream, text } from "../support/model-behaviours.ts";
+
+const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
+const LABELLED = `[Compaction Summary]: ${SUMMARY}`;
+
+test("nobody waits for a summariser: fifty messages are answered while it is asked; then its summary takes over", async () => {
+  await using scene = await openScene();
+  const { server, open } = scene;
+  const held = hold();
+  script(server, (_, index) => (index === 0 ? held.behaviour : text("Too late, and not used.")));
+  const room = "held";
+  await fillLog(open, room, 255);
+  await using weir = await scene.start({ window: 28_000 });
+  await ask(weir, server, room, "are you there?");
+  const request = await summariserAsked(server, 1);
+  const { fromSeq, toSeq } = await compaction(weir, room, "started");
+  assert.equal(fromSeq, 1);
+  assert.ok(toSeq >= 255 * 0.3, `30 % at least: ${toSeq}`);
+  assert.deepEqual(
+    marks(said(request)),
+    Array.from({ length: toSeq }, (_, index) => index + 1),
+    "the summariser reads all of the range, and no more",
+  );
+  for (let number = 1; number <= 50; number++) await ask(weir, server, room, `question ${number}?`);
+  assert.equal(request.outcome, "open");
+  assert.equal(weir.platform.texts(room).length, 51);
+  const before = said(agentRequests(server).at(-1));
+  assert.ok(!before.some((line) => line.includes("Compaction Summary")), "nothing is covered yet");
+  assert.deepEqual(marks(before).length, 255, "and nothing has left the view");
+
+  held.release(text(SUMMARY));
+  await compaction(weir, room, "committed");
+  const lines = said(await ask(weir, server, room, "and now?"));
+  assert.equal(lines.indexOf(LABELLED), 1, "behind the system prompt, before what is raw");
+  const raw = lines.slice(2);
+  assert.deepEqual(
+    marks(raw.filter((line) => line.includes("Ann: gauge-"))),
+    Array.from({ length: 255 - toSeq }, (_, index) => toSeq + 1 + index),
+  );
+  for (let number = 1; number <= 50; number++) {
+    assert.ok(
+      raw.some((line) => line.includes(`Ann: question ${number}?`)),
+      `question ${number}`,
+    );
+  }
+  await checkFold(weir, room);
+});
+
+test("a summariser that never answers: emergency, replies, a digest; when it works again the digest is redone", async () => {
+  await using scene = await openScene();
+  const { server, open } = scene;
+  let isBack = false;
+  script(server, () => (isBack ? text(SUMMARY) : stalledStream()));
+  const room = "silent";
+  await fillLog(open, room, 56);
+  let now = 0;
+  const parts = compactionParts("short", new Breaker(() => now));
+  await using weir = await scene.start({ compaction: "deadline_ms = 1000" }, parts);
+  await ask(weir, server, room, "are you there?");
+  await summariserAsked(server, 1);
+  const first = await compaction(weir, room, "started");
+  assert.equal(first.tier, "background");
+  let lines: string[] = [];
+  for (let number = 57; number <= 80; number++) {
+    lines = said(await ask(weir, server, room, reading(number)));
+  }
+  assert.equal(weir.platform.texts(room).length, 25, "every message has its reply");
+  await weir.event("emergency");
+  const marker = lines.find((line) => line.includes("messages were truncated due to context limits"));
+  assert.match(marker ?? "", /\[System: \d+ older messages were truncated due to context limits\]/);
+  // The deadline ends each attempt, and the circuit opens: an extract covers what emergency has left out.
+  const digest = await compaction(weir, room, "committed");
+  assert.equal(digest.model, "digest");
+  assert.equal(digest.tier, "emergency");
+  for (const { outcome } of summariserRequests(server)) assert.equal(outcome, "aborted");
+  const shown = said(await ask(weir, server, room, "what is left?"))[1] ?? "";
+  assert.match(shown, /^\[Compaction Summary\]: An extract, word for word, of \d+ messages by Ann/);
+  await checkFold(weir, room);
+
+  isBack = true;
+  now += 3_600_000;
+  await ask(weir, server, room, "is it back?");
+  await weir.event("compaction", ({ kind, phase }) => kind === "redo" && phase === "committed");
+  const again = said(await ask(weir, server, room, "and now?"));
+  assert.equal(again[1], LABELLED);
+  assert.ok(!again.some((line) => line.includes("truncated due to context limits")));
+  await checkFold(weir, room);
+});
+
+test("many short messages are due by their number, also where the bot only listens", async () => {
+  await using scene = await openScene();
+  const { server, open } = scene;
+  script(server, () => text(SUMMARY));
+  const room = "listened";
+  await using weir = await scene.start({
+    window: 32_000,
+    compaction: "max_raw_messages = 20\nkeep_messages = 5",
+  });
+  await listen(weir, room, 1, 19);
+  await weir.daemon.registry.compactionsIdle();
+  assert.equal(summariserRequests(server).length, 0, "one fewer is not enough");
+  await listen(weir, room, 20, 20);
+  const { tier, fromSeq, toSeq } = await compaction(weir, room, "committed");
+  assert.equal(tier, "background");
+  assert.equal(fromSeq, 1);
+  assert.ok(toSeq >= 6 && toSeq <= 15, `30 % at least, and the newest five are kept: ${toSeq}`);
+  assert.deepEqual(agentRequests(server), [], "nobody was answered");
+  assert.deepEqual(weir.platform.calls, []);
+  await checkFold(weir, room);
+});
+
+test("aggressive covers half, in one go", async () => {
+  await using scene = await openScene();
+  const { server, open } = scene;
+  script(server, () => text(SUMMARY));
+  const room = "half";
+  await fillLog(open, room, 62);
+  await using weir = await scene.start();
+  await ask(weir, server, room, "are you there?");
+  const { tier, toSeq } = await compaction(weir, room, "committed");
+  assert.equal(tier, "aggressive");
+  assert.ok(toSeq >= 31 && toSeq <= 43, `half of it, and the newest 20 are kept: ${toSeq}`);
+  await weir.daemon.registry.compactionsIdle();
+  assert.equal(compactions(weir, room, "started").length, 1, "once is enough");
+});
