@@ -8,6 +8,7 @@ const LINE =
 const NUMBERED = /^(?<number>\d{1,7})\. (?=\[)/;
 /** Before the first colon of `NAME called tool({"a": 1})` and of `tool returned: text`. */
 const TOOL_WORD = / called \S+\(| returned$/;
+const TOOL_MECHANICS = /^\[[^\]]*\] (?:.{1,80} called \S+\(|\S+ returned: \(\d+ earlier messages?\)$)/s;
 const SUMMARY = /^\[Compaction Summary\]:\s*/;
 /** What Weir itself says: what people typed never begins a line like this. */
 const OWN_WORD = "[System:";
@@ -50,8 +51,13 @@ export function spokenLines(messages: readonly ModelMessage[]): SpokenLine[] {
     if (role !== "user" || text.startsWith(OWN_WORD)) return [];
     if (SUMMARY.test(text)) return summaryLines(text.replace(SUMMARY, ""));
     const numbered = parseNumbered(text);
-    return numbered.length > 0 ? numbered : linesOrText(text);
+    return numbered.length > 0 ? numbered.filter(isWorthKeeping) : linesOrText(text);
   });
+}
+
+/** How a tool was called, and that it found so many messages, is of no use to anybody later. */
+function isWorthKeeping({ author, text }: SpokenLine): boolean {
+  return author !== "" || !TOOL_MECHANICS.test(text);
 }
 
 /** The lines of a summariser's transcript that have a number, by which memories cite them. */

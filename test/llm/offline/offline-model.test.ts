@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
+import { estimateTokens } from "../../../src/core/tokens.ts";
 import type { ModelMessage } from "../../../src/core/context.ts";
 import { createOfflineModel } from "../../../src/llm/offline/offline-model.ts";
 import { ask, modelRequest, said, SEARCH_HISTORY } from "../../support/model-calls.ts";
@@ -177,6 +178,21 @@ describe("the offline model summarises", () => {
     assert.match(answer?.text ?? "", /\[2026-11-21 09:02\] Cleo: .*https:\/\/example\.org\/issues\/77/);
     assert.doesNotMatch(answer?.text ?? "", /lol/);
     assert.ok((answer?.text.length ?? 0) < lines.length * 0.7);
+  });
+
+  test("not by how a tool was called, nor over the length that is of use", async () => {
+    const transcript = [
+      "1. [2026-11-21 09:02] Ann: The build of 1.4.2 fails at https://example.org/builds/77.",
+      '2. [2026-11-21 09:03] main called search_history({"query":"build 1.4.2 at https://example.org/builds/77"})',
+      "3. [2026-11-21 09:03] search_history returned: (36 earlier messages)",
+      "4. [2026-11-21 09:04] main: Bob decided on 2026-11-20 to build with Node 24.",
+    ].join("\n");
+    const messages: ModelMessage[] = [{ role: "user", text: transcript }];
+    const { answer } = await ask(createOfflineModel(), { messages, task: "summarise", textLimit: 100 });
+    assert.match(answer?.text ?? "", /builds\/77/);
+    assert.doesNotMatch(answer?.text ?? "", /called|returned/);
+    const short = await ask(createOfflineModel(), { messages, task: "summarise", textLimit: 20 });
+    assert.ok(estimateTokens(short.answer?.text ?? "") <= 20, short.answer?.text);
   });
 
   test("never nothing: that is a failure", async () => {

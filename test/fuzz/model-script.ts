@@ -1,0 +1,134 @@
+import { type Model, type ModelAnswer, type ModelCallOptions, ModelError } from "../../src/llm/model.ts";
+import type { ModelRequest } from "../../src/llm/model.ts";
+import type { Incarnation } from "./incarnation.ts";
+import { estimateRequest, takeApart } from "./prompt.ts";
+import type { Reply, SummaryMode } from "./schedule.ts";
+import { summarise } from "./summariser.ts";
+import { askedBy, talk } from "./talker.ts";
+
+type Kind = "turn" | "summary";
+
+interface Held {
+  readonly incarnation: Incarnation;
+  readonly kind: Kind;
+  readonly release: () => void;
+}
+
+export interface ModelScriptParts {
+  /** Tokens that the server counts per estimated one; null: it reports none. */
+  readonly ratio: number | null;
+  /** How the message with this marker is to be answered. */
+  readonly replyTo: (marker: string) => Reply | undefined;
+  /** Told of every request that arrives, before it is answered. */
+  readonly onRequest: (incarnation: Incarnation, request: ModelRequest, kind: Kind) => Promise<void>;
+  readonly onAnswer: (request: ModelRequest, answer: ModelAnswer, kind: Kind) => void;
+}
+
+/** Both models of a run, as a script tells them to be. */
+export class ModelScript {
+  readonly #parts: ModelScriptParts;
+  readonly #held = new Set<Held>();
+  readonly #busy = new Map<Incarnation, number>();
+  #count = 0;
+  mode: SummaryMode = "good";
+  /** Calls of turns that ask for it are held. */
+  isPatient = true;
+
+  constructor(parts: ModelScriptParts) {
+    this.#parts = parts;
+  }
+
+  /** The models as one incarnation reaches them. */
+  front(incarnation: Incarnation): Model {
+    return {
+      answer: async (request, options) => {
+        const kind = request.task === "summarise" ? "summary" : "turn";
+        await incarnation.gate(kind, "before");
+        if (options.signal.aborted) throw aborted(request);
+        this.#count++;
+        const answer = await this.#answer(incarnation, request, options, kind, this.#count);
+        await incarnation.gate(kind, "after");
+        if (options.signal.aborted) throw aborted(request);
+        this.#parts.onAnswer(request, answer, kind);
+        return answer;
+      },
+    };
+  }
+
+  isHeld(incarnation: Incarnation, kind: Kind): boolean {
+    return [...this.#held].some((one) => one.incarnation === incarnation && one.kind === kind);
+  }
+
+  /** Calls that are being answered, held ones not counted. */
+  busy(incarnation: Incarnation): number {
+    return this.#busy.get(incarnation) ?? 0;
+  }
+
+  release(kind: Kind): void {
+    for (const one of this.#held) if (one.kind === kind) one.release();
+  }
+
+  async #answer(
+    incarnation: Incarnation,
+    request: ModelRequest,
+    options: ModelCallOptions,
+    kind: Kind,
+    n: number,
+  ): Promise<ModelAnswer> {
+    this.#work(incarnation, 1);
+    try {
+      await this.#parts.onRequest(incarnation, request, kind);
+      const prompt = kind === "turn" ? takeApart(request) : null;
+      const reply = prompt === null ? "plain" : this.#replyFor(askedBy(prompt));
+      const isHeld = kind === "summary" ? this.mode === "held" : reply === "slow" && this.isPatient;
+      if (isHeld) await this.#hold(incarnation, kind, request, options.signal);
+      const said = prompt === null ? summarise(this.mode, request, n) : talk(reply, request, prompt, n);
+      if (said.text !== "") options.onText?.(said.text.slice(0, 8));
+      if (said.text.length > 8) options.onText?.(said.text.slice(8));
+      const usage = this.#usage(request);
+      const { model } = request;
+      options.onCall?.({ model, outcome: "answered", usage, firstTokenMs: 1, totalMs: 1 });
+      return { ...said, model, usage };
+    } finally {
+      this.#work(incarnation, -1);
+    }
+  }
+
+  #replyFor(markers: readonly string[]): Reply {
+    const known = markers.flatMap((marker) => this.#parts.replyTo(marker) ?? []);
+    return known.at(-1) ?? "plain";
+  }
+
+  #usage(request: ModelRequest): ModelAnswer["usage"] {
+    const { ratio } = this.#parts;
+    if (ratio === null) return undefined;
+    const promptTokens = Math.ceil(estimateRequest(request) * ratio);
+    return { promptTokens, cachedTokens: 0, completionTokens: 10 };
+  }
+
+  async #hold(
+    incarnation: Incarnation,
+    kind: Kind,
+    request: ModelRequest,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const held: Held = { incarnation, kind, release: resolve };
+    this.#held.add(held);
+    this.#work(incarnation, -1);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+    await promise;
+    this.#work(incarnation, 1);
+    this.#held.delete(held);
+    if (signal.aborted) throw aborted(request);
+  }
+
+  #work(incarnation: Incarnation, change: number): void {
+    this.#busy.set(incarnation, this.busy(incarnation) + change);
+  }
+}
+
+function aborted({ model }: ModelRequest): ModelError {
+  return new ModelError("aborted", model, "the caller ended the call");
+}

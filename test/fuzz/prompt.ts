@@ -1,0 +1,52 @@
+import { estimateMessage } from "../../src/context/render.ts";
+import type { ModelMessage } from "../../src/core/context.ts";
+import { estimateTokens } from "../../src/core/tokens.ts";
+import type { ModelRequest } from "../../src/llm/model.ts";
+import { MARKER } from "./texts.ts";
+
+/** A turn's request, taken apart as the design orders it. */
+export interface Prompt {
+  readonly tools: string;
+  readonly system: string;
+  readonly summaries: readonly string[];
+  readonly history: readonly ModelMessage[];
+  readonly dynamic: string;
+  /** The messages to answer, and the turn's own calls and results. */
+  readonly newest: readonly ModelMessage[];
+  readonly messages: readonly ModelMessage[];
+  readonly tokens: number;
+  readonly maxOutputTokens: number;
+  readonly markers: ReadonlySet<string>;
+}
+
+const DYNAMIC = "[System: what is true just now";
+const SUMMARY = "[Compaction Summary]: ";
+
+export function takeApart(request: ModelRequest): Prompt {
+  const { messages } = request;
+  const at = messages.findIndex(({ role, text }) => role === "user" && text.startsWith(DYNAMIC));
+  const before = messages.slice(1, at);
+  const summaries = before.filter(({ role, text }) => role === "user" && text.startsWith(SUMMARY));
+  return {
+    tools: JSON.stringify(request.tools),
+    system: messages[0]?.text ?? "",
+    summaries: summaries.map(({ text }) => text.slice(SUMMARY.length)),
+    history: before.slice(summaries.length),
+    dynamic: messages[at]?.text ?? "",
+    newest: messages.slice(at + 1),
+    messages,
+    tokens: estimateRequest(request),
+    maxOutputTokens: request.maxOutputTokens,
+    markers: markersIn(messages),
+  };
+}
+
+export function markersIn(messages: readonly ModelMessage[]): Set<string> {
+  return new Set(messages.flatMap(({ text }) => text.match(MARKER) ?? []));
+}
+
+/** By the formula of the code under test, put together anew. */
+export function estimateRequest({ messages, tools }: Pick<ModelRequest, "messages" | "tools">): number {
+  const toolTokens = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)) + tools.length * 8;
+  return messages.reduce((sum, message) => sum + estimateMessage(message), toolTokens);
+}

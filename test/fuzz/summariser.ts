@@ -1,0 +1,82 @@
+import type { ToolCall } from "../../src/core/entry.ts";
+import { estimateTokens } from "../../src/core/tokens.ts";
+import { ModelError, type ModelAnswer, type ModelRequest } from "../../src/llm/model.ts";
+import { SUMMARISER } from "./profile.ts";
+import { Random } from "./random.ts";
+import type { SummaryMode } from "./schedule.ts";
+import { badMarkerOf, MARKER, words } from "./texts.ts";
+
+type Said = Pick<ModelAnswer, "text" | "calls" | "finish">;
+
+const MIXED = ["good", "good", "empty", "inflated", "refused", "cut_off", "transport"] as const;
+
+/** What the summariser answers. Whatever is bad has a word by which it is known wherever it ends up. */
+export function summarise(mode: SummaryMode, request: ModelRequest, n: number): Said {
+  const random = new Random(n * 97 + 3);
+  const bad = badMarkerOf(n);
+  switch (mode === "mixed" ? random.pick(MIXED) : mode) {
+    case "empty":
+      if (n % 2 === 0) throw new ModelError("empty", SUMMARISER, "scripted");
+      return { text: " … ", calls: [], finish: "stop" };
+    case "inflated":
+      return { text: `${bad} ${words(random, 400)}`, calls: [], finish: "stop" };
+    case "refused":
+      return { text: `I'm sorry, but I can't summarise this. ${bad}`, calls: [], finish: "stop" };
+    case "cut_off":
+      return { text: `${bad} Ann wants`, calls: [], finish: "length" };
+    case "transport":
+      throw new ModelError("unavailable", SUMMARISER, "scripted");
+    default:
+      return summariseWell(request, random, n);
+  }
+}
+
+function summariseWell(request: ModelRequest, random: Random, n: number): Said {
+  const isFirst = !request.messages.some(({ role }) => role === "assistant");
+  const maySave = request.tools.length > 0 && request.toolChoice === "auto" && isFirst;
+  if (maySave && random.chance(0.6)) {
+    const saved = memories(request, random);
+    if (saved !== null) return { text: "", calls: [saved], finish: "tool_calls" };
+  }
+  return { text: summaryText(request, n), calls: [], finish: "stop" };
+}
+
+/** Names as many of the markers as fit, the newest first: what a deletion has to find. */
+function summaryText(request: ModelRequest, n: number): string {
+  const limit = (request.textLimit ?? 40) * 0.9;
+  const seen = request.messages.flatMap(({ role, text }) =>
+    role === "user" ? (text.match(MARKER) ?? []) : [],
+  );
+  let text = `summary ${n}`;
+  for (const marker of new Set(seen.toReversed())) {
+    const longer = `${text} ${marker}`;
+    if (estimateTokens(longer) > limit) break;
+    text = longer;
+  }
+  return text;
+}
+
+const LINE = /^(\d+)\. \[[^\]]+\] (Ann|Ben|Cleo|Dov|Eri): ((?:\S+ ?){1,4})/gm;
+
+/** Good ones, and some that must not pass the gates. */
+function memories(request: ModelRequest, random: Random): ToolCall | null {
+  const lines = request.messages.flatMap(({ text }) => [...text.matchAll(LINE)]);
+  if (lines.length === 0) return null;
+  const items = Array.from({ length: random.int(1, 3) }, () => {
+    const [, number = "1", author = "Ann", quote = ""] = random.pick(lines);
+    const marker = quote.match(MARKER)?.[0] ?? "something";
+    const good = {
+      type: random.pick(["fact", "preference", "decision"]),
+      subject: author,
+      statement: `${author} said ${marker}`,
+      quote: quote.trim(),
+      sources: [Number(number)],
+      importance: 0.5,
+    };
+    const roll = random.next();
+    if (roll < 0.15) return { ...good, quote: "nobody ever wrote this", statement: "unfounded one" };
+    if (roll < 0.3) return { ...good, sources: [9999], statement: "unfounded two" };
+    return good;
+  });
+  return { id: "save-1", name: "memory_save", arguments: JSON.stringify({ memories: items }) };
+}
