@@ -186,6 +186,8 @@ describe("the offline model summarises", () => {
       '2. [2026-11-21 09:03] main called search_history({"query":"build 1.4.2 at https://example.org/builds/77"})',
       "3. [2026-11-21 09:03] search_history returned: (36 earlier messages)",
       "4. [2026-11-21 09:04] main: Bob decided on 2026-11-20 to build with Node 24.",
+      "5. [2026-11-21 09:05] Ann: well that is all rather sad news, and nobody here knows what to say about it now",
+      "6. [2026-11-21 09:06] Bob: same here, honestly, let it rest for a while and have some coffee together first",
     ].join("\n");
     const messages: ModelMessage[] = [{ role: "user", text: transcript }];
     const { answer } = await ask(createOfflineModel(), { messages, task: "summarise", textLimit: 100 });

@@ -1,0 +1,41 @@
+import type { Ledger } from "../ledger.ts";
+import type { JobRow, State, SummaryRow } from "../observe.ts";
+import type { RowCheck } from "./rows.ts";
+
+/** Summaries that were not there at the look before. */
+function fresh({ summaries }: State, ledger: Ledger): SummaryRow[] {
+  return summaries.filter(({ id }) => id > ledger.lastSummary);
+}
+
+function jobOf({ jobs }: State, summary: SummaryRow): JobRow | undefined {
+  return jobs.find(({ id }) => id === summary.job_id);
+}
+
+/** An entry leaves the view only with a summary of it: what a model's leaf covers, the model was shown. */
+export const checkI2: RowCheck = (_, after, ledger) =>
+  fresh(after, ledger).flatMap((summary) => {
+    const job = jobOf(after, summary);
+    if (summary.kind !== "model" || job?.kind !== "leaf") return [];
+    const shown = ledger.shownToJob.get(job.id) ?? new Set();
+    const missing = ledger
+      .messagesIn(summary.from_seq, summary.to_seq)
+      .filter(({ marker }) => !shown.has(marker));
+    return missing.length === 0
+      ? []
+      : [
+          `summary ${summary.from_seq}-${summary.to_seq} covers ${missing.length} messages that its model never saw, ` +
+            `entry ${missing[0]?.seq} first`,
+        ];
+  });
+
+/** A commit covers its job's range, and nothing behind it. */
+export const checkI4: RowCheck = (_, after, ledger) =>
+  fresh(after, ledger).flatMap((summary) => {
+    if (summary.kind === "reset" || summary.job_id === null) return [];
+    const job = jobOf(after, summary);
+    const range = `${summary.from_seq}-${summary.to_seq}`;
+    if (job === undefined) return [];
+    if (job.state !== "committed") return [`summary ${range} is of job ${job.id}, which is ${job.state}`];
+    const isSame = job.from_seq === summary.from_seq && job.to_seq === summary.to_seq;
+    return isSame ? [] : [`job ${job.id} of ${job.from_seq}-${job.to_seq} has committed ${range}`];
+  });

@@ -1,0 +1,24 @@
+import type { PromptCheck } from "./prompts.ts";
+
+/** What the rows call raw, a turn's prompt shows; what they call summarised, it shows by the summaries. */
+export const checkI2View: PromptCheck = ({ prompt, state, before, at, isSole }, ledger) => {
+  const { channel, running } = state;
+  if (!isSole || running === null || running.epoch !== channel.epoch) return [];
+  const first = Math.max(channel.covered_to, channel.omitted_to) + 1;
+  const missing = ledger
+    .messagesIn(first, running.to_seq)
+    .filter(({ marker, seq }) => !prompt.markers.has(marker) && !state.deleted.includes(seq ?? 0));
+  const wrong =
+    missing.length === 0
+      ? []
+      : [
+          `the prompt of turn ${running.id} (${running.from_seq}-${running.to_seq}) shows ${missing.length} raw messages ` +
+            `not at all: ${missing.map(({ seq }) => seq).join(", ")}`,
+        ];
+  if (before.summaries !== at.summaries || before.deletions !== at.deletions) return wrong;
+  const live = state.summaries.filter((one) => one.live && one.kind !== "reset").map(({ text }) => text);
+  const isSame =
+    live.length === prompt.summaries.length && live.every((text, index) => text === prompt.summaries[index]);
+  if (!isSame) wrong.push(`the prompt has ${prompt.summaries.length} summaries, the rows ${live.length} others`);
+  return wrong;
+};

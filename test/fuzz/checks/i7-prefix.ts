@@ -1,0 +1,60 @@
+import type { ModelMessage } from "../../../src/core/context.ts";
+import type { SeenPrompt } from "../ledger.ts";
+import type { Prompt } from "../prompt.ts";
+import type { Arrival, PromptCheck } from "./prompts.ts";
+
+/** Marks of what was made shorter to fit: an old tool result, or any item in need. */
+const STUB = /\[… \d+ characters in all\]$/;
+const CUT = /\[… cut: \d+ characters in all …\]/;
+
+/**
+ * Parts 1 to 4 of a prompt are the beginning of the next one's, byte by byte, except where something has happened in
+ * between that changes them; each kind of change is excused by its own kind of event only.
+ */
+export const checkI7: PromptCheck = (arrival, ledger) => {
+  const last = ledger.lastPrompt;
+  if (last === null || !arrival.isSole) return [];
+  const { prompt } = arrival;
+  const wrong: string[] = [];
+  const isReloaded = last.at.profile !== arrival.at.profile;
+  if (prompt.tools !== last.prompt.tools && !isReloaded) wrong.push("the tools have changed");
+  if (prompt.system !== last.prompt.system && last.before.day === arrival.at.day && !isReloaded)
+    wrong.push("the system prompt has changed within a day");
+  const isCovered = last.before.summaries !== arrival.at.summaries;
+  const isDeleted = last.before.deletions !== arrival.at.deletions;
+  const isSame =
+    prompt.summaries.length === last.prompt.summaries.length &&
+    prompt.summaries.every((text, index) => text === last.prompt.summaries[index]);
+  if (!isSame && !isCovered && !isDeleted) wrong.push("the summaries have changed without a commit");
+  if (isCovered || isDeleted || isReloaded || last.before.omittedTo !== arrival.at.omittedTo) return wrong;
+  return [...wrong, ...compareHistory(last, arrival)];
+};
+
+function compareHistory(last: SeenPrompt, { prompt }: Arrival): string[] {
+  const earlier = last.prompt.history;
+  for (const [index, message] of earlier.entries()) {
+    const now = prompt.history[index];
+    if (now !== undefined && JSON.stringify(now) === JSON.stringify(message)) continue;
+    // An item that is a stub now, or was cut because all was too much: a pruning step.
+    if (isShort(message) || (now !== undefined && isShort(now))) return [];
+    if (lacksCalls(last.prompt) || lacksCalls(prompt)) return [];
+    return [
+      `message ${index} of ${earlier.length} of the raw history has changed: ` +
+        `${tell(message)} is now ${now === undefined ? "gone" : tell(now)}`,
+    ];
+  }
+  return [];
+}
+
+function isShort({ text }: ModelMessage): boolean {
+  return STUB.test(text) || CUT.test(text);
+}
+
+/** In the last need calls go with their results; then something else was cut before them. */
+function lacksCalls({ history, newest }: Prompt): boolean {
+  return [...history, ...newest].some(isShort);
+}
+
+function tell({ role, text }: ModelMessage): string {
+  return `${role} "${text.slice(0, 60)}"`;
+}

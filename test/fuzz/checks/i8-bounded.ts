@@ -1,0 +1,20 @@
+import { type RowCheck, summaryTokens } from "./rows.ts";
+
+/** The shortest cap of one summary, whatever the window. */
+const MIN_CAP = 64;
+const MAX_LIVE = 8;
+
+/** At most eight live summaries, and together 15 % of the usable window (or eight of the shortest cap). */
+export const checkI8: RowCheck = (_, after, ledger) => {
+  const live = after.summaries.filter((summary) => summary.live && summary.kind !== "reset");
+  const limits = [...ledger.profiles].map(({ config, window }) => {
+    const usable = window - config.maxOutputTokens - config.generationReserve;
+    return Math.max(MAX_LIVE * MIN_CAP, (0.15 * usable) / Math.min(1, ledger.ratio));
+  });
+  // A restart with a smaller window finds what an earlier one has made.
+  const limit = Math.max(...limits);
+  const tokens = summaryTokens(after);
+  const wrong = live.length > MAX_LIVE ? [`${live.length} live summaries`] : [];
+  if (tokens > limit) wrong.push(`live summaries have ${tokens} tokens, the limit is ${Math.floor(limit)}`);
+  return wrong;
+};

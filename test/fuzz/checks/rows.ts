@@ -1,0 +1,47 @@
+import { estimateTokens } from "../../../src/core/tokens.ts";
+import type { Ledger } from "../ledger.ts";
+import type { State } from "../observe.ts";
+import { checkI1 } from "./i1-tiling.ts";
+import { checkI2, checkI4 } from "./i2-i4-commits.ts";
+import { checkI3 } from "./i3-watermarks.ts";
+import { checkI8 } from "./i8-bounded.ts";
+import { checkI9 } from "./i9-once.ts";
+import { checkI10 } from "./i10-output.ts";
+import { checkI11 } from "./i11-memories.ts";
+
+/** What two looks at the rows, one after the other, must fulfil. @returns what is wrong */
+export type RowCheck = (before: State | null, after: State, ledger: Ledger) => string[];
+
+const CHECKS: readonly (readonly [string, RowCheck])[] = [
+  ["I1", checkI1],
+  ["I2", checkI2],
+  ["I3", checkI3],
+  ["I4", checkI4],
+  ["I8", checkI8],
+  ["I9", checkI9],
+  ["I10", checkI10],
+  ["I11", checkI11],
+];
+
+/** Checks the rows after a step, and takes them into the ledger. */
+export function checkRows(before: State | null, after: State, ledger: Ledger): void {
+  for (const entry of after.entries) {
+    const known = entry.message_id === null ? undefined : ledger.byMessageId.get(entry.message_id);
+    if (known !== undefined && known.seq !== null && known.seq !== entry.seq)
+      ledger.violate("I9", `message ${entry.message_id} is entry ${known.seq} and entry ${entry.seq}`);
+    if (known !== undefined) known.seq = entry.seq;
+    ledger.entries.set(entry.seq, entry);
+  }
+  for (const [invariant, check] of CHECKS) {
+    for (const what of check(before, after, ledger)) ledger.violate(invariant, what);
+  }
+  ledger.lastSummary = Math.max(ledger.lastSummary, ...after.summaries.map(({ id }) => id));
+  ledger.lastMemory = Math.max(ledger.lastMemory, ...after.memories.map(({ id }) => id));
+}
+
+/** Estimated tokens of all summaries that a model is shown. */
+export function summaryTokens(state: State): number {
+  return state.summaries
+    .filter(({ live, kind }) => live && kind !== "reset")
+    .reduce((sum, { text }) => sum + estimateTokens(text), 0);
+}

@@ -1,0 +1,91 @@
+import type { InboundMessage } from "../../src/core/message.ts";
+import type { Chat } from "./chat.ts";
+import type { EntryRow } from "./observe.ts";
+import type { Profile } from "./profile.ts";
+import type { Prompt } from "./prompt.ts";
+import type { Reply } from "./schedule.ts";
+
+/** Something that somebody said, and what became of it. */
+export interface SaidMessage {
+  readonly message: InboundMessage;
+  readonly marker: string;
+  readonly reply: Reply | null;
+  /** Its own, and those of its edits. */
+  readonly markers: string[];
+  seq: number | null;
+}
+
+/** Counts by which a prompt's prefix may change: where two are equal, nothing has happened that excuses a change. */
+export interface Versions {
+  readonly summaries: number;
+  readonly coveredTo: number;
+  readonly omittedTo: number;
+  readonly deletions: number;
+  readonly day: string;
+  readonly profile: number;
+}
+
+export interface SeenPrompt {
+  readonly prompt: Prompt;
+  /** As of the last look before it was put together, and as of its arrival. */
+  readonly before: Versions;
+  readonly at: Versions;
+}
+
+export interface Violation {
+  readonly invariant: string;
+  readonly what: string;
+}
+
+/** What the run knows from outside of Weir: what was said, asked, deleted and seen. */
+export class Ledger {
+  readonly said: SaidMessage[] = [];
+  readonly byMarker = new Map<string, SaidMessage>();
+  readonly byMessageId = new Map<string, SaidMessage>();
+  readonly entries = new Map<number, EntryRow>();
+  /** Markers of messages whose deletion has begun, and whose deletion was acknowledged. */
+  readonly leaving = new Set<string>();
+  readonly gone = new Set<string>();
+  deletions = 0;
+  /** Markers that a job's requests have shown. */
+  readonly shownToJob = new Map<number, Set<string>>();
+  /** What the summariser answered to a text, by that text. */
+  readonly answeredTo = new Map<string, string>();
+  readonly refusals = new Map<number, number>();
+  /** Markers of messages that a turn has asked the model about. */
+  readonly asked = new Set<string>();
+  readonly profiles = new Set<Profile>();
+  readonly violations: Violation[] = [];
+  readonly chat: Chat;
+  /** Real tokens per estimated one. */
+  readonly ratio: number;
+  lastPrompt: SeenPrompt | null = null;
+  lastSummary = 0;
+  lastMemory = 0;
+
+  constructor(chat: Chat, ratio: number) {
+    this.chat = chat;
+    this.ratio = ratio;
+  }
+
+  add(said: SaidMessage): void {
+    this.said.push(said);
+    this.byMarker.set(said.marker, said);
+    this.byMessageId.set(said.message.id, said);
+  }
+
+  violate(invariant: string, what: string): void {
+    if (this.violations.length < 20) this.violations.push({ invariant, what });
+  }
+
+  /** Messages of from..to that nobody has begun to delete. */
+  messagesIn(from: number, to: number): SaidMessage[] {
+    const found: SaidMessage[] = [];
+    for (let seq = from; seq <= to; seq++) {
+      const id = this.entries.get(seq)?.message_id;
+      const said = id == null ? undefined : this.byMessageId.get(id);
+      if (said !== undefined && !this.leaving.has(said.marker)) found.push(said);
+    }
+    return found;
+  }
+}
