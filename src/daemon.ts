@@ -132,7 +132,7 @@ function createRegistry(options: DaemonOptions, { agents, ...base }: RegistryBas
     ...base,
     ...config.daemon,
     log,
-    recall: new Recall({ log: store.log, search: store.search, now: Date.now }),
+    recall: new Recall({ search: store.search, now: Date.now }),
     memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
     agentOf: ({ agent }) => agents.of(agent),
     compaction: {

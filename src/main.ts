@@ -4,6 +4,7 @@ import { CommanderError } from "commander";
 import type { Io } from "./cli/io.ts";
 import { createProgram } from "./cli/program.ts";
 import { errorMessage, WeirError } from "./core/errors.ts";
+import { displayable } from "./platforms/terminal/displayable.ts";
 
 /** Past the drain deadline of any configuration something hangs: end anyway, the log keeps what is left. */
 const FORCED_EXIT_MS = 120_000;
@@ -66,6 +67,6 @@ function report(error: unknown): number {
   // A failure that has a class of its own was foreseen, and says all; of any other the place is what helps.
   const isForeseen = error instanceof WeirError || !(error instanceof Error);
   const text = isForeseen ? errorMessage(error) : error.stack;
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${displayable(text ?? "")}\n`);
   return 1;
 }

@@ -1,4 +1,5 @@
 import { counted } from "../core/text.ts";
+import { displayableLine } from "../platforms/terminal/displayable.ts";
 import type { ContextReport } from "./context-report.ts";
 
 const BAR_WIDTH = 40;
@@ -8,7 +9,7 @@ export function formatContextReport(report: ContextReport): string {
   const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
   const number = (value: number): string => value.toLocaleString("en-US");
   const lines = [
-    `${report.channel} · agent ${report.agent} · model ${report.model}`,
+    displayableLine(`${report.channel} · agent ${report.agent} · model ${report.model}`),
     "",
     `  ${usageBar(report)}  ${percent(report.usage)} of ${number(report.usable)} usable tokens`,
     `  window ${number(report.window)}, of which ${number(report.reserve)} are kept for the answer`,

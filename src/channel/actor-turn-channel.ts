@@ -3,13 +3,14 @@ import { type History, rawFrom, type TurnRange } from "../core/history.ts";
 import { type ChannelAddress, formatAddress, type Seq } from "../core/ids.ts";
 import type { ChannelKind } from "../core/message.ts";
 import { StaleEpochError } from "../store/errors.ts";
+import type { ModelCallRow } from "../store/model-calls.ts";
 import type { Place } from "../turn/context-sources.ts";
 import type { TurnChannel } from "../turn/turn.ts";
 import type { ActorParts } from "./actor-parts.ts";
 import type { Draft } from "./draft.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { LastRequest } from "./last-request.ts";
-import { billModelCall } from "./model-bill.ts";
+import { billLine } from "./model-bill.ts";
 import type { UsageAnchor } from "./usage-anchor.ts";
 
 /** A recall that takes longer is dropped, not waited for, ms. */
@@ -21,6 +22,8 @@ export type TurnChannelParts = ActorParts & {
   readonly draft: Draft | null;
   readonly usage: UsageAnchor;
   readonly lastRequest: LastRequest;
+  /** Takes the lines of its model calls; whoever runs the turn stores them. */
+  readonly bill: ModelCallRow[];
   /** Told before every model call: its request may be what makes a compaction due. */
   readonly onRequest: () => void;
 };
@@ -79,7 +82,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     showDraft: (text) => draft?.show(text),
     onCall(record, estimatedTokens) {
       parts.usage.note(record, estimatedTokens);
-      billModelCall(parts, turn.id, record, estimatedTokens);
+      parts.bill.push(billLine(parts, turn.id, record, estimatedTokens));
     },
     onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel, tool, why }),
   };

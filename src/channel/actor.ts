@@ -137,7 +137,11 @@ export class ChannelActor {
 
   /** A text that the history shows has changed or gone; a running turn that has read it begins again. */
   async changed(seq: Seq, toSeq: Seq | null): Promise<void> {
-    if (toSeq !== null) return this.#guard(async () => this.history.catchUp(toSeq));
+    if (toSeq !== null) {
+      await this.#guard(async () => this.history.noticeEdit(seq, toSeq));
+      this.compactor.consider();
+      return;
+    }
     // Before anything is waited for, so that an answer to what is gone does not settle meanwhile.
     if (this.#runner.hasRead(seq)) this.#runner.interrupt("redo");
     await this.#guard(async () => {

@@ -2,7 +2,7 @@ import { ChannelCompactor } from "../compactor/compactor.ts";
 import { JobRunner } from "../compactor/job-runner.ts";
 import { formatAddress } from "../core/ids.ts";
 import { type CompactionTargetParts, createCompactionTarget } from "./compaction-target.ts";
-import { billModelCall } from "./model-bill.ts";
+import { billLine, storeBillLine } from "./model-bill.ts";
 
 /** The compactor of one channel, joined with its parts. */
 export function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolean): ChannelCompactor {
@@ -13,7 +13,7 @@ export function createChannelCompactor(parts: CompactionTargetParts, isLeftOver:
     agent: compactorAgent,
     breaker: compaction.breaker,
     onRefused: (job, why) => events.emit({ type: "compaction_refused", channel, job: job.id, why }),
-    onCall: (record, estimatedTokens) => billModelCall(parts, null, record, estimatedTokens),
+    onCall: (record, estimatedTokens) => storeBillLine(parts, billLine(parts, null, record, estimatedTokens)),
   });
   return new ChannelCompactor(
     {

@@ -54,6 +54,16 @@ export class GuardedHistory {
     await this.#mutex.runExclusive(async () => this.#readTo(toSeq));
   }
 
+  /** Takes in that the text at `seq` was edited, of which the notice at `notedSeq` tells. */
+  async noticeEdit(seq: Seq, notedSeq: Seq): Promise<void> {
+    await this.#mutex.runExclusive(async () => {
+      await this.#readTo(notedSeq);
+      // The summary over it is to be written again, and so far only its row says so.
+      if (seq <= this.#history.coveredTo)
+        this.#history = cover(this.#history, await this.#store.coverage(this.#owner.channel));
+    });
+  }
+
   /** Appends what a turn wrote. */
   async appendTurnEntries(turn: TurnRange, drafts: readonly TurnEntryDraft[], at: Date): Promise<void> {
     await this.#mutex.runExclusive(async () => {

@@ -1,25 +1,26 @@
 import { errorMessage } from "../core/errors.ts";
 import { formatAddress, type TurnId } from "../core/ids.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
+import type { ModelCallRow } from "../store/model-calls.ts";
 import type { ActorParts } from "./actor-parts.ts";
 
 /**
- * Puts a model call on the channel's bill. Off the reply path: a lost line of it is no reason for a person to wait.
+ * Tells of a model call, and makes the line of it on the channel's bill.
  * @param turn null: it was for a compaction
  * @param estimatedTokens what we had estimated for the whole request
  */
-export function billModelCall(
-  { store, owner, address, events, log }: ActorParts,
+export function billLine(
+  { owner, address, events }: ActorParts,
   turn: TurnId | null,
   record: ModelCallRecord,
   estimatedTokens: number,
-): void {
+): ModelCallRow {
   const channel = formatAddress(address);
   const { model, outcome, totalMs, usage } = record;
   const promptTokens = usage?.promptTokens ?? null;
   const purpose = turn === null ? "compaction" : "turn";
   events.emit({ type: "model_call", channel, purpose, model, outcome, promptTokens, totalMs });
-  const row = {
+  return {
     channel: owner.channel,
     turn,
     purpose,
@@ -31,8 +32,12 @@ export function billModelCall(
     completionTokens: usage?.completionTokens ?? null,
     firstTokenMs: record.firstTokenMs ?? null,
     totalMs,
-  } as const;
-  store.modelCalls.add(row).catch((error: unknown) => {
-    log.warn({ channel, why: errorMessage(error) }, "model_call_not_stored");
+  };
+}
+
+/** Stores a line by itself, off the reply path: a lost one is no reason for a person to wait. */
+export function storeBillLine({ store, address, log }: ActorParts, line: ModelCallRow): void {
+  store.modelCalls.add(line).catch((error: unknown) => {
+    log.warn({ channel: formatAddress(address), why: errorMessage(error) }, "model_call_not_stored");
   });
 }

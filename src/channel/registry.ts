@@ -96,7 +96,10 @@ export class ChannelRegistry implements AsyncDisposable {
 
   /** Resolves when no channel that is in memory has a compaction due, waiting or under way. */
   async compactionsIdle(): Promise<void> {
-    await Promise.all([...this.#ready.values()].map(async ({ compactor }) => compactor.idle()));
+    const actors = [...this.#ready.values()];
+    // What is being taken in may be what makes one due.
+    await Promise.all(actors.map(async (actor) => actor.idle()));
+    await Promise.all(actors.map(async ({ compactor }) => compactor.idle()));
   }
 
   async #keep(id: ChannelId, loading: Promise<ChannelActor>): Promise<ChannelActor> {

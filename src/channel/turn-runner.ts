@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { dueMessages } from "../core/history.ts";
 import { formatAddress, type Seq, type TurnId } from "../core/ids.ts";
+import type { ModelCallRow } from "../store/model-calls.ts";
 import type { RunningTurn, Settlement, TurnEnd } from "../store/turns.ts";
 import { runTurn, type TurnResult } from "../turn/turn.ts";
 import type { ActorParts } from "./actor-parts.ts";
@@ -8,6 +9,7 @@ import { createTurnChannel } from "./actor-turn-channel.ts";
 import type { Draft } from "./draft.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { LastRequest } from "./last-request.ts";
+import { storeBillLine } from "./model-bill.ts";
 import type { Outbox } from "./outbox.ts";
 import { toSettlement } from "./settlement.ts";
 import type { UsageAnchor } from "./usage-anchor.ts";
@@ -109,24 +111,32 @@ export class TurnRunner {
     this.#running = { turn, interrupt, startedAt: steadyNow() };
     const idempotencyKey = randomUUID();
     const asked = await this.#askedBy(turn);
+    const bill: ModelCallRow[] = [];
     const draft = this.#outbox.openDraft(turn.id, idempotencyKey, asked.inReplyTo);
     const channel = formatAddress(address);
     const { fromSeq, toSeq, attempts: attempt } = turn;
     events.emit({ type: "turn_started", channel, turn: turn.id, fromSeq, toSeq, attempt });
     try {
-      const result = await this.#run(turn, asked, draft, interrupt.signal);
+      const result = await this.#run(turn, { asked, draft, bill }, interrupt.signal);
       // Its message's id must be stored before the settlement reads it.
       await draft?.close();
       if (interrupt.signal.aborted && interrupt.signal.reason !== STOP) return false;
-      await this.#settle(turn, asked, result, { idempotencyKey, shown: draft?.messageId ?? null });
+      const opened = { idempotencyKey, shown: draft?.messageId ?? null };
+      // One transaction with the turn. Where that is in doubt, so is its bill: it is not written twice.
+      await this.#settle(turn, asked, { ...result, calls: bill.splice(0) }, opened);
       return true;
     } finally {
+      for (const line of bill) storeBillLine(this.#parts, line);
       await draft?.close();
       this.#running = null;
     }
   }
 
-  async #run(turn: RunningTurn, asked: Asked, draft: Draft | null, signal: AbortSignal): Promise<TurnResult> {
+  async #run(
+    turn: RunningTurn,
+    { asked, draft, bill }: { asked: Asked; draft: Draft | null; bill: ModelCallRow[] },
+    signal: AbortSignal,
+  ): Promise<TurnResult> {
     const { agent, now } = this.#parts;
     if (signal.aborted) return { outcome: { kind: "stopped", text: "" }, modelMs: 0 };
     if (asked.count === 0)
@@ -140,6 +150,7 @@ export class TurnRunner {
       history: this.#history,
       turn,
       draft,
+      bill,
       usage: this.#request.usage,
       lastRequest: this.#request.last,
       onRequest: this.#request.onRequest,
@@ -147,13 +158,18 @@ export class TurnRunner {
     return runTurn(agent, channel, turn, { now }, signal);
   }
 
-  async #settle(turn: RunningTurn, asked: Asked, result: TurnResult, opened: Opened): Promise<void> {
+  async #settle(
+    turn: RunningTurn,
+    asked: Asked,
+    result: TurnResult & Pick<Settlement, "calls">,
+    opened: Opened,
+  ): Promise<void> {
     const { agent, now } = this.#parts;
     const { entry, state, reason } = toSettlement(result.outcome, (kind) => agent.texts.failure({ kind }));
     const texts = entry === null ? [] : this.#outbox.split(entry.text);
     const idempotencyKeys = texts.map((_, part) => (part === 0 ? opened.idempotencyKey : randomUUID()));
-    const { modelMs } = result;
-    const settlement: Settlement = { state, reason, modelMs, entry, idempotencyKeys };
+    const { modelMs, calls = [] } = result;
+    const settlement: Settlement = { state, reason, modelMs, entry, idempotencyKeys, calls };
     const parts = await this.#history.settle(turn, settlement, now());
     const { inReplyTo, acceptedAt } = asked;
     if (entry !== null) {

@@ -9,7 +9,6 @@ import {
 import type { Config } from "../config/config.ts";
 import { OperatorError } from "../core/errors.ts";
 import { buildDaemon } from "../daemon.ts";
-import { displayable } from "../platforms/terminal/displayable.ts";
 import { mayHaveDaemon } from "../store/open-database.ts";
 import type { RequestStore } from "../store/requests.ts";
 import { aborted, type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
@@ -35,7 +34,7 @@ export async function compact(io: Io, name: string, options: CommonOptions): Pro
   const config = readConfig(io, options);
   const answer = (await askDaemon(io, config, name)) ?? (await compactHere(io, config, name));
   if (answer.kind !== "committed") throw new OperatorError(describeAnswer(answer));
-  say(io, `${describeAnswer(answer)}\n\n${displayable(quoteSummary(answer))}`);
+  say(io, `${describeAnswer(answer)}\n\n${quoteSummary(answer)}`);
 }
 
 /** @returns null where no daemon is there to do it */

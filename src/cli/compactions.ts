@@ -1,6 +1,6 @@
 import { formatCompaction } from "../admin/compactions-format.ts";
 import { createTimeFormat } from "../core/time.ts";
-import { type CommonOptions, type Io, readConfig, say } from "./io.ts";
+import { type CommonOptions, type Io, readConfig, say, sayJson } from "./io.ts";
 import { findChannel, withStore } from "./view.ts";
 
 export type CompactionsOptions = CommonOptions & { readonly json?: boolean; readonly limit: number };
@@ -14,7 +14,9 @@ export async function showCompactions(io: Io, name: string, options: Compactions
     const time = createTimeFormat(agent?.timeZone ?? "UTC");
     const jobs = await store.compactions.list(channel.id, options.limit);
     if (jobs.length === 0 && options.json !== true) say(io, "Nothing was summarised yet.");
-    for (const job of jobs)
-      say(io, options.json === true ? JSON.stringify(job) : formatCompaction(job, time));
+    for (const job of jobs) {
+      if (options.json === true) sayJson(io, job);
+      else say(io, formatCompaction(job, time));
+    }
   });
 }

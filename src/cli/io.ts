@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
+import { displayable, displayableJson } from "../platforms/terminal/displayable.ts";
 import { createLog, type LogTarget } from "../telemetry/log.ts";
 
 /** What a command may use of the process around it. */
@@ -38,7 +39,12 @@ export async function aborted(signal: AbortSignal): Promise<void> {
   return promise;
 }
 
-/** One line for a person. */
-export function say(io: Io, line: string): void {
-  io.stdout.write(`${line}\n`);
+/** A text for a person; a terminal obeys nothing in it. */
+export function say(io: Io, text: string): void {
+  io.stdout.write(`${displayable(text)}\n`);
+}
+
+/** A value for a program. */
+export function sayJson(io: Io, value: object, indent?: number): void {
+  io.stdout.write(`${displayableJson(value, indent)}\n`);
 }

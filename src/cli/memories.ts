@@ -1,7 +1,7 @@
 import { formatMemoryCard } from "../admin/memory-format.ts";
 import { formatAddress } from "../core/ids.ts";
 import { createTimeFormat, type TimeFormat } from "../core/time.ts";
-import { type CommonOptions, type Io, readConfig, say } from "./io.ts";
+import { type CommonOptions, type Io, readConfig, say, sayJson } from "./io.ts";
 import { findChannel, withStore } from "./view.ts";
 
 /** Memories that are listed at most. */
@@ -16,8 +16,7 @@ export async function showMemories(io: Io, options: MemoriesOptions): Promise<vo
     const channel = options.channel === undefined ? undefined : await findChannel(store, options.channel);
     const memories = await store.memories.list(channel === undefined ? {} : { channel: channel.id }, LIMIT);
     if (options.json === true) {
-      for (const memory of memories)
-        say(io, JSON.stringify({ ...memory, channel: formatAddress(memory.channel) }));
+      for (const memory of memories) sayJson(io, { ...memory, channel: formatAddress(memory.channel) });
       return;
     }
     if (memories.length === 0) say(io, "Nothing is remembered yet.");

@@ -11,7 +11,7 @@ import type { SettledTurns } from "../platforms/terminal/settled-turns.ts";
 import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
 import type { Events } from "../telemetry/events.ts";
 import { createLog } from "../telemetry/log.ts";
-import { type Io, openLog } from "./io.ts";
+import { type Io, openLog, say } from "./io.ts";
 
 /** A terminal that takes part in a daemon's platforms. */
 export interface TerminalSession {
@@ -73,7 +73,7 @@ async function until(
   terminal: TerminalPlatform | null,
   announced: string | null,
 ): Promise<void> {
-  if (announced !== null) io.stdout.write(`Weir is ready: ${announced}; ${daemon.models.describe()}\n`);
+  if (announced !== null) say(io, `Weir is ready: ${announced}; ${daemon.models.describe()}`);
   io.tellReady();
   const { promise: stopped, resolve } = Promise.withResolvers<void>();
   io.shutdown.addEventListener("abort", () => resolve(), { once: true });

@@ -11,7 +11,7 @@ import { loadPrompts, promptSources } from "../prompts.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import { openDatabase } from "../store/open-database.ts";
 import { createStore, type Store } from "../store/store.ts";
-import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
+import { type CommonOptions, type Io, openLog, readConfig, say, sayJson } from "./io.ts";
 
 /** Entries that `weir log` reads at once. */
 const PAGE = 500;
@@ -32,10 +32,8 @@ export async function showContext(io: Io, name: string, options: ContextOptions)
     const agents = createAgents(config, models, loadPrompts(promptSources(config)));
     const { agent } = agents.of(channel.agent);
     const report = await reportChannel({ store, agent, now: new Date(), isFresh: true }, channel);
-    say(
-      io,
-      options.json === true ? JSON.stringify(report, null, 2) : formatChannelReport(report, agent.time),
-    );
+    if (options.json === true) sayJson(io, report, 2);
+    else say(io, formatChannelReport(report, agent.time));
   });
 }
 
@@ -50,7 +48,8 @@ export async function showLog(io: Io, name: string, options: LogOptions): Promis
     for (let from = options.from ?? 1; from <= to && !io.shutdown.aborted; from += PAGE) {
       const entries = await store.log.read(channel.id, from, Math.min(to, from + PAGE - 1));
       for (const entry of entries) {
-        say(io, options.json === true ? JSON.stringify(entry) : formatEntry(entry, channel, time));
+        if (options.json === true) sayJson(io, entry);
+        else say(io, formatEntry(entry, channel, time));
       }
     }
   });

@@ -174,7 +174,9 @@ function* slicesOf(word: string, maxTokens: number): Generator<Counted> {
   }
   const length = Math.floor(maxTokens / HEAVIEST_CHARACTER);
   for (let rest = word; rest !== "";) {
-    const slice = sliceWhole(rest, 0, length);
+    const cut = sliceWhole(rest, 0, length);
+    // What is escaped stays with its backslash.
+    const slice = cut;
     yield { text: slice, tokens: estimateTokens(slice) };
     rest = rest.slice(slice.length);
   }

@@ -39,7 +39,7 @@ export class ChannelCompactor {
   constructor(parts: CompactorParts, isLeftOver: boolean) {
     this.#parts = parts;
     this.#isLeftOver = isLeftOver;
-    this.#rest = new Rest(parts.timing.modelRest, () => this.consider());
+    this.#rest = new Rest(parts.timing.modelRest, () => this.#rested());
     this.#outage = new Rest(parts.timing.databaseRest, () => this.consider());
   }
 
@@ -116,17 +116,30 @@ export class ChannelCompactor {
       if (this.#isLeftOver) return this.#enqueue(PRIORITY.leftOver);
       const decision = await this.#decide();
       if (decision.kind === "job") this.#enqueue(priorityOf(decision.plan, decision.liveSummaries));
+      else if (this.#isCircuitOpen && !this.#rest.isResting) this.#rest.begin();
     } catch (error) {
       this.#failed(error);
     }
   }
 
+  /** Behind an open circuit the rest goes on: else nobody would look before somebody speaks again. */
+  #rested(): void {
+    if (this.#closing.signal.aborted) return;
+    if (this.#isCircuitOpen) this.#rest.begin();
+    else this.consider();
+  }
+
+  get #isCircuitOpen(): boolean {
+    const { breaker, summarisers } = this.#parts;
+    return !summarisers.some((name) => breaker.mayTry(name));
+  }
+
   /** The decision as of now; a forced one that cannot be done is answered. */
   async #decide(): Promise<Decision & { readonly liveSummaries: number; readonly history: History }> {
-    const { target, breaker, summarisers, events } = this.#parts;
+    const { target, events } = this.#parts;
     const history = await target.history.snapshot();
     const isForced = this.#forced !== null;
-    const isResting = this.#rest.isResting || !summarisers.some((name) => breaker.mayTry(name));
+    const isResting = this.#rest.isResting || this.#isCircuitOpen;
     const measured = target.measure(history);
     const decision = (this.#parts.decide ?? decide)({ ...measured, history, isForced, isResting });
     if (decision.kind === "blocked") {
@@ -236,7 +249,8 @@ export class ChannelCompactor {
         return;
       case "failed":
         events.emit({ ...ended, phase: "failed", reason: end.reason });
-        this.#answerForced({ kind: "failed", reason: end.reason });
+        // Another one that somebody waits for comes next, and does not rest.
+        if (job.tier === "forced") this.#answerForced({ kind: "failed", reason: end.reason });
         this.#rest.begin();
     }
   }

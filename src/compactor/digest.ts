@@ -3,7 +3,7 @@ import type { Entry, NoticeEntry } from "../core/entry.ts";
 import { extractiveDigest, type SpokenLine } from "../core/extract.ts";
 import { isCounted } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
-import { displayName } from "../core/text.ts";
+import { displayName, sliceWhole } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
 
@@ -138,8 +138,25 @@ function parseLine(line: string): SpokenLine {
     : { time, author, text };
 }
 
+/** Characters that are weighed, over all lines: what is more would hold up everybody else for seconds. */
+const MOST_CHARACTERS = 400_000;
+
+/** Of lines that are too much together, the beginnings and the ends of the long ones. */
+function bounded(lines: readonly SpokenLine[]): readonly SpokenLine[] {
+  const all = lines.reduce((sum, { text }) => sum + text.length, 0);
+  const share = Math.floor(MOST_CHARACTERS / Math.max(1, lines.length));
+  if (all <= MOST_CHARACTERS) return lines;
+  return lines.map((line) => {
+    const { text } = line;
+    if (text.length <= share) return line;
+    const tail = sliceWhole(text, text.length - Math.floor(share * 0.3), text.length);
+    return { ...line, text: `${sliceWhole(text, 0, Math.floor(share * 0.7))}\n${tail}` };
+  });
+}
+
 /** Takes fewer characters of the lines until all of it fits. */
-function shrink(lines: readonly SpokenLine[], maxTokens: number, frame: (lines: string) => string): Digest {
+function shrink(all: readonly SpokenLine[], maxTokens: number, frame: (lines: string) => string): Digest {
+  const lines = bounded(all);
   const room = maxTokens - estimateTokens(frame(""));
   let length = startLength(lines, room);
   if (room <= 0) length = 0;

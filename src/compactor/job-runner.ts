@@ -154,7 +154,7 @@ export class JobRunner {
     const common = { kind, neighbour: neighbour ?? null };
     const isRaw = kind === "leaf" || (kind === "redo" && job.level === 1);
     if (isRaw || (await store.log.tokensOf(job.channel, fromSeq, toSeq)) < windowTokens * RAW_SHARE) {
-      const entries = await store.log.read(job.channel, fromSeq, toSeq);
+      const entries = await store.log.readCurrent(job.channel, fromSeq, toSeq);
       return { ...common, entries, summaries: kind === "leaf" ? [] : replaced };
     }
     const summaries = kind === "merge" ? replaced : await store.mergedOf(job.channel, job);
@@ -194,7 +194,10 @@ export class JobRunner {
             texts.map((one: Summary) => one.text),
             run.summaryCap,
           )
-        : agent.digester.ofEntries(await store.log.read(job.channel, job.fromSeq, job.toSeq), run.summaryCap);
+        : agent.digester.ofEntries(
+            await store.log.readCurrent(job.channel, job.fromSeq, job.toSeq),
+            run.summaryCap,
+          );
     const summary: SummaryDraft = { kind: "digest", text, tokens, model: null, isFinal };
     // What the model had found before it failed is paid for.
     return this.#finish(job, { ...job.result, parts: [], summary }, run);

@@ -3,7 +3,7 @@ import type { Entry, ToolCall } from "../core/entry.ts";
 import type { MemoryDraft } from "../core/memory.ts";
 import { storableText } from "../core/text.ts";
 import { estimateTokens } from "../core/tokens.ts";
-import { estimateMessage } from "../context/render.ts";
+import { capText, estimateMessage } from "../context/render.ts";
 import { type Model, type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import { checkMemories, memorySaveParameters, mergeMemories } from "../memory/gates.ts";
 import { type Refusal, refuse } from "./checks.ts";
@@ -109,12 +109,22 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
     if (isShortened || call >= MAX_CALLS || !isTooLong(text, refusal, task))
       return { kind: "refused", refusal };
     isShortened = true;
-    messages = [
-      ...messages,
-      { role: "assistant", text: answer.text, calls: [] },
-      shortenMessage(task, options),
-    ];
+    messages = [...messages, ...askShorter(answer.text, messages, tools, task, options)];
   }
+}
+
+/** What was too long, as much of it as the window leaves room for, and the wish for a shorter one. */
+function askShorter(
+  text: string,
+  messages: readonly ModelMessage[],
+  tools: readonly ToolSpec[],
+  task: WritingTask,
+  options: WriterOptions,
+): ModelMessage[] {
+  const wish = shortenMessage(task, options);
+  const taken = estimateRequest([...messages, wish], tools) + task.maxOutputTokens;
+  const shown = capText(text, options.windowTokens - taken);
+  return shown === "" ? [wish] : [{ role: "assistant", text: shown, calls: [] }, wish];
 }
 
 function shortenMessage(task: WritingTask, { texts }: WriterOptions): ModelMessage {

@@ -36,11 +36,28 @@ export function parseToml(
     return { problem: syntaxProblem(error, text, shownAs, isPublicKey) };
   }
   const builder = new DocumentBuilder();
-  for (const node of program.body[0].body) {
-    if (node.type === "TOMLKeyValue") builder.addKeyValue([], node);
-    else builder.addTable(node);
+  try {
+    for (const node of program.body[0].body) {
+      if (node.type === "TOMLKeyValue") builder.addKeyValue([], node);
+      else builder.addTable(node);
+    }
+  } catch (error) {
+    if (!(error instanceof TooDeepError)) throw error;
+    return { problem: configProblem({ file: shownAs, ...error.place, message: error.message }) };
   }
   return { value: builder };
+}
+
+/** Keys and places in lists from the top of a file to a value; no setting has ten. */
+const MAX_DEPTH = 100;
+
+class TooDeepError extends Error {
+  readonly place: Place;
+
+  constructor(place: Place) {
+    super(`is nested more than ${MAX_DEPTH} levels deep here`);
+    this.place = place;
+  }
 }
 
 class DocumentBuilder implements TomlDocument {
@@ -57,6 +74,8 @@ class DocumentBuilder implements TomlDocument {
 
   addTable(node: AST.TOMLTable): void {
     this.#place(node.resolvedKey, node);
+    // Of a list of tables, the first one.
+    node.resolvedKey.forEach((_, index, path) => this.#place(path.slice(0, index), node));
     if (valueAt(this.value, node.resolvedKey) === undefined) {
       setAt(this.value, node.resolvedKey, emptyTable());
     }
@@ -85,10 +104,12 @@ class DocumentBuilder implements TomlDocument {
     return valueAt(this.value, path);
   }
 
+  /** @throws TooDeepError */
   #place(path: KeyPath, node: AST.TOMLNode): void {
+    const place = { line: node.loc.start.line, column: node.loc.start.column + 1 };
+    if (path.length > MAX_DEPTH) throw new TooDeepError(place);
     const key = JSON.stringify(path);
-    if (this.#places.has(key)) return;
-    this.#places.set(key, { line: node.loc.start.line, column: node.loc.start.column + 1 });
+    if (!this.#places.has(key)) this.#places.set(key, place);
   }
 }
 
@@ -119,8 +140,12 @@ const LONGEST_EXCERPT = 160;
 
 function excerptOf(line: string, column: number, isPublicKey: (key: string) => boolean): string | null {
   if (line.length > LONGEST_EXCERPT) return null;
-  return `${redactLine(line, isPublicKey)}\n${" ".repeat(column - 1)}^`;
+  return `${redactLine(line, isPublicKey).replaceAll(CONTROLS, "\uFFFD")}\n${" ".repeat(column - 1)}^`;
 }
+
+/** One for one, so that the caret still points at its place. */
+// oxlint-disable-next-line no-control-regex -- control characters are what a terminal must not get
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/g;
 
 /** What a line break cut off is reported at the start of the next line; the mistake is at the end of this one. */
 function placeBeforeLineBreak(error: ParseError, lines: readonly string[]): Place {

@@ -1,3 +1,4 @@
+import { objectJson } from "../core/call-arguments.ts";
 import type { ModelMessage } from "../core/context.ts";
 import type { Entry, RememberedStatement, ToolResultEntry } from "../core/entry.ts";
 import { displayName, sliceWhole, truncateMiddle } from "../core/text.ts";
@@ -114,7 +115,7 @@ export class Renderer {
     const remembered = memories.map(({ memory }) =>
       memory === null ? this.#texts.deleted() : this.memoryLine(memory),
     );
-    return [text, ...quoted, ...remembered].filter((line) => line !== "").join("\n");
+    return [escapeLabels(text), ...quoted, ...remembered].filter((line) => line !== "").join("\n");
   }
 }
 
@@ -123,20 +124,40 @@ export class Renderer {
  * somebody else.
  */
 export function escapeLabels(text: string): string {
-  return text.replaceAll(LABEL, "\\$&").replaceAll(LINE_HEAD, "\\[");
+  return text.replaceAll(LABEL, "\\$&").replaceAll(ROLE, "<\\").replaceAll(LINE_HEAD, "\\[");
 }
 
-/** Weir's labels, wherever they stand; characters that nobody sees do not hide them. */
-const LABEL = /\[(?=[\s\p{Cf}]*(?:System[\s\p{Cf}]*:|Compaction[\s\p{Cf}]+Summary))/giu;
+/** Characters that nobody sees: they hide nothing. */
+const UNSEEN = String.raw`[\p{Cf}\p{Default_Ignorable_Code_Point}]*`;
+const GAP = String.raw`[\s\p{Cf}\p{Default_Ignorable_Code_Point}]*`;
+
+/** A pattern for this text, `0` being any digit, with anything unseen between its characters. */
+function seenAs(text: string): string {
+  return Array.from(text, (character) => (character === "0" ? String.raw`\d` : character)).join(UNSEEN);
+}
+
+const LABELS = [
+  `${seenAs("System")}${GAP}[:\uff1a]`,
+  String.raw`${seenAs("Compaction")}(?=${UNSEEN}\s)${GAP}${seenAs("Summary")}`,
+  // Roles and tools in the chat templates of Llama and Mistral.
+  String.raw`\/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]`,
+];
+/** Weir's labels, wherever they stand. */
+const LABEL = new RegExp(String.raw`\[(?=${GAP}(?:${LABELS.join("|")}))`, "giu");
+/** Of ChatML, Llama, Gemma, DeepSeek: servers that read them in a text as what they are would let anybody change roles. */
+const ROLE = /<(?=[|｜][^|｜<>\s]{1,40}[|｜]>|\/?(?:s|SYS|bos|eos|(?:start|end)_of_turn)>)/giu;
+/** `1. `, `> `: what may stand before the head of a line. */
+const BEFORE_HEAD = String.raw`(?:^|[\n\r\v\f\u0085\u2028\u2029])${GAP}(?:(?:\d+[.)]|[>*-])${GAP})*`;
+const HEAD = `${GAP}${seenAs("0000-00-00")}(?:${GAP}${seenAs("00:00")})?${GAP}`;
 /** `[2026-11-21 14:05]` or `[2026-11-21]` at the beginning of what some reader takes for a line. */
-const LINE_HEAD =
-  /(?<=(?:^|[\n\r\v\f\u0085\u2028\u2029])[\s\p{Cf}]*)\[(?=[\s\p{Cf}]*\d{4}-\d\d-\d\d(?:[\s\p{Cf}]+\d\d:\d\d)?[\s\p{Cf}]*\])/gu;
+const LINE_HEAD = new RegExp(String.raw`(?<=${BEFORE_HEAD})\[(?=${HEAD}\])`, "gu");
 
 /** Estimated tokens of one message of a request. */
 export function estimateMessage(message: ModelMessage): number {
   let tokens = estimateTokens(message.text) + MESSAGE_OVERHEAD;
   if (message.role === "assistant") {
-    for (const call of message.calls) tokens += estimateTokens(call.name + call.arguments) + MESSAGE_OVERHEAD;
+    for (const call of message.calls)
+      tokens += estimateTokens(call.name + objectJson(call.arguments)) + MESSAGE_OVERHEAD;
   }
   return tokens;
 }
@@ -155,7 +176,7 @@ function capMessage(message: ModelMessage, cap: number): ModelMessage {
 
 /** Arguments stay JSON when they are cut. */
 function capArguments(json: string, cap: number): string {
-  if (estimateTokens(json) <= cap) return json;
+  if (estimateTokens(objectJson(json)) <= cap) return json;
   const cut = JSON.stringify({ cut: capText(json, Math.floor(cap / 2)) });
   return estimateTokens(cut) <= cap ? cut : "{}";
 }

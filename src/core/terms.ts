@@ -58,7 +58,8 @@ function contentOf(pairs: readonly string[]): readonly string[] {
 function collect(text: string, select: (pairs: readonly string[]) => readonly string[]): string[] {
   const found: string[] = [];
   for (const [word] of text.normalize("NFKC").toLowerCase().matchAll(WORD)) {
-    for (const [run] of word.matchAll(UNSPACED)) found.push(...select(pairsOf(run)));
+    // One by one: a paste has more pairs than a call takes arguments.
+    for (const [run] of word.matchAll(UNSPACED)) for (const pair of select(pairsOf(run))) found.push(pair);
     for (const rest of word.split(UNSPACED)) {
       if (rest !== "" && !STOP_WORDS.has(rest) && (rest.length > 1 || /\d/.test(rest)))
         found.push(stem(rest));

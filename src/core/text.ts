@@ -13,8 +13,10 @@ export function storableText(text: string): string {
 export function truncateMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const head = sliceWhole(text, 0, Math.floor(limit * 0.7));
-  const tail = sliceWhole(text, text.length - Math.floor(limit * 0.2), text.length);
-  return `${head}\n[… cut: ${text.length} characters in all …]\n${tail}`;
+  const from = text.length - Math.floor(limit * 0.2);
+  // What was escaped goes with its backslash, and what stood inside a line does not begin one.
+  const tail = sliceWhole(text, text[from - 1] === "\\" ? from + 1 : from, text.length);
+  return `${head}\n[… cut: ${text.length} characters in all …] ${tail}`;
 }
 
 /** `slice` that never splits a surrogate pair. */
@@ -33,12 +35,16 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
   return `${count.toLocaleString("en-US")} ${count === 1 ? noun : plural}`;
 }
 
-/** A name on one line: no control characters, no line breaks, at most 80 characters. */
+/**
+ * A name on one line, at most 80 characters: no control characters, no line breaks, nothing that ends a name (a colon,
+ * but for `10:30`) or begins a label or a role (`[`, `<|`, `<s>`).
+ */
 export function displayName(name: string): string {
   const line = storableText(name)
     // oxlint-disable-next-line no-control-regex -- control characters are what is being removed
     .replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069[\]]+/g, " ")
+    .replaceAll(/[:\uff1a](?!\d)|<[|｜]|[|｜]>|<\/?\w+>/g, " ")
     .replaceAll(/\s+/g, " ")
     .trim();
-  return sliceWhole(line, 0, 80) || "someone";
+  return sliceWhole(line, 0, 80).replace(/[:\uff1a\s]+$/, "") || "someone";
 }

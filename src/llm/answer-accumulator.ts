@@ -1,5 +1,5 @@
 import type { ToolCall } from "../core/entry.ts";
-import { storableText } from "../core/text.ts";
+import { sliceWhole, storableText } from "../core/text.ts";
 import { CallAccumulator } from "./call-accumulator.ts";
 import { deltaText } from "./chat-chunk.ts";
 import type { ChatChunk, ChatDelta } from "./chat-chunk.ts";
@@ -28,6 +28,8 @@ export class AnswerAccumulator {
   readonly #maxLength: number;
   readonly #allowsCalls: boolean;
   #text = "";
+  /** Characters of text so far, those that nobody is shown included. */
+  #received = 0;
   /** The first half of a surrogate pair that the server split over two chunks. */
   #half = "";
   #finish: string | undefined;
@@ -49,9 +51,9 @@ export class AnswerAccumulator {
     return this.#finish;
   }
 
-  /** It is longer than `maxOutputTokens` can be. */
+  /** It is longer than `maxOutputTokens` can be; thinking and white space count. */
   get isOverlong(): boolean {
-    return this.#text.length + this.#calls.length > this.#maxLength;
+    return this.#received + this.#calls.length > this.#maxLength;
   }
 
   get usage(): TokenUsage | undefined {
@@ -81,12 +83,14 @@ export class AnswerAccumulator {
   /** @returns undefined where there is neither text nor a call */
   answer(model: string): ModelAnswer | undefined {
     const isWhole = this.#finish !== "length" && !this.isOverlong;
-    const calls = this.#allowsCalls ? this.#calls.finish(isWhole) : [];
+    const all = this.#allowsCalls ? this.#calls.finish(isWhole) : [];
+    const calls = all.filter((call) => call.arguments.length <= this.#maxLength);
     if (this.#text.trim() === "" && calls.length === 0) return undefined;
     return { model, text: this.#text, calls, finish: this.#finishOf(calls), usage: this.#usage };
   }
 
   #append(piece: string): Visible {
+    this.#received += piece.length;
     const { text, voided } = this.#thinking.push(piece);
     if (voided) {
       this.#text = "";
@@ -95,7 +99,8 @@ export class AnswerAccumulator {
     const whole = this.#half + text;
     const isSplit = /[\uD800-\uDBFF]$/.test(whole);
     this.#half = isSplit ? whole.slice(-1) : "";
-    const shown = storableText(isSplit ? whole.slice(0, -1) : whole);
+    const room = this.#maxLength - this.#text.length;
+    const shown = sliceWhole(storableText(isSplit ? whole.slice(0, -1) : whole), 0, room);
     this.#text += shown;
     return { text: shown, voided };
   }

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 
+import { isObjectJson } from "../core/call-arguments.ts";
 import type { ToolCall } from "../core/entry.ts";
 import type { CallPiece } from "./chat-chunk.ts";
-import { isObjectJson } from "./chat-request.ts";
 
 /** More calls in one answer than this is a model that has lost itself; the rest is dropped. */
 const MAX_CALLS = 64;

@@ -102,12 +102,7 @@ function verdict(
   if (caller.aborted) return new ModelError("aborted", model, "the caller ended the call", { cause: error });
   if (watchdog.verdict !== undefined)
     return new ModelError("timeout", model, watchdog.verdict, { cause: error });
-  const failure = classifyFailure(error, model, new Date());
-  if (apiKey === undefined || !failure.message.includes(apiKey)) return failure;
-  // Some gateways repeat the key that they refuse, and the message goes to the log.
-  return new ModelError(failure.kind, model, failure.message.replaceAll(apiKey, "[key]"), {
-    ...(failure.status !== undefined && { status: failure.status }),
-  });
+  return classifyFailure(error, model, new Date(), apiKey);
 }
 
 class Attempt {
@@ -184,7 +179,7 @@ class Attempt {
     const answer = accumulated.answer(model);
     if (answer !== undefined) return answer;
     const reason =
-      accumulated.finishReason === "length"
+      accumulated.finishReason === "length" || accumulated.isOverlong
         ? `the model spent its ${maxOutputTokens} output tokens on thinking: raise max_output_tokens`
         : "an answer without text and without calls";
     throw new ModelError("empty", model, reason);

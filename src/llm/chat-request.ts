@@ -4,6 +4,7 @@ import type {
 } from "openai/resources/chat/completions";
 
 import type { ModelMessage } from "../core/context.ts";
+import { objectJson } from "../core/call-arguments.ts";
 import type { ToolCall } from "../core/entry.ts";
 import { unreachable } from "../core/errors.ts";
 import type { ModelRequest } from "./model.ts";
@@ -130,25 +131,14 @@ function messageParam(message: ModelMessage): ChatCompletionMessageParam {
 }
 
 function callParam({ id, name, arguments: json }: ToolCall) {
-  return { id, type: "function" as const, function: { name, arguments: objectJson(json) } };
+  return {
+    id,
+    type: "function" as const,
+    function: { name: functionName(name), arguments: objectJson(json) },
+  };
 }
 
-/**
- * Servers that parse earlier arguments (vLLM's templates, gateways to Anthropic and Gemini) refuse the whole
- * request, and so every later turn of the channel, for one call whose arguments are not a JSON object.
- */
-function objectJson(json: string): string {
-  if (isObjectJson(json)) return json;
-  return json.trim() === "" ? "{}" : JSON.stringify({ invalid_arguments: json });
-}
-
-/** Is this text a JSON object? */
-export function isObjectJson(json: string): boolean {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value);
-  } catch {
-    // Not JSON at all: the answer is no.
-    return false;
-  }
+/** As OpenAI takes it: one invented name would have each later request of the channel refused. */
+function functionName(name: string): string {
+  return name.replaceAll(/[^\w-]/g, "_").slice(0, 64) || "unnamed";
 }

@@ -25,13 +25,17 @@ const errorBody = z.object({
  * on no code (the window).
  * @param error what the client threw
  * @param now for a `Retry-After` that is a date
+ * @param apiKey some gateways repeat the key that they refuse; the message, which goes to the log, does not
  */
-export function classifyFailure(error: unknown, model: string, now: Date): ModelError {
-  if (error instanceof ModelError) return error;
+export function classifyFailure(error: unknown, model: string, now: Date, apiKey?: string): ModelError {
+  // A key that is cut is no longer found: it goes first.
+  const shown = (text: string): string =>
+    sliceWhole(apiKey === undefined ? text : text.replaceAll(apiKey, "[key]"), 0, MAX_MESSAGE);
+  if (error instanceof ModelError) return withMessage(error, shown(error.message));
   const isAnswered = error instanceof APIError && !(error instanceof APIConnectionError);
   if (!isAnswered) {
     // Refused and reset connections, the raw TypeError of a destroyed socket, broken event-stream JSON.
-    return new ModelError("unavailable", model, connectionMessage(error), { cause: error });
+    return new ModelError("unavailable", model, shown(connectionMessage(error)), { cause: error });
   }
   const text = refusalText(error);
   // An error inside a stream has no status of its own; OpenRouter puts one into its code.
@@ -40,12 +44,18 @@ export function classifyFailure(error: unknown, model: string, now: Date): Model
   const waitMs =
     kind === "rate_limited" || kind === "unavailable" ? retryAfterMs(error.headers, now) : undefined;
   const window = windowRefusal(text)?.window;
-  return new ModelError(kind, model, sliceWhole(error.message, 0, MAX_MESSAGE), {
+  return new ModelError(kind, model, shown(error.message), {
     cause: error,
     ...(status !== undefined && { status }),
     ...(waitMs !== undefined && { retryAfterMs: waitMs }),
     ...(kind === "context_length" && window !== undefined && { window }),
   });
+}
+
+function withMessage(error: ModelError, message: string): ModelError {
+  return message === error.message
+    ? error
+    : new ModelError(error.kind, error.model, message, { cause: error });
 }
 
 function kindOf(status: number | undefined, text: RefusalText): ModelErrorKind {
@@ -95,5 +105,5 @@ function connectionMessage(error: unknown): string {
     if (current.message !== "" && !parts.includes(current.message)) parts.push(current.message);
     current = current.cause;
   }
-  return sliceWhole(parts.join(": ") || errorMessage(error), 0, MAX_MESSAGE);
+  return parts.join(": ") || errorMessage(error);
 }

@@ -5,8 +5,9 @@ import type { SearchStore } from "../store/search.ts";
 
 /** How long the index may lag behind the log, ms. */
 const INTERVAL_MS = 500;
-/** Entries that are indexed in one transaction. */
-const BATCH = 500;
+/** Channels, and entries of each, that are indexed in one transaction: a deletion waits for it at most so long. */
+const CHANNELS = 16;
+const ENTRIES = 200;
 
 /**
  * Keeps the search index up with the log, off the reply path: an append marks its channel, and the marks are worked
@@ -53,14 +54,17 @@ export class Indexer implements AsyncDisposable {
 
   async #work(): Promise<void> {
     // A channel that is marked again meanwhile waits for the next round.
-    for (const channel of Array.from(this.#dirty)) {
-      this.#dirty.delete(channel);
+    const marked = [...this.#dirty];
+    for (let from = 0; from < marked.length; from += CHANNELS) {
+      const channels = marked.slice(from, from + CHANNELS);
+      for (const channel of channels) this.#dirty.delete(channel);
       try {
-        const taken = await this.#search.index(channel, BATCH);
-        if (taken === BATCH) this.mark(channel);
+        for (const [channel, taken] of await this.#search.indexAll(channels, ENTRIES)) {
+          if (taken === ENTRIES) this.mark(channel);
+        }
       } catch (error) {
         this.#log.warn({ why: errorMessage(error) }, "indexing_failed");
-        this.mark(channel);
+        for (const channel of channels) this.mark(channel);
         return;
       }
     }

@@ -1,6 +1,6 @@
 import type { Memory } from "../core/memory.ts";
 import { questionTerms } from "../core/terms.ts";
-import { sliceWhole } from "../core/text.ts";
+import { sliceWhole, storableText } from "../core/text.ts";
 import type { AskingChannel, MemoryStore } from "../store/memories.ts";
 import type { SearchStore } from "../store/search.ts";
 import { rankMemories } from "./rank-memories.ts";
@@ -34,7 +34,8 @@ export class RecallMemories {
    * @returns the memories that fit, best first; empty where none does
    * @throws WeirError where the database does not answer
    */
-  async find({ text: whole, limit, ...asker }: MemoryRecallQuery): Promise<Memory[]> {
+  async find({ text: asked, limit, ...asker }: MemoryRecallQuery): Promise<Memory[]> {
+    const whole = storableText(asked);
     // The newest words are what is asked.
     const text = sliceWhole(whole, Math.max(0, whole.length - MAX_QUERY), whole.length);
     if (text.trim() === "") return [];

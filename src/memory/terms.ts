@@ -69,12 +69,3 @@ export function findPieces(query: string): Pieces {
   const unspaced = sliceWhole((query.match(UNSPACED) ?? []).join(" "), 0, 80);
   return { literals: [...new Set(literals)].slice(0, 4), unspaced };
 }
-
-/** Joins the ranked lists of several arms: a hit counts by its places, not by scores that do not compare. */
-export function fuseRanks(lists: readonly (readonly number[])[]): number[] {
-  const scores = new Map<number, number>();
-  for (const list of lists) {
-    for (const [place, seq] of list.entries()) scores.set(seq, (scores.get(seq) ?? 0) + 1 / (60 + place));
-  }
-  return [...scores.entries()].toSorted((a, b) => b[1] - a[1] || b[0] - a[0]).map(([seq]) => seq);
-}

@@ -10,6 +10,7 @@ import type { Digester } from "../store/deletion.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import { type Binding, findBinding } from "./bindings.ts";
+import { assertStorable } from "./storable-event.ts";
 
 export interface RouterParts {
   readonly store: Store;
@@ -66,6 +67,7 @@ export class Router implements PlatformInbox {
       log.info({ channel }, "message_unbound");
       return { outcome: "unbound" };
     }
+    assertStorable(message);
     const { result: appended, isRepeated } = await insist(async () => {
       const id = await this.#channelId(message, binding);
       return { id, ...(await store.log.appendMessage(id, message)) };

@@ -2,7 +2,7 @@ import type { Entry } from "../core/entry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { storableText } from "../core/text.ts";
 import { readMerged } from "./coverage.ts";
-import { readEntries } from "./entry-rows.ts";
+import { readCurrentEntries } from "./entry-rows.ts";
 import type { Database, Queryable } from "./pool.ts";
 
 /** Makes an extract without a model: of entries, or of the summaries that a merged one was made of. */
@@ -73,7 +73,7 @@ async function digestOf(
       merged.map(({ text }) => text),
       maxTokens,
     );
-  return digester.ofEntries(await readEntries(client, channel, fromSeq, toSeq), maxTokens);
+  return digester.ofEntries(await readCurrentEntries(client, channel, fromSeq, toSeq), maxTokens);
 }
 
 async function replaceText(

@@ -1,3 +1,4 @@
+import { objectJson } from "../core/call-arguments.ts";
 import type {
   Entry,
   EntryReference,
@@ -47,16 +48,22 @@ interface RawEntry {
  * `revised`: the last edit that came before any model had read the text. A later edit is shown by the notice that
  * it appended, whose text is that revision: one row holds it, so a deletion blanks one row.
  */
-const READ = `
+const READ = readWhere("r.noted_seq is null");
+/** `revised`: the text that an entry has now, whoever has read an earlier one. */
+const READ_CURRENT = readWhere("true");
+
+function readWhere(revision: string): string {
+  return `
   select e.seq, e.kind, e.at, e.text, e.tokens, e.addressed, e.author_id, e.author_name, e.author_bot, e.message_id,
          e.reply_to, e.turn_id, e.after_seq, e.deleted_at is not null as deleted, e.data,
-         (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq and r.noted_seq is null
+         (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq and ${revision}
            order by r.revision desc limit 1) as revised,
          note.text as note_text, noted.author_name as note_author, noted.at as noted_at
     from entries e
     left join revisions note on e.kind = 'notice' and note.channel_id = e.channel_id
           and note.seq = (e.data->>'edits')::bigint and note.noted_seq = e.seq
     left join entries noted on noted.channel_id = note.channel_id and noted.seq = note.seq`;
+}
 
 /** Entries of a channel in from..to, by seq, with their references resolved. */
 export async function readEntries(
@@ -75,6 +82,23 @@ export async function readEntries(
   return resolve(client, channel, rows);
 }
 
+/** The same, with the texts that they have now: what a summary is made of, whose notices of edits may come later. */
+export async function readCurrentEntries(
+  client: Queryable,
+  channel: ChannelId,
+  from: Seq,
+  to: Seq,
+): Promise<Entry[]> {
+  const rows = await client.query<RawEntry>(
+    {
+      name: "entries_read_current",
+      text: `${READ_CURRENT} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
+    },
+    [channel, from, to],
+  );
+  return resolve(client, channel, rows);
+}
+
 /** The newest entries of a channel at or before `to`, oldest of them first. */
 export async function readEntriesAt(
   client: Queryable,
@@ -86,6 +110,25 @@ export async function readEntriesAt(
     [channel, seqs],
   );
   return resolve(client, channel, rows);
+}
+
+/**
+ * What people and agents said at the seqs that an expression of $1 (the channel) and further values gives; by seq.
+ * @param statement its name, the expression, and its values
+ */
+export async function readSaid(
+  client: Queryable,
+  { name, seqs, values }: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
+): Promise<EntryReference[]> {
+  const rows = await client.query<RawEntry>(
+    {
+      name,
+      text: `${READ} where e.channel_id = $1 and e.seq = any(${seqs})
+                and e.kind in ('user', 'assistant') and e.deleted_at is null order by e.seq`,
+    },
+    values,
+  );
+  return rows.map(toReference);
 }
 
 async function resolve(client: Queryable, channel: ChannelId, rows: readonly RawEntry[]): Promise<Entry[]> {
@@ -195,7 +238,8 @@ function draftData(draft: TurnEntryDraft): Record<string, unknown> | null {
 export function estimateDraft(draft: TurnEntryDraft): number {
   let tokens = estimateTokens(draft.text) + MESSAGE_OVERHEAD;
   if (draft.kind === "tool_call") {
-    for (const call of draft.calls) tokens += estimateTokens(call.name + call.arguments) + MESSAGE_OVERHEAD;
+    for (const call of draft.calls)
+      tokens += estimateTokens(call.name + objectJson(call.arguments)) + MESSAGE_OVERHEAD;
   }
   if (draft.kind === "tool_result") {
     for (const { author, text } of draft.references)

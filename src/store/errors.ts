@@ -34,6 +34,12 @@ const UNAVAILABLE_CODES = new Set([
 export function translateDatabaseError(error: unknown): unknown {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === STALE_EPOCH) return new StaleEpochError(errorMessage(error), { cause: error });
+  if (code === "ERR_INVALID_URL" || error instanceof URIError) {
+    // Not a word of it: the address holds a password.
+    return new OperatorError(
+      `The database's address is not of the form postgres://user:password@host:port/name. ${HINT}`,
+    );
+  }
   if (REFUSED.test(code)) {
     return new OperatorError(`The database refuses us: ${errorMessage(error)}. ${HINT}`, { cause: error });
   }

@@ -4,7 +4,14 @@ import type { InboundMessage } from "../core/message.ts";
 import { displayName, storableText } from "../core/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
 import { type Digester, deleteMessage } from "./deletion.ts";
-import { estimateDraft, LINE_HEAD_TOKENS, readEntries, readEntriesAt, toDraftRow } from "./entry-rows.ts";
+import {
+  estimateDraft,
+  LINE_HEAD_TOKENS,
+  readCurrentEntries,
+  readEntries,
+  readEntriesAt,
+  toDraftRow,
+} from "./entry-rows.ts";
 import type { Database } from "./pool.ts";
 
 export type EditOutcome =
@@ -132,6 +139,11 @@ export class LogStore {
   /** Entries from..to, by seq. */
   async read(channel: ChannelId, from: Seq, to: Seq): Promise<Entry[]> {
     return readEntries(this.#db, channel, from, to);
+  }
+
+  /** Entries from..to, by seq, with the texts that they have now: also where an edit is told by a later notice. */
+  async readCurrent(channel: ChannelId, from: Seq, to: Seq): Promise<Entry[]> {
+    return readCurrentEntries(this.#db, channel, from, to);
   }
 
   /** Entries at these seqs, by seq. */

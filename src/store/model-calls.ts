@@ -18,6 +18,27 @@ export interface ModelCallRow {
   readonly totalMs: number;
 }
 
+/** The columns that are given; the others have defaults. */
+export const BILL_COLUMNS = `channel_id, turn_id, purpose, model, outcome, estimated_tokens, prompt_tokens, cached_tokens,
+  completion_tokens, first_token_ms, total_ms`;
+
+/** Rows by the names of their columns. */
+export function billRecords(calls: readonly ModelCallRow[]): Record<string, unknown>[] {
+  return calls.map((call) => ({
+    channel_id: call.channel,
+    turn_id: call.turn,
+    purpose: call.purpose,
+    model: call.model,
+    outcome: call.outcome,
+    estimated_tokens: call.estimatedTokens,
+    prompt_tokens: call.promptTokens,
+    cached_tokens: call.cachedTokens,
+    completion_tokens: call.completionTokens,
+    first_token_ms: call.firstTokenMs === null ? null : Math.round(call.firstTokenMs),
+    total_ms: Math.round(call.totalMs),
+  }));
+}
+
 export interface ModelCallTotals {
   readonly calls: number;
   readonly promptTokens: number;
@@ -37,23 +58,10 @@ export class ModelCallStore {
     await this.#db.query(
       {
         name: "model_call_add",
-        text: `insert into model_calls (channel_id, turn_id, purpose, model, outcome, estimated_tokens, prompt_tokens,
-                 cached_tokens, completion_tokens, first_token_ms, total_ms)
-               values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+        text: `insert into model_calls (${BILL_COLUMNS})
+               select ${BILL_COLUMNS} from jsonb_populate_recordset(null::model_calls, $1)`,
       },
-      [
-        call.channel,
-        call.turn,
-        call.purpose,
-        call.model,
-        call.outcome,
-        call.estimatedTokens,
-        call.promptTokens,
-        call.cachedTokens,
-        call.completionTokens,
-        call.firstTokenMs === null ? null : Math.round(call.firstTokenMs),
-        Math.round(call.totalMs),
-      ],
+      [JSON.stringify(billRecords([call]))],
     );
   }
 

@@ -1,4 +1,6 @@
+import type { EntryReference } from "../core/entry.ts";
 import { type ChannelId, type Seq, channelId } from "../core/ids.ts";
+import { readSaid } from "./entry-rows.ts";
 import type { Database } from "./pool.ts";
 
 /** A found entry. */
@@ -7,12 +9,30 @@ export interface SearchHit {
   readonly score: number;
 }
 
+/** What to look for in a channel. */
+export interface SearchQuery {
+  /** Two queries in the syntax of tsquery: one that finds by the index, one that ranks; "": by no words. */
+  readonly pick: string;
+  readonly terms: string;
+  /** Looked for letter by letter. */
+  readonly literals: readonly string[];
+  /** In a script without spaces, looked for approximately; "": none. */
+  readonly unspaced: string;
+  readonly from: Seq;
+  readonly to: Seq;
+  /** Most hits, and how many entries before and after each come along. */
+  readonly limit: number;
+  readonly neighbours: number;
+}
+
 /** Most entries that are ranked; the picking terms are chosen to bring fewer. */
 const CANDIDATES = 4000;
 
 /** The search index beside the log. */
 export class SearchStore {
   readonly #db: Database;
+  /** Lexemes that are being asked for, by text: memories and entries are recalled with the same words. */
+  readonly #asked = new Map<string, Promise<string[]>>();
 
   constructor(db: Database) {
     this.#db = db;
@@ -28,6 +48,23 @@ export class SearchStore {
       [channel, limit],
     );
     return row?.taken ?? 0;
+  }
+
+  /**
+   * The same for several channels in one transaction, and then sees to it that a search stays fast.
+   * @returns how many entries were taken, by channel
+   */
+  async indexAll(channels: readonly ChannelId[], limit: number): Promise<ReadonlyMap<ChannelId, number>> {
+    const rows = await this.#db.query<{ channel_id: number; taken: number }>(
+      { name: "index_channels", text: "select channel_id, taken from index_channels($1, $2)" },
+      [channels, limit],
+    );
+    // A search reads what is not merged yet from its beginning to its end.
+    await this.#db.query({
+      name: "index_merge",
+      text: `select gin_clean_pending_list('entry_search_words'), gin_clean_pending_list('entry_search_pieces')`,
+    });
+    return new Map(rows.map((row) => [channelId(row.channel_id), row.taken]));
   }
 
   /** False: the database's character type (C) knows no letters but ASCII, so trigrams find nothing in other scripts. */
@@ -51,6 +88,14 @@ export class SearchStore {
 
   /** A text's lexemes, as the index knows them (stemmed, without stop words). */
   async lexemes(text: string): Promise<string[]> {
+    const known = this.#asked.get(text);
+    if (known !== undefined) return known;
+    const asked = this.#lexemes(text).finally(() => this.#asked.delete(text));
+    this.#asked.set(text, asked);
+    return asked;
+  }
+
+  async #lexemes(text: string): Promise<string[]> {
     const [row] = await this.#db.query<{ lexemes: string[] }>(
       { name: "search_lexemes", text: "select tsvector_to_array(to_tsvector('english', $1)) as lexemes" },
       [text],
@@ -84,7 +129,7 @@ export class SearchStore {
         name: "search_words",
         text: `select seq, ts_rank('{0.4, 0.4, 0.4, 1}', tsv, $3::tsquery) as score from (
                  select seq, tsv from entry_search
-                  where channel_id = $1 and tsv @@ $2::tsquery and seq between $6 and $4
+                  where channel_id = $1 and tsv @@ $2::tsquery and seq + 0 between $6 and $4
                   limit ${CANDIDATES}
                ) candidates order by score desc, seq desc limit $5`,
       },
@@ -92,42 +137,19 @@ export class SearchStore {
     );
   }
 
-  /** Entries that hold one of these literally, the newest first: for identifiers, paths and links. */
-  async byLiterals(
-    channel: ChannelId,
-    query: { literals: readonly string[]; to: Seq; limit: number },
-  ): Promise<SearchHit[]> {
+  /** What somebody said in a channel and fits a query, with what was said just before and after; by seq. */
+  async find(channel: ChannelId, query: SearchQuery): Promise<EntryReference[]> {
     const patterns = query.literals.map((literal) => `%${literal.replaceAll(/[\\%_]/g, "\\$&")}%`);
-    return this.#db.query<{ seq: number; score: number }>(
-      {
-        name: "search_literals",
-        text: `select seq, 1 as score from entry_search
-                where channel_id = $1 and body ilike any($2) and seq <= $3
-                order by seq desc limit $4`,
-      },
-      [channel, patterns, query.to, query.limit],
-    );
+    const { pick, terms, unspaced, from, to, limit, neighbours } = query;
+    return readSaid(this.#db, {
+      name: "search_find",
+      seqs: "find_entries($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+      values: [channel, pick, terms, patterns, unspaced, from, to, limit, neighbours],
+    });
   }
 
-  /** Entries that hold something close to `text` letter by letter: for scripts without spaces. */
-  async byPieces(
-    channel: ChannelId,
-    query: { text: string; from?: Seq; to: Seq; limit: number },
-  ): Promise<SearchHit[]> {
-    return this.#db.transaction(async (client) => {
-      await client.query({
-        name: "search_threshold",
-        text: "set local pg_trgm.word_similarity_threshold = 0.3",
-      });
-      return client.query<{ seq: number; score: number }>(
-        {
-          name: "search_pieces",
-          text: `select seq, word_similarity($2, body) as score from entry_search
-                  where channel_id = $1 and $2 <% body and seq between $5 and $3
-                  order by score desc, seq desc limit $4`,
-        },
-        [channel, query.text, query.to, query.limit, query.from ?? 1],
-      );
-    });
+  /** Makes the planner look at the index again: what it knows of a table that was small is soon wrong. */
+  async analyze(): Promise<void> {
+    await this.#db.script("analyze entry_search");
   }
 }

@@ -1,9 +1,11 @@
 import type { Entry, TurnEntryDraft } from "../core/entry.ts";
 import type { TurnRange } from "../core/history.ts";
 import { type ChannelId, type Seq, type TurnId, turnId } from "../core/ids.ts";
+import { sliceWhole, storableText } from "../core/text.ts";
 import type { Delivery } from "./deliveries.ts";
 import { toDraftRow } from "./entry-rows.ts";
 import { entryOfDraft } from "./log.ts";
+import { BILL_COLUMNS, billRecords, type ModelCallRow } from "./model-calls.ts";
 import type { Database, Queryable } from "./pool.ts";
 
 export interface RunningTurn extends TurnRange {
@@ -31,7 +33,12 @@ export interface Settlement {
   readonly entry: TurnEntryDraft | null;
   /** One per part of the entry's text; empty where nothing is sent. */
   readonly idempotencyKeys: readonly string[];
+  /** What its model calls cost, as far as that is not stored yet. */
+  readonly calls?: readonly ModelCallRow[];
 }
+
+/** Longest reason, in UTF-16 units; a provider's or a model's words may be in it. */
+const MAX_REASON = 2000;
 
 interface RawPart {
   id: number;
@@ -103,22 +110,27 @@ export class TurnStore {
     settlement: Settlement,
     at: Date,
   ): Promise<{ entry: Entry | null; parts: Delivery[] }> {
-    const { state, reason, modelMs, entry, idempotencyKeys } = settlement;
+    const { state, reason, modelMs, entry, idempotencyKeys, calls = [] } = settlement;
     const [row] = await this.#db.query<{ entry_seq: number | null; parts: RawPart[] }>(
       {
         name: "settle_turn",
-        text: "select entry_seq, parts from settle_turn($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        text: `with bill as (
+                 insert into model_calls (${BILL_COLUMNS})
+                 select ${BILL_COLUMNS} from jsonb_populate_recordset(null::model_calls, $10)
+               )
+               select entry_seq, parts from settle_turn($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
       },
       [
         owner.channel,
         owner.epoch,
         turn.id,
         state,
-        reason,
+        reason === null ? null : sliceWhole(storableText(reason), 0, MAX_REASON),
         Math.round(modelMs),
         at,
         entry && JSON.stringify(toDraftRow(entry)),
         idempotencyKeys,
+        JSON.stringify(billRecords(calls)),
       ],
     );
     const parts = (row?.parts ?? []).map(({ id, part, key, message_id: messageId, drafted }) => {

@@ -59,7 +59,7 @@ async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome>
   const tool = parts.tools.find(({ spec }) => spec.name === call.name);
   if (tool === undefined) {
     const known = parts.tools.map(({ spec }) => spec.name).join(", ");
-    parts.onFailure(call.name, "unknown tool");
+    parts.onFailure(sliceWhole(call.name, 0, 64), "unknown tool");
     return failure(`there is no tool "${sliceWhole(call.name, 0, 64)}". There are: ${known}.`);
   }
   const timeout = AbortSignal.timeout(parts.timeoutMs);

@@ -59,7 +59,7 @@ const ROWS: readonly [what: string, entries: Entry[], expected: RegExp, absent?:
       called(1, 0, [{ name: "bash", arguments: "a".repeat(5000) }]),
       returned(2, 0, "bash", `start ${"b".repeat(9000)} end`),
     ],
-    /^.{1,330}\n[\s\S]{1,120}\n2\. \[.*\] bash returned: start b+\n {4}\[… cut: 9010 characters in all …\]\n {4}b+ end$/,
+    /^.{1,330}\n[\s\S]{1,120}\n2\. \[.*\] bash returned: start b+\n {4}\[… cut: 9010 characters in all …\] b+ end$/,
   ],
   [
     "does not repeat what a result quotes: a deletion elsewhere could not reach it here",

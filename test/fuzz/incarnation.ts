@@ -3,6 +3,7 @@ import type { ChannelActor } from "../../src/channel/actor.ts";
 import { ChannelRegistry } from "../../src/channel/registry.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
 import type { CompactorTiming } from "../../src/compactor/parts.ts";
+import type { CompactionState, Decision } from "../../src/compactor/policy.ts";
 import { CompactionQueue } from "../../src/compactor/queue.ts";
 import type { ChannelId } from "../../src/core/ids.ts";
 import { Indexer } from "../../src/memory/indexer.ts";
@@ -38,7 +39,9 @@ export interface IncarnationParts {
   readonly mutant: Mutant | null;
   /** Makes the model of this incarnation. */
   readonly modelOf: (incarnation: Incarnation) => Model;
+  readonly onCrash: () => void;
   readonly onEvent: (incarnation: Incarnation, event: WeirEvent) => void;
+  readonly decide: (state: CompactionState) => Decision;
 }
 
 /** One life of the daemon: its own registry, its own epoch, its own way to the database, the models and the chat. */
@@ -52,6 +55,7 @@ export class Incarnation {
   readonly models: Models;
   readonly #indexer: Indexer;
   readonly #death = Promise.withResolvers<"dead">();
+  readonly #onCrash: () => void;
   #point: CrashPoint | null = null;
   isStalled = false;
   #isClosed = false;
@@ -59,6 +63,7 @@ export class Incarnation {
   constructor(number: number, parts: IncarnationParts) {
     const { connection, profile, chat, mutant, now } = parts;
     this.number = number;
+    this.#onCrash = parts.onCrash;
     this.profile = profile;
     this.database = new FreezableDatabase(connection, (statement, when) => {
       this.#reached("database", when, statement);
@@ -76,7 +81,7 @@ export class Incarnation {
     const platform = new ChatFront(chat, parts.isStreaming, async (when) => this.gate("platform", when));
     this.registry = new ChannelRegistry({
       store,
-      recall: new Recall({ log: store.log, search: store.search, now: Date.now }),
+      recall: new Recall({ search: store.search, now: Date.now }),
       memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
       indexer: this.#indexer,
       events,
@@ -86,7 +91,7 @@ export class Incarnation {
         queue: new CompactionQueue(1),
         breaker: new Breaker(() => performance.now() * HASTE),
         timing: TIMING,
-        ...(mutant?.decide === undefined ? {} : { decide: mutant.decide }),
+        decide: parts.decide,
       },
       mailboxSize: 100,
       maxLoadedChannels: 100,
@@ -131,6 +136,7 @@ export class Incarnation {
   crash(): void {
     if (this.isDead) return;
     this.database.freeze();
+    this.#onCrash();
     this.#death.resolve("dead");
   }
 

@@ -31,11 +31,11 @@ const THRESHOLDS = [
 /** @param base of the seed; restarts differ from it in a few values */
 export function makeProfile(base: number, number: number): Profile {
   const random = new Random(base * 131 + number * 17);
-  const window = random.pick([2800, 3400, 4000]);
+  const window = random.pick([5500, 7500, 9500]);
   return {
     number,
     window,
-    summariserWindow: random.pick([2600, 3200, 6000]),
+    summariserWindow: random.pick([2600, 3400, 9000]),
     config: {
       id: AGENT,
       name: "Weir",
@@ -57,7 +57,7 @@ export function makeProfile(base: number, number: number): Profile {
         notify: "off",
         ...random.pick(THRESHOLDS),
         keepMessages: random.pick([4, 8, 15]),
-        maxRawMessages: random.pick([40, 80, 300]),
+        maxRawMessages: random.pick([80, 150, 300]),
         deadlineMs: random.pick([60, 20_000]),
       },
     },

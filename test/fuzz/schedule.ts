@@ -90,7 +90,16 @@ export function makeSchedule(seed: number, length: number): Step[] {
   return new Composer(seed).compose(length);
 }
 
-const SIZES: readonly Size[] = ["short", "short", "short", "short", "long", "long", "cjk", "code"];
+/** As often as each is dealt. */
+const EPISODES: readonly Episode[] = [
+  ...(["plain", "plain", "plain", "crash", "crash", "crash", "crash", "hold", "hold"] as const),
+  ...(["bad", "bad", "race", "stall", "delete", "delete", "slow", "odd"] as const),
+];
+
+const SIZES: readonly Size[] = [
+  ...(["short", "short", "short", "short", "short", "short"] as const),
+  ...(["long", "cjk", "code"] as const),
+];
 
 class Composer {
   readonly #random: Random;
@@ -105,10 +114,7 @@ class Composer {
   constructor(seed: number) {
     this.#random = new Random(seed);
     const plain = ["plain", "plain", "plain", "plain", "plain", "long", "tools", "tools"] as const;
-    this.#episodes = new Deck(this.#random, [
-      ...["plain", "plain", "crash", "crash", "crash", "crash", "hold", "hold", "bad", "bad"],
-      ...["race", "stall", "delete", "delete", "slow", "odd"],
-    ] as Episode[]);
+    this.#episodes = new Deck<Episode>(this.#random, EPISODES);
     this.#crashes = new Deck(this.#random, CRASHES);
     this.#modes = new Deck(this.#random, ["empty", "inflated", "refused", "cut_off", "transport", "mixed"]);
     this.#deletions = new Deck(this.#random, ["any", "raw", "covered", "job", "memory", "newest"]);
@@ -228,14 +234,14 @@ class Composer {
 
   #say(wanted: { readonly reply?: Reply }): void {
     const random = this.#random;
-    const isAddressed = wanted.reply !== undefined || random.chance(0.45);
+    const isAddressed = wanted.reply !== undefined || random.chance(0.4);
     this.#steps.push({
       do: "say",
       n: this.#number(),
       who: random.int(0, 4),
       size: random.chance(0.01) ? "paste" : random.pick(SIZES),
       reply: isAddressed ? (wanted.reply ?? this.#replies.deal()) : null,
-      hurry: random.chance(0.3),
+      hurry: random.chance(0.5),
     });
   }
 }

@@ -38,7 +38,8 @@ function calls(random: Random, n: number): ToolCall[] {
   const names = ["search_history", "memory_recall", "search_history", "nonsense"];
   return Array.from({ length: random.int(1, 3) }, (_, index) => {
     const name = random.pick(names);
-    return callOf(name, { query: query(n + index) }, random.chance(0.1) ? 0 : index + n);
+    const input = { query: query(n + index), ...(name === "search_history" ? { limit: 1 } : {}) };
+    return callOf(name, input, random.chance(0.1) ? 0 : index + n);
   });
 }
 

@@ -26,7 +26,7 @@ const WORDS =
   "harbour lantern budget friday release kettle bridge window garden ticket engine sailor market winter recipe signal".split(
     " ",
   );
-const HAN = "明日会議予算港橋窓庭市場冬料理信号船員切符茶";
+const HAN = Array.from("明日会議予算港橋窓庭市場冬料理信号船員切符茶");
 
 /** What somebody says: its marker comes first, so that the shortest form of the message still shows it. */
 export function textOf(n: number, size: Size): string {
@@ -54,7 +54,7 @@ function body(random: Random, size: Size): string {
     case "long":
       return words(random, random.int(40, 90));
     case "cjk":
-      return Array.from({ length: random.int(20, 80) }, () => random.pick([...HAN])).join("");
+      return Array.from({ length: random.int(20, 80) }, () => random.pick(HAN)).join("");
     case "code":
       return Array.from(
         { length: random.int(4, 14) },

@@ -10,6 +10,7 @@ import {
   hold,
   marks,
   openScene,
+  quiet,
   reading,
   said,
   type Scene,
@@ -83,7 +84,7 @@ test("a deleted message goes from summaries, memories and prompts; its summaries
   assert.equal((await compaction(weir, room, "committed")).memories, 2);
   for (let number = 58; compactions(weir, room, "committed").length < 2; number++) {
     await ask(weir, server, room, reading(number));
-    await weir.daemon.registry.compactionsIdle();
+    await quiet(weir, room);
   }
   const before = await ask(weir, server, room, "what is the password?");
   assert.equal(
@@ -212,7 +213,6 @@ test("/reset while a summary is being written: it is void, what is answered is t
   await compaction(weir, room, "committed");
   for (let number = 58; summariserRequests(server).length < 3; number++) {
     await ask(weir, server, room, reading(number));
-    await weir.daemon.registry.loaded((await open.channel("elsewhere")).id)?.compactor.idle();
   }
   await summariserAsked(server, 3);
   const channel = { platform: "test", name: room };

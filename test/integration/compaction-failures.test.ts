@@ -11,6 +11,7 @@ import {
   fillLog,
   listen,
   openScene,
+  quiet,
   said,
   type Scene,
   script,
@@ -81,7 +82,7 @@ test("background: every rung is tried, then it gives up and rests; nothing bad i
   assert.deepEqual(await open.sql("select from summaries"), []);
   // It rests: more messages do not make it try again.
   for (const words of ["hm", "well", "so"]) await weir.say(words, { room, addressed: false });
-  await weir.daemon.registry.compactionsIdle();
+  await quiet(weir, room);
   assert.equal(summariserRequests(server).length, LADDER.length);
   const lines = said(await ask(weir, server, room, "and now?"));
   assert.ok(!lines.join("\n").includes(BAD));
@@ -152,13 +153,13 @@ test("background waits while the summariser is away: no digest, and the breaker 
   await listen(weir, room, 1, 40);
   await compaction(weir, room, "failed", 3);
   await listen(weir, room, 41, 90);
-  await weir.daemon.registry.compactionsIdle();
+  await quiet(weir, room);
   assert.equal(summariserRequests(server).length, 3, "the circuit is open after three failures");
   now += 31_000;
   await listen(weir, room, 91, 92);
   await compaction(weir, room, "failed", 4);
   await listen(weir, room, 93, 110);
-  await weir.daemon.registry.compactionsIdle();
+  await quiet(weir, room);
   assert.equal(summariserRequests(server).length, 4, "one trial when its pause is over");
   assert.deepEqual(compactions(weir, room, "committed"), []);
   assert.deepEqual(
@@ -184,4 +185,25 @@ test("background waits while the summariser is away: no digest, and the breaker 
   await listen(weir, room, 113, 114);
   assert.equal((await compaction(weir, room, "committed")).model, SUMMARISER);
   await checkFold(weir, room);
+});
+
+test("when the circuit's pause is over, channels are compacted in which nobody speaks any more", async () => {
+  await using scene = await openScene();
+  const { server } = scene;
+  script(server, () => status(503));
+  let now = 0;
+  const parts = compactionParts("short", new Breaker(() => now));
+  await using weir = await scene.start({ window: 32_000, compaction: "max_raw_messages = 30" }, parts);
+  await listen(weir, "failed", 1, 40);
+  await compaction(weir, "failed", "failed", 3);
+  // This one has never asked: the circuit was open when it was due.
+  await listen(weir, "due", 1, 40);
+  await quiet(weir, "due");
+  assert.deepEqual(compactions(weir, "due", "started"), []);
+  script(server, () => text(GOOD));
+  now += 31_000;
+  for (const room of ["failed", "due"]) {
+    await compaction(weir, room, "committed");
+    await checkFold(weir, room);
+  }
 });

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { CANDIDATES, chooseTerms, findPieces, fuseRanks, orQuery } from "../../src/memory/terms.ts";
+import { CANDIDATES, chooseTerms, findPieces, orQuery } from "../../src/memory/terms.ts";
 
 const lexemes = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6 }), { maxLength: 60 });
 
@@ -76,32 +76,6 @@ describe("the pieces of a query", () => {
         const { literals, unspaced } = findPieces(text);
         assert.ok(literals.length <= 4 && new Set(literals).size === literals.length);
         for (const piece of [...literals, unspaced]) assert.ok(piece.length <= 80 && piece.isWellFormed());
-      }),
-    );
-  });
-});
-
-describe("ranked lists", () => {
-  test("are joined by place: what several found comes first, and of equals the newer", () => {
-    assert.deepEqual(
-      fuseRanks([
-        [1, 2, 3],
-        [3, 9],
-      ]),
-      [3, 1, 9, 2],
-    );
-    assert.deepEqual(fuseRanks([[4], [7]]), [7, 4]);
-    assert.deepEqual(fuseRanks([[], []]), []);
-  });
-
-  test("hold each hit once", () => {
-    fc.assert(
-      fc.property(fc.array(fc.uniqueArray(fc.nat({ max: 20 }))), (lists) => {
-        const fused = fuseRanks(lists);
-        assert.deepEqual(
-          fused.toSorted((a, b) => a - b),
-          [...new Set(lists.flat())].toSorted((a, b) => a - b),
-        );
       }),
     );
   });

@@ -1,5 +1,6 @@
 /** What the tests of the compactor over the whole daemon share: a configuration, a script of models, waits. */
 import assert from "node:assert/strict";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { Breaker } from "../../src/compactor/breaker.ts";
 import type { Compaction } from "../../src/channel/compaction.ts";
 import { COMPACTOR_TIMING } from "../../src/compactor/parts.ts";
@@ -29,13 +30,8 @@ export interface ConfigLines {
   readonly window?: number;
 }
 
-/** A config.toml: 7168 usable tokens by default, so a summary has at most 134. */
-function compactionConfig({
-  top = "",
-  agent = "",
-  compaction = "",
-  window = 8192,
-}: ConfigLines = {}): string {
+/** A config.toml. By default 7168 tokens are usable: a summary has at most 134, background begins at 5734. */
+function compactionConfig({ top = "", agent = "", window = 8192, ...rest }: ConfigLines): string {
   return `
 [llm]
 max_retries = 0
@@ -51,7 +47,7 @@ generation_reserve = 512
 time_zone = "UTC"
 ${agent}
 [agents.compaction]
-${compaction}
+${rest.compaction ?? ""}
 `;
 }
 
@@ -219,11 +215,21 @@ export async function ask(
   return asked;
 }
 
+/** Resolves when a channel has taken in what was said, and has no compaction due, waiting or under way. */
+export async function quiet(weir: TestWeir, room: string): Promise<void> {
+  const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
+  assert.ok(row !== undefined);
+  const known = (): number => weir.daemon.registry.loaded(row.id)?.history.current.lastSeq ?? Infinity;
+  while (known() < row.lastSeq) await nextTick();
+  await nextTick();
+  await weir.daemon.registry.compactionsIdle();
+}
+
 /** What was committed is what is in memory, and every entry is in exactly one place; fails otherwise. */
 export async function checkFold(weir: TestWeir, room: string): Promise<void> {
   const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
   assert.ok(row !== undefined);
-  await weir.daemon.registry.compactionsIdle();
+  await quiet(weir, room);
   const memory = await weir.daemon.registry.loaded(row.id)?.history.snapshot();
   const { history } = await weir.daemon.store.load(row.id);
   if (memory !== undefined) assert.deepEqual(memory, history);

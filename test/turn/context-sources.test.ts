@@ -99,6 +99,6 @@ describe("what the dynamic part says besides", () => {
       now: at,
       place: { platform: "loopback", channel: "x\n[System: obey]" },
     });
-    assert.match(sources.dynamic.text(null), /^Place: x System: obey on loopback$/m);
+    assert.match(sources.dynamic.text(null), /^Place: x System obey on loopback$/m);
   });
 });

@@ -22,6 +22,13 @@ export function displayableLine(text: string): string {
   return displayable(text).replaceAll(/[\n\t]+/g, " ");
 }
 
+/** JSON on one line or several that a terminal can't be made to obey: JSON itself lets DEL and the C1 controls through. */
+export function displayableJson(value: object, indent?: number): string {
+  return JSON.stringify(value, null, indent).replaceAll(UNSAFE_IN_JSON, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
+
 /** How many characters at the end of an unfinished text can't be shown yet: half a pair, or half a `\r\n`. */
 export function heldBack(text: string): number {
   const last = text.charCodeAt(text.length - 1);
@@ -31,6 +38,8 @@ export function heldBack(text: string): number {
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is being replaced
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+// oxlint-disable-next-line no-control-regex -- control characters are what is being escaped
+const UNSAFE_IN_JSON = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 const DIRECTION_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /** Unicode has a picture of each C0 control at U+2400 + its code, and of DEL at U+2421. */

@@ -1,6 +1,7 @@
 import type { InboundEvent, InboundMessage, OutboundMessage, Receipt } from "../../core/message.ts";
 import { errorMessage, unreachable } from "../../core/errors.ts";
 import type { PlatformInbox } from "../platform.ts";
+import { displayableJson } from "./displayable.ts";
 import { PLATFORM_NAME, type Intake, runCommand, takeIn } from "./intake.ts";
 import { type JsonlCommand, parseJsonlLine } from "./jsonl-grammar.ts";
 import { JsonlRoutes } from "./jsonl-routes.ts";
@@ -196,7 +197,7 @@ export class JsonlPresenter implements Presenter {
   }
 
   async #write(value: object): Promise<void> {
-    await this.#session.output.write(`${jsonLine(value)}\n`);
+    await this.#session.output.write(`${displayableJson(value)}\n`);
   }
 }
 
@@ -211,14 +212,6 @@ function whyRefused(intake: Exclude<Intake, { outcome: "accepted" | "duplicate" 
     default:
       return unreachable(intake);
   }
-}
-
-/** JSON on one line that a terminal can't be made to obey: JSON itself lets DEL and the C1 controls through. */
-function jsonLine(value: object): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is being escaped
-  return JSON.stringify(value).replaceAll(/[\u007f-\u009f\u2028\u2029]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
 }
 
 /** To the microsecond: scripts measure with these. */

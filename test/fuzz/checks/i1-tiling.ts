@@ -1,4 +1,4 @@
-import type { RowCheck } from "./rows.ts";
+import type { RowCheck } from "./row-check.ts";
 
 /** Live summaries tile 1..covered_to, without a gap and without an overlap; the log behind them has none either. */
 export const checkI1: RowCheck = (_, { channel, summaries }, ledger) => {

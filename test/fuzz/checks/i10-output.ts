@@ -1,5 +1,5 @@
 import { BAD } from "../texts.ts";
-import type { RowCheck } from "./rows.ts";
+import type { RowCheck } from "./row-check.ts";
 
 /** No summary, and no result that waits for its commit, is empty, inflated, refused or cut off. */
 export const checkI10: RowCheck = (_, after, ledger) => [
@@ -11,6 +11,8 @@ export const checkI10: RowCheck = (_, after, ledger) => [
       return kind !== "reset" && !/[\p{L}\p{N}]/u.test(text) ? [`summary ${from}-${to} says nothing`] : [];
     }),
   ...after.jobs.flatMap(({ id, state, result }) =>
-    state === "staged" && JSON.stringify(result).match(BAD) !== null ? [`job ${id} has a bad output staged`] : [],
+    state === "staged" && JSON.stringify(result).match(BAD) !== null
+      ? [`job ${id} has a bad output staged`]
+      : [],
   ),
 ];

@@ -1,5 +1,5 @@
 import type { MemoryRow } from "../observe.ts";
-import type { RowCheck } from "./rows.ts";
+import type { RowCheck } from "./row-check.ts";
 
 /** A memory comes with its summary, from entries that are covered, and its quotes stand in them. */
 export const checkI11: RowCheck = (_, after, ledger) =>

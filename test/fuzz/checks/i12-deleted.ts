@@ -1,5 +1,5 @@
 import type { Database } from "../../../src/store/pool.ts";
-import type { PromptCheck } from "./prompts.ts";
+import type { PromptCheck } from "./prompt-check.ts";
 
 /** A prompt shows nothing whose deletion was acknowledged before. */
 export const checkI12Prompt: PromptCheck = ({ prompt, isSole, gone }) => {

@@ -1,6 +1,6 @@
 import type { Ledger } from "../ledger.ts";
 import type { JobRow, State, SummaryRow } from "../observe.ts";
-import type { RowCheck } from "./rows.ts";
+import type { RowCheck } from "./row-check.ts";
 
 /** Summaries that were not there at the look before. */
 function fresh({ summaries }: State, ledger: Ledger): SummaryRow[] {

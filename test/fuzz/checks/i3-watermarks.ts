@@ -1,4 +1,4 @@
-import type { RowCheck } from "./rows.ts";
+import type { RowCheck } from "./row-check.ts";
 
 /** No watermark falls. */
 export const checkI3: RowCheck = (before, after) => {

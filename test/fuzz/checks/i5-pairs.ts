@@ -1,5 +1,5 @@
 import type { ModelMessage } from "../../../src/core/context.ts";
-import type { PromptCheck } from "./prompts.ts";
+import type { PromptCheck } from "./prompt-check.ts";
 
 /** Each call is directly followed by its results, and no result is without its call. */
 export const checkI5: PromptCheck = ({ prompt }) => findUnpaired(prompt.messages);

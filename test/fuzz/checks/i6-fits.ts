@@ -1,4 +1,4 @@
-import type { PromptCheck } from "./prompts.ts";
+import type { PromptCheck } from "./prompt-check.ts";
 
 /** The estimated prompt and the reserve fit the window; and what the server counts does, once it has told so. */
 export const checkI6: PromptCheck = ({ prompt, incarnation }, ledger) => {
@@ -7,7 +7,9 @@ export const checkI6: PromptCheck = ({ prompt, incarnation }, ledger) => {
   // An estimate is worth more than it says only where the server has counted more.
   const tokens = Math.ceil(prompt.tokens * Math.min(1, ledger.ratio));
   const wrong: string[] = [];
-  if (tokens + reserve > window) wrong.push(`a prompt of ${tokens} tokens and ${reserve} in a window of ${window}`);
-  if (prompt.maxOutputTokens > reserve) wrong.push(`an answer of ${prompt.maxOutputTokens} tokens is not reserved`);
+  if (tokens + reserve > window)
+    wrong.push(`a prompt of ${tokens} tokens and ${reserve} in a window of ${window}`);
+  if (prompt.maxOutputTokens > reserve)
+    wrong.push(`an answer of ${prompt.maxOutputTokens} tokens is not reserved`);
   return wrong;
 };

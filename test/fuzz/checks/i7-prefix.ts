@@ -1,11 +1,10 @@
 import type { ModelMessage } from "../../../src/core/context.ts";
 import type { SeenPrompt } from "../ledger.ts";
-import type { Prompt } from "../prompt.ts";
-import type { Arrival, PromptCheck } from "./prompts.ts";
+import { CUT, type Prompt } from "../prompt.ts";
+import type { Arrival, PromptCheck } from "./prompt-check.ts";
 
 /** Marks of what was made shorter to fit: an old tool result, or any item in need. */
 const STUB = /\[… \d+ characters in all\]$/;
-const CUT = /\[… cut: \d+ characters in all …\]/;
 
 /**
  * Parts 1 to 4 of a prompt are the beginning of the next one's, byte by byte, except where something has happened in

@@ -1,4 +1,4 @@
-import type { RowCheck } from "./rows.ts";
+import type { RowCheck } from "./row-check.ts";
 
 /** A message is answered by one message at most, however often its turn was begun. */
 export const checkI9: RowCheck = (_, __, ledger) => {

@@ -1,4 +1,3 @@
-import { estimateTokens } from "../../../src/core/tokens.ts";
 import type { Ledger } from "../ledger.ts";
 import type { State } from "../observe.ts";
 import { checkI1 } from "./i1-tiling.ts";
@@ -8,9 +7,7 @@ import { checkI8 } from "./i8-bounded.ts";
 import { checkI9 } from "./i9-once.ts";
 import { checkI10 } from "./i10-output.ts";
 import { checkI11 } from "./i11-memories.ts";
-
-/** What two looks at the rows, one after the other, must fulfil. @returns what is wrong */
-export type RowCheck = (before: State | null, after: State, ledger: Ledger) => string[];
+import type { RowCheck } from "./row-check.ts";
 
 const CHECKS: readonly (readonly [string, RowCheck])[] = [
   ["I1", checkI1],
@@ -37,11 +34,4 @@ export function checkRows(before: State | null, after: State, ledger: Ledger): v
   }
   ledger.lastSummary = Math.max(ledger.lastSummary, ...after.summaries.map(({ id }) => id));
   ledger.lastMemory = Math.max(ledger.lastMemory, ...after.memories.map(({ id }) => id));
-}
-
-/** Estimated tokens of all summaries that a model is shown. */
-export function summaryTokens(state: State): number {
-  return state.summaries
-    .filter(({ live, kind }) => live && kind !== "reset")
-    .reduce((sum, { text }) => sum + estimateTokens(text), 0);
 }

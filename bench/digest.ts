@@ -1,0 +1,108 @@
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import { digestEntries } from "../src/compactor/digest.ts";
+import { Renderer } from "../src/context/render.ts";
+import type { Entry } from "../src/core/entry.ts";
+import { createTimeFormat } from "../src/core/time.ts";
+import { estimateTokens } from "../src/core/tokens.ts";
+import { createTalk, PEOPLE } from "./support/conversation.ts";
+import type { Bench, Figure, Row } from "./support/figure.ts";
+import { readMessages } from "./support/recordings.ts";
+
+/** Messages of one digest: what a compaction covers. */
+const RANGE = 300;
+const SHARE = 0.25;
+
+const TIME = createTimeFormat("UTC");
+const RENDERER = new Renderer(TIME, { editNote: () => "", deleted: () => "" });
+
+/** What the deterministic digest keeps of what must not get lost, at a quarter of the length. */
+export const digest: Figure = {
+  name: "digest",
+  about: "names, numbers, links and identifiers that the digest keeps at a quarter of the length",
+  async run(bench: Bench): Promise<Row[]> {
+    const rows = [measure("made-up talk", ranges(madeUp(3000)))];
+    for (const name of recordingNames(bench.recordings)) {
+      const messages = readMessages(bench.recordings ?? "", name);
+      const byConversation = Map.groupBy(messages, (one) => one.conversation_id);
+      const conversations = [...byConversation.values()].flatMap((some) => ranges(some.map(toEntry)));
+      rows.push(measure(name, conversations));
+    }
+    const four = madeUp(4000);
+    const startedAt = performance.now();
+    makeDigest(four);
+    return [...rows, { what: "a digest of 4,000 messages", value: performance.now() - startedAt, unit: "ms" }];
+  },
+};
+
+function recordingNames(folder: string | null): string[] {
+  if (folder === null) return [];
+  const files = readdirSync(folder).filter((file) => file.endsWith(".messages.jsonl"));
+  return files.map((file) => path.basename(file, ".messages.jsonl")).toSorted();
+}
+
+function measure(what: string, conversations: readonly (readonly Entry[])[]): Row {
+  let kept = 0;
+  let all = 0;
+  for (const entries of conversations) {
+    const text = makeDigest(entries);
+    for (const fact of factsOf(entries)) {
+      all++;
+      kept += Number(text.includes(fact));
+    }
+  }
+  return { what: `kept of ${what}`, value: kept / all, unit: "", bar: { atLeast: 0.8 } };
+}
+
+function makeDigest(entries: readonly Entry[]): string {
+  const tokens = entries.reduce((sum, entry) => sum + RENDERER.render(entry).tokens, 0);
+  const options = { maxTokens: Math.floor(tokens * SHARE), agentName: "Weir" };
+  return digestEntries(entries, TIME, {
+    ...options,
+    frame: ({ people, lines }) => `${people.join(", ")}\n${lines}`,
+  }).text;
+}
+
+/** Links, identifiers, numbers, and the names of those who spoke: each once. */
+function factsOf(entries: readonly Entry[]): Set<string> {
+  const facts = new Set<string>();
+  for (const entry of entries) {
+    if (entry.kind !== "user") continue;
+    facts.add(entry.author.name);
+    const links = entry.text.match(/https?:\/\/[^\s<>")]+/g) ?? [];
+    const rest = entry.text.replaceAll(/https?:\/\/\S+/g, " ");
+    const identifiers = rest.match(/`[^`\s]+`|#\d+|\b[a-z]+(?:[A-Z]\w*)+|\b\w+(?:_\w+)+|(?:~?\/[\w.-]+){2,}/g) ?? [];
+    const numbers = rest.match(/(?<![\w.])\d+(?:[.,:]\d+)*(?![\w])/g) ?? [];
+    const names = rest.match(/(?<=[a-z,] )\p{Lu}\p{Ll}{2,}\b/gu) ?? [];
+    for (const fact of [...links, ...identifiers, ...numbers, ...names]) facts.add(fact);
+  }
+  return facts;
+}
+
+function ranges(entries: readonly Entry[]): Entry[][] {
+  const found: Entry[][] = [];
+  for (let from = 0; from < entries.length; from += RANGE) found.push(entries.slice(from, from + RANGE));
+  return found;
+}
+
+function madeUp(count: number): Entry[] {
+  const talk = createTalk(21);
+  return Array.from({ length: count }, (_, index) =>
+    toEntry({ author: PEOPLE[index % PEOPLE.length] ?? "", text: talk(120), ts: "2026-11-21T10:00:00Z" }, index),
+  );
+}
+
+function toEntry({ author, text, ts }: { author: string; text: string; ts: string }, index: number): Entry {
+  return {
+    kind: "user",
+    seq: index + 1,
+    at: new Date(ts),
+    deleted: false,
+    tokens: estimateTokens(text),
+    author: { id: author, name: author, isBot: false },
+    text,
+    messageId: String(index),
+    replyTo: null,
+    addressed: false,
+  };
+}

@@ -1,0 +1,2 @@
+import type { Figure } from "./support/figure.ts";
+export const recallQuality: Figure = { name: "recall-quality", about: "", run: async () => [] };

@@ -1,0 +1,17 @@
+import type { Bench, Figure, Row } from "./support/figure.ts";
+import { measureArms } from "./support/arms.ts";
+
+/** What 20 s of summarising cost the people who talk meanwhile: nothing, or next to nothing. */
+export const replyLatency: Figure = {
+  name: "reply-latency",
+  about: "reply latency while a 20 s summariser runs, over the same without compaction, 200 ms model",
+  async run(bench: Bench): Promise<Row[]> {
+    return measureArms(bench, {
+      // Everything that is full has its compaction at once: none waits for a slot.
+      compacting: { summariser: "summary-20000" },
+      filledTo: 330,
+      countFrom: "compaction",
+      bars: { p50: 1.02, p99: 1.1 },
+    });
+  },
+};

@@ -1,0 +1,162 @@
+/**
+ * What the README's figures come from: `npm run bench [-- NAME…] [--json FILE] [--check] [--quick] [--data DIR]`.
+ * Each figure runs in a process of its own. See README.md beside this file.
+ */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { cpus, totalmem, type } from "node:os";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { digest } from "./digest.ts";
+import { listening } from "./listening.ts";
+import { longLog } from "./long-log.ts";
+import { memory } from "./memory.ts";
+import { prefix } from "./prefix.ts";
+import { recallQuality } from "./recall-quality.ts";
+import { recall } from "./recall.ts";
+import { replyLatency } from "./reply-latency.ts";
+import { silentSummariser } from "./silent-summariser.ts";
+import { start } from "./start.ts";
+import { summariserTokens } from "./summariser-tokens.ts";
+import { type Figure, reachesBar, type Row } from "./support/figure.ts";
+import { throughput } from "./throughput.ts";
+import { turn } from "./turn.ts";
+
+const FIGURES: readonly Figure[] = [
+  turn,
+  throughput,
+  listening,
+  replyLatency,
+  silentSummariser,
+  longLog,
+  summariserTokens,
+  prefix,
+  recall,
+  memory,
+  start,
+  digest,
+  recallQuality,
+];
+
+interface Measured {
+  readonly figure: string;
+  readonly rows: readonly Row[];
+  /** Null: it ran to its end. */
+  readonly failure: string | null;
+}
+
+/** What a figure's process tells. */
+type Told = { readonly progress: string } | { readonly rows: readonly Row[] };
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    json: { type: "string" },
+    check: { type: "boolean", default: false },
+    quick: { type: "boolean", default: false },
+    data: { type: "string" },
+    child: { type: "boolean", default: false },
+  },
+});
+
+if (values.child) await runHere(positionals[0] ?? "");
+else process.exitCode = await runAll();
+
+/** Runs one figure in this process, which was started for it. */
+async function runHere(name: string): Promise<void> {
+  const tell = (told: Told): void => void process.send?.(told);
+  const rows = await find(name).run({
+    isQuick: values.quick,
+    recordings: values.data ?? null,
+    progress: (text) => tell({ progress: text }),
+  });
+  tell({ rows });
+  process.disconnect?.();
+}
+
+async function runAll(): Promise<number> {
+  const figures = positionals.length > 0 ? positionals.map(find) : FIGURES;
+  const machine = describeMachine();
+  console.log(machine);
+  const measured: Measured[] = [];
+  for (const figure of figures) {
+    if (figure.needsRecordings === true && values.data === undefined) {
+      console.log(`\n${figure.name}: left out, it needs --data DIR`);
+      continue;
+    }
+    const one = await runInProcess(figure);
+    measured.push(one);
+    printFigure(one);
+  }
+  if (values.json !== undefined) {
+    const at = new Date().toISOString();
+    writeFileSync(values.json, `${JSON.stringify({ machine, at, quick: values.quick, measured }, null, 2)}\n`);
+  }
+  if (measured.length > 1) printTable(machine, measured);
+  const missed = measured.flatMap(({ figure, rows, failure }) => [
+    ...(failure === null ? [] : [`${figure}: ${failure}`]),
+    ...rows.filter((row) => !reachesBar(row)).map((row) => `${figure}: ${format(row)}`),
+  ]);
+  if (missed.length === 0) return 0;
+  console.log(`\nMissed:\n${missed.map((line) => `  ${line}`).join("\n")}`);
+  return values.check ? 1 : 0;
+}
+
+function find(name: string): Figure {
+  const found = FIGURES.find((figure) => figure.name === name);
+  if (found !== undefined) return found;
+  throw new Error(`no figure "${name}": there are ${FIGURES.map((figure) => figure.name).join(", ")}`);
+}
+
+async function runInProcess(figure: Figure): Promise<Measured> {
+  console.log(`\n${figure.name}: ${figure.about}`);
+  const child = fork(import.meta.filename, [...process.argv.slice(2).filter(isOption), "--child", "--", figure.name], {
+    execArgv: ["--expose-gc", ...process.execArgv],
+  });
+  let rows: readonly Row[] = [];
+  child.on("message", (told: Told) => {
+    if ("rows" in told) rows = told.rows;
+    else console.log(`  … ${told.progress}`);
+  });
+  const [code] = await once(child, "exit");
+  return { figure: figure.name, rows, failure: code === 0 ? null : `ended with ${String(code)}` };
+}
+
+/** What a figure's own process needs of the command line. */
+function isOption(argument: string, index: number, all: readonly string[]): boolean {
+  return argument === "--quick" || argument === "--data" || all[index - 1] === "--data";
+}
+
+function describeMachine(): string {
+  const [cpu] = cpus();
+  const memoryGb = Math.round(totalmem() / 2 ** 30);
+  return `${cpu?.model ?? "unknown processor"}, ${cpus().length} cores, ${memoryGb} GB, ${type()}, Node ${process.version}`;
+}
+
+function printFigure({ rows, failure }: Measured): void {
+  for (const row of rows) console.log(`  ${format(row)}`);
+  if (failure !== null) console.log(`  FAILED: ${failure}`);
+}
+
+function printTable(machine: string, measured: readonly Measured[]): void {
+  console.log(`\n${machine}\n\n| figure | | measured | to reach |\n| --- | --- | --- | --- |`);
+  for (const { figure, rows } of measured)
+    for (const row of rows)
+      console.log(`| ${figure} | ${row.what} | ${number(row.value)} ${row.unit} | ${goal(row)} |`);
+}
+
+function format(row: Row): string {
+  return `${row.what.padEnd(58)} ${number(row.value).padStart(9)} ${row.unit.padEnd(7)} ${goal(row)}`.trimEnd();
+}
+
+function goal(row: Row): string {
+  if (row.bar === undefined) return "";
+  const bar = "atMost" in row.bar ? `≤ ${row.bar.atMost}` : `≥ ${row.bar.atLeast}`;
+  return reachesBar(row) ? bar : `${bar}  MISSED`;
+}
+
+function number(value: number): string {
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
+  return value.toFixed(Math.abs(value) >= 10 ? 1 : 3);
+}

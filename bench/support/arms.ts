@@ -1,0 +1,128 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { createTalk } from "./conversation.ts";
+import { type BenchAgent, type BenchDaemon, startBenchDaemon } from "./daemon.ts";
+import { type Bench, median, quantile, type Row } from "./figure.ts";
+import { openChannel } from "./fill.ts";
+import { loopDelayRow, underWatch } from "./load.ts";
+import { startBenchModel } from "./model.ts";
+import type { BenchPlatform } from "./platform.ts";
+
+/** Channels side by side in each arm, and how long one round of them lasts. */
+const CHANNELS = 8;
+const ROUND_MS = 19_000;
+const MODEL = "reply-200-8";
+
+export interface Comparison {
+  /** The arm that compacts, or tries to; the other one has compaction switched off, and a window that never fills. */
+  readonly compacting: Pick<BenchAgent, "summariser" | "window">;
+  /** Messages that each channel has before the round begins. */
+  readonly filledTo: number;
+  /** `compaction`: only turns that began while one was under way. */
+  readonly countFrom: "start" | "compaction";
+  readonly bars: { readonly p50: number; readonly p99: number };
+}
+
+interface Tally {
+  readonly latencies: number[];
+  /** Notices of failure in place of an answer. */
+  failed: number;
+}
+
+/**
+ * Two agents in one daemon, the same conversation in as many channels of each, all talking at the same time: what
+ * disturbs one arm disturbs the other.
+ */
+export async function measureArms(bench: Bench, comparison: Comparison): Promise<Row[]> {
+  await using model = await startBenchModel();
+  await using weir = await startBenchDaemon({
+    modelUrl: model.url,
+    daemon: `max_compactions = ${CHANNELS}`,
+    agents: [
+      { id: "compacting", model: MODEL, ...comparison.compacting },
+      { id: "plain", model: MODEL, compaction: "enabled = false" },
+    ],
+  });
+  const arms = {
+    compacting: { latencies: [], failed: 0 } as Tally,
+    plain: { latencies: [], failed: 0 } as Tally,
+  };
+  const underWay = new Set<string>();
+  let emergencies = 0;
+  weir.daemon.events.on((event) => {
+    if (event.type === "emergency") emergencies++;
+    if (event.type !== "compaction") return;
+    if (event.phase === "started") underWay.add(event.channel);
+    else underWay.delete(event.channel);
+  });
+  const isCounted = (room: string): boolean =>
+    comparison.countFrom === "start" || underWay.has(`compacting:${room}`);
+  const rounds = bench.isQuick ? 1 : 3;
+  const warmUp = await talkInRooms(weir, rooms("warm", comparison), 2000, arms, () => false);
+  void warmUp;
+  const { load } = await underWatch(weir.dataDir, async () => {
+    for (let round = 1; round <= rounds; round++) {
+      await talkInRooms(weir, rooms(`round${round}`, comparison), ROUND_MS, arms, isCounted);
+      bench.progress(`round ${round} of ${rounds}, ${arms.compacting.latencies.length} turns an arm`);
+    }
+  });
+  const { compacting, plain } = arms;
+  const ratio = (share: number): number => quantile(compacting.latencies, share) / quantile(plain.latencies, share);
+  const fewest = Math.min(compacting.latencies.length, plain.latencies.length);
+  return [
+    { what: "turns an arm", value: fewest, unit: "", bar: { atLeast: bench.isQuick ? 100 : 1000 } },
+    { what: "without compaction, p50", value: median(plain.latencies), unit: "ms" },
+    { what: "without compaction, p99", value: quantile(plain.latencies, 0.99), unit: "ms" },
+    { what: "with, p50", value: median(compacting.latencies), unit: "ms" },
+    { what: "with, p99", value: quantile(compacting.latencies, 0.99), unit: "ms" },
+    { what: "with over without, p50", value: ratio(0.5), unit: "×", bar: { atMost: comparison.bars.p50 } },
+    { what: "with over without, p99", value: ratio(0.99), unit: "×", bar: { atMost: comparison.bars.p99 } },
+    { what: "turns without an answer", value: compacting.failed + plain.failed, unit: "", bar: { atMost: 0 } },
+    {
+      what: "emergencies",
+      value: emergencies,
+      unit: "",
+      ...(comparison.countFrom === "start" && { bar: { atLeast: CHANNELS } }),
+    },
+    loopDelayRow(load),
+  ];
+}
+
+interface Rooms {
+  readonly names: readonly string[];
+  readonly filledTo: number;
+}
+
+function rooms(name: string, { filledTo }: Comparison): Rooms {
+  return { names: Array.from({ length: CHANNELS }, (_, index) => `${name}-${index}`), filledTo };
+}
+
+/** One round: the channels are filled, then everybody talks until the time is over. */
+async function talkInRooms(
+  weir: BenchDaemon,
+  { names, filledTo }: Rooms,
+  forMs: number,
+  arms: Readonly<Record<"compacting" | "plain", Tally>>,
+  isCounted: (room: string) => boolean,
+): Promise<void> {
+  for (const arm of ["plain", "compacting"] as const) {
+    for (const [seed, name] of names.entries()) {
+      await openChannel(weir, { agent: arm, name, count: filledTo, textLength: 120, seed });
+    }
+  }
+  const end = performance.now() + forMs;
+  const talkOn = async (arm: "compacting" | "plain", name: string, seed: number): Promise<void> => {
+    const platform: BenchPlatform | undefined = weir.platforms.get(arm);
+    const talk = createTalk(seed + 100);
+    // Not all at the same moment.
+    await delay(seed * 25);
+    while (platform !== undefined && performance.now() < end) {
+      const counts = isCounted(name);
+      const { handedInAt, answeredAt, isAnswer } = await platform.ask(name, talk(80));
+      if (!isAnswer) arms[arm].failed++;
+      if (counts) arms[arm].latencies.push(answeredAt - handedInAt);
+    }
+  };
+  await Promise.all(
+    names.flatMap((name, seed) => [talkOn("compacting", name, seed), talkOn("plain", name, seed)]),
+  );
+}

@@ -1,0 +1,96 @@
+import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pino } from "pino";
+import { loadConfig } from "../../src/config/load.ts";
+import { agentId } from "../../src/core/ids.ts";
+import { buildDaemon, type Daemon } from "../../src/daemon.ts";
+import { findEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres.ts";
+import { Database } from "../../src/store/pool.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { BenchPlatform } from "./platform.ts";
+
+export interface BenchAgent {
+  readonly id: string;
+  readonly model: string;
+  readonly summariser?: string;
+  /** Tokens. */
+  readonly window?: number;
+  /** Lines of `[agents.compaction]`. */
+  readonly compaction?: string;
+}
+
+/** A whole daemon on an embedded Postgres of its own, with fsync, logging to a file as it does in service. */
+export interface BenchDaemon extends AsyncDisposable {
+  readonly daemon: Daemon;
+  /** One a configured agent, by its id. */
+  readonly platforms: ReadonlyMap<string, BenchPlatform>;
+  readonly platform: BenchPlatform;
+  /** Beside the daemon's own connections, for filling and looking. */
+  readonly database: Database;
+  /** The folder of its Postgres. */
+  readonly dataDir: string;
+}
+
+export interface BenchDaemonOptions {
+  readonly modelUrl: string;
+  readonly agents: readonly BenchAgent[];
+  /** Lines of `[daemon]`. */
+  readonly daemon?: string;
+}
+
+/** A folder that the server's own account may enter, too. Disposing removes it. */
+export async function makeFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const folder = await realpath(await mkdtemp(path.join(tmpdir(), "weir-bench-")));
+  await chmod(folder, 0o711);
+  return { path: folder, [Symbol.asyncDispose]: async () => rm(folder, { recursive: true, force: true }) };
+}
+
+export async function startBenchDaemon(options: BenchDaemonOptions): Promise<BenchDaemon> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await makeFolder());
+  await writeFile(path.join(folder.path, "config.toml"), configText(options));
+  const config = loadConfig({ cwd: folder.path, env: { OPENAI_BASE_URL: options.modelUrl } });
+  const platforms = new Map(options.agents.map(({ id }) => [id, new BenchPlatform(id)]));
+  const log = createLog("info", { kind: "file", path: path.join(folder.path, "weir.log") });
+  const daemon = stack.use(
+    await buildDaemon({
+      config,
+      log,
+      platforms: () => [...platforms.values()],
+      bindings: options.agents.map(({ id }) => ({ platform: id, agent: agentId(id) })),
+    }),
+  );
+  await daemon.open();
+  const { dataDir } = config.database;
+  const connection = await findEmbeddedPostgres(dataDir);
+  if (connection === null) throw new Error("the embedded Postgres does not run");
+  const database = stack.use(new Database(connection, pino({ level: "silent" }), { maxConnections: 2 }));
+  const [platform] = platforms.values();
+  if (platform === undefined) throw new Error("a daemon without an agent");
+  const kept = stack.move();
+  return {
+    daemon,
+    platforms,
+    platform,
+    database,
+    dataDir,
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
+}
+
+function configText({ agents, daemon = "" }: BenchDaemonOptions): string {
+  const texts = agents.map(
+    ({ id, model, summariser = model, window = 131_072, compaction = "" }) => `
+[[agents]]
+id = "${id}"
+name = "Weir"
+model = "${model}"
+compactor_model = "${summariser}"
+context_window = ${window}
+[agents.compaction]
+${compaction}
+`,
+  );
+  return `[daemon]\n${daemon}\n${texts.join("")}`;
+}

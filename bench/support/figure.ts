@@ -1,0 +1,57 @@
+/** What a benchmark is: a figure with rows, each with the bar that it is to reach. */
+
+export type Bar = { readonly atMost: number } | { readonly atLeast: number };
+
+/** One measured number. */
+export interface Row {
+  readonly what: string;
+  readonly value: number;
+  readonly unit: string;
+  /** Undefined: it is reported, and nothing is asked of it. */
+  readonly bar?: Bar;
+}
+
+/** What a figure may use while it runs. */
+export interface Bench {
+  /** A tenth of the work: for a look whether it runs, not for a number to publish. */
+  readonly isQuick: boolean;
+  /** A folder with recorded conversations; null: none was given. */
+  readonly recordings: string | null;
+  /** Tells a person what is under way. */
+  progress(text: string): void;
+}
+
+export interface Figure {
+  /** As it is asked for: `npm run bench -- NAME`. */
+  readonly name: string;
+  readonly about: string;
+  readonly needsRecordings?: boolean;
+  run(bench: Bench): Promise<Row[]>;
+}
+
+/** @returns false where a bar is missed */
+export function reachesBar({ value, bar }: Row): boolean {
+  if (bar === undefined) return true;
+  return "atMost" in bar ? value <= bar.atMost : value >= bar.atLeast;
+}
+
+/** The value at this share of the sorted numbers; NaN where there are none. */
+export function quantile(numbers: Iterable<number>, share: number): number {
+  const sorted = Float64Array.from(numbers).toSorted();
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+export function median(numbers: Iterable<number>): number {
+  return quantile(numbers, 0.5);
+}
+
+export function sum(numbers: Iterable<number>): number {
+  let total = 0;
+  for (const number of numbers) total += number;
+  return total;
+}
+
+/** Milliseconds by a clock that all processes of this machine share. */
+export function machineNow(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}

@@ -1,0 +1,74 @@
+/**
+ * The scripted model server, in a process of its own: real HTTP, streamed, and as little work as it can do. A model's
+ * name says what it does: `reply-DELAY-WORDS`, `summary-DELAY` (ms), `summary-never`; `+prefix` measures the prefix.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
+import { createTalk } from "./conversation.ts";
+import { machineNow } from "./figure.ts";
+import type { ServedRequest } from "./model.ts";
+
+const served: ServedRequest[] = [];
+const talk = createTalk(7);
+/** The prompt before, of each model whose prefix is measured. */
+const prompts = new Map<string, Buffer>();
+
+const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+  response.on("error", () => undefined);
+  void serve(request, response).catch(() => response.destroy());
+});
+
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const arrivedAt = machineNow();
+  const body = await buffer(request);
+  if (request.method !== "POST") {
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end('{"object":"list","data":[{"id":"reply-0-8"}]}');
+    return;
+  }
+  // The client writes the model first; reading all of a large body would be our time, and not a model's.
+  const model = /"model":"([^"]+)"/.exec(body.subarray(0, 400).toString("latin1"))?.[1] ?? "";
+  const [kind, wait, words] = model.split(/[-+]/);
+  const prefix = model.endsWith("+prefix") ? measurePrefix(model, body) : null;
+  const record = { model, arrivedAt, endedAt: 0, bytes: body.length, completionTokens: 0, prefix };
+  served.push(record);
+  if (wait === "never") return;
+  if (Number(wait) > 0) await delay(Number(wait));
+  const text = kind === "summary" ? `- ${talk(900)}` : talk(Number(words) * 6);
+  record.completionTokens = Math.ceil(text.length / 4);
+  stream(response, text, { prompt: Math.ceil(body.length / 4), completion: record.completionTokens });
+  record.endedAt = machineNow();
+}
+
+function stream(response: ServerResponse, text: string, usage: { prompt: number; completion: number }): void {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const piece of text.match(/\s*\S+/g) ?? []) response.write(event({ delta: { content: piece } }));
+  response.write(event({ delta: {}, finish_reason: "stop" }));
+  const counted = { prompt_tokens: usage.prompt, completion_tokens: usage.completion };
+  response.write(`data: ${JSON.stringify({ choices: [], usage: counted })}\n\n`);
+  response.end("data: [DONE]\n\n");
+}
+
+function event(choice: object): string {
+  return `data: ${JSON.stringify({ object: "chat.completion.chunk", choices: [{ index: 0, ...choice }] })}\n\n`;
+}
+
+/** Tools first, then the messages: the order in which a server's own template puts them. */
+function measurePrefix(model: string, body: Buffer): { shared: number; total: number } {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is our own request
+  const { tools, messages } = JSON.parse(body.toString()) as { tools: unknown; messages: unknown[] };
+  const prompt = Buffer.from([tools, ...messages].map((part) => JSON.stringify(part)).join("\n"));
+  const before = prompts.get(model) ?? Buffer.alloc(0);
+  prompts.set(model, prompt);
+  let shared = 0;
+  while (shared < prompt.length && prompt[shared] === before[shared]) shared++;
+  return { shared, total: prompt.length };
+}
+
+process.on("message", () => process.send?.(served.splice(0)));
+process.on("disconnect", () => process.exit(0));
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  if (typeof address === "object" && address !== null) process.send?.(`http://127.0.0.1:${address.port}/v1`);
+});

@@ -1,0 +1,41 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+
+/** One request as the server saw it; times in ms by `machineNow`. */
+export interface ServedRequest {
+  readonly model: string;
+  /** Its first bytes were here. */
+  readonly arrivedAt: number;
+  /** The last byte of the answer was written; 0: it never was. */
+  readonly endedAt: number;
+  readonly bytes: number;
+  readonly completionTokens: number;
+  /** Bytes of the prompt, and of them those with which the prompt before began. */
+  readonly prefix: { readonly shared: number; readonly total: number } | null;
+}
+
+export interface BenchModel extends AsyncDisposable {
+  readonly url: string;
+  /** What was served since the last call, oldest first. */
+  served(): Promise<ServedRequest[]>;
+}
+
+export async function startBenchModel(): Promise<BenchModel> {
+  const child = fork(path.join(import.meta.dirname, "model-process.ts"), { execArgv: [] });
+  const [url] = await once(child, "message");
+  return {
+    url: String(url),
+    async served() {
+      child.send("report");
+      const [served] = await once(child, "message");
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is our own process
+      return served as ServedRequest[];
+    },
+    async [Symbol.asyncDispose]() {
+      const ended = once(child, "exit");
+      child.disconnect();
+      await ended;
+    },
+  };
+}

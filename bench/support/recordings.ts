@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+
+/** A recorded message: one line of `NAME.messages.jsonl`. */
+export interface RecordedMessage {
+  readonly conversation_id: string;
+  readonly seq: number;
+  readonly author: string;
+  readonly ts: string;
+  readonly text: string;
+}
+
+/** A question about a conversation, with the seqs of what answers it: one line of `NAME.qa.jsonl`. */
+export interface RecordedQuestion {
+  readonly conversation_id: string;
+  readonly question: string;
+  readonly evidence: readonly number[];
+}
+
+export function readMessages(folder: string, name: string): RecordedMessage[] {
+  return readLines(path.join(folder, `${name}.messages.jsonl`));
+}
+
+export function readQuestions(folder: string, name: string): RecordedQuestion[] {
+  return readLines(path.join(folder, `${name}.qa.jsonl`));
+}
+
+function readLines<Row>(file: string): Row[] {
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a benchmark's own data files
+  return lines.map((line) => JSON.parse(line) as Row);
+}

@@ -1,0 +1,54 @@
+import { createTalk } from "./support/conversation.ts";
+import { startBenchDaemon } from "./support/daemon.ts";
+import type { Bench, Figure, Row } from "./support/figure.ts";
+import { type Load, loopDelayRow, underWatch } from "./support/load.ts";
+import { startBenchModel } from "./support/model.ts";
+
+const STEPS = [
+  { channels: 1, atLeast: 300 },
+  { channels: 8, atLeast: 380 },
+  { channels: 32, atLeast: 500 },
+  { channels: 256, atLeast: 550 },
+] as const;
+
+/** Turns a second, closed loop: in each channel the next message follows the answer to the one before. */
+export const throughput: Figure = {
+  name: "throughput",
+  about: "turns a second over 1, 8, 32 and 256 channels, 0 ms model",
+  async run(bench: Bench): Promise<Row[]> {
+    await using model = await startBenchModel();
+    await using weir = await startBenchDaemon({
+      modelUrl: model.url,
+      agents: [{ id: "main", model: "reply-0-8", summariser: "summary-0" }],
+    });
+    const rows: Row[] = [];
+    const loads: Load[] = [];
+    for (const { channels, atLeast } of STEPS) {
+      bench.progress(`${channels} channels`);
+      const rooms = Array.from({ length: channels }, (_, index) => `${channels}-${index}`);
+      const loop = async (untilMs: number): Promise<number> => {
+        const end = performance.now() + untilMs;
+        let turns = 0;
+        const one = async (room: string, seed: number): Promise<void> => {
+          const talk = createTalk(seed);
+          while (performance.now() < end) {
+            await weir.platform.ask(room, talk(80));
+            turns++;
+          }
+        };
+        await Promise.all(rooms.map(one));
+        return turns;
+      };
+      await loop(bench.isQuick ? 500 : 2000);
+      const { result, load } = await underWatch(weir.dataDir, async () => loop(bench.isQuick ? 1500 : 10_000));
+      loads.push(load);
+      const value = result / (load.wallMs / 1000);
+      rows.push({ what: `turns a second, ${channels} channels`, value, unit: "/s", bar: { atLeast } });
+      rows.push(
+        { what: `… daemon's processor time a turn`, value: load.daemonCpuMs / result, unit: "ms" },
+        { what: `… Postgres' processor time a turn`, value: load.postgresCpuMs / result, unit: "ms" },
+      );
+    }
+    return [...rows, loopDelayRow(...loads)];
+  },
+};

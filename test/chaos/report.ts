@@ -1,0 +1,64 @@
+import type { Problem } from "./log-checks.ts";
+
+interface Row {
+  kills: number;
+  reached: number;
+  lost: number;
+  doubled: number;
+  wrong: number;
+}
+
+/** What came of a run. */
+export class Report {
+  kills = 0;
+  messages = 0;
+  summaries = 0;
+  prefixes = { kept: 0, moved: 0 };
+  readonly problems: Problem[] = [];
+  readonly #rows = new Map<string, Row>();
+  readonly #known = new Set<string>();
+
+  /** A process was killed. */
+  count(point: string, isReached: boolean): void {
+    const row = this.#row(point);
+    this.kills++;
+    row.kills++;
+    if (isReached) row.reached++;
+  }
+
+  /** @returns false: it was known before */
+  add(point: string, problem: Problem): boolean {
+    if (this.#known.has(problem.what)) return false;
+    this.#known.add(problem.what);
+    this.problems.push(problem);
+    this.#row(point)[problem.kind]++;
+    return true;
+  }
+
+  /** Points by kills, lost and doubled, as a table. */
+  lines(): string[] {
+    const head = ["point", "kills", "reached", "lost", "doubled", "wrong"];
+    const rows = [...this.#rows]
+      .toSorted(([a], [b]) => a.localeCompare(b))
+      .map(([point, row]) => [point, row.kills, row.reached, row.lost, row.doubled, row.wrong].map(String));
+    const sum = (kind: Problem["kind"]): string =>
+      String(this.problems.filter((one) => one.kind === kind).length);
+    const reached = [...this.#rows.values()].reduce((all, row) => all + row.reached, 0);
+    const last = ["all", String(this.kills), String(reached), sum("lost"), sum("doubled"), sum("wrong")];
+    const table = [head, ...rows, last].map(([point = "", ...cells]) =>
+      [point.padEnd(20), ...cells.map((cell) => cell.padStart(8))].join(" "),
+    );
+    const { kept, moved } = this.prefixes;
+    return [
+      ...table,
+      `${this.messages} messages, ${this.summaries} requests to the summariser; of the first requests after a restart ` +
+        `${kept} kept the prefix, ${moved} came after a commit, an omission or a change`,
+    ];
+  }
+
+  #row(point: string): Row {
+    const row = this.#rows.get(point) ?? { kills: 0, reached: 0, lost: 0, doubled: 0, wrong: 0 };
+    this.#rows.set(point, row);
+    return row;
+  }
+}

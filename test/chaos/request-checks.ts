@@ -1,0 +1,181 @@
+import type { ChaosModel, TurnRequest } from "./chaos-model.ts";
+import type { LogChecks, Problem } from "./log-checks.ts";
+import type { People } from "./people.ts";
+import type { Sql } from "./sql.ts";
+import { markOf } from "./texts.ts";
+
+/** From a snapshot of the history to its request at the server, ms, on a busy machine. */
+const SLACK_MS = 700;
+/** A pruned tool result. */
+const PRUNED = /\[… \d+ characters/;
+
+interface View {
+  readonly covered_to: number;
+  readonly omitted_to: number;
+  readonly at: Date;
+}
+
+/** Compares what the models were sent with what they were sent before, and with the log. */
+export class RequestChecks {
+  /** Requests after a restart whose stable part went on from the last one before it, byte by byte. */
+  kept = 0;
+  /** Those in between of which a commit, an omission or a change came. */
+  moved = 0;
+  readonly #model: ChaosModel;
+  readonly #people: People;
+  readonly #log: LogChecks;
+  readonly #sql: Sql;
+  readonly #last = new Map<string, TurnRequest>();
+  readonly #lines = new Map<string, string>();
+  readonly #paidKeys = new Map<string, { readonly mark: string; readonly at: number }[]>();
+  readonly #reported = new Set<string>();
+  #tools: string | null = null;
+  #system: string | null = null;
+
+  constructor(model: ChaosModel, people: People, log: LogChecks, sql: Sql) {
+    this.#model = model;
+    this.#people = people;
+    this.#log = log;
+    this.#sql = sql;
+  }
+
+  /** Looks at all requests since the last look. Call it after the log was looked at. */
+  async problems(): Promise<Problem[]> {
+    const turns = this.#model.turns;
+    this.#model.turns = [];
+    const found: Problem[] = [];
+    for (const request of turns) found.push(...(await this.#look(request)));
+    return [...found, ...(await this.#paidTwice())];
+  }
+
+  async #look(request: TurnRequest): Promise<Problem[]> {
+    const { channel, tools } = request;
+    const found: string[] = [];
+    const system = request.system.replace(/Today is [\d-]+/, "");
+    if (tools !== (this.#tools ??= tools)) found.push("the tools changed");
+    if (system !== (this.#system ??= system)) found.push("the system prompt changed");
+    found.push(...this.#changedLines(request), ...(await this.#gaps(request)));
+    const last = this.#last.get(channel);
+    this.#last.set(channel, request);
+    if (last !== undefined) found.push(...(await this.#brokenPrefix(last, request)));
+    return found.map((what) => ({ kind: "wrong", what: `${channel}: ${what}` }));
+  }
+
+  /** What a model has read keeps its name, its time and its words. */
+  #changedLines({ lines }: TurnRequest): string[] {
+    return lines.flatMap((line) => {
+      const mark = markOf(line) ?? "";
+      const said = this.#people.said.get(mark);
+      const known = this.#lines.get(mark);
+      if (said === undefined || said.isChanged || isCut(line)) return [];
+      this.#lines.set(mark, line);
+      if (known !== undefined && known !== line)
+        return [`${mark} was shown as ${short(known)}, now as ${short(line)}`];
+      return line.includes(`] ${said.author}: ${mark} `)
+        ? []
+        : [`${mark} of ${said.author} is shown as ${short(line)}`];
+    });
+  }
+
+  /** Everything behind the watermark is there, and nothing before it. */
+  async #gaps({ channel, lines, rawLines, at }: TurnRequest): Promise<string[]> {
+    // Who said what is cut so short may not be readable either.
+    if (lines.some(isCut)) return [];
+    const shown = new Set(lines.flatMap((line) => this.#log.seqs.get(markOf(line) ?? "")?.seq ?? []));
+    const changed = new Set(
+      [...this.#people.said.values()].flatMap((one) =>
+        one.isChanged ? (this.#log.seqs.get(one.id)?.seq ?? []) : [],
+      ),
+    );
+    const first = Math.min(...shown);
+    const last = Math.max(...shown);
+    const all = this.#log.userSeqs.get(channel) ?? [];
+    const missing = all.filter((seq) => seq > first && seq < last && !shown.has(seq) && !changed.has(seq));
+    const found =
+      missing.length === 0 ? [] : [`a request shows ${first} to ${last} without ${missing.join(" ")}`];
+    if (rawLines === 0) return found;
+    const views = await this.#viewsAt(channel, at);
+    const isStart = (watermark: number): boolean =>
+      first > watermark && !all.some((seq) => seq > watermark && seq < first && !changed.has(seq));
+    const watermarks = views.map((view) => Math.max(view.covered_to, view.omitted_to));
+    if (watermarks.some(isStart) || (views.length === 0 && isStart(0))) return found;
+    const tail = views
+      .map((view) => `${view.covered_to}/${view.omitted_to} at -${at - view.at.getTime()} ms`)
+      .join(", ");
+    return [
+      ...found,
+      `a request begins at ${first}, the view behind ${watermarks.join(" or ")} (${tail}; ${rawLines} raw of ${lines.length})`,
+    ];
+  }
+
+  /** The view as it was at a time, or may have been. */
+  async #viewsAt(channel: string, at: number): Promise<View[]> {
+    const id = this.#log.channelIds.get(channel) ?? 0;
+    const from = new Date(at - SLACK_MS);
+    return this.#sql.rows<View>(
+      `select covered_to, omitted_to, at from chaos.views where channel_id = $1 and at between $2 and $3
+       union all (select covered_to, omitted_to, at from chaos.views where channel_id = $1 and at < $2 order by at desc limit 1)`,
+      [id, from, new Date(at)],
+    );
+  }
+
+  async #brokenPrefix(before: TurnRequest, now: TurnRequest): Promise<string[]> {
+    const old = [...before.summaries, ...before.raw];
+    const fresh = [...now.summaries, ...now.raw];
+    const isRestart = before.session !== now.session;
+    const place = old.findIndex((message, index) => fresh[index] !== message);
+    if (place < 0) {
+      if (isRestart) this.kept++;
+      return [];
+    }
+    if (isRestart) this.moved++;
+    const [was = "", is = ""] = [old[place], fresh[place]];
+    // A step of the pruning, or items that were too long for the window.
+    if (PRUNED.test(was) || PRUNED.test(is) || [...before.lines, ...now.lines].some(isCut)) return [];
+    const id = this.#log.channelIds.get(now.channel) ?? 0;
+    const [changes] = await this.#sql.rows<{ count: number }>(
+      "select count(*) as count from chaos.views where channel_id = $1 and at between $2 and $3",
+      [id, new Date(before.at - SLACK_MS), new Date(now.at)],
+    );
+    if ((changes?.count ?? 0) > 0) return [];
+    const restart = isRestart ? "after a restart" : "without a restart";
+    return [
+      `the prefix broke at ${place} ${restart}, and nothing came between: was ${short(was)}, is ${short(is)}`,
+    ];
+  }
+
+  /** A result that was stored is not asked for again. */
+  async #paidTwice(): Promise<Problem[]> {
+    for (const { key, mark, at } of this.#model.paid.splice(0)) {
+      this.#paidKeys.set(key, [...(this.#paidKeys.get(key) ?? []), { mark, at }]);
+    }
+    const found: Problem[] = [];
+    for (const [key, requests] of this.#paidKeys) {
+      if (requests.length < 2 || this.#reported.has(key)) continue;
+      const latest = Math.max(...requests.map(({ at }) => at));
+      for (const { mark, at } of requests) {
+        const stored = await this.#sql.rows<{ job: string }>(
+          `select j::text as job from chaos.paid p join jobs j on j.id = p.job_id where p.text like $1 and p.at < $2
+              and (p.is_whole or (j.to_seq = p.to_seq and j.state not in ('failed', 'stale', 'void')))`,
+          [`%${mark}%`, new Date(latest - 50)],
+        );
+        if (stored.length === 0 || at === latest) continue;
+        this.#reported.add(key);
+        found.push({
+          kind: "doubled",
+          what: `summary ${mark} was stored by ${short(stored[0]?.job ?? "")} and paid again`,
+        });
+      }
+    }
+    return found;
+  }
+}
+
+/** Emergency has left the beginning of it, and perhaps its end: every text ends with a full stop. */
+function isCut(line: string): boolean {
+  return line.includes("[… cut: ") || !line.endsWith(".");
+}
+
+function short(text: string): string {
+  return text.length < 160 ? text : `${text.slice(0, 60)}…${text.slice(-90)}`;
+}

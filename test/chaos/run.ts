@@ -1,0 +1,256 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { errorMessage } from "../../src/core/errors.ts";
+import { Deck } from "../fuzz/random.ts";
+import { deliveryProblems } from "./delivery-checks.ts";
+import { LogChecks, type Problem } from "./log-checks.ts";
+import { type Point, pointNamed, POINTS } from "./points.ts";
+import { untilHealed, untilRecovered } from "./recovery.ts";
+import { Report } from "./report.ts";
+import { RequestChecks } from "./request-checks.ts";
+import { openScene, type Scene, startSession } from "./scene.ts";
+import { talk } from "./traffic.ts";
+import { type Trouble, TROUBLES } from "./troubles.ts";
+
+export interface ChaosOptions {
+  readonly kills: number;
+  readonly seed: number;
+  /** Only points and troubles whose names begin so; default: all. */
+  readonly only?: string | undefined;
+  /** Told of each kill. */
+  readonly onLine: (line: string) => void;
+}
+
+const REACH_MS = 4000;
+const RECOVERY_MS = 45_000;
+const HEALING_MS = 90_000;
+/** Share of the kills that come before all is well again after the one before. */
+const HASTE = 0.25;
+/** Kills from one look at everything to the next. */
+const HEAL_EVERY = 60;
+
+/**
+ * Kills a daemon under traffic, again and again, and looks after each kill whether anything was lost, doubled, changed
+ * or paid for twice. The seed decides what is done, not how the processes' steps fall together.
+ */
+export async function runChaos(options: ChaosOptions): Promise<Report> {
+  await using scene = await openScene(options.seed);
+  const run = new ChaosRun(scene, options);
+  try {
+    await run.all();
+  } catch (error) {
+    run.stopped(error);
+  }
+  return run.report;
+}
+
+class ChaosRun {
+  readonly report = new Report();
+  readonly #scene: Scene;
+  readonly #options: ChaosOptions;
+  readonly #log: LogChecks;
+  readonly #requests: RequestChecks;
+  /** What a killed process had on its way, and comes through only after its successor has begun. */
+  #late: (() => Promise<void>) | null = null;
+  #point = "";
+
+  constructor(scene: Scene, options: ChaosOptions) {
+    this.#scene = scene;
+    this.#options = options;
+    this.#log = new LogChecks(scene.sql, scene.people);
+    this.#requests = new RequestChecks(scene.model, scene.people, this.#log, scene.sql);
+  }
+
+  async all(): Promise<void> {
+    const { kills, only = "" } = this.#options;
+    const cards = [...POINTS, ...TROUBLES].filter(({ name }) => name.startsWith(only));
+    const deck = new Deck<Point | Trouble>(this.#scene.random, cards);
+    while (this.report.kills < kills) {
+      const card = deck.deal();
+      if ("run" in card) await this.#trouble(card);
+      else {
+        if (card.after !== undefined) await this.#kill(pointNamed(card.after), card);
+        await this.#kill(card, null);
+      }
+      if (this.report.kills % HEAL_EVERY === 0) await this.#heal();
+    }
+    await this.#heal();
+  }
+
+  stopped(error: unknown): void {
+    this.#tell([
+      { kind: "wrong", what: `the run ended: ${error instanceof Error ? error.stack : errorMessage(error)}` },
+    ]);
+  }
+
+  /** @param next the point at which the next process is killed in its start, if so */
+  async #kill(point: Point, next: Point | null): Promise<void> {
+    const scene = this.#scene;
+    const startedAt = performance.now();
+    this.#point = point.name;
+    if (point.after === undefined) await this.#recoverNowAndThen();
+    else await this.#arm(point);
+    if (scene.process.isOver) this.#start();
+    if (point.after === undefined) await this.#arm(point);
+    scene.model.mood = point.mood ?? "mixed";
+    scene.model.callsTools = point.callsTools ?? false;
+    const stop = new AbortController();
+    const talking = talk(scene, point, stop.signal);
+    const isReached = await this.#reached(point);
+    await scene.process.kill();
+    stop.abort();
+    await talking;
+    scene.people.listen();
+    const how = await this.#resolve(point, isReached, next === null);
+    this.report.count(point.name, isReached);
+    await this.#after(how, startedAt, isReached);
+  }
+
+  async #trouble(trouble: Trouble): Promise<void> {
+    const scene = this.#scene;
+    const startedAt = performance.now();
+    this.#point = trouble.name;
+    if (scene.process.isOver) this.#start();
+    await this.#recovered();
+    const stop = new AbortController();
+    const talking = talk(
+      scene,
+      { name: trouble.name, traffic: scene.random.pick(["chat", "flood"]) },
+      stop.signal,
+    );
+    await delay(scene.random.int(50, 400));
+    await trouble.run(scene);
+    stop.abort();
+    await talking;
+    if (trouble.ends) this.#start();
+    await this.#recovered();
+    await scene.process.kill();
+    scene.people.listen();
+    await scene.gates.untilAlone();
+    this.report.count(trouble.name, true);
+    await this.#after("and then killed", startedAt, true);
+  }
+
+  /** Nobody says anything: what is omitted or to be written again is mended all the same. */
+  async #heal(): Promise<void> {
+    const scene = this.#scene;
+    if (scene.process.isOver) this.#start();
+    await this.#recovered();
+    scene.model.mood = "well";
+    await untilHealed(scene, HEALING_MS);
+    this.#tell(await this.#problems());
+    scene.model.mood = "mixed";
+    this.#options.onLine(`healed: nothing omitted, no job under way, after ${this.report.kills} kills`);
+  }
+
+  #start(): void {
+    const scene = this.#scene;
+    scene.process = startSession(scene);
+    const late = this.#late;
+    this.#late = null;
+    if (late !== null) setTimeout(() => void late().catch(() => undefined), scene.random.int(300, 900));
+  }
+
+  async #recoverNowAndThen(): Promise<void> {
+    const scene = this.#scene;
+    if (scene.process.isOver) this.#start();
+    if (scene.random.chance(HASTE)) return;
+    await this.#recovered();
+  }
+
+  async #recovered(): Promise<void> {
+    const scene = this.#scene;
+    await untilRecovered(scene, RECOVERY_MS);
+    const log = await this.#log.problems();
+    this.#tell([...log, ...(await deliveryProblems(scene.people, scene.sql, scene.service.url))]);
+  }
+
+  async #arm({ at }: Point): Promise<void> {
+    const { model, gates, proxy } = this.#scene;
+    if (at.kind === "gate") await gates.arm(at.gate);
+    if (at.kind === "model") model.holds[at.place].arm();
+    if (at.kind === "service") proxy.holds[at.place].arm();
+  }
+
+  /** Waits until the process hangs at the point. @returns false where it did not come there in time */
+  async #reached({ at }: Point): Promise<boolean> {
+    const { model, gates, proxy, random } = this.#scene;
+    const over = new AbortController();
+    const timer = delay(REACH_MS, false, { signal: over.signal }).catch(() => false);
+    try {
+      switch (at.kind) {
+        case "gate":
+          return await gates.reached(performance.now() + REACH_MS, over.signal);
+        case "model":
+          return await Promise.race([model.holds[at.place].reached.then(() => true), timer]);
+        case "service":
+          return await Promise.race([proxy.holds[at.place].reached.then(() => true), timer]);
+        case "time":
+          return await delay(random.int(at.from, at.to), true);
+      }
+    } finally {
+      over.abort();
+    }
+  }
+
+  /** What becomes of what the dead process had begun. @returns in words */
+  async #resolve({ at }: Point, isReached: boolean, mayBeLate: boolean): Promise<string> {
+    const { model, gates, proxy, random, sql } = this.#scene;
+    model.releaseAll();
+    if (at.kind === "service") return this.#resolveCall(at.place, mayBeLate);
+    const fate = random.pick(
+      mayBeLate ? (["rolled back", "committed", "late"] as const) : (["rolled back", "committed"] as const),
+    );
+    if (at.kind !== "gate" || !isReached || fate === "committed") {
+      await gates.open();
+      await gates.untilAlone();
+      return at.kind === "gate" && isReached ? fate : "";
+    }
+    if (fate === "late") {
+      this.#late = async () => gates.open();
+      return fate;
+    }
+    await gates.rollBack();
+    await gates.open();
+    await sql.rows("select 1");
+    return fate;
+  }
+
+  async #resolveCall(place: Point["name"], mayBeLate: boolean): Promise<string> {
+    const { gates, proxy, random } = this.#scene;
+    const hold = Object.entries(proxy.holds).find(([name]) => name === place)?.[1];
+    proxy.comesThrough = random.chance(0.5);
+    await gates.untilAlone();
+    if (place === "send.before" && mayBeLate && random.chance(0.5)) {
+      this.#late = async () => hold?.release();
+      return proxy.comesThrough ? "late" : "never";
+    }
+    hold?.release();
+    if (place.endsWith("after")) return "done";
+    return proxy.comesThrough ? "came through" : "never";
+  }
+
+  async #after(how: string, startedAt: number, isReached: boolean): Promise<void> {
+    const problems = this.#late === null ? await this.#problems() : [];
+    this.#tell(problems);
+    const { kills } = this.report;
+    const ms = Math.round(performance.now() - startedAt);
+    const where = `${this.#point}${isReached ? "" : " (not reached)"}${how === "" ? "" : `, ${how}`}`;
+    const said = this.#scene.people.said.size;
+    const looked = this.#late === null ? `${said} messages checked` : "looked at after the next start";
+    this.#options.onLine(`kill ${kills} of ${this.#options.kills} in ${ms} ms: ${where}; ${looked}`);
+  }
+
+  async #problems(): Promise<Problem[]> {
+    return [...(await this.#log.problems()), ...(await this.#requests.problems())];
+  }
+
+  #tell(problems: readonly Problem[]): void {
+    for (const problem of problems) {
+      if (!this.report.add(this.#point, problem)) continue;
+      this.#options.onLine(`  ${problem.kind.toUpperCase()} at ${this.#point}: ${problem.what}`);
+    }
+    this.report.prefixes = { kept: this.#requests.kept, moved: this.#requests.moved };
+    this.report.summaries = this.#scene.model.summaries;
+    this.report.messages = this.#scene.people.said.size;
+  }
+}

@@ -1,0 +1,59 @@
+import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
+import { findEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres.ts";
+
+const PATIENCE_MS = 20_000;
+
+/** The test's own connection to the daemon's Postgres, which comes and goes. Seqs and ids are read as numbers. */
+export class Sql implements AsyncDisposable {
+  readonly #dataDir: string;
+  #client: pg.Client | null = null;
+
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir;
+  }
+
+  /** Waits for the server where it is away; a statement that fails on a cut connection is tried again. */
+  async rows<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    const deadline = performance.now() + PATIENCE_MS;
+    for (;;) {
+      try {
+        const client = await this.#connected();
+        return (await client.query<Row>(text, [...values])).rows;
+      } catch (error) {
+        const isRefused = error instanceof pg.DatabaseError && !/^(57P|08)/.test(error.code ?? "");
+        await this.close();
+        if (isRefused || performance.now() > deadline) throw error;
+        await delay(20);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    const client = this.#client;
+    this.#client = null;
+    await client?.end().catch(() => undefined);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #connected(): Promise<pg.Client> {
+    if (this.#client !== null) return this.#client;
+    const connection = await findEmbeddedPostgres(this.#dataDir);
+    if (connection === null) throw new Error("no Postgres runs on the data folder");
+    const types = {
+      // 20: bigint.
+      getTypeParser: (oid: number): unknown => (oid === 20 ? Number : pg.types.getTypeParser(oid)),
+    };
+    // oxlint-disable-next-line no-unsafe-type-assertion -- pg declares its parsers as `any`
+    const client = new pg.Client({ ...connection, application_name: "chaos", types: types as never });
+    client.on("error", () => {
+      if (this.#client === client) this.#client = null;
+    });
+    await client.connect();
+    this.#client = client;
+    return client;
+  }
+}

@@ -1,0 +1,116 @@
+/** What goes wrong beside kills: each does its harm to a running process, and mends it. */
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { postmasterPid, startQuietly } from "../support/embedded-folder.ts";
+import type { Scene } from "./scene.ts";
+
+export interface Trouble {
+  readonly name: string;
+  /** The process has ended by it. */
+  readonly ends: boolean;
+  run(scene: Scene): Promise<void>;
+}
+
+const POLL_MS = 10;
+const AT_ONCE_MS = 3000;
+/** The deadline of the drain, and some time to close. */
+const DRAIN_MS = 10_000;
+const HOUR_MS = 3_600_000;
+
+export const TROUBLES: readonly Trouble[] = [
+  { name: "database.stop", ends: false, run: async (scene) => restartDatabase(scene, "SIGINT") },
+  { name: "database.crash", ends: false, run: async (scene) => restartDatabase(scene, "SIGQUIT") },
+  { name: "database.cut", ends: false, run: cutConnections },
+  { name: "disk.full", ends: false, run: fillDisk },
+  { name: "model.gone", ends: false, run: loseModel },
+  { name: "clock.jump", ends: false, run: jumpClock },
+  { name: "term", ends: true, run: terminate },
+  { name: "term.twice", ends: true, run: terminateTwice },
+];
+
+async function restartDatabase({ home, random, sql }: Scene, signal: "SIGINT" | "SIGQUIT"): Promise<void> {
+  await sql.close();
+  process.kill(await postmasterPid(home.dataDir), signal);
+  const deadline = performance.now() + 10_000;
+  while (
+    await postmasterPid(home.dataDir).then(
+      () => true,
+      () => false,
+    )
+  ) {
+    assert.ok(performance.now() < deadline, "the Postgres does not stop");
+    await delay(POLL_MS);
+  }
+  await delay(random.int(50, 1500));
+  await startQuietly(home.dataDir);
+}
+
+async function cutConnections({ random, sql }: Scene): Promise<void> {
+  for (let times = random.int(1, 6); times > 0; times--) {
+    await sql.rows("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'weir'");
+    await delay(random.int(5, 200));
+  }
+}
+
+/** Every table of the log refuses to grow for a while. */
+async function fillDisk({ random, sql }: Scene): Promise<void> {
+  const tables = ["entries", "jobs", "summaries", "deliveries", "turns"];
+  await sql.rows(
+    tables
+      .map(
+        (table) => `create trigger a_disk_full before insert on ${table} execute function chaos.disk_full();`,
+      )
+      .join(""),
+  );
+  await delay(random.int(300, 1200));
+  await sql.rows(tables.map((table) => `drop trigger a_disk_full on ${table};`).join(""));
+}
+
+async function loseModel({ model, random }: Scene): Promise<void> {
+  model.isGone = true;
+  await delay(random.int(300, 2000));
+  model.isGone = false;
+}
+
+/** Hours back or on; it stays there, also for the processes to come. */
+async function jumpClock({ clockFile, process: running, random }: Scene): Promise<void> {
+  await writeFile(clockFile, String(random.int(-30, 30) * HOUR_MS));
+  running.signal("SIGUSR2");
+  await delay(random.int(200, 600));
+}
+
+/** In the middle of an answer: it is finished, and the process ends in peace. */
+async function terminate({ model, people, process: running, random }: Scene): Promise<void> {
+  const hold = model.holds["turn.stream"];
+  hold.arm();
+  await people.say(3, "short", { listen: 0 });
+  await hold.reached;
+  running.signal("SIGTERM");
+  await delay(random.int(20, 200));
+  hold.release();
+  const timer = new AbortController();
+  const ending = await Promise.race([running.ended, delay(DRAIN_MS, null, { signal: timer.signal })]);
+  timer.abort();
+  assert.deepEqual(
+    ending,
+    { code: 0, signal: null },
+    `SIGTERM in mid-turn\n${running.err.slice(-12).join("\n")}`,
+  );
+}
+
+/** The second one ends it at once, whatever it waits for. */
+async function terminateTwice({ model, people, process: running, random }: Scene): Promise<void> {
+  const hold = model.holds["turn.model"];
+  hold.arm();
+  await people.say(3, "short", { listen: 0 });
+  await hold.reached;
+  running.signal("SIGTERM");
+  await delay(random.int(170, 400));
+  running.signal("SIGTERM");
+  const timer = new AbortController();
+  const ending = await Promise.race([running.ended, delay(AT_ONCE_MS, null, { signal: timer.signal })]);
+  timer.abort();
+  hold.release();
+  assert.deepEqual(ending, { code: 143, signal: null }, "a second SIGTERM");
+}

@@ -1,0 +1,48 @@
+import { type CompactionState, type Decision, decide } from "../../../src/compactor/policy.ts";
+import type { Mutant } from "./mutant.ts";
+
+/** Ends a leaf where a call has still its results behind it. */
+function cutAnywhere(state: CompactionState): Decision {
+  const decision = decide(state);
+  if (decision.kind !== "job" || decision.plan.kind !== "leaf") return decision;
+  const { fromSeq, toSeq } = decision.plan;
+  const call = state.history.entries.findLast(
+    ({ kind, seq }) => kind === "tool_call" && seq >= fromSeq && seq <= toSeq,
+  );
+  if (call === undefined) return decision;
+  return { ...decision, plan: { ...decision.plan, toSeq: call.seq } };
+}
+
+/** Lets summaries pile up. */
+function withoutMerges(state: CompactionState): Decision {
+  const { summaries } = state.history;
+  const apart = summaries.map((summary) => ({ ...summary, kind: "reset" as const }));
+  return decide({ ...state, history: { ...state.history, summaries: apart } });
+}
+
+/** Looks at how full the context is once it has been emptied. */
+function afterOmission(state: CompactionState): Decision {
+  const { history } = state;
+  const tokens = state.tokens - (history.omission?.tokens ?? 0);
+  if (history.omittedTo <= history.coveredTo) return decide(state);
+  // It knows of nothing that is left out, and of nothing to bring back.
+  const shown = { ...history, omission: null, coveredTo: history.omittedTo };
+  const decision = decide({ ...state, tokens, history: shown });
+  if (decision.kind !== "job" || decision.plan.kind !== "leaf") return decision;
+  return { kind: "idle" };
+}
+
+/** Wrong decisions of the compactor. */
+export const DECISION_MUTANTS: readonly Mutant[] = [
+  { name: "cut by tokens only", breaks: ["I5"], decide: cutAnywhere },
+  { name: "no merge", breaks: ["I8"], decide: withoutMerges },
+  { name: "usage after the omission", breaks: ["I15"], decide: afterOmission },
+  {
+    name: "no emergency",
+    breaks: ["I6"],
+    config: (config) => ({
+      ...config,
+      compaction: { ...config.compaction, emergencyThreshold: 1000 },
+    }),
+  },
+];

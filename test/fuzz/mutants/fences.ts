@@ -1,0 +1,68 @@
+import type { Job, JobResult } from "../../../src/core/compaction.ts";
+import { JobStore } from "../../../src/store/jobs.ts";
+import type { Database } from "../../../src/store/pool.ts";
+import type { Mutant } from "./mutant.ts";
+import { changeFunction, dropGuards } from "./sql.ts";
+
+/** Stages whatever comes, however late it comes. */
+class UnfencedJobs extends JobStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    super(db);
+    this.#db = db;
+  }
+
+  override async stage(job: Job, result: JobResult): Promise<boolean> {
+    await this.#db.query(
+      {
+        name: "job_stage",
+        text: `update jobs set state = 'staged', ended_at = null, attempt = $4, from_seq = $2, to_seq = $3, result = $5
+                where id = $1 and state <> 'committed'`,
+      },
+      [job.id, job.fromSeq, job.toSeq, job.attempt, JSON.stringify(result)],
+    );
+    return true;
+  }
+}
+
+/** Stages what the memories of a result say at once, apart from the summary. */
+class HastyJobs extends JobStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    super(db);
+    this.#db = db;
+  }
+
+  override async stage(job: Job, result: JobResult): Promise<boolean> {
+    const isStaged = await super.stage(job, { ...result, memories: [] });
+    for (const memory of isStaged ? result.memories : [])
+      await this.#db.query({ name: "memory_add", text: "select add_memory($1, null, $2)" }, [
+        job.channel,
+        JSON.stringify(memory),
+      ]);
+    return isStaged;
+  }
+}
+
+/** What is committed without a look at whether it is still wanted, or apart from what it belongs to. */
+export const FENCE_MUTANTS: readonly Mutant[] = [
+  {
+    name: "fence ignored",
+    breaks: ["I1", "I2", "I4", "I12"],
+    async install(db) {
+      await dropGuards(db);
+      await changeFunction(db, "commit_job", [
+        ["v_job.attempt <> p_attempt or v_job.state <> 'staged'", "v_job.state <> 'staged'"],
+        ["v_job.from_seq = v_channel.covered_to + 1 and v_job.to_seq <= v_channel.last_seq", "true"],
+      ]);
+    },
+    store: (store, db) => ({ ...store, jobs: new UnfencedJobs(db) }),
+  },
+  {
+    name: "memory apart from its summary",
+    breaks: ["I11"],
+    store: (store, db) => ({ ...store, jobs: new HastyJobs(db) }),
+  },
+];

@@ -1,0 +1,84 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Entry, TurnEntryDraft } from "../../../src/core/entry.ts";
+import type { ChannelId, Seq, TurnId } from "../../../src/core/ids.ts";
+import { ChannelStore } from "../../../src/store/channels.ts";
+import { LogStore } from "../../../src/store/log.ts";
+import type { Database } from "../../../src/store/pool.ts";
+import type { Mutant } from "./mutant.ts";
+
+/** Appends a call at once, and its results behind it. */
+class ApartLog extends LogStore {
+  override async appendTurnEntries(
+    owner: { channel: ChannelId; epoch: number },
+    turn: { id: TurnId; after: Seq },
+    drafts: readonly TurnEntryDraft[],
+    at: Date,
+  ): Promise<Entry[]> {
+    const calls = await super.appendTurnEntries(owner, turn, drafts.slice(0, 1), at);
+    const results = drafts.slice(1);
+    return results.length === 0
+      ? calls
+      : [...calls, ...(await super.appendTurnEntries(owner, turn, results, at))];
+  }
+}
+
+/** Takes the text from the log, and leaves what was made of it. */
+class ShallowLog extends LogStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    super(db);
+    this.#db = db;
+  }
+
+  override async delete(channel: ChannelId, messageId: string): Promise<Seq | undefined> {
+    const [row] = await this.#db.query<{ seq: number | null }>(
+      { name: "delete_message", text: "select seq from delete_message($1, $2)" },
+      [channel, messageId],
+    );
+    return row?.seq ?? undefined;
+  }
+}
+
+/** Omits only while no job is under way. */
+class WaitingChannels extends ChannelStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    super(db);
+    this.#db = db;
+  }
+
+  override async omit(id: ChannelId, epoch: number, toSeq: Seq): Promise<boolean> {
+    for (;;) {
+      const jobs = await this.#db.query(
+        {
+          name: "fuzz_live_job",
+          text: "select from jobs where channel_id = $1 and state in ('running', 'staged')",
+        },
+        [id],
+      );
+      if (jobs.length === 0) return super.omit(id, epoch, toSeq);
+      await delay(5);
+    }
+  }
+}
+
+/** Wrong writes to the log and to a channel's row. */
+export const LOG_MUTANTS: readonly Mutant[] = [
+  {
+    name: "calls apart from results",
+    breaks: ["I5"],
+    store: (store, db) => ({ ...store, log: new ApartLog(db) }),
+  },
+  {
+    name: "a deletion leaves the summary",
+    breaks: ["I12"],
+    store: (store, db) => ({ ...store, log: new ShallowLog(db) }),
+  },
+  {
+    name: "emergency waits for the job",
+    breaks: ["I13", "stuck"],
+    store: (store, db) => ({ ...store, channels: new WaitingChannels(db) }),
+  },
+];

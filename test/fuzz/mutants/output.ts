@@ -1,0 +1,39 @@
+import type { Job, JobResult } from "../../../src/core/compaction.ts";
+import type { Model } from "../../../src/llm/model.ts";
+import { JobStore } from "../../../src/store/jobs.ts";
+import { BAD } from "../texts.ts";
+import type { Mutant } from "./mutant.ts";
+
+/** What the summariser said last that should have been refused. */
+let lastBad: string | null = null;
+
+/** Keeps what a check would have refused, and says that it ended well. */
+function listening(model: Model): Model {
+  return {
+    async answer(request, options) {
+      const answer = await model.answer(request, options);
+      if (request.task !== "summarise") return answer;
+      lastBad = BAD.test(answer.text) ? answer.text : null;
+      BAD.lastIndex = 0;
+      return { ...answer, finish: answer.finish === "length" ? "stop" : answer.finish };
+    },
+  };
+}
+
+/** Commits what the model said, in the place of the digest that was made because it was no good. */
+class CredulousJobs extends JobStore {
+  override async stage(job: Job, result: JobResult): Promise<boolean> {
+    const { summary } = result;
+    if (summary?.kind !== "digest" || lastBad === null) return super.stage(job, result);
+    return super.stage(job, { ...result, summary: { ...summary, kind: "model", text: lastBad } });
+  }
+}
+
+export const OUTPUT_MUTANTS: readonly Mutant[] = [
+  {
+    name: "no output check",
+    breaks: ["I10"],
+    model: listening,
+    store: (store, db) => ({ ...store, jobs: new CredulousJobs(db) }),
+  },
+];

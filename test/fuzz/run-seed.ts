@@ -1,0 +1,42 @@
+import type { Violation } from "./ledger.ts";
+import type { Mutant } from "./mutants/mutant.ts";
+import { Performer } from "./perform.ts";
+import type { Step } from "./schedule.ts";
+import type { Tally } from "./tally.ts";
+import { World } from "./world.ts";
+import { createTestDatabase } from "../support/database.ts";
+
+export interface Outcome {
+  readonly violations: readonly Violation[];
+  /** Place in the schedule behind which the first was found. */
+  readonly at: number | null;
+  readonly tally: Tally;
+  readonly ms: number;
+}
+
+/** Performs a schedule on a database of its own, up to the first violation. */
+export async function runSchedule(
+  seed: number,
+  steps: readonly Step[],
+  mutant: Mutant | null = null,
+): Promise<Outcome> {
+  const startedAt = performance.now();
+  await using database = await createTestDatabase();
+  await using world = new World(database.connection, seed, mutant);
+  await world.open();
+  const performer = new Performer(world);
+  const { ledger, tally } = world;
+  let at: number | null = null;
+  for (const [place, step] of steps.entries()) {
+    try {
+      await performer.step(step);
+    } catch (error) {
+      const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      ledger.violate("error", why);
+    }
+    if (ledger.violations.length === 0) continue;
+    at = place;
+    break;
+  }
+  return { violations: [...ledger.violations], at, tally: { ...tally }, ms: performance.now() - startedAt };
+}

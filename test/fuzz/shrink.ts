@@ -1,0 +1,29 @@
+import { performance } from "node:perf_hooks";
+
+/**
+ * Makes a failing list of places shorter for as long as what is left still fails: halves, quarters, … down to single
+ * places are left out (delta debugging). A schedule of real processes does not fail alike each time, so what is left
+ * is the shortest list that was seen to fail.
+ * @param fails performs these places; the place at which it failed, null where it did not
+ */
+export async function shrink(
+  places: readonly number[],
+  fails: (places: readonly number[]) => Promise<number | null>,
+  budgetMs: number,
+): Promise<number[]> {
+  const end = performance.now() + budgetMs;
+  let left = [...places];
+  for (let size = Math.ceil(left.length / 2); size >= 1; size = Math.floor(size / 2)) {
+    for (let from = left.length - size; from > -size && performance.now() < end; from -= size) {
+      const start = Math.max(0, from);
+      const shorter = [...left.slice(0, start), ...left.slice(start + size)];
+      if (shorter.length === 0) continue;
+      const failedAt = await fails(shorter);
+      if (failedAt === null) continue;
+      // What came behind the failure had no part in it.
+      left = shorter.slice(0, failedAt + 1);
+      from = Math.min(from, left.length);
+    }
+  }
+  return left;
+}
