@@ -31,7 +31,10 @@ export const digest: Figure = {
     const four = madeUp(4000);
     const startedAt = performance.now();
     makeDigest(four);
-    return [...rows, { what: "a digest of 4,000 messages", value: performance.now() - startedAt, unit: "ms" }];
+    return [
+      ...rows,
+      { what: "a digest of 4,000 messages", value: performance.now() - startedAt, unit: "ms" },
+    ];
   },
 };
 
@@ -71,7 +74,8 @@ function factsOf(entries: readonly Entry[]): Set<string> {
     facts.add(entry.author.name);
     const links = entry.text.match(/https?:\/\/[^\s<>")]+/g) ?? [];
     const rest = entry.text.replaceAll(/https?:\/\/\S+/g, " ");
-    const identifiers = rest.match(/`[^`\s]+`|#\d+|\b[a-z]+(?:[A-Z]\w*)+|\b\w+(?:_\w+)+|(?:~?\/[\w.-]+){2,}/g) ?? [];
+    const identifiers =
+      rest.match(/`[^`\s]+`|#\d+|\b[a-z]+(?:[A-Z]\w*)+|\b\w+(?:_\w+)+|(?:~?\/[\w.-]+){2,}/g) ?? [];
     const numbers = rest.match(/(?<![\w.])\d+(?:[.,:]\d+)*(?![\w])/g) ?? [];
     const names = rest.match(/(?<=[a-z,] )\p{Lu}\p{Ll}{2,}\b/gu) ?? [];
     for (const fact of [...links, ...identifiers, ...numbers, ...names]) facts.add(fact);
@@ -88,7 +92,10 @@ function ranges(entries: readonly Entry[]): Entry[][] {
 function madeUp(count: number): Entry[] {
   const talk = createTalk(21);
   return Array.from({ length: count }, (_, index) =>
-    toEntry({ author: PEOPLE[index % PEOPLE.length] ?? "", text: talk(120), ts: "2026-11-21T10:00:00Z" }, index),
+    toEntry(
+      { author: PEOPLE[index % PEOPLE.length] ?? "", text: talk(120), ts: "2026-11-21T10:00:00Z" },
+      index,
+    ),
   );
 }
 

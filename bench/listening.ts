@@ -30,10 +30,22 @@ export const listening: Figure = {
     return [
       { what: "messages a second, one by one", value: rate(single.load), unit: "/s", bar: { atLeast: 3000 } },
       { what: "… daemon's processor time a message", value: perMessage(single.load.daemonCpuMs), unit: "µs" },
-      { what: "… Postgres' processor time a message", value: perMessage(single.load.postgresCpuMs), unit: "µs" },
+      {
+        what: "… Postgres' processor time a message",
+        value: perMessage(single.load.postgresCpuMs),
+        unit: "µs",
+      },
       { what: "messages a second, batched", value: rate(batched.load), unit: "/s", bar: { atLeast: 7000 } },
-      { what: "… daemon's processor time a message", value: perMessage(batched.load.daemonCpuMs), unit: "µs" },
-      { what: "… Postgres' processor time a message", value: perMessage(batched.load.postgresCpuMs), unit: "µs" },
+      {
+        what: "… daemon's processor time a message",
+        value: perMessage(batched.load.daemonCpuMs),
+        unit: "µs",
+      },
+      {
+        what: "… Postgres' processor time a message",
+        value: perMessage(batched.load.postgresCpuMs),
+        unit: "µs",
+      },
       loopDelayRow(single.load, batched.load),
     ];
   },
@@ -56,5 +68,6 @@ async function appendAll(weir: BenchDaemon, name: string, count: number, batch: 
 }
 
 async function untilIndexed({ daemon }: BenchDaemon): Promise<void> {
-  while ((await daemon.store.search.behind()).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  while ((await daemon.store.search.behind()).length > 0)
+    await new Promise((resolve) => setTimeout(resolve, 5));
 }

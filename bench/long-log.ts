@@ -50,6 +50,10 @@ export const longLog: Figure = {
       unit: "ms",
     }));
     const value = (medians.at(-1) ?? NaN) / (medians[0] ?? NaN);
-    return [...rows, { what: "the longest over the shortest", value, unit: "×", bar: { atMost: 1.3 } }, loopDelayRow(load)];
+    return [
+      ...rows,
+      { what: "the longest over the shortest", value, unit: "×", bar: { atMost: 1.3 } },
+      loopDelayRow(load),
+    ];
   },
 };

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { ChannelId } from "../src/core/ids.ts";
 import { createTalk } from "./support/conversation.ts";
 import { makeFolder, startBenchDaemon } from "./support/daemon.ts";
 import type { Bench, Figure, Row } from "./support/figure.ts";
@@ -21,9 +22,17 @@ export const memory: Figure = {
       daemon: "idle_evict_ms = 1000\nmax_loaded_channels = 100000",
     });
     const { registry } = weir.daemon;
-    const ids = [];
+    const ids: ChannelId[] = [];
     for (let index = 0; index < channels + 20; index++) {
-      ids.push(await openChannel(weir, { agent: "main", name: `r${index}`, count: 49, textLength: 1000, seed: index }));
+      ids.push(
+        await openChannel(weir, {
+          agent: "main",
+          name: `r${index}`,
+          count: 49,
+          textLength: 1000,
+          seed: index,
+        }),
+      );
     }
     const talk = createTalk(3);
     const ask = async (index: number): Promise<unknown> => weir.platform.ask(`r${index}`, talk(1000));
@@ -48,7 +57,7 @@ export const memory: Figure = {
       { what: "heap a channel, loaded", value: kilobytes(loaded - before), unit: "KB", bar: { atMost: 70 } },
       { what: "heap a channel, after a turn", value: kilobytes(talked - before), unit: "KB" },
       { what: "heap a channel, evicted", value: kilobytes(evicted - before), unit: "KB", bar: { atMost: 1 } },
-      { ...loopDelayRow(load), bar: undefined, what: "event-loop delay, p99 (forced collections included)" },
+      { what: "event-loop delay, p99, forced collections included", value: load.loopDelayMs, unit: "ms" },
     ];
   },
 };

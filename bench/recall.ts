@@ -18,7 +18,10 @@ export const recall: Figure = {
   async run(bench: Bench): Promise<Row[]> {
     const scale = bench.isQuick ? 10 : 1;
     await using model = await startBenchModel();
-    await using weir = await startBenchDaemon({ modelUrl: model.url, agents: [{ id: "main", model: "reply-0-8" }] });
+    await using weir = await startBenchDaemon({
+      modelUrl: model.url,
+      agents: [{ id: "main", model: "reply-0-8" }],
+    });
     const fill = async (name: string, count: number, seed: number): Promise<ChannelId> =>
       openChannel(weir, { agent: "main", name, count, textLength: 80, seed });
     const short = await fill("short", SHORT, 1);
@@ -59,7 +62,12 @@ export const recall: Figure = {
       { what: "1,000 entries, p99", value: quantile(times.short, 0.99), unit: "ms", bar: p99 },
       { what: "100,000 entries, p50", value: median(times.long), unit: "ms", bar: p50 },
       { what: "100,000 entries, p99", value: quantile(times.long, 0.99), unit: "ms", bar: p99 },
-      { what: "100,000 over 1,000, p50", value: median(times.long) / median(times.short), unit: "×", bar: { atMost: 1.5 } },
+      {
+        what: "100,000 over 1,000, p50",
+        value: median(times.long) / median(times.short),
+        unit: "×",
+        bar: { atMost: 1.5 },
+      },
       loopDelayRow(load),
     ];
   },

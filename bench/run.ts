@@ -91,7 +91,10 @@ async function runAll(): Promise<number> {
   }
   if (values.json !== undefined) {
     const at = new Date().toISOString();
-    writeFileSync(values.json, `${JSON.stringify({ machine, at, quick: values.quick, measured }, null, 2)}\n`);
+    writeFileSync(
+      values.json,
+      `${JSON.stringify({ machine, at, quick: values.quick, measured }, null, 2)}\n`,
+    );
   }
   if (measured.length > 1) printTable(machine, measured);
   const missed = measured.flatMap(({ figure, rows, failure }) => [
@@ -111,9 +114,13 @@ function find(name: string): Figure {
 
 async function runInProcess(figure: Figure): Promise<Measured> {
   console.log(`\n${figure.name}: ${figure.about}`);
-  const child = fork(import.meta.filename, [...process.argv.slice(2).filter(isOption), "--child", "--", figure.name], {
-    execArgv: ["--expose-gc", ...process.execArgv],
-  });
+  const child = fork(
+    import.meta.filename,
+    [...process.argv.slice(2).filter(isOption), "--child", "--", figure.name],
+    {
+      execArgv: ["--expose-gc", ...process.execArgv],
+    },
+  );
   let rows: readonly Row[] = [];
   child.on("message", (told: Told) => {
     if ("rows" in told) rows = told.rows;

@@ -40,7 +40,9 @@ export const throughput: Figure = {
         return turns;
       };
       await loop(bench.isQuick ? 500 : 2000);
-      const { result, load } = await underWatch(weir.dataDir, async () => loop(bench.isQuick ? 1500 : 10_000));
+      const { result, load } = await underWatch(weir.dataDir, async () =>
+        loop(bench.isQuick ? 1500 : 10_000),
+      );
       loads.push(load);
       const value = result / (load.wallMs / 1000);
       rows.push({ what: `turns a second, ${channels} channels`, value, unit: "/s", bar: { atLeast } });

@@ -2,7 +2,7 @@ import type { BenchDaemon } from "./support/daemon.ts";
 import { startBenchDaemon } from "./support/daemon.ts";
 import { createTalk } from "./support/conversation.ts";
 import { type Bench, type Figure, median, quantile, type Row } from "./support/figure.ts";
-import { loopDelayRow, underWatch } from "./support/load.ts";
+import { type Load, loopDelayRow, underWatch } from "./support/load.ts";
 import { startBenchModel } from "./support/model.ts";
 import type { Asked } from "./support/platform.ts";
 
@@ -34,7 +34,7 @@ async function measureTurns(bench: Bench): Promise<Row[]> {
   const commit = await createCommit(weir);
   const commits: number[] = [];
   const asked: Asked[] = [];
-  const loads = [];
+  const loads: Load[] = [];
   for (let done = 0; done < turns; done += ROUND) {
     for (let index = 0; index < ROUND; index++) commits.push(await commit());
     const { load } = await underWatch(weir.dataDir, async () => {
@@ -89,7 +89,9 @@ async function measureTurns(bench: Bench): Promise<Row[]> {
 
 /** @returns what two inserts take that are committed one after the other, ms */
 async function createCommit({ database }: BenchDaemon): Promise<() => Promise<number>> {
-  await database.script("create table bench_commits (id bigint generated always as identity primary key, text text)");
+  await database.script(
+    "create table bench_commits (id bigint generated always as identity primary key, text text)",
+  );
   const insert = { name: "bench_insert", text: "insert into bench_commits (text) values ($1)" };
   return async () => {
     const startedAt = performance.now();

@@ -66,7 +66,8 @@ export async function measureArms(bench: Bench, comparison: Comparison): Promise
     }
   });
   const { compacting, plain } = arms;
-  const ratio = (share: number): number => quantile(compacting.latencies, share) / quantile(plain.latencies, share);
+  const ratio = (share: number): number =>
+    quantile(compacting.latencies, share) / quantile(plain.latencies, share);
   const fewest = Math.min(compacting.latencies.length, plain.latencies.length);
   return [
     { what: "turns an arm", value: fewest, unit: "", bar: { atLeast: bench.isQuick ? 100 : 1000 } },
@@ -76,7 +77,12 @@ export async function measureArms(bench: Bench, comparison: Comparison): Promise
     { what: "with, p99", value: quantile(compacting.latencies, 0.99), unit: "ms" },
     { what: "with over without, p50", value: ratio(0.5), unit: "×", bar: { atMost: comparison.bars.p50 } },
     { what: "with over without, p99", value: ratio(0.99), unit: "×", bar: { atMost: comparison.bars.p99 } },
-    { what: "turns without an answer", value: compacting.failed + plain.failed, unit: "", bar: { atMost: 0 } },
+    {
+      what: "turns without an answer",
+      value: compacting.failed + plain.failed,
+      unit: "",
+      bar: { atMost: 0 },
+    },
     {
       what: "emergencies",
       value: emergencies,

@@ -12,7 +12,24 @@ export function createRandom(seed: number): () => number {
 }
 
 const VOCABULARY = 8000;
-const SYLLABLES = ["ba", "do", "fen", "gra", "hu", "ki", "lor", "mi", "na", "pel", "qua", "ri", "so", "tun", "ve", "zu"];
+const SYLLABLES = [
+  "ba",
+  "do",
+  "fen",
+  "gra",
+  "hu",
+  "ki",
+  "lor",
+  "mi",
+  "na",
+  "pel",
+  "qua",
+  "ri",
+  "so",
+  "tun",
+  "ve",
+  "zu",
+];
 const FIRST_WORDS = "the to and a of is it in we that for on you this with at not are be was".split(" ");
 export const PEOPLE = ["Mira", "Jonas", "Ayla", "Bertil", "Chidi", "Dara", "Emre", "Fumi"];
 

@@ -48,8 +48,8 @@ export async function indexAll(database: Database): Promise<void> {
     select index_entries(id, 1, last_seq) from channels where last_seq > 0;
     insert into search_progress (channel_id, indexed_to) select id, last_seq from channels where last_seq > 0
       on conflict (channel_id) do update set indexed_to = excluded.indexed_to;
-    create index entry_search_words on entry_search using gin (channel_id, tsv) with (fastupdate = off);
-    create index entry_search_pieces on entry_search using gin (channel_id, body gin_trgm_ops) with (fastupdate = off);
+    create index entry_search_words on entry_search using gin ((channel_id + 0), tsv) with (fastupdate = on);
+    create index entry_search_pieces on entry_search using gin ((channel_id + 0), body gin_trgm_ops) with (fastupdate = on);
   `);
   await database.script("vacuum analyze entries");
   await database.script("vacuum analyze entry_search");
@@ -62,7 +62,10 @@ export interface OpenedChannel extends Omit<Filling, "channel"> {
 }
 
 /** Makes a channel with so many messages in its log. @returns its id */
-export async function openChannel(weir: BenchDaemon, { agent, name, ...filling }: OpenedChannel): Promise<ChannelId> {
+export async function openChannel(
+  weir: BenchDaemon,
+  { agent, name, ...filling }: OpenedChannel,
+): Promise<ChannelId> {
   const channel = await weir.daemon.store.channels.open({
     address: { platform: agent, name },
     kind: "channel",
@@ -76,7 +79,9 @@ export async function openChannel(weir: BenchDaemon, { agent, name, ...filling }
 /** Live summaries of a filled log, all of one length, up to an entry. */
 export async function coverLog(database: Database, channel: ChannelId, coveredTo: number): Promise<void> {
   const talk = createTalk(channel);
-  const bounds = Array.from({ length: SUMMARIES + 1 }, (_, index) => Math.floor((coveredTo * index) / SUMMARIES));
+  const bounds = Array.from({ length: SUMMARIES + 1 }, (_, index) =>
+    Math.floor((coveredTo * index) / SUMMARIES),
+  );
   await database.transaction(async (client) => {
     await client.query({ name: "bench_no_triggers", text: "set local session_replication_role = replica" });
     for (const [index, from] of bounds.slice(0, -1).entries()) {

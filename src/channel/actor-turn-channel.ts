@@ -1,6 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { type History, rawFrom, type TurnRange } from "../core/history.ts";
-import { type ChannelAddress, formatAddress, type Seq } from "../core/ids.ts";
+import type { TurnRange } from "../core/history.ts";
+import { type ChannelAddress, formatAddress } from "../core/ids.ts";
 import type { ChannelKind } from "../core/message.ts";
 import { StaleEpochError } from "../store/errors.ts";
 import type { ModelCallRow } from "../store/model-calls.ts";
@@ -11,12 +10,11 @@ import type { Draft } from "./draft.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { LastRequest } from "./last-request.ts";
 import { billLine } from "./model-bill.ts";
+import type { TurnRecall } from "./turn-recall.ts";
 import type { UsageAnchor } from "./usage-anchor.ts";
 
-/** A recall that takes longer is dropped, not waited for, ms. */
-const RECALL_WITHIN_MS = 400;
-
-export type TurnChannelParts = ActorParts & {
+export type TurnChannelParts = Omit<ActorParts, "recall"> & {
+  readonly recall: TurnRecall;
   readonly history: GuardedHistory;
   readonly turn: TurnRange;
   readonly draft: Draft | null;
@@ -55,30 +53,8 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       const omitted = history.current.omission?.count ?? 0;
       events.emit({ type: "emergency", channel, omitted, omittedTo, tokensBefore, tokensAfter });
     },
-    async recall(text, scope, limit) {
-      const { lastSeq } = history.current;
-      const to = scope === "hidden" ? rawFrom(history.current) - 1 : Math.min(lastSeq, turn.fromSeq - 1);
-      const found = recall.find({
-        channel: owner.channel,
-        text,
-        from: afterReset(history.current),
-        to,
-        limit,
-        neighbours: 2,
-      });
-      // A tool call is what the model waits for; the automatic recall only helps.
-      return scope === "all" ? found : orNothingLate(found);
-    },
-    async recallMemories(text, purpose, limit) {
-      const asker = {
-        agent: parts.agent.config.id,
-        channel: owner.channel,
-        workspace: parts.workspace,
-        kind,
-      };
-      const found = parts.memories.find({ ...asker, text, limit });
-      return purpose === "tool" ? found : orNothingLate(found);
-    },
+    recall: async (text, scope, limit) => recall.entries(text, scope, limit),
+    recallMemories: async (text, purpose, limit) => recall.memories(text, purpose, limit),
     showDraft: (text) => draft?.show(text),
     onCall(record, estimatedTokens) {
       parts.usage.note(record, estimatedTokens);
@@ -86,13 +62,4 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     },
     onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel, tool, why }),
   };
-}
-
-async function orNothingLate<Found>(search: Promise<Found[]>): Promise<Found[]> {
-  return Promise.race([search, delay(RECALL_WITHIN_MS, [], { ref: false })]);
-}
-
-/** What was said before a `/reset` is not brought back: somebody asked for that. */
-function afterReset({ summaries }: History): Seq {
-  return (summaries.findLast(({ kind }) => kind === "reset")?.toSeq ?? 0) + 1;
 }

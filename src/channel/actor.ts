@@ -143,7 +143,7 @@ export class ChannelActor {
       return;
     }
     // Before anything is waited for, so that an answer to what is gone does not settle meanwhile.
-    if (this.#runner.hasRead(seq)) this.#runner.interrupt("redo");
+    this.#runner.gone(seq);
     await this.#guard(async () => {
       await this.history.reload();
       await this.compactor.recheck();
@@ -240,11 +240,11 @@ export class ChannelActor {
   /** The turn that was left running, or one that takes what is due; null: nothing is due. */
   async #nextTurn(): Promise<RunningTurn | null> {
     const { store, owner, agent } = this.#parts;
-    if (this.#leftBehind !== null) {
-      return store.turns.beginAgain(owner, this.#leftBehind);
-    }
+    if (this.#leftBehind !== null) return store.turns.beginAgain(owner, this.#leftBehind);
     const range = chooseTurn(await this.history.snapshot(), budgetOf(agent, agent.config.model));
-    return range === null ? null : store.turns.begin(owner, range.fromSeq, range.toSeq);
+    if (range === null) return null;
+    this.#runner.lookAhead(range);
+    return store.turns.begin(owner, range.fromSeq, range.toSeq);
   }
 
   /** A connection that was cut in a commit leaves it open what was committed; the log knows. */

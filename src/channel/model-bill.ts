@@ -10,7 +10,7 @@ import type { ActorParts } from "./actor-parts.ts";
  * @param estimatedTokens what we had estimated for the whole request
  */
 export function billLine(
-  { owner, address, events }: ActorParts,
+  { owner, address, events }: Pick<ActorParts, "owner" | "address" | "events">,
   turn: TurnId | null,
   record: ModelCallRecord,
   estimatedTokens: number,

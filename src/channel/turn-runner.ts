@@ -12,6 +12,7 @@ import type { LastRequest } from "./last-request.ts";
 import { storeBillLine } from "./model-bill.ts";
 import type { Outbox } from "./outbox.ts";
 import { toSettlement } from "./settlement.ts";
+import { TurnRecall } from "./turn-recall.ts";
 import type { UsageAnchor } from "./usage-anchor.ts";
 import { steadyNow } from "../telemetry/steady-clock.ts";
 
@@ -37,6 +38,13 @@ interface Opened {
   readonly shown: string | null;
 }
 
+interface RunParts {
+  readonly asked: Asked;
+  readonly draft: Draft | null;
+  readonly bill: ModelCallRow[];
+  readonly recall: TurnRecall;
+}
+
 /** What a channel keeps of its model requests. */
 export interface RequestParts {
   readonly usage: UsageAnchor;
@@ -53,6 +61,8 @@ export class TurnRunner {
   readonly #request: RequestParts;
   /** When a message became durable, by this process' clock; for the time that a person waited. */
   readonly #acceptedAt = new Map<Seq, Date>();
+  /** What the turn that is being begun will ask for. */
+  #ahead: TurnRecall | null = null;
   #running: { turn: RunningTurn; interrupt: AbortController; startedAt: number } | null = null;
 
   constructor(parts: ActorParts, history: GuardedHistory, outbox: Outbox, request: RequestParts) {
@@ -87,13 +97,21 @@ export class TurnRunner {
     for (const seq of this.#acceptedAt.keys()) if (seq <= settledTo) this.#acceptedAt.delete(seq);
   }
 
-  /** The running turn has shown this entry to its model, or is about to. */
-  hasRead(seq: Seq): boolean {
-    return seq <= (this.#running?.turn.toSeq ?? 0);
+  /** A text has gone: a turn that has shown it to its model, or is about to, is ended to begin again. */
+  gone(seq: Seq): void {
+    this.#ahead = null;
+    if (seq <= (this.#running?.turn.toSeq ?? 0)) this.interrupt("redo");
+  }
+
+  /** Looks already for what a new turn will want to know, while its row is being written. */
+  lookAhead(range: Pick<RunningTurn, "fromSeq" | "toSeq">): void {
+    this.#ahead = new TurnRecall(this.#parts, this.#history, range);
+    this.#ahead.start();
   }
 
   /** Ends the running turn. @returns false where none runs */
   interrupt(reason: Interruption): boolean {
+    this.#ahead = null;
     this.#running?.interrupt.abort(reason);
     return this.#running !== null;
   }
@@ -109,6 +127,9 @@ export class TurnRunner {
     const interrupt = new AbortController();
     if (isStopped) interrupt.abort(STOP);
     this.#running = { turn, interrupt, startedAt: steadyNow() };
+    // From here on a deletion ends the turn; before, it voided what was found ahead.
+    const recall = this.#ahead ?? new TurnRecall(this.#parts, this.#history, turn);
+    this.#ahead = null;
     const idempotencyKey = randomUUID();
     const asked = await this.#askedBy(turn);
     const bill: ModelCallRow[] = [];
@@ -117,7 +138,7 @@ export class TurnRunner {
     const { fromSeq, toSeq, attempts: attempt } = turn;
     events.emit({ type: "turn_started", channel, turn: turn.id, fromSeq, toSeq, attempt });
     try {
-      const result = await this.#run(turn, { asked, draft, bill }, interrupt.signal);
+      const result = await this.#run(turn, { asked, draft, bill, recall }, interrupt.signal);
       // Its message's id must be stored before the settlement reads it.
       await draft?.close();
       if (interrupt.signal.aborted && interrupt.signal.reason !== STOP) return false;
@@ -134,7 +155,7 @@ export class TurnRunner {
 
   async #run(
     turn: RunningTurn,
-    { asked, draft, bill }: { asked: Asked; draft: Draft | null; bill: ModelCallRow[] },
+    { asked, draft, bill, recall }: RunParts,
     signal: AbortSignal,
   ): Promise<TurnResult> {
     const { agent, now } = this.#parts;
@@ -147,6 +168,7 @@ export class TurnRunner {
     }
     const channel = createTurnChannel({
       ...this.#parts,
+      recall,
       history: this.#history,
       turn,
       draft,

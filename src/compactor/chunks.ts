@@ -176,7 +176,7 @@ function* slicesOf(word: string, maxTokens: number): Generator<Counted> {
   for (let rest = word; rest !== "";) {
     const cut = sliceWhole(rest, 0, length);
     // What is escaped stays with its backslash.
-    const slice = cut;
+    const slice = cut.length < rest.length && cut.endsWith("\\") ? cut.slice(0, -1) || cut : cut;
     yield { text: slice, tokens: estimateTokens(slice) };
     rest = rest.slice(slice.length);
   }

@@ -19,12 +19,16 @@ export function cleanSummary(text: string): string {
 }
 
 /**
- * A label that a model repeats must not gain authority in the next prompt. What is escaped stays as it is (or each
- * merge would add a mark), and so does `[2026-11-21 14:05] NAME:`, which a summary may quote.
+ * A label that a model repeats must not gain authority in the next prompt, nor a line that it quotes pass for one that
+ * was said there. What is escaped stays as it is, or each merge would add a mark.
  */
 function escapeOnce(text: string): string {
   // Behind another character, `escapeLabels` takes nothing for the head of a line.
-  const escape = (piece: string): string => escapeLabels(`.${piece}`).slice(1);
-  const inLine = (line: string): string => line.split("\\[").map(escape).join("\\[");
+  const escapeRest = (piece: string): string => escapeLabels(`.${piece}`).slice(1);
+  const inLine = (line: string): string =>
+    line
+      .split("\\[")
+      .map((piece, index) => (index === 0 ? escapeLabels(piece) : escapeRest(piece)))
+      .join("\\[");
   return text.split("\n").map(inLine).join("\n");
 }

@@ -8,6 +8,8 @@ import { chooseTerms, findPieces, orQuery } from "./terms.ts";
 const MAX_QUERY = 2000;
 /** How long the frequencies of lexemes are good for, ms; they cost 25 ms to load. */
 const FREQUENCIES_FOR_MS = 10 * 60_000;
+/** The same where there were none: the server takes its statistics about a minute after the first entries. */
+const NO_FREQUENCIES_FOR_MS = 20_000;
 
 const FIRST: Seq = 1;
 
@@ -30,8 +32,9 @@ export interface RecallQuery {
 export class Recall {
   readonly #search: SearchStore;
   readonly #now: () => number;
-  #frequencies: Promise<ReadonlyMap<string, number>> | undefined;
-  #frequenciesAt = 0;
+  #frequencies: ReadonlyMap<string, number> = new Map();
+  #frequenciesAt = -Infinity;
+  #loading: Promise<void> | undefined;
 
   constructor(parts: { search: SearchStore; now: () => number }) {
     this.#search = parts.search;
@@ -51,19 +54,30 @@ export class Recall {
     return this.#search.find(channel, { ...terms, literals, unspaced, from, to, limit, neighbours });
   }
 
-  async #terms({ to }: RecallQuery, text: string): Promise<{ readonly pick: string; readonly terms: string }> {
+  async #terms(
+    { to }: RecallQuery,
+    text: string,
+  ): Promise<{ readonly pick: string; readonly terms: string }> {
     const [lexemes, frequencies] = await Promise.all([this.#search.lexemes(text), this.#loadFrequencies()]);
     const { pick, rank } = chooseTerms(lexemes, frequencies, to);
     return { pick: orQuery(pick), terms: orQuery(rank) };
   }
 
+  /** Only the first load is waited for: what is known is good enough while it is read again. */
   async #loadFrequencies(): Promise<ReadonlyMap<string, number>> {
-    if (this.#frequencies === undefined || this.#now() - this.#frequenciesAt > FREQUENCIES_FOR_MS) {
-      this.#frequenciesAt = this.#now();
-      this.#frequencies = this.#search.frequencies();
-      // A failed load is not kept.
-      this.#frequencies.catch(() => (this.#frequencies = undefined));
+    const forMs = this.#frequencies.size === 0 ? NO_FREQUENCIES_FOR_MS : FREQUENCIES_FOR_MS;
+    if (this.#loading === undefined && this.#now() - this.#frequenciesAt > forMs) {
+      this.#loading = this.#search
+        .frequencies()
+        .then((read) => {
+          this.#frequencies = read;
+          this.#frequenciesAt = this.#now();
+        })
+        .finally(() => (this.#loading = undefined));
+      // Whoever does not wait for it does not care.
+      this.#loading.catch(() => undefined);
     }
+    if (this.#frequenciesAt === -Infinity) await this.#loading;
     return this.#frequencies;
   }
 }

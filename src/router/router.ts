@@ -45,6 +45,7 @@ export class Router implements PlatformInbox {
   }
 
   async receive(event: InboundEvent): Promise<Receipt> {
+    assertStorable(event);
     switch (event.type) {
       case "message":
         return this.#message(event);
@@ -67,7 +68,6 @@ export class Router implements PlatformInbox {
       log.info({ channel }, "message_unbound");
       return { outcome: "unbound" };
     }
-    assertStorable(message);
     const { result: appended, isRepeated } = await insist(async () => {
       const id = await this.#channelId(message, binding);
       return { id, ...(await store.log.appendMessage(id, message)) };

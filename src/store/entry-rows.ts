@@ -118,7 +118,11 @@ export async function readEntriesAt(
  */
 export async function readSaid(
   client: Queryable,
-  { name, seqs, values }: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
+  {
+    name,
+    seqs,
+    values,
+  }: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
 ): Promise<EntryReference[]> {
   const rows = await client.query<RawEntry>(
     {

@@ -1,8 +1,9 @@
 import type { Entry, TurnEntryDraft } from "../core/entry.ts";
 import type { ChannelId, Seq, TurnId } from "../core/ids.ts";
 import type { InboundMessage } from "../core/message.ts";
-import { displayName, storableText } from "../core/text.ts";
+import { storableText } from "../core/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
+import { AppendLanes } from "./append-lanes.ts";
 import { type Digester, deleteMessage } from "./deletion.ts";
 import {
   estimateDraft,
@@ -12,6 +13,7 @@ import {
   readEntriesAt,
   toDraftRow,
 } from "./entry-rows.ts";
+import { type Appended, draftMessage } from "./message-rows.ts";
 import type { Database } from "./pool.ts";
 
 export type EditOutcome =
@@ -25,51 +27,16 @@ export type EditOutcome =
 /** The append-only log. Messages, edits and deletions may be written by anyone; turn entries by the owner alone. */
 export class LogStore {
   readonly #db: Database;
+  readonly #lanes: AppendLanes;
 
   constructor(db: Database) {
     this.#db = db;
+    this.#lanes = new AppendLanes(db);
   }
 
-  /** Appends a message once; a redelivery finds the first, which may still be due. */
-  async appendMessage(
-    channel: ChannelId,
-    message: InboundMessage,
-  ): Promise<
-    | { readonly duplicate: true; readonly seq: Seq; readonly due: boolean }
-    | { readonly duplicate: false; readonly seq: Seq; readonly entry: Entry }
-  > {
-    const text = storableText(message.text);
-    const author = {
-      ...message.author,
-      id: storableText(message.author.id),
-      name: displayName(message.author.name),
-    };
-    const messageId = storableText(message.id);
-    const replyTo = message.replyTo === undefined ? null : storableText(message.replyTo);
-    const tokens = estimateTokens(text) + estimateTokens(author.name) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
-    const { at, addressed } = message;
-    const [row] = await this.#db.query<{ seq: number; duplicate: boolean; due: boolean }>(
-      {
-        name: "append_message",
-        text: "select * from append_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-      },
-      [channel, messageId, author.id, author.name, author.isBot, text, tokens, at, addressed, replyTo],
-    );
-    if (row === undefined) throw new Error("append_message returned no row");
-    if (row.duplicate) return { duplicate: true, seq: row.seq, due: row.due };
-    const entry: Entry = {
-      kind: "user",
-      seq: row.seq,
-      at,
-      deleted: false,
-      tokens,
-      author,
-      text,
-      messageId,
-      replyTo,
-      addressed,
-    };
-    return { duplicate: false, seq: row.seq, entry };
+  /** Appends a message once, behind those of its channel that were handed in before; resolves once it is durable. */
+  async appendMessage(channel: ChannelId, message: InboundMessage): Promise<Appended> {
+    return this.#lanes.append(channel, draftMessage(message));
   }
 
   /** Appends what a running turn wrote. `after`: the last message that the turn answers. */

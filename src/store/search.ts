@@ -129,7 +129,7 @@ export class SearchStore {
         name: "search_words",
         text: `select seq, ts_rank('{0.4, 0.4, 0.4, 1}', tsv, $3::tsquery) as score from (
                  select seq, tsv from entry_search
-                  where channel_id = $1 and tsv @@ $2::tsquery and seq + 0 between $6 and $4
+                  where channel_id + 0 = $1 and tsv @@ $2::tsquery and seq between $6 and $4
                   limit ${CANDIDATES}
                ) candidates order by score desc, seq desc limit $5`,
       },
@@ -146,10 +146,5 @@ export class SearchStore {
       seqs: "find_entries($1, $2, $3, $4, $5, $6, $7, $8, $9)",
       values: [channel, pick, terms, patterns, unspaced, from, to, limit, neighbours],
     });
-  }
-
-  /** Makes the planner look at the index again: what it knows of a table that was small is soon wrong. */
-  async analyze(): Promise<void> {
-    await this.#db.script("analyze entry_search");
   }
 }

@@ -13,10 +13,18 @@ export type LogTarget =
 /** Keys whose values never reach a log, wherever they stand. */
 const SECRET_KEYS = ["apiKey", "api_key", "token", "password", "authorization", "url"];
 
+/**
+ * What a terminal obeys, or lets a text reorder its line, and JSON lets through: DEL, the C1 controls, and the controls
+ * of writing direction. What others say is in the reasons of failures.
+ */
+// oxlint-disable-next-line no-control-regex -- control characters are what is being replaced
+const OBEYED = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
 /** The logger. Written synchronously: what a dying process said last is what one wants to read. */
 export function createLog(level: string, target: LogTarget): Logger {
   const redact = { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[hidden]" };
-  const options = { level, base: null, redact };
+  const hooks = { streamWrite: (line: string) => line.replaceAll(OBEYED, "\uFFFD") };
+  const options = { level, base: null, redact, hooks };
   if (target.kind === "pretty") {
     const stream = pretty({
       colorize: target.color,

@@ -4,7 +4,7 @@ import type { Anchor } from "../core/calibration.ts";
 import { type Context, contextMessages } from "../core/context.ts";
 import type { EntryReference, ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
-import { dueMessages, type History, type TurnRange } from "../core/history.ts";
+import type { History, TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
@@ -13,6 +13,7 @@ import type { FailureKind } from "../prompts.ts";
 import { type Agent, budgetOf } from "./agent.ts";
 import { visibleAnswer } from "./answer-text.ts";
 import { contextSources, type Place, type TurnSituation } from "./context-sources.ts";
+import { firstRecall } from "./first-recall.ts";
 import { runToolCalls } from "./tool-calls.ts";
 
 /** What a turn may do to its channel. */
@@ -157,14 +158,10 @@ class TurnRun {
 
   /** Recall is a help, not a condition: without it the turn goes on. */
   async #recall(history: History): Promise<Recalled> {
-    const due = dueMessages(history).filter(({ seq }) => seq <= this.#turn.toSeq);
-    const text = due.map((message) => message.text).join("\n");
-    const isAllInView = Math.max(history.coveredTo, history.omittedTo) === 0;
-    // Memories are made where a summary covers: before, asking for them would cost each turn a query.
-    const hasMemories = history.coveredTo > 0;
+    const { text, entries, memories } = firstRecall(history, this.#turn.toSeq);
     const [recalled, remembered] = await Promise.all([
-      isAllInView ? [] : this.#orNothing(this.#channel.recall(text, "hidden", RECALL_LIMIT)),
-      hasMemories ? this.#orNothing(this.#channel.recallMemories(text, "turn", MEMORY_LIMIT)) : [],
+      entries === 0 ? [] : this.#orNothing(this.#channel.recall(text, "hidden", entries)),
+      memories === 0 ? [] : this.#orNothing(this.#channel.recallMemories(text, "turn", memories)),
     ]);
     return { recalled, remembered };
   }
@@ -263,10 +260,6 @@ class TurnRun {
 
 /** After a refusal for its length that says nothing more, a request is made smaller by a quarter. */
 const RETRY_SHARE = 0.75;
-/** Entries, and memories, that recall may bring to a turn. */
-const RECALL_LIMIT = 6;
-const MEMORY_LIMIT = 6;
-
 /** What was found for a turn. */
 type Recalled = Pick<TurnSituation, "recalled" | "remembered">;
 

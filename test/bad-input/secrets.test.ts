@@ -20,9 +20,9 @@ function assertSilent(
   ...secrets: readonly string[]
 ): void {
   for (const secret of secrets) {
-    for (const text of [out.join("\n"), stderr]) {
-      const at = text.indexOf(secret);
-      assert.ok(at < 0, `${secret} shows: ${text.slice(Math.max(0, at - 200), at + 50)}`);
+    for (const output of [out.join("\n"), stderr]) {
+      const at = output.indexOf(secret);
+      assert.ok(at < 0, `${secret} shows: ${output.slice(Math.max(0, at - 200), at + 50)}`);
     }
   }
   assert.doesNotMatch(stderr, /\n {4}at /);

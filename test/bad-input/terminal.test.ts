@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import path from "node:path";
 import { after, test } from "node:test";
 import { storableText } from "../../src/core/text.ts";
 import { openTerminal } from "../platforms/terminal/terminal-harness.ts";
-import { openHome, openSeed } from "../support/e2e.ts";
+import { environment, openHome, openSeed } from "../support/e2e.ts";
 import { text, toolCalls } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
-import type { TestProcess } from "../support/process.ts";
+import { TestProcess } from "../support/process.ts";
 import { assertNoAuthority, NASTY, NASTY_NAMES } from "./corpus.ts";
 
 const seed = await openSeed();
@@ -15,8 +16,16 @@ after(async () => seed[Symbol.asyncDispose]());
 // oxlint-disable-next-line no-control-regex -- this is what must not be there
 const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 
-function assertHarmless(lines: readonly string[]): void {
-  for (const line of lines) assert.doesNotMatch(line, OBEYED, JSON.stringify(line).slice(0, 300));
+/** What a script may not put into a name. */
+// oxlint-disable-next-line no-control-regex -- these are what is refused
+const OBEYED_IN_NAMES = /[\u0000-\u001f\u007f-\u009f]|^.{201}/s;
+
+/** Weir's own: cursor, colours, clearing, paste mode. */
+// oxlint-disable-next-line no-control-regex -- these begin with ESC
+const SEQUENCES = /\u001B\[(?:\??\d*[A-DGJKhl]|0?m)/g;
+
+function assertHarmless(shown: readonly string[]): void {
+  for (const line of shown) assert.doesNotMatch(line, OBEYED, JSON.stringify(line).slice(0, 300));
 }
 
 type Line = Record<string, unknown>;
@@ -104,10 +113,7 @@ test("whatever goes through a process, nothing of it is obeyed by a terminal, an
     config: '[[agents]]\nid = "main"\nmodel = "test-model"\n',
   });
   const chat = home.start("chat", "--jsonl", "--channel", "here");
-  // oxlint-disable-next-line no-control-regex -- a script may not have them in names
-  const names = Object.values(NASTY_NAMES).filter((name) =>
-    /^[^\u0000-\u001f\u007f-\u009f]{1,200}$/.test(name),
-  );
+  const names = Object.values(NASTY_NAMES).filter((name) => name !== "" && !OBEYED_IN_NAMES.test(name));
   const texts = Object.entries(NASTY);
   for (const [index, [id, nasty]] of texts.entries()) {
     chat.write(`${JSON.stringify({ author: names[index % names.length], text: nasty, id })}\n`);
@@ -174,12 +180,27 @@ test("an interactive terminal shows all of it, and obeys none of it", async () =
     } as const;
     await terminal.platform.send({ ...message, text: nasty, final: true, kind: "answer" });
     terminal.turns.settle("skipped", ["x"], nasty, `terminal:${nasty || "x"}`);
-    // Weir's own sequences: cursor, colours, clearing, paste mode.
-    // oxlint-disable-next-line no-control-regex -- this is what must not be there
     const rest = terminal
       .written()
-      .replaceAll(/\u001B\[(?:\??\d*[A-DGJKhl]|0?m)/g, "")
+      .replaceAll(SEQUENCES, "")
       .replaceAll(/[\r\n\t]/g, "");
     assertHarmless([rest]);
+  }
+});
+
+test("a log line holds nothing that a terminal obeys, for people and for programs", async () => {
+  const modulePath = path.join(import.meta.dirname, "..", "..", "src", "telemetry", "log.ts");
+  for (const kind of ["json", "pretty"]) {
+    const script = `
+      import { createLog } from ${JSON.stringify(modulePath)};
+      const log = createLog("debug", { kind: ${JSON.stringify(kind)}, color: false });
+      for (const why of ${JSON.stringify(Object.values(NASTY))}) log.warn({ why, deep: { why } }, "event");`;
+    await using logging = new TestProcess(process.execPath, ["--input-type=module", "--eval", script], {
+      cwd: import.meta.dirname,
+      env: environment(),
+    });
+    assert.deepEqual(await logging.finish(), { code: 0, signal: null });
+    assert.ok(logging.err.length >= Object.keys(NASTY).length);
+    assertHarmless(logging.err);
   }
 });

@@ -63,6 +63,8 @@ export class ChaosModel {
   mood: Mood = "mixed";
   /** Every turn uses a tool first. */
   callsTools = false;
+  /** Every turn fails. */
+  failsTurns = false;
   /** Everything is refused, whoever asks. */
   isGone = false;
   session = 0;
@@ -106,6 +108,7 @@ export class ChaosModel {
     return async (exchange) => {
       await this.holds["turn.model"].pass();
       if (isSecond) await this.holds["turn.second"].pass();
+      if (this.failsTurns) return status(400)(exchange);
       if (isFailing) return status(500)(exchange);
       if (wantsTool) return this.#callTool(exchange);
       if (!this.holds["turn.stream"].isArmed) return text(answer, { delayMs })(exchange);
@@ -131,8 +134,8 @@ export class ChaosModel {
     const bad = this.mood === "bad" || (this.mood === "mixed" && this.#random.chance(0.15));
     const isDown = this.mood === "down" || (this.mood === "mixed" && this.#random.chance(0.04));
     const badAnswer = this.#random.pick(["", "I'm sorry, I can't help with that.", this.#words(400)]);
-    const saves =
-      request.tool_choice !== "none" && !isAfterSave && (this.mood === "saving" || this.#random.chance(0.4));
+    const maySave = (request.tools?.length ?? 0) > 0 && request.tool_choice !== "none" && !isAfterSave;
+    const saves = maySave && (this.mood === "saving" || this.#random.chance(0.4));
     const good = `${mark} ${this.#words(this.#random.int(8, 40))}.`;
     const memory = saves ? memoryOf(request, mark) : null;
     return async (exchange) => {

@@ -1,16 +1,14 @@
 /**
- * Loaded into the daemon before anything else (`--import`): shifts its wall clock by the milliseconds that a file
- * names, read again at SIGUSR2. Timers and `performance.now` go on as they are, as in a real jump of a clock.
+ * Loaded into the daemon before anything else (`--import`): shifts its wall clock by the milliseconds that the file
+ * $WEIR_CHAOS_CLOCK names, read again at SIGUSR2. Timers and `performance.now` go on as they are, as in a real jump of a clock.
  */
 import { readFileSync } from "node:fs";
 import process from "node:process";
 
-export const CLOCK_VARIABLE = "WEIR_CHAOS_CLOCK";
-
 let offsetMs = readOffset();
 
 function readOffset(): number {
-  const file = process.env[CLOCK_VARIABLE];
+  const file = process.env["WEIR_CHAOS_CLOCK"];
   if (file === undefined) return 0;
   try {
     return Number(readFileSync(file, "utf8")) || 0;

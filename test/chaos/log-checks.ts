@@ -1,3 +1,5 @@
+import { z } from "zod";
+import type { Home } from "../support/e2e.ts";
 import type { People } from "./people.ts";
 import type { Sql } from "./sql.ts";
 
@@ -167,4 +169,30 @@ export class LogChecks {
     this.#watermarks = new Map(rows.map((row) => [row.id, row]));
     return fallen.map(({ id }) => ({ kind: "wrong", what: `a watermark of channel ${id} fell` }));
   }
+}
+
+const logLine = z.object({ seq: z.number(), messageId: z.string().optional() });
+
+/** What `weir log --json` shows is what the rows were. */
+export async function logProblems(home: Home, { seqs, channelIds }: LogChecks): Promise<Problem[]> {
+  const found: Problem[] = [];
+  for (const channel of channelIds.keys()) {
+    const { out } = await home.run("log", channel, "--json");
+    const log = out.map((line) => logLine.parse(JSON.parse(line)));
+    const shown = log.flatMap(({ messageId, seq }) =>
+      messageId === undefined ? [] : `${messageId} at ${seq}`,
+    );
+    const known = [...seqs].flatMap(([mark, place]) =>
+      place.channel === channel ? `${mark} at ${place.seq}` : [],
+    );
+    if (shown.toSorted().join() !== known.toSorted().join()) {
+      found.push({
+        kind: "lost",
+        what: `weir log ${channel} shows ${shown.length} messages of ${known.length}`,
+      });
+    }
+    if (log.some(({ seq }, index) => seq !== index + 1))
+      found.push({ kind: "lost", what: `weir log ${channel} has gaps` });
+  }
+  return found;
 }

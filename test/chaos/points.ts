@@ -14,6 +14,8 @@ export interface Point {
   readonly traffic: "chat" | "flood" | "loopback";
   readonly mood?: Mood;
   readonly callsTools?: boolean;
+  /** The model refuses every turn: what is sent is a notice, of which no piece was shown before. */
+  readonly failsTurns?: boolean;
   /** It comes by at its start only; the process before is killed at this point. */
   readonly after?: string;
 }
@@ -52,6 +54,8 @@ export const POINTS: readonly Point[] = [
   service("edit.before"),
   service("edit.after"),
   gate("send.sent", "chat"),
+  { ...service("send.before"), name: "notice.before", failsTurns: true },
+  { ...service("send.after"), name: "notice.after", failsTurns: true },
   gate("job.begin", "flood"),
   model("job.model", "flood"),
   gate("job.take", "flood", { after: "job.model" }),

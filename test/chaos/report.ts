@@ -13,7 +13,7 @@ export class Report {
   kills = 0;
   messages = 0;
   summaries = 0;
-  prefixes = { kept: 0, moved: 0 };
+  requests = { looked: 0, cut: 0, kept: 0, moved: 0 };
   readonly problems: Problem[] = [];
   readonly #rows = new Map<string, Row>();
   readonly #known = new Set<string>();
@@ -48,11 +48,11 @@ export class Report {
     const table = [head, ...rows, last].map(([point = "", ...cells]) =>
       [point.padEnd(20), ...cells.map((cell) => cell.padStart(8))].join(" "),
     );
-    const { kept, moved } = this.prefixes;
+    const { looked, cut, kept, moved } = this.requests;
     return [
       ...table,
-      `${this.messages} messages, ${this.summaries} requests to the summariser; of the first requests after a restart ` +
-        `${kept} kept the prefix, ${moved} came after a commit, an omission or a change`,
+      `${this.messages} messages, ${this.summaries} requests to the summariser, ${looked} of turns (${cut} with cut items)`,
+      `first requests after a restart: ${kept} went on with the same bytes, ${moved} after a commit, an omission or a change`,
     ];
   }
 

@@ -21,6 +21,9 @@ export class RequestChecks {
   kept = 0;
   /** Those in between of which a commit, an omission or a change came. */
   moved = 0;
+  /** All requests of the agent's, and those with items that were cut: of these only the names and times are compared. */
+  looked = 0;
+  cut = 0;
   readonly #model: ChaosModel;
   readonly #people: People;
   readonly #log: LogChecks;
@@ -55,6 +58,8 @@ export class RequestChecks {
     if (tools !== (this.#tools ??= tools)) found.push("the tools changed");
     if (system !== (this.#system ??= system)) found.push("the system prompt changed");
     found.push(...this.#changedLines(request), ...(await this.#gaps(request)));
+    this.looked++;
+    if (request.lines.some(isCut)) this.cut++;
     const last = this.#last.get(channel);
     this.#last.set(channel, request);
     if (last !== undefined) found.push(...(await this.#brokenPrefix(last, request)));
@@ -144,7 +149,10 @@ export class RequestChecks {
     ];
   }
 
-  /** A result that was stored is not asked for again. */
+  /**
+   * A result that was stored is not asked for again. A merged summary that is written again for an edit is left out: it
+   * is written from the same summaries.
+   */
   async #paidTwice(): Promise<Problem[]> {
     for (const { key, mark, at } of this.#model.paid.splice(0)) {
       this.#paidKeys.set(key, [...(this.#paidKeys.get(key) ?? []), { mark, at }]);
@@ -156,6 +164,8 @@ export class RequestChecks {
       for (const { mark, at } of requests) {
         const stored = await this.#sql.rows<{ job: string }>(
           `select j::text as job from chaos.paid p join jobs j on j.id = p.job_id where p.text like $1 and p.at < $2
+              and not exists (select from jobs r where r.channel_id = j.channel_id and r.kind = 'redo' and r.level > 1
+                                 and r.from_seq = j.from_seq and r.to_seq = j.to_seq and r.id > j.id)
               and (p.is_whole or (j.to_seq = p.to_seq and j.state not in ('failed', 'stale', 'void')))`,
           [`%${mark}%`, new Date(latest - 50)],
         );

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { errorMessage } from "../../src/core/errors.ts";
 import { Deck } from "../fuzz/random.ts";
 import { deliveryProblems } from "./delivery-checks.ts";
-import { LogChecks, type Problem } from "./log-checks.ts";
+import { LogChecks, logProblems, type Problem } from "./log-checks.ts";
 import { type Point, pointNamed, POINTS } from "./points.ts";
 import { untilHealed, untilRecovered } from "./recovery.ts";
 import { Report } from "./report.ts";
@@ -74,6 +74,8 @@ class ChaosRun {
       if (this.report.kills % HEAL_EVERY === 0) await this.#heal();
     }
     await this.#heal();
+    this.#point = "weir log";
+    this.#tell(await logProblems(this.#scene.home, this.#log));
   }
 
   stopped(error: unknown): void {
@@ -93,10 +95,12 @@ class ChaosRun {
     if (point.after === undefined) await this.#arm(point);
     scene.model.mood = point.mood ?? "mixed";
     scene.model.callsTools = point.callsTools ?? false;
+    scene.model.failsTurns = point.failsTurns ?? false;
     const stop = new AbortController();
     const talking = talk(scene, point, stop.signal);
     const isReached = await this.#reached(point);
     await scene.process.kill();
+    scene.model.failsTurns = false;
     stop.abort();
     await talking;
     scene.people.listen();
@@ -194,7 +198,7 @@ class ChaosRun {
 
   /** What becomes of what the dead process had begun. @returns in words */
   async #resolve({ at }: Point, isReached: boolean, mayBeLate: boolean): Promise<string> {
-    const { model, gates, proxy, random, sql } = this.#scene;
+    const { model, gates, random } = this.#scene;
     model.releaseAll();
     if (at.kind === "service") return this.#resolveCall(at.place, mayBeLate);
     const fate = random.pick(
@@ -211,7 +215,6 @@ class ChaosRun {
     }
     await gates.rollBack();
     await gates.open();
-    await sql.rows("select 1");
     return fate;
   }
 
@@ -249,7 +252,8 @@ class ChaosRun {
       if (!this.report.add(this.#point, problem)) continue;
       this.#options.onLine(`  ${problem.kind.toUpperCase()} at ${this.#point}: ${problem.what}`);
     }
-    this.report.prefixes = { kept: this.#requests.kept, moved: this.#requests.moved };
+    const { looked, cut, kept, moved } = this.#requests;
+    this.report.requests = { looked, cut, kept, moved };
     this.report.summaries = this.#scene.model.summaries;
     this.report.messages = this.#scene.people.said.size;
   }

@@ -9,7 +9,6 @@ import { copyFolder, startQuietly } from "../support/embedded-folder.ts";
 import { startModelServer } from "../support/model-server.ts";
 import type { TestProcess } from "../support/process.ts";
 import { ChaosModel } from "./chaos-model.ts";
-import { CLOCK_VARIABLE } from "./clock.ts";
 import { Gates } from "./gates.ts";
 import { People } from "./people.ts";
 import { type ServiceProxy, startServiceProxy } from "./service-proxy.ts";
@@ -97,7 +96,7 @@ async function openChaosHome(modelUrl: string, serviceUrl: string): Promise<Home
     OPENAI_BASE_URL: modelUrl,
     OPENAI_API_KEY: "sk-chaos",
     NODE_OPTIONS: `--import=${pathToFileURL(path.join(import.meta.dirname, "clock.ts")).href}`,
-    [CLOCK_VARIABLE]: path.join(folder, "clock"),
+    WEIR_CHAOS_CLOCK: path.join(folder, "clock"),
   });
   return new Home(folder, env);
 }

@@ -2,6 +2,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { findEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres.ts";
 
+const INT8 = 20;
+const types: pg.CustomTypesConfig = {
+  getTypeParser(oid: number, format?: "text" | "binary") {
+    // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- pg's own signature takes any oid
+    return oid === INT8 ? Number : pg.types.getTypeParser(oid, format === "binary" ? "binary" : "text");
+  },
+};
+
 const PATIENCE_MS = 20_000;
 
 /** The test's own connection to the daemon's Postgres, which comes and goes. Seqs and ids are read as numbers. */
@@ -43,12 +51,7 @@ export class Sql implements AsyncDisposable {
     if (this.#client !== null) return this.#client;
     const connection = await findEmbeddedPostgres(this.#dataDir);
     if (connection === null) throw new Error("no Postgres runs on the data folder");
-    const types = {
-      // 20: bigint.
-      getTypeParser: (oid: number): unknown => (oid === 20 ? Number : pg.types.getTypeParser(oid)),
-    };
-    // oxlint-disable-next-line no-unsafe-type-assertion -- pg declares its parsers as `any`
-    const client = new pg.Client({ ...connection, application_name: "chaos", types: types as never });
+    const client = new pg.Client({ ...connection, application_name: "chaos", types });
     client.on("error", () => {
       if (this.#client === client) this.#client = null;
     });

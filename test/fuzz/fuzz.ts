@@ -16,6 +16,8 @@ import { lacking } from "./tally.ts";
 
 /** Share of the seeds that has to find out a mutant. */
 const CAUGHT_SHARE = 0.8;
+/** Steps of a failing schedule that are printed. */
+const MOST_SHOWN = 60;
 
 async function main(options: FuzzOptions): Promise<boolean> {
   await using server = await startTestServer();
@@ -45,11 +47,13 @@ async function fuzz(pool: WorkerPool, options: FuzzOptions): Promise<boolean> {
   return isGood;
 }
 
-function tell(seed: number, { violations, at, tally, ms }: Outcome, missing: readonly string[]): void {
+function tell(seed: number, outcome: Outcome, missing: readonly string[]): void {
+  const { violations, at, tally, ms, trail } = outcome;
   const counts = Object.entries(tally).map(([name, count]) => `${count} ${name}`);
   console.log(`seed ${seed}: ${(ms / 1000).toFixed(1)} s, ${counts.join(", ")}`);
   if (missing.length > 0) console.log(`  proves too little: ${missing.join(", ")}`);
   for (const { invariant, what } of violations) console.log(`  ${invariant}, at step ${at}: ${what}`);
+  if (violations.length > 0) for (const line of trail) console.log(`      ${line}`);
 }
 
 async function tellShrunk(pool: WorkerPool, seed: number, at: number, options: FuzzOptions): Promise<void> {
@@ -59,7 +63,9 @@ async function tellShrunk(pool: WorkerPool, seed: number, at: number, options: F
   const fails = async (kept: readonly number[]): Promise<number | null> =>
     (await pool.run({ seed, steps, keep: kept, mutant })).at;
   const left = await shrink(places, fails, shrinkMs);
-  for (const place of left) {
+  const shown = left.slice(-MOST_SHOWN);
+  if (shown.length < left.length) console.log(`    … ${left.length - shown.length} steps before`);
+  for (const place of shown) {
     const step = schedule[place];
     if (step !== undefined) console.log(`    ${place}: ${tellStep(step)}`);
   }

@@ -7,6 +7,9 @@ import type { DeletionTarget, Step } from "./schedule.ts";
 import { authorOf, editOf, markerOf, textOf } from "./texts.ts";
 import type { World } from "./world.ts";
 
+/** What a job summarises last is what its summary names first. */
+const NEWEST_OF_JOB = 12;
+
 /**
  * What people do, as a platform hands it in: an event that was not acknowledged, because the daemon died over it, is
  * delivered again to whoever comes next.
@@ -94,16 +97,16 @@ export class People {
     const here = ledger.said.filter(({ marker, seq }) => seq !== null && !ledger.leaving.has(marker));
     const coveredTo = state?.channel.covered_to ?? 0;
     const job = state?.jobs.findLast(({ state: phase }) => phase === "running" || phase === "staged");
-    const cited = new Set(state?.memories.flatMap(({ sources }) => sources.map(({ seq }) => seq)));
     const within = (from: number, to: number): SaidMessage[] =>
       here.filter(({ seq }) => seq !== null && seq >= from && seq <= to);
     const found: Record<DeletionTarget, () => SaidMessage[]> = {
       any: () => here,
       raw: () => within(coveredTo + 1, Infinity),
       covered: () => within(1, coveredTo),
-      job: () => (job === undefined ? [] : within(job.from_seq, job.to_seq)),
-      memory: () => here.filter(({ seq }) => seq !== null && cited.has(seq)),
+      job: () => (job === undefined ? [] : within(job.from_seq, job.to_seq).slice(-NEWEST_OF_JOB)),
+      memory: () => here.filter(({ seq }) => seq !== null && ledger.cited.has(seq)),
       newest: () => here.slice(-3),
+      edited: () => here.filter(({ markers }) => markers.length > 1).slice(-3),
     };
     const chosen = found[target]();
     return chosen.length === 0 ? here : chosen;

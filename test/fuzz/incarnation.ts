@@ -41,7 +41,7 @@ export interface IncarnationParts {
   readonly modelOf: (incarnation: Incarnation) => Model;
   readonly onCrash: () => void;
   readonly onEvent: (incarnation: Incarnation, event: WeirEvent) => void;
-  readonly decide: (state: CompactionState) => Decision;
+  readonly decide: (incarnation: Incarnation, state: CompactionState) => Decision;
 }
 
 /** One life of the daemon: its own registry, its own epoch, its own way to the database, the models and the chat. */
@@ -91,7 +91,7 @@ export class Incarnation {
         queue: new CompactionQueue(1),
         breaker: new Breaker(() => performance.now() * HASTE),
         timing: TIMING,
-        decide: parts.decide,
+        decide: (state) => parts.decide(this, state),
       },
       mailboxSize: 100,
       maxLoadedChannels: 100,

@@ -37,6 +37,8 @@ export interface Violation {
   readonly what: string;
 }
 
+const LONGEST_TRAIL = 40;
+
 /** What the run knows from outside of Weir: what was said, asked, deleted and seen. */
 export class Ledger {
   readonly said: SaidMessage[] = [];
@@ -56,10 +58,14 @@ export class Ledger {
   readonly asked = new Set<string>();
   readonly profiles = new Set<Profile>();
   readonly violations: Violation[] = [];
+  /** What happened last, for whoever has to find out why. */
+  readonly trail: string[] = [];
   readonly chat: Chat;
   /** Real tokens per estimated one. */
   readonly ratio: number;
   lastPrompt: SeenPrompt | null = null;
+  /** Entries that memories cite, or have cited. */
+  readonly cited = new Set<number>();
   lastSummary = 0;
   lastMemory = 0;
 
@@ -72,6 +78,11 @@ export class Ledger {
     this.said.push(said);
     this.byMarker.set(said.marker, said);
     this.byMessageId.set(said.message.id, said);
+  }
+
+  note(what: string): void {
+    this.trail.push(what);
+    if (this.trail.length > LONGEST_TRAIL) this.trail.shift();
   }
 
   violate(invariant: string, what: string): void {

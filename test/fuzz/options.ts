@@ -30,7 +30,7 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
       mutant: { type: "string" },
       keep: { type: "string" },
       jobs: { type: "string", default: `${Math.min(4, availableParallelism())}` },
-      shrink: { type: "string", default: "60" },
+      shrink: { type: "string", default: "120" },
     },
   });
   const isReplay = values.keep !== undefined;

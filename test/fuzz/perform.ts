@@ -3,7 +3,7 @@ import { tablesWith } from "./checks/i12-deleted.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { People } from "./inbound.ts";
 import { until, untilQuiet } from "./quiet.ts";
-import type { Step } from "./schedule.ts";
+import { type Step, tellStep } from "./schedule.ts";
 import type { World } from "./world.ts";
 
 /** Longest time from a message to its model call, ms: much more than any step on the way takes. */
@@ -27,6 +27,7 @@ export class Performer {
   async step(step: Step): Promise<void> {
     const world = this.#world;
     world.tally.steps++;
+    world.ledger.note(`step ${tellStep(step)}`);
     world.pass();
     world.mark();
     const incarnation = await this.#anyAwake();
@@ -240,8 +241,9 @@ export class Performer {
     if (due.length > 0) wrong.push(`${due.length} messages are due, entry ${due[0]?.seq} first`);
     const open = state.jobs.filter(({ state: phase }) => phase === "running" || phase === "staged");
     if (open.length > 0) wrong.push(`job ${open[0]?.id} is ${open[0]?.state}`);
-    if (incarnation.actor(this.#world.channel) === undefined || measured === null) return wrong;
-    if (measured.decision.kind === "job") wrong.push(`a ${measured.decision.plan.kind} is due`);
+    if (measured?.incarnation !== incarnation) return wrong;
+    if (measured.decision.kind === "job")
+      wrong.push(`due is still ${JSON.stringify(measured.decision.plan)}`);
     if (measured.decision.kind === "idle" && measured.isFull)
       wrong.push("the context is fuller than it should be, and nothing says why");
     return wrong;

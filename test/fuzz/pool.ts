@@ -11,26 +11,37 @@ export interface Task {
   readonly mutant: string | null;
 }
 
+interface Worker {
+  readonly process: ChildProcess;
+  /** Rejects when it ends. */
+  readonly end: Promise<never>;
+}
+
 /** Runs tasks in processes of their own, so many at a time. */
 export class WorkerPool implements AsyncDisposable {
-  readonly #workers: readonly ChildProcess[];
-  readonly #free: ChildProcess[];
-  readonly #waiting: ((worker: ChildProcess) => void)[] = [];
+  readonly #workers: readonly Worker[];
+  readonly #free: Worker[];
+  readonly #waiting: ((worker: Worker) => void)[] = [];
 
   constructor(size: number) {
     const program = new URL("worker.ts", import.meta.url).pathname;
-    this.#workers = Array.from({ length: size }, () => fork(program, { serialization: "advanced" }));
+    this.#workers = Array.from({ length: size }, () => {
+      const worker = fork(program, { serialization: "advanced" });
+      const end = ended(worker);
+      end.catch(() => undefined);
+      return { process: worker, end };
+    });
     this.#free = [...this.#workers];
   }
 
   /** @throws Error where its process ends */
   async run(task: Task): Promise<Outcome> {
-    const worker = this.#free.pop() ?? (await new Promise<ChildProcess>((give) => this.#waiting.push(give)));
+    const worker = this.#free.pop() ?? (await new Promise<Worker>((give) => this.#waiting.push(give)));
     try {
-      worker.send(task);
-      const [outcome] = await Promise.race([once(worker, "message"), ended(worker)]);
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own worker wrote it
-      return outcome as Outcome;
+      const { promise, resolve } = Promise.withResolvers<Outcome>();
+      worker.process.once("message", (outcome: Outcome) => resolve(outcome));
+      worker.process.send(task);
+      return await Promise.race([promise, worker.end]);
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#free.push(worker);
@@ -39,7 +50,7 @@ export class WorkerPool implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const worker of this.#workers) worker.kill();
+    for (const worker of this.#workers) worker.process.kill();
   }
 }
 

@@ -11,6 +11,8 @@ export interface Outcome {
   /** Place in the schedule behind which the first was found. */
   readonly at: number | null;
   readonly tally: Tally;
+  /** The last events before that. */
+  readonly trail: readonly string[];
   readonly ms: number;
 }
 
@@ -38,5 +40,11 @@ export async function runSchedule(
     at = place;
     break;
   }
-  return { violations: [...ledger.violations], at, tally: { ...tally }, ms: performance.now() - startedAt };
+  return {
+    violations: [...ledger.violations],
+    at,
+    tally: { ...tally },
+    trail: ledger.trail,
+    ms: performance.now() - startedAt,
+  };
 }

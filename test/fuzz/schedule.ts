@@ -24,7 +24,7 @@ export interface CrashPoint {
   readonly nth: number;
 }
 
-export type DeletionTarget = "any" | "raw" | "covered" | "job" | "memory" | "newest";
+export type DeletionTarget = "any" | "raw" | "covered" | "job" | "memory" | "newest" | "edited";
 
 /** One step of a schedule. Each carries all chance that it needs, so that any part of a schedule is a schedule. */
 export type Step =
@@ -60,6 +60,7 @@ const STATEMENTS = [
   "append_message",
   "append_turn_entries",
   "append_turn_entries",
+  "append_turn_entries",
   "settle_turn",
   "turn_begin",
   "delivery_sent",
@@ -82,6 +83,14 @@ const CRASHES: readonly CrashPoint[] = [
     (["before", "after"] as const).map((when): CrashPoint => ({ at, statement: "", when, nth: 1 })),
   ),
 ];
+
+/** Behind a call of the model, before anything else: the crash that every seed has. */
+const BETWEEN_CALLS: CrashPoint = {
+  at: "database",
+  statement: "append_turn_entries",
+  when: "after",
+  nth: 1,
+};
 
 type Episode = "plain" | "crash" | "hold" | "bad" | "race" | "stall" | "delete" | "slow" | "odd";
 
@@ -110,6 +119,7 @@ class Composer {
   readonly #replies: Deck<Reply>;
   readonly #steps: Step[] = [];
   #spoken = 0;
+  #hasCrashed = false;
 
   constructor(seed: number) {
     this.#random = new Random(seed);
@@ -117,12 +127,13 @@ class Composer {
     this.#episodes = new Deck<Episode>(this.#random, EPISODES);
     this.#crashes = new Deck(this.#random, CRASHES);
     this.#modes = new Deck(this.#random, ["empty", "inflated", "refused", "cut_off", "transport", "mixed"]);
-    this.#deletions = new Deck(this.#random, ["any", "raw", "covered", "job", "memory", "newest"]);
+    this.#deletions = new Deck(this.#random, ["any", "raw", "covered", "job", "memory", "newest", "edited"]);
     this.#replies = new Deck(this.#random, [...plain, ...plain, "skip", "fail"]);
   }
 
   compose(length: number): Step[] {
     this.#talk(40);
+    this.#play("crash");
     while (this.#steps.length < length - 10) {
       this.#play(this.#episodes.deal());
       if (this.#random.chance(0.35)) this.#steps.push({ do: "calm" });
@@ -138,16 +149,17 @@ class Composer {
       case "plain":
         return this.#talk(random.int(20, 40));
       case "crash":
-        this.#steps.push({ do: "crash", point: { ...this.#crashes.deal(), nth: random.int(1, 2) } });
-        this.#talk(random.int(4, 14));
+        this.#crash();
+        this.#talk(random.int(4, 12));
         if (random.chance(0.5)) this.#delete();
         this.#steps.push({ do: "restart", profile: random.chance(0.3) ? random.int(0, 99) : null });
         return this.#talk(random.int(4, 10));
       case "hold":
         this.#summariser("held");
         this.#talk(random.int(40, 60));
-        if (random.chance(0.5)) this.#delete("job");
-        if (random.chance(0.3)) this.#steps.push({ do: "crash", point: this.#crashes.deal() });
+        if (random.chance(0.7)) this.#delete("job");
+        if (random.chance(0.25)) this.#steps.push({ do: "reset" });
+        if (random.chance(0.3)) this.#crash();
         this.#talk(5);
         return this.#summariser("good");
       case "bad":
@@ -183,6 +195,19 @@ class Composer {
     }
   }
 
+  /** Dies at the next chance, which is given at once. */
+  #crash(): void {
+    const dealt = { ...this.#crashes.deal(), nth: this.#random.int(1, 2) };
+    const point = this.#hasCrashed ? dealt : BETWEEN_CALLS;
+    this.#hasCrashed = true;
+    this.#steps.push({ do: "crash", point });
+    if (point.statement === "append_turn_entries") this.#say({ reply: "tools" });
+    if (point.statement === "delete_message") this.#delete();
+    if (point.statement === "edit_message")
+      this.#steps.push({ do: "edit", pick: this.#random.next(), n: this.#number() });
+    if (point.statement.startsWith("job_") || point.at === "summary") this.#steps.push({ do: "force" });
+  }
+
   #stall(): void {
     if (this.#random.chance(0.5)) this.#summariser("held");
     this.#talk(this.#random.int(6, 14));
@@ -200,8 +225,12 @@ class Composer {
     this.#steps.push({ do: "force" });
     this.#talk(random.int(1, 5));
     if (random.chance(0.4)) {
-      this.#steps.push({ do: "reset" });
-      this.#talk(random.int(1, 5));
+      // What was said before it may be edited behind it, and taken back when that is summarised.
+      this.#steps.push({ do: "reset" }, { do: "edit", pick: random.next(), n: this.#number() });
+      this.#talk(random.int(6, 10));
+      this.#steps.push({ do: "force" });
+      this.#talk(random.int(1, 3));
+      this.#delete("edited");
     }
     if (random.chance(0.7)) this.#steps.push({ do: "evict" });
     if (random.chance(0.5)) this.#steps.push({ do: "pass", hours: random.int(1, 30) });

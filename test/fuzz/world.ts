@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import { pino } from "pino";
 import { type CompactionState, type Decision, decide } from "../../src/compactor/policy.ts";
 import { type ChannelId, channelId } from "../../src/core/ids.ts";
@@ -7,6 +6,7 @@ import type { ModelRequest } from "../../src/llm/model.ts";
 import { type Connection, Database } from "../../src/store/pool.ts";
 import { createStore, type Store } from "../../src/store/store.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
+import { differences } from "./checks/i9-fold.ts";
 import { checkPrompt } from "./checks/prompts.ts";
 import { checkRows } from "./checks/rows.ts";
 import { Chat, ROOM } from "./chat.ts";
@@ -27,6 +27,7 @@ const START = Date.UTC(2026, 10, 21, 9, 0);
 const STEP_MS = 20_000;
 
 interface Measured {
+  readonly incarnation: Incarnation;
   /** At or over the background threshold. */
   readonly isFull: boolean;
   readonly decision: Decision;
@@ -127,7 +128,7 @@ export class World implements AsyncDisposable {
         return this.#mutant?.model?.(model) ?? model;
       },
       onEvent: (one, event) => this.#happened(one, event),
-      decide: (state) => this.#decide(state),
+      decide: (one, state) => this.#decide(one, state),
     });
     this.incarnations.push(incarnation);
     await Promise.race([incarnation.start(), incarnation.death]);
@@ -161,13 +162,9 @@ export class World implements AsyncDisposable {
     const inMemory = await actor.history.snapshot();
     const { history } = await this.#probeStore.load(this.#channel);
     if (actor.history.current !== inMemory || incarnation.isDead) return;
-    if (isDeepStrictEqual(history, inMemory)) return;
-    const remembered = new Map<string, unknown>(Object.entries(inMemory));
-    const shown = Object.entries(history).flatMap(([key, value]) => {
-      const other = remembered.get(key);
-      return isDeepStrictEqual(value, other) ? [] : [firstDifference(key, value, other)];
-    });
-    this.ledger.violate("I9", `memory is not the fold of the rows: ${shown.join("; ")}`);
+    const shown = differences(history, inMemory);
+    if (shown.length > 0)
+      this.ledger.violate("I9", `memory is not the fold of the rows: ${shown.join("; ")}`);
   }
 
   #versions(state: State, deletions: number): Versions {
@@ -217,7 +214,8 @@ export class World implements AsyncDisposable {
     const { ledger } = this;
     this.tally.summaryCalls++;
     const gone = new Set(ledger.gone);
-    const tokens = estimateRequest(request) + request.maxOutputTokens;
+    // A summariser's tools are counted without the names that a turn's have round them.
+    const tokens = estimateRequest(request) - request.tools.length * 8 + request.maxOutputTokens;
     const { summariserWindow } = incarnation.profile;
     if (tokens > summariserWindow)
       ledger.violate("I6", `a summariser's request of ${tokens} tokens in ${summariserWindow}`);
@@ -240,15 +238,17 @@ export class World implements AsyncDisposable {
       ledger.violate("I9", `a finished part of job ${job.id} is asked for again`);
   }
 
-  #decide(state: CompactionState): Decision {
+  #decide(incarnation: Incarnation, state: CompactionState): Decision {
     const decision = (this.#mutant?.decide ?? decide)(state);
+    this.ledger.note(`decided ${JSON.stringify(decision)}`);
     const isFull = state.tokens >= state.roomAt(state.rules.backgroundThreshold);
-    this.measured = { isFull, decision };
+    this.measured = { incarnation, isFull, decision };
     return decision;
   }
 
   #happened(incarnation: Incarnation, event: WeirEvent): void {
     const { tally, ledger } = this;
+    ledger.note(`${incarnation.number}: ${JSON.stringify(event)}`);
     if (event.type === "channel_loaded" && !this.isRacing) this.isUnaware = false;
     if (event.type === "emergency") tally.emergencies++;
     // What was due then is done, or is decided anew.
@@ -284,14 +284,4 @@ export class World implements AsyncDisposable {
 
 function contentOf({ messages }: ModelRequest): string {
   return createHash("sha256").update(JSON.stringify(messages)).digest("base64");
-}
-
-function firstDifference(key: string, rows: unknown, memory: unknown): string {
-  if (!Array.isArray(rows) || !Array.isArray(memory))
-    return `${key}: rows ${JSON.stringify(rows)}, memory ${JSON.stringify(memory)}`;
-  const index = rows.findIndex((row, place) => !isDeepStrictEqual(row, memory[place]));
-  return (
-    `${key}: ${rows.length} in the rows, ${memory.length} in memory; at ${index} ` +
-    `rows ${JSON.stringify(rows[index])?.slice(0, 300)}, memory ${JSON.stringify(memory[index])?.slice(0, 300)}`
-  );
 }

@@ -32,6 +32,7 @@ export function checkRows(before: State | null, after: State, ledger: Ledger): v
   for (const [invariant, check] of CHECKS) {
     for (const what of check(before, after, ledger)) ledger.violate(invariant, what);
   }
+  for (const { sources } of after.memories) for (const { seq } of sources) ledger.cited.add(seq);
   ledger.lastSummary = Math.max(ledger.lastSummary, ...after.summaries.map(({ id }) => id));
   ledger.lastMemory = Math.max(ledger.lastMemory, ...after.memories.map(({ id }) => id));
 }

@@ -18,10 +18,14 @@ class UnfencedJobs extends JobStore {
       {
         name: "job_stage",
         text: `update jobs set state = 'staged', ended_at = null, attempt = $4, from_seq = $2, to_seq = $3, result = $5
-                where id = $1 and state <> 'committed'`,
+                where id = $1`,
       },
       [job.id, job.fromSeq, job.toSeq, job.attempt, JSON.stringify(result)],
     );
+    return true;
+  }
+
+  override async isLive(): Promise<boolean> {
     return true;
   }
 }

@@ -1,0 +1,89 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { EntryReference } from "../core/entry.ts";
+import { type History, rawFrom, type TurnRange } from "../core/history.ts";
+import type { Seq } from "../core/ids.ts";
+import type { Memory } from "../core/memory.ts";
+import { firstRecall } from "../turn/first-recall.ts";
+import type { ActorParts } from "./actor-parts.ts";
+import type { GuardedHistory } from "./guarded-history.ts";
+
+/** A recall that takes longer is dropped, not waited for, ms. */
+const RECALL_WITHIN_MS = 400;
+
+/** A search that was begun before it was asked for. */
+interface Ahead<Found> {
+  readonly text: string;
+  readonly limit: number;
+  readonly found: Promise<Found[]>;
+}
+
+/** What one turn finds in its channel's log and among its memories. */
+export class TurnRecall {
+  readonly #parts: ActorParts;
+  readonly #history: GuardedHistory;
+  readonly #turn: Pick<TurnRange, "fromSeq" | "toSeq">;
+  #entriesAhead: Ahead<EntryReference> | null = null;
+  #memoriesAhead: Ahead<Memory> | null = null;
+
+  constructor(parts: ActorParts, history: GuardedHistory, turn: Pick<TurnRange, "fromSeq" | "toSeq">) {
+    this.#parts = parts;
+    this.#history = history;
+    this.#turn = turn;
+  }
+
+  /** Looks already for what the turn will ask for first, while its row is being written. */
+  start(): void {
+    const { text, entries, memories } = firstRecall(this.#history.current, this.#turn.toSeq);
+    if (entries > 0) this.#entriesAhead = ahead(text, entries, this.#findEntries(text, "hidden", entries));
+    if (memories > 0) this.#memoriesAhead = ahead(text, memories, this.#findMemories(text, memories));
+  }
+
+  /** @param scope `hidden`: only what is not in the view, and nothing that comes late; `all`: for a tool */
+  async entries(text: string, scope: "hidden" | "all", limit: number): Promise<EntryReference[]> {
+    // A tool call is what the model waits for; the automatic recall only helps.
+    if (scope === "all") return this.#findEntries(text, scope, limit);
+    return orNothingLate(taken(this.#entriesAhead, text, limit) ?? this.#findEntries(text, scope, limit));
+  }
+
+  /** @param purpose `turn`: nothing that comes late */
+  async memories(text: string, purpose: "turn" | "tool", limit: number): Promise<Memory[]> {
+    if (purpose === "tool") return this.#findMemories(text, limit);
+    return orNothingLate(taken(this.#memoriesAhead, text, limit) ?? this.#findMemories(text, limit));
+  }
+
+  async #findEntries(text: string, scope: "hidden" | "all", limit: number): Promise<EntryReference[]> {
+    const history = this.#history.current;
+    const to = scope === "hidden" ? rawFrom(history) - 1 : Math.min(history.lastSeq, this.#turn.fromSeq - 1);
+    const { recall, owner } = this.#parts;
+    return recall.find({ channel: owner.channel, text, from: afterReset(history), to, limit, neighbours: 2 });
+  }
+
+  async #findMemories(text: string, limit: number): Promise<Memory[]> {
+    const { agent, owner, workspace, kind, memories } = this.#parts;
+    return memories.find({ agent: agent.config.id, channel: owner.channel, workspace, kind, text, limit });
+  }
+}
+
+function ahead<Found>(text: string, limit: number, found: Promise<Found[]>): Ahead<Found> {
+  // Whoever asks for it is told what went wrong; nobody may.
+  found.catch(() => undefined);
+  return { text, limit, found };
+}
+
+function taken<Found>(from: Ahead<Found> | null, text: string, limit: number): Promise<Found[]> | null {
+  return from !== null && from.text === text && from.limit === limit ? from.found : null;
+}
+
+async function orNothingLate<Found>(search: Promise<Found[]>): Promise<Found[]> {
+  const late = new AbortController();
+  try {
+    return await Promise.race([search, delay(RECALL_WITHIN_MS, [], { ref: false, signal: late.signal })]);
+  } finally {
+    late.abort();
+  }
+}
+
+/** What was said before a `/reset` is not brought back: somebody asked for that. */
+function afterReset({ summaries }: History): Seq {
+  return (summaries.findLast(({ kind }) => kind === "reset")?.toSeq ?? 0) + 1;
+}

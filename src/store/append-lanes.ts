@@ -1,0 +1,94 @@
+import { WeirError } from "../core/errors.ts";
+import type { ChannelId } from "../core/ids.ts";
+import {
+  type Appended,
+  type AppendedRow,
+  draftRecord,
+  draftValues,
+  type MessageDraft,
+  toAppended,
+} from "./message-rows.ts";
+import type { Database } from "./pool.ts";
+
+/** Messages of one transaction, and the characters from which on no more are added to it. */
+const MAX_MESSAGES = 100;
+const MAX_LENGTH = 200_000;
+
+interface Waiting {
+  readonly draft: MessageDraft;
+  readonly appended: PromiseWithResolvers<Appended>;
+}
+
+/**
+ * Appends messages, of each channel in the order in which they are handed in. What arrives while an append of the same
+ * channel is under way goes into the next transaction together: a burst or a page of a backfill costs a few commits.
+ */
+export class AppendLanes {
+  readonly #db: Database;
+  /** Channels with an append under way, and what waits behind it. */
+  readonly #lanes = new Map<ChannelId, Waiting[]>();
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Resolves once the message is durable. */
+  async append(channel: ChannelId, draft: MessageDraft): Promise<Appended> {
+    const appended = Promise.withResolvers<Appended>();
+    const lane = this.#lanes.get(channel);
+    if (lane === undefined) {
+      const waiting = [{ draft, appended }];
+      this.#lanes.set(channel, waiting);
+      void this.#workOff(channel, waiting);
+    } else lane.push({ draft, appended });
+    return appended.promise;
+  }
+
+  async #workOff(channel: ChannelId, lane: Waiting[]): Promise<void> {
+    // What is handed in at the same moment goes together.
+    await Promise.resolve();
+    while (lane.length > 0) await this.#appendSome(channel, lane.splice(0, batchSize(lane)));
+    this.#lanes.delete(channel);
+  }
+
+  /** Must not throw: each waiting message is told. */
+  async #appendSome(channel: ChannelId, batch: readonly Waiting[]): Promise<void> {
+    try {
+      const drafts = batch.map(({ draft }) => draft);
+      const rows = await this.#write(channel, drafts);
+      for (const [index, { draft, appended }] of batch.entries()) {
+        const row = rows[index];
+        if (row === undefined) throw new Error("an append returned too few rows");
+        appended.resolve(toAppended(draft, row));
+      }
+    } catch (error) {
+      const isOfOne = batch.length > 1 && !(error instanceof WeirError && error.retryable);
+      // One of them cannot be stored: that is no reason to refuse the others.
+      if (isOfOne) for (const one of batch) await this.#appendSome(channel, [one]);
+      else for (const { appended } of batch) appended.reject(error);
+    }
+  }
+
+  async #write(channel: ChannelId, drafts: readonly MessageDraft[]): Promise<AppendedRow[]> {
+    const [only] = drafts;
+    if (only !== undefined && drafts.length === 1) {
+      return this.#db.query(
+        {
+          name: "append_message",
+          text: "select * from append_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        },
+        [channel, ...draftValues(only)],
+      );
+    }
+    return this.#db.query(
+      { name: "append_messages", text: "select * from append_messages($1, $2)" },
+      [channel, JSON.stringify(drafts.map(draftRecord))],
+    );
+  }
+}
+
+function batchSize(lane: readonly Waiting[]): number {
+  let length = 0;
+  const end = lane.findIndex(({ draft }) => (length += draft.text.length) > MAX_LENGTH);
+  return Math.min(MAX_MESSAGES, Math.max(1, end < 0 ? lane.length : end));
+}

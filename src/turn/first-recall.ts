@@ -1,0 +1,26 @@
+import { dueMessages, type History } from "../core/history.ts";
+import type { Seq } from "../core/ids.ts";
+
+/** Entries, and memories, that recall may bring to a turn. */
+const RECALL_LIMIT = 6;
+const MEMORY_LIMIT = 6;
+
+/** What a turn looks for before it asks its model: a text, and how much may come; 0: nothing is looked for. */
+export interface FirstRecall {
+  readonly text: string;
+  readonly entries: number;
+  readonly memories: number;
+}
+
+/** Pure. @param toSeq the last message that the turn answers */
+export function firstRecall(history: History, toSeq: Seq): FirstRecall {
+  const due = dueMessages(history).filter(({ seq }) => seq <= toSeq);
+  const isAllInView = Math.max(history.coveredTo, history.omittedTo) === 0;
+  // Memories are made where a summary covers: before, asking for them would cost each turn a query.
+  const hasMemories = history.coveredTo > 0;
+  return {
+    text: due.map((message) => message.text).join("\n"),
+    entries: isAllInView ? 0 : RECALL_LIMIT,
+    memories: hasMemories ? MEMORY_LIMIT : 0,
+  };
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { GuardedHistory } from "../../src/channel/guarded-history.ts";
+import { openStore } from "../store/open-store.ts";
+import { createTestDatabase } from "../support/database.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const weir = openStore(database.connection);
+after(async () => weir[Symbol.asyncDispose]());
+const { store } = weir;
+
+const SUMMARY = { kind: "model", text: "Ann counts boats.", tokens: 8, model: "test-model" } as const;
+
+test("an edit of a text that a summary covers is in memory as it is in the rows: to be written again", async () => {
+  const { id, epoch } = await weir.channel("edited");
+  const owner = { channel: id, epoch };
+  for (let number = 1; number <= 4; number++) await weir.say(id, `boat ${number}`, { id: `boat-${number}` });
+  const turn = await store.turns.begin(owner, 1, 4);
+  const settlement = {
+    state: "skipped",
+    reason: null,
+    modelMs: 0,
+    entry: null,
+    idempotencyKeys: [],
+  } as const;
+  await store.turns.settle(owner, turn, settlement, new Date());
+  const history = new GuardedHistory(store, owner, (await store.load(id)).history);
+  const plan = { kind: "leaf", tier: "forced", fromSeq: 1, toSeq: 2, level: 1, sourceTokens: 40 } as const;
+  const job = await store.jobs.begin(owner, plan, 1000);
+  await store.jobs.stage(job, { parts: [], memories: [], summary: SUMMARY });
+  assert.equal(await history.commit(job), "committed");
+  assert.equal(history.current.summaries[0]?.needsRedo, false);
+
+  const edited = await store.log.edit(id, "boat-1", "boat 7", new Date());
+  assert.equal(edited.outcome, "noted");
+  await history.noticeEdit(1, edited.outcome === "noted" ? edited.notedSeq : 0);
+  assert.equal(history.current.summaries[0]?.needsRedo, true);
+  assert.deepEqual(history.current, (await store.load(id)).history);
+
+  // Of one that is still raw, no summary knows.
+  const later = await store.log.edit(id, "boat-4", "boat 8", new Date());
+  assert.equal(later.outcome, "noted");
+  await history.noticeEdit(4, later.outcome === "noted" ? later.notedSeq : 0);
+  assert.deepEqual(history.current, (await store.load(id)).history);
+});

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { ModelMessage } from "../../src/core/context.ts";
+import { findUnpaired } from "./checks/i5-pairs.ts";
+import { MUTANTS } from "./mutants/mutants.ts";
+import { type Outcome, runSchedule } from "./run-seed.ts";
+import { formatPlaces, makeSchedule, parsePlaces } from "./schedule.ts";
+import { shrink } from "./shrink.ts";
+
+/** `npm run fuzz` does as much, and much more of it. */
+const STEPS = 150;
+
+async function run(seed: number, mutantName: string | null = null): Promise<Outcome> {
+  const mutant = MUTANTS.find(({ name }) => name === mutantName) ?? null;
+  return runSchedule(seed, makeSchedule(seed, STEPS), mutant);
+}
+
+suite("a random schedule", () => {
+  test("with crashes and a bad summariser breaks no invariant", async () => {
+    const { violations, tally } = await run(1);
+    assert.deepEqual(violations, []);
+    assert.ok(tally.commits >= 5 && tally.crashes >= 1 && tally.prompts >= 50, JSON.stringify(tally));
+  });
+
+  test("is the same for the same seed", () => {
+    assert.deepEqual(makeSchedule(3, 500), makeSchedule(3, 500));
+    assert.notDeepEqual(makeSchedule(3, 500), makeSchedule(4, 500));
+  });
+});
+
+suite("a Weir that is wrong", () => {
+  for (const [name, invariants] of [
+    ["replace all", ["I2", "I4"]],
+    ["memory apart from its summary", ["I11"]],
+  ] as const) {
+    test(`is found out: ${name}`, async () => {
+      const { violations } = await run(1, name);
+      const found = violations.map(({ invariant }) => invariant);
+      assert.ok(
+        found.some((one) => invariants.some((wanted) => wanted === one)),
+        `found: ${found.join(", ")}`,
+      );
+    });
+  }
+});
+
+suite("a failing schedule", () => {
+  test("shrinks to the steps that make it fail", async () => {
+    const places = Array.from({ length: 100 }, (_, index) => index);
+    const fails = async (kept: readonly number[]): Promise<number | null> =>
+      kept.includes(17) && kept.includes(71) ? kept.indexOf(71) : null;
+    assert.deepEqual(await shrink(places, fails, 10_000), [17, 71]);
+  });
+
+  test("is named by its places", () => {
+    for (const places of [[0], [0, 1, 2, 5], [3, 4, 9, 11, 12]])
+      assert.deepEqual(parsePlaces(formatPlaces(places)), places);
+    assert.equal(formatPlaces([0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+  });
+});
+
+suite("a prompt", () => {
+  const call = (id: string): ModelMessage => ({
+    role: "assistant",
+    text: "",
+    calls: [{ id, name: "search_history", arguments: "{}" }],
+  });
+  const result = (callId: string): ModelMessage => ({ role: "tool", callId, text: "found" });
+  const user: ModelMessage = { role: "user", text: "hello" };
+
+  test("has each call directly followed by its results", () => {
+    assert.deepEqual(findUnpaired([user, call("a"), result("a"), user]), []);
+    for (const messages of [
+      [call("a"), user, result("a")],
+      [result("a")],
+      [call("a")],
+      [call("a"), result("b")],
+    ]) {
+      assert.notDeepEqual(findUnpaired(messages), []);
+    }
+  });
+});
