@@ -21,16 +21,22 @@ begin
 end $$;
 create trigger jobs_forget_result before update on jobs for each row execute function jobs_forget_result();
 
+-- Takes the channel's row lock for its owner, and refuses everybody else.
+create function lock_owned(p_channel bigint, p_epoch bigint) returns void language plpgsql as $$
+begin
+  perform from channels c where c.id = p_channel and c.epoch = p_epoch for no key update;
+  if not found then
+    raise exception 'epoch % of channel % is over', p_epoch, p_channel using errcode = 'WE002';
+  end if;
+end $$;
+
 -- A new job of a channel's owner. The neighbouring summary before it is read as well, and all that this one has read.
 create function begin_job(
   p_channel bigint, p_epoch bigint, p_kind text, p_tier text, p_from bigint, p_to bigint, p_level integer,
   p_source_tokens integer, p_lease_ms integer
 ) returns setof jobs language plpgsql as $$
 begin
-  perform from channels c where c.id = p_channel and c.epoch = p_epoch for no key update;
-  if not found then
-    raise exception 'epoch % of channel % is over', p_epoch, p_channel using errcode = 'WE002';
-  end if;
+  perform lock_owned(p_channel, p_epoch);
   return query
     insert into jobs (channel_id, kind, tier, from_seq, to_seq, level, source_tokens, leased_until, saw_from)
     values (p_channel, p_kind, p_tier, p_from, p_to, p_level, p_source_tokens, now() + p_lease_ms * interval '1 ms',
@@ -46,10 +52,7 @@ end $$;
 -- The live job of a channel, for its new owner: a running one is begun again, what is staged stays as it is.
 create function take_job(p_channel bigint, p_epoch bigint, p_lease_ms integer) returns setof jobs language plpgsql as $$
 begin
-  perform from channels c where c.id = p_channel and c.epoch = p_epoch for no key update;
-  if not found then
-    raise exception 'epoch % of channel % is over', p_epoch, p_channel using errcode = 'WE002';
-  end if;
+  perform lock_owned(p_channel, p_epoch);
   return query
     update jobs set attempt = attempt + (state = 'running')::integer, leased_until = now() + p_lease_ms * interval '1 ms'
      where channel_id = p_channel and state in ('running', 'staged') returning *;

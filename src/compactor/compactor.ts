@@ -246,6 +246,8 @@ export class ChannelCompactor {
       case "left":
       case "stale":
         events.emit({ ...ended, phase: "stale", reason: "its range is not what it was" });
+        // Decided anew by what is in memory, it would be stale again, and paid for each time.
+        //MUT await target.history.reload();
         return;
       case "failed":
         events.emit({ ...ended, phase: "failed", reason: end.reason });

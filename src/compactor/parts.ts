@@ -19,6 +19,8 @@ export interface CompactionTarget {
     readonly current: History;
     snapshot(): Promise<History>;
     commit(job: Pick<Job, "id" | "attempt">): Promise<CommitOutcome>;
+    /** Folds the rows again. */
+    reload(): Promise<unknown>;
   };
   /** False: so little is in the view that nothing can be due. Cheap. */
   mayBeFull(history: History): boolean;

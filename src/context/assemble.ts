@@ -2,7 +2,6 @@ import type { Context, ModelMessage, Segment, SegmentKey, ToolSpec } from "../co
 import type { Entry } from "../core/entry.ts";
 import { type History, type TurnRange, turnView } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
-import { estimateTokens } from "../core/tokens.ts";
 import { estimateMessage, type Renderer, type RenderOptions } from "./render.ts";
 
 /** The values of the dynamic part: never stored, made anew for each turn. */
@@ -48,17 +47,21 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
   const { tools, system, history, turn, dynamic, renderer } = sources;
   const view = turnView(history, turn);
   const stubBefore = trims.stubs === "all" ? view.before.length : stubBoundary(view.before);
-  const render = (entries: readonly Entry[], options: (index: number) => RenderOptions): Counted[] =>
-    entries.flatMap((entry, index) => {
-      const isDropped = isToolEntry(entry) && entry.seq < (trims.callsFrom ?? 0);
+  const render = (entries: readonly Entry[], options: (index: number) => RenderOptions): Counted[] => {
+    const rendered: Counted[] = [];
+    for (const [index, entry] of entries.entries()) {
+      if (trims.callsFrom !== undefined && isToolEntry(entry) && entry.seq < trims.callsFrom) continue;
       const { message, tokens } = renderer.render(entry, options(index));
-      return message === null || isDropped ? [] : [{ message, tokens }];
-    });
+      if (message !== null) rendered.push({ message, tokens });
+    }
+    return rendered;
+  };
   const now = dynamic.text(history.omission, trims.room);
   const cap = (limit: number | undefined): RenderOptions => (limit === undefined ? {} : { cap: limit });
-  const before = render(view.before, (index) => ({ ...cap(trims.cap.before), stub: index < stubBefore }));
+  const [whole, stub] = [cap(trims.cap.before), { ...cap(trims.cap.before), stub: true }];
+  const before = render(view.before, (index) => (index < stubBefore ? stub : whole));
   const segments = [
-    segment("system", "system prompt", counted([{ role: "system", text: system }])),
+    segment("system", "system prompt", [renderer.system(system)]),
     segment("summaries", "summaries", counted(summaryMessages(history))),
     segment("history", "raw history", before),
     segment("dynamic", "now, people, recalled", counted([{ role: "user", text: now }])),
@@ -73,11 +76,10 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
       render(view.own, () => cap(trims.cap.own)),
     ),
   ];
-  const toolTokens = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)) + tools.length * 8;
   const toolSegment: Segment = {
     key: "tools",
     label: "tools",
-    tokens: toolTokens,
+    tokens: renderer.toolTokens(tools),
     count: tools.length,
     messages: [],
   };

@@ -1,5 +1,5 @@
 import { objectJson } from "../core/call-arguments.ts";
-import type { ModelMessage } from "../core/context.ts";
+import type { ModelMessage, ToolSpec } from "../core/context.ts";
 import type { Entry, RememberedStatement, ToolResultEntry } from "../core/entry.ts";
 import { displayName, sliceWhole, truncateMiddle } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
@@ -39,6 +39,8 @@ export class Renderer {
   readonly #time: TimeFormat;
   readonly #texts: EntryTexts;
   readonly #whole = new WeakMap<Entry, Rendered>();
+  readonly #toolTokens = new WeakMap<readonly ToolSpec[], number>();
+  #system: { readonly message: ModelMessage; readonly tokens: number } | null = null;
 
   constructor(time: TimeFormat, texts: EntryTexts) {
     this.#time = time;
@@ -60,6 +62,24 @@ export class Renderer {
     }
     if (options.cap !== undefined) message = capMessage(message, options.cap);
     return { entry, message, tokens: estimateMessage(message) };
+  }
+
+  /** The system prompt as a message; it is the same for request after request, and counted once. */
+  system(text: string): { readonly message: ModelMessage; readonly tokens: number } {
+    if (this.#system?.message.text === text) return this.#system;
+    const message: ModelMessage = { role: "system", text };
+    this.#system = { message, tokens: estimateMessage(message) };
+    return this.#system;
+  }
+
+  /** Estimated tokens of the tools, counted once. */
+  toolTokens(tools: readonly ToolSpec[]): number {
+    if (tools.length === 0) return 0;
+    const known = this.#toolTokens.get(tools);
+    if (known !== undefined) return known;
+    const tokens = estimateTokens(JSON.stringify(tools)) + tools.length * 8;
+    this.#toolTokens.set(tools, tokens);
+    return tokens;
   }
 
   /** `[2026-11-21 14:05] NAME: text`, the form of everything that a person said. */

@@ -78,16 +78,23 @@ function standsAfter(entry: Entry): Seq | null {
  * Sorts entries into the order of the view: a turn's messages, its calls with their results, its answer, and only
  * then what arrived meanwhile, whatever the seqs.
  */
-export function viewOrder(entries: readonly Entry[]): Entry[] {
-  return entries.toSorted((a, b) => {
-    const afterA = standsAfter(a);
-    const afterB = standsAfter(b);
-    return (
-      (afterA ?? a.seq) - (afterB ?? b.seq) ||
-      Number(afterA !== null) - Number(afterB !== null) ||
-      a.seq - b.seq
-    );
-  });
+export function viewOrder(entries: readonly Entry[]): readonly Entry[] {
+  // Where nothing arrived during a turn, the order of the log is that of the view.
+  return entries.every(
+    (entry, index) => index === 0 || compareInView(entries[index - 1] ?? entry, entry) <= 0,
+  )
+    ? entries
+    : entries.toSorted(compareInView);
+}
+
+function compareInView(a: Entry, b: Entry): number {
+  const afterA = standsAfter(a);
+  const afterB = standsAfter(b);
+  return (
+    (afterA ?? a.seq) - (afterB ?? b.seq) ||
+    Number(afterA !== null) - Number(afterB !== null) ||
+    a.seq - b.seq
+  );
 }
 
 /** Splits the raw view for a turn. What arrived after the turn's last message is not part of it. */

@@ -1,3 +1,5 @@
+import { nodeFetch, streamOf } from "./node-fetch.ts";
+
 /** Bytes of a body that is read whole: an error, or an answer that did not come as a stream. */
 const MAX_BODY_BYTES = 4_000_000;
 
@@ -7,7 +9,7 @@ const MAX_BODY_BYTES = 4_000_000;
  * `stream` and answers with plain JSON, it iterates nothing and ends without an error.
  */
 export const chatFetch: typeof fetch = async (input, init) => {
-  const response = await fetch(input, init);
+  const response = await nodeFetch(input, init);
   if (!response.ok) return wrapErrorBody(response);
   const isChat = requestUrl(input).endsWith("/chat/completions");
   const isJson = response.headers.get("content-type")?.includes("application/json") === true;
@@ -54,10 +56,9 @@ function withoutLength(headers: Headers): Headers {
 }
 
 async function boundedText(response: Response): Promise<string> {
-  if (response.body === null) return "";
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of response.body) {
+  for await (const chunk of streamOf(response)) {
     chunks.push(chunk);
     length += chunk.byteLength;
     if (length > MAX_BODY_BYTES) break;

@@ -1,6 +1,7 @@
 import { OpenAI } from "openai";
 
 import { AnswerAccumulator } from "./answer-accumulator.ts";
+import { chatEvents } from "./chat-events.ts";
 import { chatChunk } from "./chat-chunk.ts";
 import type { ChatChunk } from "./chat-chunk.ts";
 import { chatFetch } from "./chat-fetch.ts";
@@ -128,8 +129,9 @@ class Attempt {
     watchdog.signal.throwIfAborted();
     try {
       const body = chatRequestBody(this.#request, dialect);
-      const stream = await client.chat.completions.create(body, { signal: watchdog.signal });
-      await this.#read(stream, watchdog);
+      const { signal } = watchdog;
+      const response = await client.chat.completions.create(body, { signal }).asResponse();
+      await this.#read(chatEvents(response), watchdog);
     } catch (error) {
       // A complete answer stays one, whatever happens to the connection after it.
       if (!this.#answer.isFinished || this.#options.signal.aborted) throw error;

@@ -1,6 +1,6 @@
 import type { ContextSources } from "../context/assemble.ts";
 import { capText } from "../context/render.ts";
-import { type History, type Omission, type TurnRange, turnView } from "../core/history.ts";
+import { type History, type Omission, type TurnRange } from "../core/history.ts";
 import type { EntryReference, RememberedStatement } from "../core/entry.ts";
 import { displayName, sliceWhole } from "../core/text.ts";
 import { estimateTokens } from "../core/tokens.ts";
@@ -32,8 +32,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
   const { history, turn, recalled, remembered, now, place } = situation;
   const people = peopleOf(history, turn);
   return {
-    tools: agent.tools.map(({ spec }) => spec),
-    system: agent.texts.system({ date: agent.time.day(now) }),
+    ...stablePart(agent, agent.time.day(now)),
     history,
     turn,
     renderer: agent.renderer,
@@ -55,6 +54,20 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
   };
 }
 
+/** What stays the same all day. */
+type StablePart = Pick<ContextSources, "tools" | "system">;
+
+const STABLE = new WeakMap<Agent, { readonly date: string; readonly part: StablePart }>();
+
+/** Made once a day: rendering it for each request took a tenth of a turn's processor time. */
+function stablePart(agent: Agent, date: string): StablePart {
+  const known = STABLE.get(agent);
+  if (known?.date === date) return known.part;
+  const part = { tools: agent.tools.map(({ spec }) => spec), system: agent.texts.system({ date }) };
+  STABLE.set(agent, { date, part });
+  return part;
+}
+
 /** `[System: N older messages were truncated due to context limits] …` */
 function omissionMarker(agent: Agent, omission: Omission): string {
   return agent.texts
@@ -67,11 +80,10 @@ function omissionMarker(agent: Agent, omission: Omission): string {
 }
 
 function peopleOf(history: History, turn: TurnRange): string[] {
-  const view = turnView(history, turn);
   const names = new Set<string>();
-  for (const entry of [...view.before, ...view.due].toReversed()) {
-    if (entry.kind === "user") names.add(entry.author.name);
-    if (names.size === PEOPLE) break;
+  for (let index = history.entries.length - 1; index >= 0 && names.size < PEOPLE; index--) {
+    const entry = history.entries[index];
+    if (entry?.kind === "user" && entry.seq <= turn.toSeq) names.add(entry.author.name);
   }
   return [...names];
 }

@@ -173,10 +173,11 @@ export class LogChecks {
 
 const logLine = z.object({ seq: z.number(), messageId: z.string().optional() });
 
-/** What `weir log --json` shows is what the rows were. */
+/** What `weir log --json` shows of a channel of each platform is what the rows were. */
 export async function logProblems(home: Home, { seqs, channelIds }: LogChecks): Promise<Problem[]> {
   const found: Problem[] = [];
-  for (const channel of channelIds.keys()) {
+  const platforms = Map.groupBy(channelIds.keys(), (channel) => channel.split(":")[0]);
+  for (const channel of [...platforms.values()].flatMap(([first]) => first ?? [])) {
     const { out } = await home.run("log", channel, "--json");
     const log = out.map((line) => logLine.parse(JSON.parse(line)));
     const shown = log.flatMap(({ messageId, seq }) =>

@@ -4,7 +4,8 @@ import type { ModelMessage } from "../../src/core/context.ts";
 import { findUnpaired } from "./checks/i5-pairs.ts";
 import { MUTANTS } from "./mutants/mutants.ts";
 import { type Outcome, runSchedule } from "./run-seed.ts";
-import { formatPlaces, makeSchedule, parsePlaces } from "./schedule.ts";
+import { formatPlaces, parsePlaces } from "./places.ts";
+import { makeSchedule } from "./schedule.ts";
 import { shrink } from "./shrink.ts";
 
 /** `npm run fuzz` does as much, and much more of it. */

@@ -10,7 +10,8 @@ import { MUTANTS } from "./mutants/mutants.ts";
 import { type FuzzOptions, parseOptions } from "./options.ts";
 import { WorkerPool } from "./pool.ts";
 import type { Outcome } from "./run-seed.ts";
-import { formatPlaces, makeSchedule, tellStep } from "./schedule.ts";
+import { formatPlaces } from "./places.ts";
+import { makeSchedule, tellStep } from "./schedule.ts";
 import { shrink } from "./shrink.ts";
 import { lacking } from "./tally.ts";
 

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { parsePlaces } from "./schedule.ts";
+import { parsePlaces } from "./places.ts";
 
 export interface FuzzOptions {
   readonly seeds: number;

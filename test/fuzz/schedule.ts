@@ -281,22 +281,3 @@ export function tellStep(step: Step): string {
   const told = Object.entries(values).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
   return [name, ...told].join(" ");
 }
-
-/** `0-4,9,33`: places in a schedule. */
-export function formatPlaces(places: readonly number[]): string {
-  const spans: [number, number][] = [];
-  for (const place of places) {
-    const last = spans.at(-1);
-    if (last !== undefined && last[1] === place - 1) last[1] = place;
-    else spans.push([place, place]);
-  }
-  return spans.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(",");
-}
-
-/** The inverse of {@link formatPlaces}. */
-export function parsePlaces(text: string): number[] {
-  return text.split(",").flatMap((span) => {
-    const [from = 0, to = from] = span.split("-").map(Number);
-    return Array.from({ length: to - from + 1 }, (_, index) => from + index);
-  });
-}
