@@ -33,7 +33,7 @@ export const longLog: Figure = {
         const text = talk(80);
         for (const size of sizes) {
           const { handedInAt, answeredAt } = await weir.platform.ask(`log-${size}`, text);
-          const [served] = (await model.served()).filter((one) => one.model.startsWith("reply"));
+          const served = (await model.served()).find((one) => one.model.startsWith("reply"));
           const modelMs = served === undefined ? NaN : served.endedAt - served.arrivedAt;
           times.get(size)?.push(answeredAt - handedInAt - modelMs);
         }

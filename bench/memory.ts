@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import type { ChannelId } from "../src/core/ids.ts";
 import { createTalk } from "./support/conversation.ts";
 import { makeFolder, startBenchDaemon } from "./support/daemon.ts";
 import type { Bench, Figure, Row } from "./support/figure.ts";
 import { openChannel } from "./support/fill.ts";
-import { loopDelayRow, underWatch } from "./support/load.ts";
+import { underWatch } from "./support/load.ts";
 import { startBenchModel } from "./support/model.ts";
 import { startDaemonProcess } from "./start.ts";
 
@@ -38,16 +39,15 @@ export const memory: Figure = {
     const ask = async (index: number): Promise<unknown> => weir.platform.ask(`r${index}`, talk(1000));
     for (let index = 0; index < 20; index++) await ask(index);
     const { result, load } = await underWatch(weir.dataDir, async () => {
-      const before = heapUsed();
+      const before = await heapUsed();
       for (const id of ids.slice(20)) await registry.get(id);
-      const loaded = heapUsed();
+      const loaded = await heapUsed();
       for (let index = 20; index < channels + 20; index++) await ask(index);
-      const talked = heapUsed();
+      const talked = await heapUsed();
       await weir.daemon.registry.compactionsIdle();
-      await new Promise((resolve) => setTimeout(resolve, 1500));
       registry.evictIdle();
       const left = registry.size;
-      return { before, loaded, talked, evicted: heapUsed(), left };
+      return { before, loaded, talked, evicted: await heapUsed(), left };
     });
     const { before, loaded, talked, evicted, left } = result;
     if (left > 0) throw new Error(`${left} channels were not evicted`);
@@ -62,19 +62,27 @@ export const memory: Figure = {
   },
 };
 
-function heapUsed(): number {
+/** Once nothing is under way any more: what a finished load or an eviction still holds for a moment is none of it. */
+async function heapUsed(): Promise<number> {
   const { gc } = globalThis;
   if (gc === undefined) throw new Error("needs --expose-gc");
-  gc();
-  gc();
+  for (let round = 0; round < 4; round++) {
+    await delay(700);
+    gc();
+  }
   return process.memoryUsage().heapUsed;
 }
 
 /** Resident memory of `weir start` with nothing to do, MB. */
 async function idleMegabytes(): Promise<number> {
   await using folder = await makeFolder();
+  {
+    // The first start after a change of the source also fills Node's cache of it.
+    await using first = await startDaemonProcess(folder.path);
+    void first;
+  }
   await using daemon = await startDaemonProcess(folder.path);
-  await new Promise((resolve) => setTimeout(resolve, 3000));
+  await delay(3000);
   const status = readFileSync(`/proc/${daemon.pid}/status`, "utf8");
   return Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? NaN) / 1024;
 }

@@ -48,6 +48,9 @@ export const start: Figure = {
   },
 };
 
+/** Where Node keeps what it made of the source: without it, it strips the types at each start, and stays 25 MB larger. */
+const CODE_CACHE = path.join(import.meta.dirname, "..", "node_modules", ".cache", "weir-code");
+
 export interface DaemonProcess extends AsyncDisposable {
   readonly pid: number;
   readonly readyMs: number;
@@ -60,7 +63,8 @@ export async function startDaemonProcess(cwd: string): Promise<DaemonProcess> {
     cwd,
     execArgv: [],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
-    env: { PATH: process.env["PATH"], HOME: cwd },
+    // As `npm start` runs it.
+    env: { PATH: process.env["PATH"], HOME: cwd, NODE_COMPILE_CACHE: CODE_CACHE },
   });
   let said = "";
   child.stderr?.on("data", (piece) => (said += String(piece)));

@@ -5,7 +5,6 @@ import { type Bench, median, quantile, type Row } from "./figure.ts";
 import { openChannel } from "./fill.ts";
 import { loopDelayRow, underWatch } from "./load.ts";
 import { startBenchModel } from "./model.ts";
-import type { BenchPlatform } from "./platform.ts";
 
 /** Channels side by side in each arm, and how long one round of them lasts. */
 const CHANNELS = 8;
@@ -57,8 +56,7 @@ export async function measureArms(bench: Bench, comparison: Comparison): Promise
   const isCounted = (room: string): boolean =>
     comparison.countFrom === "start" || underWay.has(`compacting:${room}`);
   const rounds = bench.isQuick ? 1 : 3;
-  const warmUp = await talkInRooms(weir, rooms("warm", comparison), 2000, arms, () => false);
-  void warmUp;
+  await talkInRooms(weir, rooms("warm", comparison), 2000, arms, () => false);
   const { load } = await underWatch(weir.dataDir, async () => {
     for (let round = 1; round <= rounds; round++) {
       await talkInRooms(weir, rooms(`round${round}`, comparison), ROUND_MS, arms, isCounted);
@@ -117,11 +115,12 @@ async function talkInRooms(
   }
   const end = performance.now() + forMs;
   const talkOn = async (arm: "compacting" | "plain", name: string, seed: number): Promise<void> => {
-    const platform: BenchPlatform | undefined = weir.platforms.get(arm);
+    const platform = weir.platforms.get(arm);
+    if (platform === undefined) return;
     const talk = createTalk(seed + 100);
     // Not all at the same moment.
     await delay(seed * 25);
-    while (platform !== undefined && performance.now() < end) {
+    while (performance.now() < end) {
       const counts = isCounted(name);
       const { handedInAt, answeredAt, isAnswer } = await platform.ask(name, talk(80));
       if (!isAnswer) arms[arm].failed++;

@@ -17,7 +17,7 @@ export interface Filling {
  * Puts messages into a channel's log that nobody waits for, past the triggers that count them one by one: for a
  * database that is large before the measuring begins.
  */
-export async function fillLog(database: Database, filling: Filling): Promise<void> {
+async function fillLog(database: Database, filling: Filling): Promise<void> {
   const { channel, count, textLength, seed } = filling;
   const talk = createTalk(seed);
   const insert = {

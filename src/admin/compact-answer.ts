@@ -62,7 +62,7 @@ export function describeAnswer(answer: CompactAnswer): string {
   if (answer.kind === "failed") {
     return "This could not be summarised now. Nothing is lost, and it is tried again by itself; the log tells why.";
   }
-  if (answer.kind === "nothing") return `There is nothing to do: ${answer.reason}.`;
+  if (answer.kind === "nothing") return `Nothing was summarised: ${answer.reason}.`;
   const { messages, fromSeq, toSeq, tokensBefore, tokensAfter, memories, ms, model } = answer;
   const number = (value: number): string => value.toLocaleString("en-US");
   const range = `${counted(messages, "message")} (entries ${number(fromSeq)}–${number(toSeq)})`;

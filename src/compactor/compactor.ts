@@ -181,6 +181,8 @@ export class ChannelCompactor {
       let job: Job | null = null;
       if (this.#isLeftOver) {
         job = await jobs.take(target.owner, leaseMs);
+        // A commit of which nobody heard is in the log, and not in memory yet.
+        if (job === null) await target.history.reload();
         this.#isLeftOver = false;
       }
       if (job === null) {
@@ -247,7 +249,7 @@ export class ChannelCompactor {
       case "stale":
         events.emit({ ...ended, phase: "stale", reason: "its range is not what it was" });
         // Decided anew by what is in memory, it would be stale again, and paid for each time.
-        //MUT await target.history.reload();
+        await target.history.reload();
         return;
       case "failed":
         events.emit({ ...ended, phase: "failed", reason: end.reason });

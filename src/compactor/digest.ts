@@ -1,6 +1,6 @@
 import { capText, escapeLabels } from "../context/render.ts";
 import type { Entry, NoticeEntry } from "../core/entry.ts";
-import { extractiveDigest, type SpokenLine } from "../core/extract.ts";
+import { rankSentences, type SpokenLine } from "../core/extract.ts";
 import { isCounted } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import { displayName, sliceWhole } from "../core/text.ts";
@@ -158,10 +158,11 @@ function bounded(lines: readonly SpokenLine[]): readonly SpokenLine[] {
 function shrink(all: readonly SpokenLine[], maxTokens: number, frame: (lines: string) => string): Digest {
   const lines = bounded(all);
   const room = maxTokens - estimateTokens(frame(""));
+  const digestWithin = rankSentences(lines);
   let length = startLength(lines, room);
   if (room <= 0) length = 0;
   while (length > 0) {
-    const digest = escapeDigest(extractiveDigest(lines, length));
+    const digest = escapeDigest(digestWithin(length));
     if (digest === "") break;
     const text = frame(digest);
     const tokens = estimateTokens(text);

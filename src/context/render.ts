@@ -1,6 +1,6 @@
 import { objectJson } from "../core/call-arguments.ts";
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
-import type { Entry, RememberedStatement, ToolResultEntry } from "../core/entry.ts";
+import type { Entry, RememberedStatement, ToolResultEntry, UserEntry } from "../core/entry.ts";
 import { displayName, sliceWhole, truncateMiddle } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
@@ -39,6 +39,11 @@ export class Renderer {
   readonly #time: TimeFormat;
   readonly #texts: EntryTexts;
   readonly #whole = new WeakMap<Entry, Rendered>();
+  /** Of what people said the head of its line and its text, which is the entry's own: together they would be a copy. */
+  readonly #said = new WeakMap<
+    Entry,
+    { readonly head: string; readonly body: string; readonly tokens: number }
+  >();
   readonly #toolTokens = new WeakMap<readonly ToolSpec[], number>();
   #system: { readonly message: ModelMessage; readonly tokens: number } | null = null;
 
@@ -84,7 +89,7 @@ export class Renderer {
 
   /** `[2026-11-21 14:05] NAME: text`, the form of everything that a person said. */
   line(at: Date, author: string, text: string): string {
-    return `[${this.#time.minute(at)}] ${displayName(author)}: ${escapeLabels(text)}`;
+    return this.#head(at, author) + escapeLabels(text);
   }
 
   /** `[2026-11-21] NAME (preference): statement`, the form of everything that is remembered. */
@@ -92,19 +97,31 @@ export class Renderer {
     return `[${this.#time.day(at)}] ${displayName(assertedBy)} (${type}): ${escapeLabels(statement)}`;
   }
 
+  #renderSaid(entry: UserEntry): Rendered {
+    let said = this.#said.get(entry);
+    if (said === undefined) {
+      const head = this.#head(entry.at, entry.author.name);
+      const body = escapeLabels(entry.deleted ? this.#texts.deleted() : entry.text);
+      said = { head, body, tokens: estimateMessage({ role: "user", text: head + body }) };
+      this.#said.set(entry, said);
+    }
+    return { entry, message: { role: "user", text: said.head + said.body }, tokens: said.tokens };
+  }
+
+  #head(at: Date, author: string): string {
+    return `[${this.#time.minute(at)}] ${displayName(author)}: `;
+  }
+
   #renderWhole(entry: Entry): Rendered {
+    if (entry.kind === "user") return this.#renderSaid(entry);
     const message = this.#message(entry);
     const rendered = { entry, message, tokens: message === null ? 0 : estimateMessage(message) };
     this.#whole.set(entry, rendered);
     return rendered;
   }
 
-  #message(entry: Entry): ModelMessage | null {
+  #message(entry: Exclude<Entry, UserEntry>): ModelMessage | null {
     switch (entry.kind) {
-      case "user": {
-        const text = entry.deleted ? this.#texts.deleted() : entry.text;
-        return { role: "user", text: this.line(entry.at, entry.author.name, text) };
-      }
       case "assistant":
         return entry.text === "" ? null : { role: "assistant", text: entry.text, calls: [] };
       case "tool_call":

@@ -1,3 +1,4 @@
+import { excerptOf, type Fact, factsOf } from "./facts.ts";
 import { splitSentences, terms } from "./terms.ts";
 import { sliceWhole } from "./text.ts";
 
@@ -13,8 +14,12 @@ export interface SpokenLine {
 interface Candidate {
   readonly line: number;
   readonly order: number;
+  /** The sentence, word for word. */
   readonly text: string;
   readonly score: number;
+  readonly facts: readonly Fact[];
+  /** Of a long sentence the part round its facts; else the sentence. */
+  readonly excerpt: string;
 }
 
 /** What a summary must not lose, and how much a sentence that has it is worth. */
@@ -41,39 +46,107 @@ function formatLine({ time, author, text }: SpokenLine): string {
 
 /**
  * A digest without a model: the sentences that carry links, identifiers, numbers, questions and decisions, word
- * for word, with who said them and when, in the order in which they were said.
+ * for word, with who said them and when, in the order in which they were said; of long ones the part that matters.
  * @param maxCharacters the digest is never longer
  * @returns "" only where nothing was said or nothing fits
  */
 export function extractiveDigest(lines: readonly SpokenLine[], maxCharacters: number): string {
-  const candidates = scoreSentences(lines);
-  const byWorth = candidates.toSorted((a, b) => b.score - a.score || a.order - b.order);
-  const chosen = new Map<number, Candidate[]>();
-  let room = maxCharacters;
-  for (const candidate of byWorth) {
-    if (candidate.score < 0) break;
-    const line = lines[candidate.line];
-    if (line === undefined) continue;
-    const others = chosen.get(candidate.line);
-    // A line's first sentence pays for its author and time, too, and for a line break.
-    const cost =
-      candidate.text.length + 1 + (others === undefined ? formatLine({ ...line, text: "" }).length : 0);
-    if (cost > room + 1) continue;
-    room -= cost;
-    if (others === undefined) chosen.set(candidate.line, [candidate]);
-    else others.push(candidate);
-  }
-  const digest = [...chosen.entries()]
-    .toSorted(([a], [b]) => a - b)
-    .map(([index, parts]) => digestLine(lines[index], parts))
-    .join("\n");
-  return digest === "" ? shortened(byWorth[0], lines, maxCharacters) : digest;
+  return rankSentences(lines)(maxCharacters);
 }
 
-function digestLine(line: SpokenLine | undefined, parts: readonly Candidate[]): string {
-  const text = parts
-    .toSorted((a, b) => a.order - b.order)
-    .map((part) => part.text)
+/** Share of a digest's room that goes to facts that nothing else in it has; the rest goes to what weighs most. */
+const FACTS_SHARE = 0.85;
+/** Each round of the choice of facts takes what is worth at least so much of the round before, for its length. */
+const ROUND = 0.8;
+const ROUNDS = 24;
+
+/** Looks at every line once. @returns {@link extractiveDigest} of these lines, for any length */
+export function rankSentences(lines: readonly SpokenLine[]): (maxCharacters: number) => string {
+  const candidates = scoreSentences(lines);
+  const byWorth = candidates.toSorted((a, b) => b.score - a.score || a.order - b.order);
+  return (maxCharacters) => {
+    const choice = new Choice(lines, maxCharacters);
+    chooseFacts(candidates, choice, maxCharacters * (1 - FACTS_SHARE));
+    for (const candidate of byWorth) {
+      if (candidate.score < 0) break;
+      choice.take(candidate, candidate.text, 0);
+    }
+    const digest = choice.text();
+    return digest === "" ? shortened(byWorth[0], lines, maxCharacters) : digest;
+  };
+}
+
+/** First what brings the most facts for its length that are not there yet. */
+function chooseFacts(candidates: readonly Candidate[], choice: Choice, keep: number): void {
+  let left = candidates.filter(({ facts }) => facts.length > 0);
+  const worth = new Map(left.map((candidate) => [candidate, choice.worthOf(candidate)]));
+  let least = Math.max(0, ...worth.values());
+  for (let round = 0; round < ROUNDS && left.length > 0; round++) {
+    least *= ROUND;
+    left = left.filter((candidate) => {
+      // It only ever falls: what was too little before is too little now.
+      if ((worth.get(candidate) ?? 0) < least) return true;
+      const now = choice.worthOf(candidate);
+      worth.set(candidate, now);
+      if (now < least) return now > 0;
+      choice.take(candidate, candidate.excerpt, keep);
+      return false;
+    });
+  }
+}
+
+/** What is chosen of some lines, within a number of characters. */
+class Choice {
+  readonly #lines: readonly SpokenLine[];
+  readonly #chosen = new Map<number, Map<Candidate, string>>();
+  readonly #facts = new Set<string>();
+  #room: number;
+
+  constructor(lines: readonly SpokenLine[], room: number) {
+    this.#lines = lines;
+    this.#room = room;
+  }
+
+  /** New facts for each character that they would take. */
+  worthOf(candidate: Candidate): number {
+    let worth = 0;
+    for (const fact of candidate.facts) if (!this.#facts.has(fact.text)) worth += fact.worth;
+    return worth / this.#costOf(candidate, candidate.excerpt);
+  }
+
+  /** Takes a sentence or a part of it, unless less than `keep` characters would be left. */
+  take(candidate: Candidate, text: string, keep: number): void {
+    const parts = this.#chosen.get(candidate.line) ?? new Map<Candidate, string>();
+    const cost = this.#costOf(candidate, text);
+    if (cost > this.#room + 1 - keep) return;
+    this.#room -= cost;
+    this.#chosen.set(candidate.line, parts.set(candidate, text));
+    for (const fact of candidate.facts) this.#facts.add(fact.text);
+  }
+
+  text(): string {
+    return [...this.#chosen.entries()]
+      .toSorted(([a], [b]) => a - b)
+      .map(([index, parts]) => digestLine(this.#lines[index], parts))
+      .join("\n");
+  }
+
+  /** A line's first sentence pays for its author and time, too, and for a line break. */
+  #costOf({ line, ...candidate }: Candidate, text: string): number {
+    const others = this.#chosen.get(line);
+    if (others === undefined) {
+      const { time = "", author = "" } = this.#lines[line] ?? {};
+      return text.length + 1 + formatLine({ time, author, text: "" }).length;
+    }
+    const known = [...others].find(([{ order }]) => order === candidate.order)?.[1];
+    return known === undefined ? text.length + 1 : text.length - known.length;
+  }
+}
+
+function digestLine(line: SpokenLine | undefined, parts: ReadonlyMap<Candidate, string>): string {
+  const text = [...parts]
+    .toSorted(([a], [b]) => a.order - b.order)
+    .map(([, part]) => part)
     .join(" ");
   return formatLine({ time: line?.time ?? "", author: line?.author ?? "", text });
 }
@@ -108,6 +181,24 @@ function scoreSentences(lines: readonly SpokenLine[]): Candidate[] {
       words.reduce((sum, word) => sum + 1 / (frequency.get(word) ?? 1), 0) / Math.max(1, words.length);
     const size = words.length < MIN_TERMS ? SMALL_TALK : Math.log2(1 + words.length) / 4;
     // Later lines are worth a little more: what was said last is what still holds.
-    return { line, order, text, score: signals + rarity + size + order / Math.max(1, found.length) / 2 };
+    const score = signals + rarity + size + order / Math.max(1, found.length) / 2;
+    const facts = factsOf(text);
+    return {
+      line,
+      order,
+      text,
+      score,
+      facts: withAuthor(facts, lines[line]),
+      excerpt: excerptOf(text, facts),
+    };
   });
 }
+
+/** Who took part is a fact as well: with each author something of theirs is quoted. */
+function withAuthor(facts: readonly Fact[], line: SpokenLine | undefined): readonly Fact[] {
+  if (line === undefined || line.author === "" || line.text.length < LEAST_SAID) return facts;
+  return [...facts, { text: line.author, worth: 1, from: 0, to: 0 }];
+}
+
+/** A line that is shorter says nothing of its author, in characters. */
+const LEAST_SAID = 12;

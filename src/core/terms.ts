@@ -21,6 +21,8 @@ export function splitSentences(text: string): string[] {
 
 /** The segmenter also breaks behind the `?` of a link: in scripts with spaces only a space ends a sentence. */
 function splitLine(line: string): string[] {
+  // The segmenter takes most of the time that a digest takes, and here there is nothing for it to find.
+  if (!/[.!?]["')\]}]*\s|[^\p{ASCII}]|[\r\v\f]/u.test(line)) return line.trim() === "" ? [] : [line.trim()];
   const found: string[] = [];
   let open = "";
   for (const { segment } of sentences.segment(line)) {

@@ -11,7 +11,7 @@ const DONE = "[DONE]";
  * reader goes over web streams and copies each event three times.
  * @throws APIError where the server reports an error in mid-stream; SyntaxError where an event is not JSON
  */
-export async function* chatEvents(response: Response): AsyncGenerator<unknown> {
+export async function* chatEvents(response: Response): AsyncGenerator {
   let isDone = false;
   try {
     for await (const { name, data } of serverSentEvents(streamOf(response))) {
@@ -43,8 +43,8 @@ function errorIn(event: unknown, name: string): object | undefined {
   if (typeof event !== "object" || event === null) return undefined;
   const inner = "error" in event ? event.error : undefined;
   if (name === "error") return typeof inner === "object" && inner !== null ? inner : event;
-  if (!inner) return undefined;
-  return typeof inner === "object" ? inner : { message: String(inner) };
+  if (typeof inner === "string" && inner !== "") return { message: inner };
+  return typeof inner === "object" && inner !== null ? inner : undefined;
 }
 
 interface ServerSentEvent {

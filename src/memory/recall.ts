@@ -67,17 +67,20 @@ export class Recall {
   async #loadFrequencies(): Promise<ReadonlyMap<string, number>> {
     const forMs = this.#frequencies.size === 0 ? NO_FREQUENCIES_FOR_MS : FREQUENCIES_FOR_MS;
     if (this.#loading === undefined && this.#now() - this.#frequenciesAt > forMs) {
-      this.#loading = this.#search
-        .frequencies()
-        .then((read) => {
-          this.#frequencies = read;
-          this.#frequenciesAt = this.#now();
-        })
-        .finally(() => (this.#loading = undefined));
+      this.#loading = this.#readFrequencies();
       // Whoever does not wait for it does not care.
       this.#loading.catch(() => undefined);
     }
     if (this.#frequenciesAt === -Infinity) await this.#loading;
     return this.#frequencies;
+  }
+
+  async #readFrequencies(): Promise<void> {
+    try {
+      this.#frequencies = await this.#search.frequencies();
+      this.#frequenciesAt = this.#now();
+    } finally {
+      this.#loading = undefined;
+    }
   }
 }

@@ -80,10 +80,10 @@ export class AppendLanes {
         [channel, ...draftValues(only)],
       );
     }
-    return this.#db.query(
-      { name: "append_messages", text: "select * from append_messages($1, $2)" },
-      [channel, JSON.stringify(drafts.map(draftRecord))],
-    );
+    return this.#db.query({ name: "append_messages", text: "select * from append_messages($1, $2)" }, [
+      channel,
+      JSON.stringify(drafts.map(draftRecord)),
+    ]);
   }
 }
 

@@ -38,7 +38,15 @@ export function draftMessage(message: InboundMessage): MessageDraft {
 }
 
 /** In the order of `append_message`. */
-export function draftValues({ messageId, author, text, tokens, at, addressed, replyTo }: MessageDraft): unknown[] {
+export function draftValues({
+  messageId,
+  author,
+  text,
+  tokens,
+  at,
+  addressed,
+  replyTo,
+}: MessageDraft): unknown[] {
   return [messageId, author.id, author.name, author.isBot, text, tokens, at, addressed, replyTo];
 }
 

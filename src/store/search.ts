@@ -1,5 +1,6 @@
 import type { EntryReference } from "../core/entry.ts";
 import { type ChannelId, type Seq, channelId } from "../core/ids.ts";
+import { sliceWhole } from "../core/text.ts";
 import { readSaid } from "./entry-rows.ts";
 import type { Database } from "./pool.ts";
 
@@ -129,7 +130,7 @@ export class SearchStore {
         name: "search_words",
         text: `select seq, ts_rank('{0.4, 0.4, 0.4, 1}', tsv, $3::tsquery) as score from (
                  select seq, tsv from entry_search
-                  where channel_id + 0 = $1 and tsv @@ $2::tsquery and seq between $6 and $4
+                  where channel_id + 0 = $1 and tsv @@ $2::tsquery and seq + 0 between $6 and $4
                   limit ${CANDIDATES}
                ) candidates order by score desc, seq desc limit $5`,
       },
@@ -139,12 +140,23 @@ export class SearchStore {
 
   /** What somebody said in a channel and fits a query, with what was said just before and after; by seq. */
   async find(channel: ChannelId, query: SearchQuery): Promise<EntryReference[]> {
-    const patterns = query.literals.map((literal) => `%${literal.replaceAll(/[\\%_]/g, "\\$&")}%`);
+    const patterns = query.literals.map(patternOf);
+    const tails = query.literals.map((literal) =>
+      patternOf(sliceWhole(literal, Math.max(0, literal.length - TAIL), literal.length)),
+    );
     const { pick, terms, unspaced, from, to, limit, neighbours } = query;
     return readSaid(this.#db, {
       name: "search_find",
-      seqs: "find_entries($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-      values: [channel, pick, terms, patterns, unspaced, from, to, limit, neighbours],
+      seqs: "find_entries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+      values: [channel, pick, terms, patterns, tails, unspaced, from, to, limit, neighbours],
     });
   }
+}
+
+/** Characters at the end of a literal by which the index is asked. */
+const TAIL = 12;
+
+/** For `ilike`: the text anywhere. */
+function patternOf(literal: string): string {
+  return `%${literal.replaceAll(/[\\%_]/g, "\\$&")}%`;
 }

@@ -53,7 +53,7 @@ describe("the answer to whoever asked for a compaction", () => {
   test("says in plain words that there was nothing to do, or that it failed", () => {
     assert.equal(
       describeAnswer({ kind: "nothing", reason: "all of it is recent" }),
-      "There is nothing to do: all of it is recent.",
+      "Nothing was summarised: all of it is recent.",
     );
     assert.match(describeAnswer({ kind: "failed" }), /^This could not be summarised now\. Nothing is lost/);
   });

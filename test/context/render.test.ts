@@ -91,8 +91,14 @@ describe("an entry as the model reads it", () => {
     assert.equal(renderer.render(answer).message, null);
   });
 
-  test("is rendered once, and then the same object again", () => {
-    assert.equal(renderer.render(user), renderer.render(user));
+  test("is formatted once, and is the same bytes again", () => {
+    let formatted = 0;
+    const utc = createTimeFormat("UTC");
+    const minute = (date: Date): string => `${utc.minute(date)}${"!".repeat(formatted++)}`;
+    const counting = new Renderer({ ...utc, minute }, { editNote: () => "", deleted: () => "" });
+    const first = counting.render(user);
+    assert.deepEqual(counting.render(user), first);
+    assert.equal(formatted, 1);
   });
 });
 

@@ -157,8 +157,9 @@ class Composer {
       case "hold":
         this.#summariser("held");
         this.#talk(random.int(40, 60));
-        if (random.chance(0.7)) this.#delete("job");
-        if (random.chance(0.25)) this.#steps.push({ do: "reset" });
+        this.#delete("job");
+        if (random.chance(0.5)) this.#delete("job");
+        if (random.chance(0.3)) this.#steps.push({ do: "reset" });
         if (random.chance(0.3)) this.#crash();
         this.#talk(5);
         return this.#summariser("good");

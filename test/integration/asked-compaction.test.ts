@@ -81,7 +81,7 @@ test("/summarize covers what is old, answers with the summary, and /context show
     await command(weir, "asked", "summarize"),
     "what is left is recent",
   );
-  assert.match(await command(weir, "asked", "compact"), /^There is nothing to do: /);
+  assert.match(await command(weir, "asked", "compact"), /^Nothing was summarised: /);
 });
 
 test("/compact that fails says so without the provider's words", async () => {

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { ChannelId } from "../../src/core/ids.ts";
+import type { SearchQuery } from "../../src/store/search.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { openStore } from "./open-store.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const weir = openStore(database.connection);
+after(async () => weir[Symbol.asyncDispose]());
+const { search } = weir.store;
+
+async function find(channel: ChannelId, query: Partial<SearchQuery>): Promise<number[]> {
+  const whole = {
+    pick: "",
+    terms: "",
+    literals: [],
+    unspaced: "",
+    from: 1,
+    to: 100,
+    limit: 5,
+    neighbours: 0,
+  };
+  return (await search.find(channel, { ...whole, ...query })).map(({ seq }) => seq);
+}
+
+const said = [
+  "the kettle is on the shelf", // 1
+  "see src/tea_pot.ts",
+  "and the kettle again, with the lid", // 3
+  "今日は寿司を食べた",
+  "nothing of note", // 5
+];
+
+test("a recall joins its arms by place, and brings what stands beside a hit", async () => {
+  const { id } = await weir.channel("arms");
+  const other = await weir.channel("other");
+  for (const text of said) {
+    await weir.say(id, text);
+    await weir.say(other.id, text);
+  }
+  await search.indexAll([id, other.id], 100);
+  const words = { pick: "'kettl'", terms: "'kettl' | 'lid'" };
+  // What was said right behind a hit counts, too, but less.
+  assert.deepEqual(await find(id, words), [1, 2, 3, 4]);
+  assert.deepEqual(await find(id, { ...words, limit: 2 }), [1, 3]);
+  // The second has one more of the terms.
+  assert.deepEqual(await find(id, { ...words, limit: 1 }), [3]);
+  assert.deepEqual(await find(id, { literals: ["tea_pot"] }), [2]);
+  assert.deepEqual(await find(id, { literals: ["tea%pot"] }), []);
+  assert.deepEqual(await find(id, { unspaced: "お寿司を食べた" }), [4]);
+  assert.deepEqual(await find(id, { ...words, literals: ["the lid"], limit: 1 }), [3]);
+  assert.deepEqual(await find(id, { unspaced: "お寿司を食べた", neighbours: 1 }), [3, 4, 5]);
+  assert.deepEqual(await find(id, { unspaced: "お寿司を食べた", neighbours: 9, from: 2, to: 4 }), [2, 3, 4]);
+  assert.deepEqual(await find(id, { ...words, limit: 1, to: 2 }), [1]);
+  assert.deepEqual(await find(id, {}), []);
+});
+
+test("several channels are indexed at once, each up to the limit, and the index is found by whatever plan", async () => {
+  const one = await weir.channel("index-one");
+  const two = await weir.channel("index-two");
+  for (let index = 0; index < 5; index++) await weir.say(one.id, `apple ${index}`);
+  await weir.say(two.id, "apple");
+  const taken = await search.indexAll([two.id, one.id], 3);
+  assert.deepEqual([taken.get(one.id), taken.get(two.id)], [3, 1]);
+  assert.equal((await search.indexAll([one.id], 3)).get(one.id), 2);
+  const query = { pick: "'appl'", terms: "'appl'", limit: 9 };
+  assert.deepEqual(await find(one.id, query), [1, 2, 3, 4, 5]);
+  const plan = await weir.sql<{ "QUERY PLAN": string }>(
+    `explain select seq from entry_search where channel_id + 0 = ${one.id} and tsv @@ 'appl'::tsquery and seq + 0 > 1`,
+  );
+  assert.match(plan.map((row) => row["QUERY PLAN"]).join("\n"), /entry_search_words/);
+});
+
+test("the text before an entry counts for it, a little, and only the one right before", async () => {
+  const { id } = await weir.channel("before");
+  for (const text of ["where is the ladder?", "behind the shed", "thanks"]) await weir.say(id, text);
+  await search.indexAll([id], 1);
+  await search.indexAll([id], 5);
+  assert.deepEqual(await find(id, { pick: "'ladder'", terms: "'ladder'" }), [1, 2]);
+});
