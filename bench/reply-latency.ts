@@ -7,7 +7,6 @@ export const replyLatency: Figure = {
   about: "reply latency while a 20 s summariser runs, over the same without compaction, 200 ms model",
   async run(bench: Bench): Promise<Row[]> {
     return measureArms(bench, {
-      // Everything that is full has its compaction at once: none waits for a slot.
       compacting: { summariser: "summary-20000" },
       filledTo: 330,
       countFrom: "compaction",

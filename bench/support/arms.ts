@@ -35,7 +35,8 @@ export async function measureArms(bench: Bench, comparison: Comparison): Promise
   await using model = await startBenchModel();
   await using weir = await startBenchDaemon({
     modelUrl: model.url,
-    daemon: `max_compactions = ${CHANNELS}`,
+    // All of them at once: none waits for a slot that an earlier round still has.
+    daemon: `max_compactions = ${CHANNELS * 8}`,
     agents: [
       { id: "compacting", model: MODEL, ...comparison.compacting },
       { id: "plain", model: MODEL, compaction: "enabled = false" },

@@ -2,11 +2,13 @@ import type { CommitOutcome, Job, JobResult, SummaryDraft } from "../core/compac
 import { errorMessage, unreachable } from "../core/errors.ts";
 import { type History, legalCuts, type Summary } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
+import { estimateTokens } from "../core/tokens.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
 import type { Store } from "../store/store.ts";
 import type { CompactorAgent } from "./agent.ts";
 import type { Breaker } from "./breaker.ts";
 import { nextStep } from "./ladder.ts";
+import { editNotes } from "./edit-notes.ts";
 import { type AttemptOutcome, attemptSummary, type Material } from "./worker.ts";
 
 /** How a job ended. */
@@ -157,8 +159,21 @@ export class JobRunner {
       const entries = await store.log.readCurrent(job.channel, fromSeq, toSeq);
       return { ...common, entries, summaries: kind === "leaf" ? [] : replaced };
     }
-    const summaries = kind === "merge" ? replaced : await store.mergedOf(job.channel, job);
-    return { ...common, entries: null, summaries: summaries.length > 0 ? summaries : replaced };
+    if (kind === "merge") return { ...common, entries: null, summaries: replaced };
+    const merged = await store.mergedOf(job.channel, job);
+    const edits = await this.#edits(job);
+    return { ...common, entries: null, summaries: [...(merged.length > 0 ? merged : replaced), ...edits] };
+  }
+
+  /** What it was made of may be older than an edit: the new texts come behind it, as one text more. */
+  async #edits(job: Job): Promise<Summary[]> {
+    const { store, agent } = this.#parts;
+    const edits = await store.log.newestEdits(job.channel, job.fromSeq, job.toSeq, MAX_EDITS);
+    if (edits.length === 0) return [];
+    const text = editNotes(edits, agent);
+    const { fromSeq, toSeq } = job;
+    const tokens = estimateTokens(text);
+    return [{ fromSeq, toSeq, level: 1, kind: "model", text, tokens, needsRedo: false }];
   }
 
   /** Tokens of what the summary is made of. */
@@ -231,6 +246,8 @@ export class JobRunner {
   }
 }
 
+/** Edits that a redo of a merged summary is told of. */
+const MAX_EDITS = 20;
 /** Share of the summariser's window that a raw text may take to be read once more for a merge. */
 const RAW_SHARE = 0.6;
 

@@ -90,6 +90,14 @@ export interface NoticeEntry extends EntryBase {
   readonly edits: { readonly seq: Seq; readonly author: string; readonly at: Date } | null;
 }
 
+/** What a message says now, after an edit. */
+export interface CurrentText {
+  readonly author: string;
+  /** When the message was said. */
+  readonly at: Date;
+  readonly text: string;
+}
+
 export type Entry = UserEntry | AssistantEntry | ToolCallEntry | ToolResultEntry | NoticeEntry;
 
 /** An entry that is still to be appended by a turn: the log gives it its seq and its time. */

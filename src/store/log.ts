@@ -1,4 +1,4 @@
-import type { Entry, TurnEntryDraft } from "../core/entry.ts";
+import type { CurrentText, Entry, TurnEntryDraft } from "../core/entry.ts";
 import type { ChannelId, Seq, TurnId } from "../core/ids.ts";
 import type { InboundMessage } from "../core/message.ts";
 import { storableText } from "../core/text.ts";
@@ -111,6 +111,25 @@ export class LogStore {
   /** Entries from..to, by seq, with the texts that they have now: also where an edit is told by a later notice. */
   async readCurrent(channel: ChannelId, from: Seq, to: Seq): Promise<Entry[]> {
     return readCurrentEntries(this.#db, channel, from, to);
+  }
+
+  /** What the messages of from..to say now that were edited; the newest edits, by seq. */
+  async newestEdits(channel: ChannelId, from: Seq, to: Seq, limit: number): Promise<CurrentText[]> {
+    return this.#db.query<{ author: string; at: Date; text: string }>(
+      {
+        name: "edits_newest",
+        text: `select author, at, text from (
+                 select distinct on (r.seq) r.seq, r.at as edited_at, e.author_name as author, e.at, r.text
+                   from revisions r join entries e on e.channel_id = r.channel_id and e.seq = r.seq
+                  where r.channel_id = $1 and r.seq between $2 and $3 and e.deleted_at is null
+                  order by r.seq, r.revision desc
+               ) edits where seq in (
+                 select r.seq from revisions r where r.channel_id = $1 and r.seq between $2 and $3
+                  group by r.seq order by max(r.at) desc limit $4
+               ) order by seq`,
+      },
+      [channel, from, to, limit],
+    );
   }
 
   /** Entries at these seqs, by seq. */

@@ -149,10 +149,7 @@ export class RequestChecks {
     ];
   }
 
-  /**
-   * A result that was stored is not asked for again. A merged summary that is written again for an edit is left out: it
-   * is written from the same summaries.
-   */
+  /** A result that was stored is not asked for again. */
   async #paidTwice(): Promise<Problem[]> {
     for (const { key, mark, at } of this.#model.paid.splice(0)) {
       this.#paidKeys.set(key, [...(this.#paidKeys.get(key) ?? []), { mark, at }]);
@@ -164,8 +161,6 @@ export class RequestChecks {
       for (const { mark, at } of requests) {
         const stored = await this.#sql.rows<{ job: string }>(
           `select j::text as job from chaos.paid p join jobs j on j.id = p.job_id where p.text like $1 and p.at < $2
-              and not exists (select from jobs r where r.channel_id = j.channel_id and r.kind = 'redo' and r.level > 1
-                                 and r.from_seq = j.from_seq and r.to_seq = j.to_seq and r.id > j.id)
               and (p.is_whole or (j.to_seq = p.to_seq and j.state not in ('failed', 'stale', 'void')))`,
           [`%${mark}%`, new Date(latest - 50)],
         );

@@ -47,6 +47,33 @@ test("an edit of what a summary covers already: the summary is written again, fr
   await checkFold(weir, room);
 });
 
+test("an edit in a merged range that is too long to be read again reaches the summary all the same", async () => {
+  await using scene = await openScene();
+  const { server } = scene;
+  script(server, () => text(SUMMARY));
+  const room = "long-merged";
+  await using weir = await scene.start({ window: 32_000, compaction: "keep_messages = 3" });
+  const padding = "The sluice keeper walks along the bank and looks at the water for a long while. ".repeat(
+    25,
+  );
+  const isMerged = (): boolean => compactions(weir, room, "committed").some(({ kind }) => kind === "merge");
+  for (let number = 1; !isMerged(); number++) {
+    await weir.say(`gauge-${number}: ${padding}`, { room, addressed: false, id: `long-${number}` });
+    await quiet(weir, room);
+  }
+  await ask(weir, server, room, "are you there?");
+  await quiet(weir, room);
+  const asked = summariserRequests(server).length;
+  const change = { type: "edit", platform: "test", channel: { platform: "test", name: room } } as const;
+  await weir.daemon.inbox.receive({ ...change, id: "long-1", text: "It was zxqnew.", at: new Date() });
+  await weir.event("compaction", ({ kind, phase }) => kind === "redo" && phase === "committed");
+  const redo = said(summariserRequests(server)[asked]).join("\n");
+  assert.ok(redo.includes("[Compaction Summary]") && redo.includes(SUMMARY), "from the summaries");
+  assert.ok(!redo.includes("gauge-1"), "and not from the raw text");
+  assert.match(redo, /> Ann: It was zxqnew\./);
+  await checkFold(weir, room);
+});
+
 test("a deletion reaches a merged summary, and those that it was made of", async () => {
   await using scene = await openScene();
   const { server, open } = scene;
