@@ -70,10 +70,12 @@ begin
   end if;
   if cardinality(p_literals) > 0 then
     v_literals := array(
-      select s.seq from entry_search s
-       where s.channel_id + 0 = p_channel and s.body ilike any (p_tails) and s.body || '' ilike any (p_literals)
-         and s.seq + 0 between p_from and p_to
-       order by s.seq + 0 desc limit p_limit);
+      -- One by one: `ilike any` is no condition for the index, and would read the whole channel.
+      select distinct s.seq
+        from unnest(p_tails) tail
+        join entry_search s on s.channel_id + 0 = p_channel and s.body ilike tail and s.seq + 0 between p_from and p_to
+       where s.body || '' ilike any (p_literals)
+       order by s.seq desc limit p_limit);
   end if;
   if p_text <> '' then v_pieces := find_pieces(p_channel, p_text, p_from, p_to, p_limit); end if;
   -- A hit counts by its places: scores of different arms do not compare.

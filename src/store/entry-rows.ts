@@ -127,7 +127,12 @@ export async function readSaid(
   const rows = await client.query<RawEntry>(
     {
       name,
-      text: `${READ} where e.channel_id = $1 and e.seq = any(${seqs})
+      // Without the notes of edits: they are no one's words.
+      text: `select e.seq, e.kind, e.at, e.text, e.author_name, false as deleted,
+                    (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
+                        and r.noted_seq is null order by r.revision desc limit 1) as revised
+               from entries e
+              where e.channel_id = $1 and e.seq = any(array(select unnest(${seqs})))
                 and e.kind in ('user', 'assistant') and e.deleted_at is null order by e.seq`,
     },
     values,
