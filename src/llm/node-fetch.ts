@@ -13,7 +13,7 @@ export const nodeFetch: typeof fetch = async (input, init) => {
   const url = URL.parse(input instanceof Request ? input.url : String(input));
   const isPlain = url !== null && !(input instanceof Request) && typeof init?.body === "string";
   if (!isPlain) return fetch(input, init);
-  const incoming = await send(url, init, true);
+  const incoming = await send(url, init);
   const status = incoming.statusCode ?? 0;
   if (status >= 300 && status < 400) {
     incoming.destroy();
@@ -53,7 +53,7 @@ export function abandon(response: Response): void {
   incoming?.destroy();
 }
 
-async function send(url: URL, init: RequestInit, mayRepeat: boolean): Promise<IncomingMessage> {
+async function send(url: URL, init: RequestInit): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, {
     method: init.method ?? "GET",
@@ -61,12 +61,8 @@ async function send(url: URL, init: RequestInit, mayRepeat: boolean): Promise<In
     ...(init.signal && { signal: init.signal }),
   });
   request.on("response", resolve);
-  request.on("error", (error: NodeJS.ErrnoException) => {
-    // The server closed an idle connection just when we took it: it has seen nothing of this.
-    const isStale = request.reusedSocket && (error.code === "ECONNRESET" || error.code === "EPIPE");
-    if (isStale && mayRepeat && init.signal?.aborted !== true) resolve(send(url, init, false));
-    else reject(error);
-  });
+  // Also where an idle connection was closed just when it was taken: what the server has seen of it, nobody knows.
+  request.on("error", reject);
   request.end(init.body);
   return promise;
 }
