@@ -48,10 +48,15 @@ function formatLine({ time, author, text }: SpokenLine): string {
  * A digest without a model: the sentences that carry links, identifiers, numbers, questions and decisions, word
  * for word, with who said them and when, in the order in which they were said; of long ones the part that matters.
  * @param maxCharacters the digest is never longer
+ * @param factsShare share of it that goes to facts that nothing else in it has; 0: whole sentences by what they weigh
  * @returns "" only where nothing was said or nothing fits
  */
-export function extractiveDigest(lines: readonly SpokenLine[], maxCharacters: number): string {
-  return rankSentences(lines)(maxCharacters);
+export function extractiveDigest(
+  lines: readonly SpokenLine[],
+  maxCharacters: number,
+  factsShare = FACTS_SHARE,
+): string {
+  return rankSentences(lines, factsShare)(maxCharacters);
 }
 
 /** Share of a digest's room that goes to facts that nothing else in it has; the rest goes to what weighs most. */
@@ -61,12 +66,15 @@ const ROUND = 0.8;
 const ROUNDS = 24;
 
 /** Looks at every line once. @returns {@link extractiveDigest} of these lines, for any length */
-export function rankSentences(lines: readonly SpokenLine[]): (maxCharacters: number) => string {
+export function rankSentences(
+  lines: readonly SpokenLine[],
+  factsShare = FACTS_SHARE,
+): (maxCharacters: number) => string {
   const candidates = scoreSentences(lines);
   const byWorth = candidates.toSorted((a, b) => b.score - a.score || a.order - b.order);
   return (maxCharacters) => {
     const choice = new Choice(lines, maxCharacters);
-    chooseFacts(candidates, choice, maxCharacters * (1 - FACTS_SHARE));
+    if (factsShare > 0) chooseFacts(candidates, choice, maxCharacters * (1 - factsShare));
     for (const candidate of byWorth) {
       if (candidate.score < 0) break;
       choice.take(candidate, candidate.text, 0);

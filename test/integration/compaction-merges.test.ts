@@ -48,7 +48,7 @@ test("summaries are merged at four, one rolls on at the top, and the prompt show
   await using weir = await scene.start(LINES);
   const levels = new Set<number>();
   let tops = 0;
-  for (let number = 1; number <= 170; number++) {
+  for (let number = 1; number <= 260; number++) {
     await listen(weir, room, number, number);
     await quiet(weir, room);
     const live = number < 20 ? [] : await liveSummaries(weir, room);

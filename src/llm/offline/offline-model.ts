@@ -160,7 +160,8 @@ function summarise(request: ModelRequest): Reply {
   // At most half of what was said, or it would be no summary.
   let limit = Math.min(Math.ceil(length / 2), maxTokens * 4);
   for (;;) {
-    const text = extractiveDigest(lines, limit);
+    // Whole sentences: this is read as a summary, and not as the extract that stands in for one.
+    const text = extractiveDigest(lines, limit, 0);
     if (estimateTokens(text) <= maxTokens || limit < 40) return { text, calls: [] };
     limit = Math.floor(limit * 0.8);
   }
