@@ -3,9 +3,8 @@ import { assemble, type ContextSources } from "../context/assemble.ts";
 import { KEEP_SHARE } from "../context/keep.ts";
 import { fitContext } from "../context/emergency.ts";
 import { type Budget, partAt, roomAt, summaryCap } from "../context/usage.ts";
-import { MAX_LIVE_SUMMARIES, MERGE_AT } from "../core/compaction.ts";
 import type { Context } from "../core/context.ts";
-import { dueMessages, type History, type Summary, type TurnRange } from "../core/history.ts";
+import { dueMessages, type History, type TurnRange } from "../core/history.ts";
 import { formatAddress, turnId } from "../core/ids.ts";
 import { StaleEpochError } from "../store/errors.ts";
 import { type Agent, budgetOf } from "../turn/agent.ts";
@@ -13,6 +12,7 @@ import { contextSources } from "../turn/context-sources.ts";
 import type { ActorParts } from "./actor-parts.ts";
 import { placeOf } from "./actor-turn-channel.ts";
 import { tellCompaction } from "./compaction-notice.ts";
+import { mayBeFull } from "./fullness.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { LastRequest } from "./last-request.ts";
 import type { UsageAnchor } from "./usage-anchor.ts";
@@ -26,9 +26,6 @@ export type CompactionTargetParts = ActorParts & {
   readonly onLostBy: (error: StaleEpochError) => void;
 };
 
-/** Under this share of the background threshold, by the stored estimates alone, nothing can be due. */
-const SURE_SHARE = 0.9;
-
 /** A channel, as its compactor sees it. */
 export function createCompactionTarget(parts: CompactionTargetParts): CompactionTarget {
   const { history, owner, agent, events, address, usage, lastRequest } = parts;
@@ -37,25 +34,25 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
   const budget = (): Budget => budgetOf(agent, lastRequest.model, usage.of(lastRequest.model));
   /** Tokens of what is in every request, whatever was said; known from the first look on. */
   let fixedTokens = Infinity;
+  /** … and of what changes with each, as far as it is not recalled. */
+  let dynamicTokens = 0;
 
   return {
     channel,
     owner,
     history,
-    mayBeFull(current) {
-      const { omittedTo, coveredTo, entries, summaries } = current;
-      if (omittedTo > coveredTo || entries.length >= compaction.maxRawMessages) return true;
-      if (wantsSummaryWork(summaries)) return true;
-      let said = fixedTokens;
-      for (const { tokens } of entries) said += tokens;
-      for (const { tokens } of summaries) said += tokens;
-      return said >= SURE_SHARE * roomAt(budget(), compaction.backgroundThreshold);
-    },
+    mayBeFull: (current) =>
+      mayBeFull(current, {
+        everyRequest: fixedTokens + Math.max(dynamicTokens, lastRequest.dynamicTokens),
+        room: () => roomAt(budget(), compaction.backgroundThreshold),
+        maxRawMessages: compaction.maxRawMessages,
+      }),
     measure(current) {
       const limits = budget();
       const running = parts.running();
       const context = requestOf(parts, current, running);
-      fixedTokens = fixedOf(context) + recalledSpare(context, lastRequest);
+      fixedTokens = tokensIn(context, ["tools", "system"]);
+      dynamicTokens = tokensIn(context, ["dynamic"]);
       return {
         tokens: context.tokens + recalledSpare(context, lastRequest) + (current.omission?.tokens ?? 0),
         roomAt: (share) => roomAt(limits, share),
@@ -89,14 +86,6 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
   };
 }
 
-function wantsSummaryWork(summaries: readonly Summary[]): boolean {
-  const live = summaries.filter(({ kind }) => kind !== "reset");
-  if (live.length >= MAX_LIVE_SUMMARIES || live.some(({ needsRedo }) => needsRedo)) return true;
-  const perLevel = new Map<number, number>();
-  for (const { level } of live) perLevel.set(level, (perLevel.get(level) ?? 0) + 1);
-  return [...perLevel.values()].some((count) => count >= MERGE_AT);
-}
-
 /** The request that would be sent now: with the running turn's own part, or with what is due as the next turn's. */
 function requestSources(
   parts: { readonly agent: Agent } & Pick<CompactionTargetParts, "address" | "kind" | "now">,
@@ -122,10 +111,6 @@ function requestOf(parts: CompactionTargetParts, history: History, running: Turn
 /** By how much the dynamic part of the last request was larger than that of one without recall. */
 function recalledSpare(context: Context, lastRequest: LastRequest): number {
   return Math.max(0, lastRequest.dynamicTokens - tokensIn(context, ["dynamic"]));
-}
-
-function fixedOf(context: Context): number {
-  return tokensIn(context, ["tools", "system", "dynamic"]);
 }
 
 function tokensIn(context: Context, keys: readonly string[]): number {
