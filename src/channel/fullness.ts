@@ -6,7 +6,7 @@ export interface KnownRequest {
   /** Tokens of what is in every request, whatever was said; Infinity: not known yet. */
   readonly everyRequest: number;
   /** Tokens at which background begins. */
-  room(): number;
+  readonly room: () => number;
   readonly maxRawMessages: number;
 }
 
