@@ -130,9 +130,17 @@ function syntaxProblem(
     file,
     line: end.line,
     column: end.column,
-    message: `is not valid TOML: ${redact(explain(error.message))}`,
+    message: `is not valid TOML: ${redact(printable(explain(error.message)))}`,
     excerpt: excerptOf(line, end.column, isPublicKey),
   });
+}
+
+/** The parser quotes the character that it does not like as it is. */
+function printable(message: string): string {
+  return message.replaceAll(
+    /[\p{Cc}\p{Cf}]/gu,
+    (character) => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`,
+  );
 }
 
 /** A line longer than a terminal's would wrap, and the caret would point nowhere. */

@@ -18,6 +18,8 @@ const WEIGHT = {
   wordRun: 0.562,
 } as const;
 
+const ROUNDING = 1e-6;
+
 /** Role, separators and name of one message, in tokens. */
 export const MESSAGE_OVERHEAD = 4;
 
@@ -81,5 +83,6 @@ export function estimateTokens(text: string): number {
     if (isLetter && !inWord) sum += WEIGHT.wordRun;
     inWord = isLetter;
   }
-  return Math.ceil(sum);
+  // The weights have three decimals: what lies beyond them is the rounding of their sum.
+  return Math.ceil(sum - ROUNDING);
 }
