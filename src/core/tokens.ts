@@ -84,5 +84,5 @@ export function estimateTokens(text: string): number {
     inWord = isLetter;
   }
   // The weights have three decimals: what lies beyond them is the rounding of their sum.
-  return Math.ceil(sum - ROUNDING);
+  return Math.max(0, Math.ceil(sum - ROUNDING));
 }
