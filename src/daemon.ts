@@ -8,19 +8,20 @@ import { Breaker } from "./compactor/breaker.ts";
 import { COMPACTOR_TIMING } from "./compactor/parts.ts";
 import { CompactionQueue } from "./compactor/queue.ts";
 import type { Config } from "./config/config.ts";
-import type { AgentId, ChannelAddress } from "./core/ids.ts";
+import type { ChannelAddress } from "./core/ids.ts";
 import { type Models, openModels } from "./llm/open-models.ts";
 import { Indexer } from "./memory/indexer.ts";
 import { RecallMemories } from "./memory/recall-memories.ts";
 import { Recall } from "./memory/recall.ts";
 import type { Platform, PlatformInbox } from "./platforms/platform.ts";
-import { loadPrompts, promptSources } from "./prompts.ts";
+import { loadPrompts, type Prompts, promptSources } from "./prompts.ts";
 import type { Binding } from "./router/bindings.ts";
+import { AskLimits } from "./router/ask-limits.ts";
 import { Router } from "./router/router.ts";
+import { Voice } from "./router/voice.ts";
 import { openDatabase } from "./store/open-database.ts";
 import { createStore, type Store } from "./store/store.ts";
 import { Events } from "./telemetry/events.ts";
-import type { Agent } from "./turn/agent.ts";
 
 export interface DaemonOptions {
   readonly config: Config;
@@ -51,7 +52,7 @@ export interface Daemon extends AsyncDisposable {
  * while they can still send, then sockets, then the database.
  */
 export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, log, bindings } = options;
+  const { config, log } = options;
   await using stack = new AsyncDisposableStack();
   const now = options.now ?? ((): Date => new Date());
 
@@ -70,7 +71,6 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   for (const platform of platforms) stack.use(platform);
   const indexer = stack.use(new Indexer(store.search, log));
 
-  const agentOf = ({ agent }: { agent: AgentId }): Agent => agents.of(agent).agent;
   const platformOf = (address: ChannelAddress): Platform | undefined =>
     platforms.find(({ capabilities }) => capabilities.serves(address));
   const registry = createRegistry(options, { store, indexer, events, now, agents, platformOf });
@@ -80,23 +80,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   );
   stack.defer(async () => registry.drain(AbortSignal.timeout(config.daemon.drainDeadlineMs)));
 
-  const commands = createCommands({
-    store,
-    registry,
-    agentOf,
-    helpText: (list) => prompts.help(list),
-    describeModels: () => models.describe(),
-    now,
-  });
-  const inbox = new Router({
-    store,
-    registry,
-    events,
-    log,
-    bindings,
-    commands,
-    digesterOf: ({ agent }) => agents.of(agent).compactorAgent.digester,
-  });
+  const inbox = createInbox(options, { store, registry, events, now, agents, platformOf, prompts, models });
   stack.defer(async () => {
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake()));
   });
@@ -110,7 +94,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     registry,
     async open() {
       await indexer.start();
-      for (const platform of platforms) await platform.start(inbox);
+      await Promise.all(platforms.map(async (platform) => platform.start(inbox)));
       const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
       const names = platforms.map(({ name }) => name);
       const resumed = await registry.resume(names, due);
@@ -141,5 +125,35 @@ function createRegistry(options: DaemonOptions, { agents, ...base }: RegistryBas
       timing: COMPACTOR_TIMING,
       ...compaction,
     },
+  });
+}
+
+type InboxBase = Omit<RegistryBase, "indexer"> & {
+  readonly registry: ChannelRegistry;
+  readonly prompts: Prompts;
+  readonly models: Models;
+};
+
+function createInbox({ bindings, log }: DaemonOptions, base: InboxBase): Router {
+  const { store, registry, events, now, agents, platformOf, prompts, models } = base;
+  const commands = createCommands({
+    store,
+    registry,
+    agentOf: ({ agent }) => agents.of(agent).agent,
+    helpText: (list) => prompts.help(list),
+    describeModels: () => models.describe(),
+    now,
+  });
+  return new Router({
+    store,
+    registry,
+    events,
+    log,
+    bindings,
+    commands,
+    limits: new AskLimits(() => performance.now()),
+    voice: new Voice(platformOf, log),
+    tooOftenText: prompts.failure("too_often").trim(),
+    digesterOf: ({ agent }) => agents.of(agent).compactorAgent.digester,
   });
 }

@@ -9,6 +9,7 @@ import { findEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres
 import { Database } from "../../src/store/pool.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { BenchPlatform } from "./platform.ts";
+import { bindPlatform } from "../../src/router/bindings.ts";
 
 export interface BenchAgent {
   readonly id: string;
@@ -58,7 +59,7 @@ export async function startBenchDaemon(options: BenchDaemonOptions): Promise<Ben
       config,
       log,
       platforms: () => [...platforms.values()],
-      bindings: options.agents.map(({ id }) => ({ platform: id, agent: agentId(id) })),
+      bindings: options.agents.map(({ id }) => bindPlatform(id, agentId(id))),
     }),
   );
   await daemon.open();

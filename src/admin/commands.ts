@@ -34,13 +34,18 @@ const COMMANDS: readonly { name: string; help: string }[] = [
   { name: "help", help: "this list" },
 ];
 
+interface Commands {
+  has(name: string): boolean;
+  run(command: InboundCommand): Promise<string>;
+}
+
 /** What people ask with a slash. Answers are for the asker alone; none of them waits for the mailbox. */
-export function createCommands(parts: CommandParts): (command: InboundCommand) => Promise<string> {
-  return async (command) => {
+export function createCommands(parts: CommandParts): Commands {
+  const has = (name: string): boolean => COMMANDS.some((command) => command.name === name);
+  const run = async (command: InboundCommand): Promise<string> => {
     const { store, registry } = parts;
     if (command.name === "help") return parts.helpText(COMMANDS).trim();
-    const known = COMMANDS.some(({ name }) => name === command.name);
-    if (!known) return `There is no command /${command.name}. /help lists what there is.`;
+    if (!has(command.name)) return `There is no command /${command.name}. /help lists what there is.`;
     const channel = await store.channels.find(command.channel);
     if (channel === undefined) return "Nothing has been said in this channel yet.";
     switch (command.name) {
@@ -62,6 +67,7 @@ export function createCommands(parts: CommandParts): (command: InboundCommand) =
         return describeStatus(parts, channel);
     }
   };
+  return { has, run };
 }
 
 async function describeContext(parts: CommandParts, channel: ChannelRow): Promise<string> {

@@ -15,6 +15,7 @@ export function tellCompaction(parts: ActorParts, plan: JobPlan, messages: numbe
     // One for each covered range, however often it is sent.
     idempotencyKey: `compaction-${owner.channel}-${plan.fromSeq}-${plan.toSeq}`,
     text: compactorAgent.noticeText(messages),
+    mayBeThere: true,
     final: true,
     inReplyTo: [],
     kind: "notice" as const,

@@ -75,7 +75,10 @@ export class Draft {
     if (this.#messageId === null) {
       const delivery = await deliveries.open(owner, turnId, idempotencyKey);
       const key = delivery.idempotencyKey;
-      this.#messageId = delivery.messageId ?? (await platform.send({ ...message, idempotencyKey: key }));
+      // Another key: an earlier run of the turn opened it.
+      const mayBeThere = key !== idempotencyKey;
+      this.#messageId =
+        delivery.messageId ?? (await platform.send({ ...message, idempotencyKey: key, mayBeThere }));
       await deliveries.shown(owner, delivery.id, this.#messageId);
       if (delivery.messageId !== null)
         await platform.edit(delivery.messageId, { ...message, idempotencyKey: key });
@@ -88,6 +91,14 @@ export class Draft {
   #message(text: string): OutboundMessage {
     const { address, idempotencyKey, inReplyTo, platform } = this.#parts;
     const fitting = sliceWhole(text, 0, platform.capabilities.maxTextLength);
-    return { channel: address, idempotencyKey, text: fitting, final: false, inReplyTo, kind: "answer" };
+    return {
+      channel: address,
+      idempotencyKey,
+      mayBeThere: false,
+      text: fitting,
+      final: false,
+      inReplyTo,
+      kind: "answer",
+    };
   }
 }

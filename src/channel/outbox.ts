@@ -116,6 +116,7 @@ export class Outbox {
   ): Promise<"sent" | "failed" | "left"> {
     const { owner, deliveries, onLost } = this.#parts;
     let { messageId } = first;
+    let mayBeThere = answer.isRecovered || first.drafted;
     for (
       let waitMs = RETRY_FROM_MS;
       !this.#closing.signal.aborted;
@@ -123,7 +124,7 @@ export class Outbox {
     ) {
       try {
         // Where only our own note of it fails, the next round edits the message instead of sending a second.
-        const sending = this.#sendPart({ ...first, messageId }, answer, text);
+        const sending = this.#sendPart({ ...first, messageId }, { ...answer, mayBeThere }, text);
         // A platform that never answers must not keep the channel from being let go: the next owner sends it again.
         const sent = await unlessAborted(sending, this.#closing.signal);
         if (sent === ABORTED) break;
@@ -135,6 +136,7 @@ export class Outbox {
           onLost(error);
           return "left";
         }
+        mayBeThere = true;
         const isFinal = error instanceof PlatformError && !error.retryable;
         const retryInMs = isFinal
           ? null
@@ -158,12 +160,17 @@ export class Outbox {
   }
 
   /** @returns the platform's id of the message that now shows the text */
-  async #sendPart(part: Delivery, answer: PendingAnswer, text: string): Promise<string> {
+  async #sendPart(
+    part: Delivery,
+    answer: PendingAnswer & { readonly mayBeThere: boolean },
+    text: string,
+  ): Promise<string> {
     const { platform, address } = this.#parts;
     const turnMs = Math.max(0, Math.round(steadyNow() - answer.acceptedAt.getTime()));
     const message: OutboundMessage = {
       channel: address,
       idempotencyKey: part.idempotencyKey,
+      mayBeThere: answer.mayBeThere,
       text,
       final: true,
       inReplyTo: answer.inReplyTo,

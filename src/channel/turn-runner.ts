@@ -202,6 +202,7 @@ export class TurnRunner {
         inReplyTo,
         modelMs,
         acceptedAt,
+        isRecovered: false,
         // The row lacks the id where the draft could not store it.
         parts: parts.map((one) =>
           one.part === 0 ? { ...one, messageId: one.messageId ?? opened.shown } : one,

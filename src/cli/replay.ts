@@ -8,6 +8,7 @@ import { ReplayPlatform } from "./replay-platform.ts";
 import { ReplayTally } from "./replay-tally.ts";
 import { findAgent } from "./session.ts";
 import { WaitingLine } from "./waiting-line.ts";
+import { bindPlatform } from "../router/bindings.ts";
 
 /** How long the end waits for compactions, ms; and without a word. */
 const MAX_WAIT_MS = 60_000;
@@ -31,7 +32,7 @@ export async function replay(io: Io, file: string, options: ReplayOptions): Prom
   const recording = readRecording(file, { channel: options.channel, replyEvery: options.replyEvery });
   const log = openLog(io, config, config.log.level === "info" ? "error" : config.log.level);
   const platform = new ReplayPlatform(new Set(recording.messages.map(({ channel }) => channel.name)));
-  const bindings = [{ platform: platform.name, agent }];
+  const bindings = [bindPlatform(platform.name, agent)];
   // Answers and summaries stand between messages of their own time.
   const clock = { at: recording.messages[0]?.at ?? new Date() };
   const now = (): Date => clock.at;

@@ -12,6 +12,7 @@ import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.t
 import type { Events } from "../telemetry/events.ts";
 import { createLog } from "../telemetry/log.ts";
 import { type Io, openLog, say } from "./io.ts";
+import { bindPlatform } from "../router/bindings.ts";
 
 /** A terminal that takes part in a daemon's platforms. */
 export interface TerminalSession {
@@ -56,7 +57,7 @@ export async function runSession(io: Io, options: SessionOptions): Promise<void>
     }
     return list;
   };
-  const bindings = ["terminal", "loopback"].map((platform) => ({ platform, agent }));
+  const bindings = ["terminal", "loopback"].map((platform) => bindPlatform(platform, agent));
   await using daemon = await buildDaemon({ config, log, platforms, bindings });
   if (mode !== null && mode !== "jsonl" && daemon.models.isOffline)
     io.stderr.write(`${daemon.models.describe()}\n`);

@@ -10,6 +10,8 @@ export interface Config {
   readonly daemon: DaemonConfig;
   readonly prompts: PromptsConfig;
   readonly platforms: PlatformsConfig;
+  /** The first that matches a channel holds. Empty: none is configured. */
+  readonly bindings: readonly BindingConfig[];
   /** At least one; ids are unique. */
   readonly agents: readonly AgentConfig[];
 }
@@ -50,10 +52,64 @@ interface PromptsConfig {
   readonly dir: string | null;
 }
 
-interface PlatformsConfig {
-  /** Null: switched off. */
+/** Null: switched off. */
+export interface PlatformsConfig {
   readonly loopback: { readonly url: string } | null;
+  readonly discord: DiscordConfig | null;
+  readonly slack: SlackConfig | null;
 }
+
+/** What all chat platforms are told. */
+export interface ChatPlatformConfig {
+  /** Null: the platform's own. */
+  readonly apiUrl: string | null;
+  readonly dm: DmPolicy;
+  /** Ids of the people whose DMs are answered, where `dm` is `allowlist`. */
+  readonly allow: readonly string[];
+  /** Ids of the people who may change what holds for everybody. */
+  readonly owners: readonly string[];
+  /** Ids or names of the roles whose people may, too. */
+  readonly ownerRoles: readonly string[];
+  /** What was missed for longer than this is context, and is not answered any more. */
+  readonly catchUpMaxAgeMs: number;
+}
+
+export const DM_POLICIES = ["everyone", "allowlist", "off"] as const;
+export type DmPolicy = (typeof DM_POLICIES)[number];
+
+export interface DiscordConfig extends ChatPlatformConfig {
+  /** Never print it. */
+  readonly token: string;
+}
+
+export interface SlackConfig extends ChatPlatformConfig {
+  /** Never print it. */
+  readonly botToken: string;
+  readonly intake:
+    | { readonly mode: "socket"; readonly appToken: string }
+    | { readonly mode: "http"; readonly signingSecret: string; readonly host: string; readonly port: number };
+}
+
+/** One `[[bindings]]`, complete. */
+export interface BindingConfig {
+  readonly agent: AgentId;
+  readonly platform: ChatPlatformName;
+  readonly workspaces: readonly string[];
+  readonly channels: readonly string[];
+  readonly threads: boolean;
+  readonly dms: boolean;
+  readonly mentionRequired: boolean;
+  readonly listen: boolean;
+  readonly allowUsers: readonly string[];
+  readonly allowRoles: readonly string[];
+  readonly allowBots: boolean;
+  readonly rateLimit: number;
+  readonly streaming: boolean;
+  readonly acknowledge: string;
+}
+
+export const CHAT_PLATFORMS = ["discord", "slack"] as const;
+export type ChatPlatformName = (typeof CHAT_PLATFORMS)[number];
 
 /** One `[[agents]]`, with what `[defaults]` and the built-in defaults add. */
 export interface AgentConfig {

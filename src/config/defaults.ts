@@ -10,6 +10,10 @@ export const DEFAULT_VARIABLE = {
   databaseUrl: "DATABASE_URL",
   baseUrl: "OPENAI_BASE_URL",
   apiKey: "OPENAI_API_KEY",
+  discordToken: "DISCORD_TOKEN",
+  slackBotToken: "SLACK_BOT_TOKEN",
+  slackAppToken: "SLACK_APP_TOKEN",
+  slackSigningSecret: "SLACK_SIGNING_SECRET",
 } as const;
 
 export const DEFAULT_AGENT_ID = agentId("main");
@@ -26,6 +30,21 @@ export const DEFAULT_DAEMON: DaemonConfig = {
   mailboxSize: 100,
   maxCompactions: 4,
 };
+
+export const DEFAULT_CHAT_PLATFORM = { dm: "everyone", catchUpMaxAgeMs: 3_600_000 } as const;
+
+export const DEFAULT_SLACK = { mode: "socket", listen: "127.0.0.1:3000" } as const;
+
+export const DEFAULT_BINDING = {
+  threads: true,
+  dms: true,
+  mentionRequired: true,
+  listen: true,
+  allowBots: false,
+  rateLimit: 20,
+  streaming: true,
+  acknowledge: "",
+} as const;
 
 export const DEFAULT_AGENT = {
   instructions: "",

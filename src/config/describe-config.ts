@@ -1,4 +1,5 @@
-import type { AgentConfig, Config } from "./config.ts";
+import { counted } from "../core/text.ts";
+import type { AgentConfig, BindingConfig, ChatPlatformConfig, Config, PlatformsConfig } from "./config.ts";
 
 /** What an operator sees of a configuration that is right. Says which secrets are set, never what they are. */
 export function describeConfig(config: Config): string {
@@ -13,11 +14,47 @@ export function describeConfig(config: Config): string {
     ["API key", llm.apiKey === null ? "not set" : "set"],
     ["prompts", prompts.dir ?? `built in, language "${prompts.language}"`],
     ["loopback", platforms.loopback === null ? "off" : withoutSecrets(platforms.loopback.url)],
+    ["Discord", describeDiscord(platforms)],
+    ["Slack", describeSlack(platforms)],
     ["log level", config.log.level],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const head = rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
-  return [...head, ...config.agents.flatMap((agent) => ["", ...describeAgent(agent)])].join("\n");
+  const isChatting = platforms.discord !== null || platforms.slack !== null;
+  const bindings = isChatting ? ["", ...config.bindings.map(describeBinding)] : [];
+  return [...head, ...bindings, ...config.agents.flatMap((agent) => ["", ...describeAgent(agent)])].join(
+    "\n",
+  );
+}
+
+function describeDiscord({ discord }: PlatformsConfig): string {
+  return discord === null ? "off: DISCORD_TOKEN is not set" : `on, ${describeChat(discord)}`;
+}
+
+function describeSlack({ slack }: PlatformsConfig): string {
+  if (slack === null) return "off: SLACK_BOT_TOKEN or what goes with it is not set";
+  const { intake } = slack;
+  const by = intake.mode === "socket" ? "Socket Mode" : `HTTP on ${intake.host}:${intake.port}`;
+  return `on, by ${by}, ${describeChat(slack)}`;
+}
+
+function describeChat({ apiUrl, dm, owners, ownerRoles }: ChatPlatformConfig): string {
+  const people = counted(owners.length, "owner");
+  const roles = ownerRoles.length === 0 ? "" : ` and ${counted(ownerRoles.length, "role")} of owners`;
+  return `DMs ${dm}, ${people}${roles}${apiUrl === null ? "" : `, at ${withoutSecrets(apiUrl)}`}`;
+}
+
+function describeBinding({
+  platform,
+  agent,
+  workspaces,
+  channels,
+  mentionRequired,
+  listen,
+}: BindingConfig): string {
+  const where = [...workspaces, ...channels].join(", ");
+  const when = mentionRequired ? "mentions" : "every message";
+  return `binding  ${platform}${where === "" ? "" : ` (${where})`}: ${agent} answers ${when}${listen ? ", and listens" : ""}`;
 }
 
 function noServer(hasKey: boolean): string {

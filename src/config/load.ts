@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { checkAgents } from "./check-agents.ts";
+import { checkPlatforms } from "./check-platforms.ts";
 import { checkFile, problemsIn, type CheckedFile, type ProblemAt } from "./check-file.ts";
 import type { Config } from "./config.ts";
 import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";
@@ -14,6 +15,7 @@ import {
 import { readEnvironment, type Environment } from "./environment.ts";
 import { resolveReferences, type References } from "./references.ts";
 import { resolveAgent } from "./resolve-agent.ts";
+import { resolveBindings, resolvePlatforms } from "./resolve-platforms.ts";
 import type { FileConfig } from "./schema.ts";
 import { isPublicKeyName } from "./schema-walk.ts";
 import { readTextFile } from "./text-file.ts";
@@ -58,6 +60,7 @@ export function loadConfig(options: LoadOptions): Config {
     ...envProblems,
     ...(envProblems.length > 0 ? [] : referenceProblems),
     ...(source.isReadable ? checkAgents(config.agents, checked, problemAt) : []),
+    ...(source.isReadable ? checkPlatforms(checked, config.agents, references, problemAt) : []),
   ];
   if (problems.length > 0) throw new ConfigError(problems.toSorted(byPlace));
   return deepFreeze(config);
@@ -111,7 +114,6 @@ function byPlace(a: ConfigProblem, b: ConfigProblem): number {
 
 function buildConfig(file: FileConfig, references: References, path: string | null, folder: string): Config {
   const promptsDir = file.prompts?.dir ?? "";
-  const loopbackUrl = file.platforms?.loopback?.url ?? "";
   const agents = file.agents ?? [{ id: DEFAULT_AGENT_ID }];
   return {
     file: path,
@@ -138,7 +140,8 @@ function buildConfig(file: FileConfig, references: References, path: string | nu
       language: file.prompts?.language ?? DEFAULT_LANGUAGE,
       dir: promptsDir === "" ? null : resolve(folder, promptsDir),
     },
-    platforms: { loopback: loopbackUrl === "" ? null : { url: loopbackUrl } },
+    platforms: resolvePlatforms(file.platforms ?? {}, references),
+    bindings: resolveBindings(file.bindings, agents),
     agents: agents.map((agent) => resolveAgent(agent, file.defaults ?? {}, folder)),
   };
 }

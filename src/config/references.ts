@@ -10,6 +10,10 @@ export interface References {
   readonly databaseUrl: string | null;
   readonly baseUrl: string | null;
   readonly apiKey: string | null;
+  readonly discordToken: string | null;
+  readonly slackBotToken: string | null;
+  readonly slackAppToken: string | null;
+  readonly slackSigningSecret: string | null;
 }
 
 interface Reference {
@@ -17,6 +21,8 @@ interface Reference {
   /** What the file says. */
   readonly written: string | undefined;
   readonly defaultVariable: string;
+  /** Where the default variable is not set, what it is for is off, also where the file names it. */
+  readonly isSwitch?: boolean;
   readonly isUsable: (value: string) => boolean;
   readonly expected: string;
 }
@@ -57,11 +63,30 @@ export function resolveReferences(
       path: ["llm", "api_key"],
       written: file.llm?.api_key,
       defaultVariable: DEFAULT_VARIABLE.apiKey,
-      isUsable: (value) => /^[\u0021-\u007e]+$/.test(value),
-      expected: "a key without white space and of plain ASCII characters",
+      ...KEY,
     }),
+    discordToken: resolve(token(["discord", "token"], file.platforms?.discord?.token, "discordToken")),
+    slackBotToken: resolve(token(["slack", "bot_token"], file.platforms?.slack?.bot_token, "slackBotToken")),
+    slackAppToken: resolve(token(["slack", "app_token"], file.platforms?.slack?.app_token, "slackAppToken")),
+    slackSigningSecret: resolve(
+      token(["slack", "signing_secret"], file.platforms?.slack?.signing_secret, "slackSigningSecret"),
+    ),
   };
   return { references, problems };
+}
+
+const KEY = {
+  isUsable: (value: string): boolean => /^[\u0021-\u007e]+$/.test(value),
+  expected: "a key without white space and of plain ASCII characters",
+};
+
+function token(
+  path: readonly [string, string],
+  written: string | undefined,
+  variableOf: keyof typeof DEFAULT_VARIABLE,
+): Reference {
+  const defaultVariable = DEFAULT_VARIABLE[variableOf];
+  return { path: ["platforms", ...path], written, defaultVariable, isSwitch: true, ...KEY };
 }
 
 type Resolved =
@@ -74,7 +99,8 @@ function resolveReference(reference: Reference, environment: Environment): Resol
   const name = written?.slice("env:".length) ?? reference.defaultVariable;
   const isWritten = written !== undefined;
   const value = variable(environment, name);
-  if (value === null && isWritten) {
+  const isOff = reference.isSwitch === true && name === reference.defaultVariable;
+  if (value === null && isWritten && !isOff) {
     const message = `the environment variable ${name} is not set, or empty`;
     return { wrong: { message, expected: `${name} in the environment or in .env` }, isWritten };
   }

@@ -5,7 +5,16 @@ import type { KeyPath } from "./value-tree.ts";
 /** What the schema knows about a place in the file, for messages and for the test of the shipped file. */
 
 /** Keys whose values never show, whatever stands there. */
-const SECRET_KEYS: ReadonlySet<string> = new Set(["api_key", "url", "base_url"]);
+const SECRET_KEYS: ReadonlySet<string> = new Set([
+  "api_key",
+  "url",
+  "base_url",
+  "api_url",
+  "token",
+  "bot_token",
+  "app_token",
+  "signing_secret",
+]);
 
 function unwrap(schema: unknown): unknown {
   let inner = schema;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AgentId } from "../core/ids.ts";
-import { COMPACTION_NOTIFY, LOG_LEVELS } from "./config.ts";
+import { CHAT_PLATFORMS, COMPACTION_NOTIFY, DM_POLICIES, LOG_LEVELS } from "./config.ts";
 
 /**
  * What may stand in config.toml. Every key is optional here; the built-in defaults are in defaults.ts. The
@@ -131,6 +131,42 @@ const agent = z.strictObject({
   ...agentOptions,
 });
 
+/** Names or ids, as people write them: `#general`, `1234567890`. */
+const names = (what: string): z.ZodArray<z.ZodString> =>
+  z.array(z.string().trim().min(1).max(200)).max(1000).describe(`a list of ${what}, in quotes`);
+
+const flag = z.boolean().describe("true or false");
+
+/** What each chat platform may set. */
+const chatOptions = {
+  api_url: loopbackUrl.optional(),
+  dm: z
+    .enum(DM_POLICIES)
+    .describe(`one of ${quotedList(DM_POLICIES)}`)
+    .optional(),
+  allow: names("ids of people").optional(),
+  owners: names("ids of people").optional(),
+  owner_roles: names("ids or names of roles").optional(),
+  catch_up_max_age_ms: whole(0, WEEK_MS, "milliseconds").optional(),
+};
+
+const binding = z.strictObject({
+  agent: z.string().min(1).max(63).describe("the id of one of [[agents]], in quotes"),
+  platform: z.enum(CHAT_PLATFORMS).describe(`one of ${quotedList(CHAT_PLATFORMS)}`),
+  workspaces: names("ids or names of servers or teams").optional(),
+  channels: names("ids or names of channels").optional(),
+  threads: flag.optional(),
+  dms: flag.optional(),
+  mention_required: flag.optional(),
+  listen: flag.optional(),
+  allow_users: names("ids of people").optional(),
+  allow_roles: names("ids or names of roles").optional(),
+  allow_bots: flag.optional(),
+  rate_limit: whole(0, 1000, "turns a minute, 0 for no limit").optional(),
+  streaming: flag.optional(),
+  acknowledge: text('an emoji, such as "👀", or "" for none', 64).optional(),
+});
+
 export const fileSchema = z.strictObject({
   database: z
     .strictObject({
@@ -185,11 +221,31 @@ export const fileSchema = z.strictObject({
         .strictObject({ url: loopbackUrl.optional() })
         .describe("a table, [platforms.loopback]")
         .optional(),
+      discord: z
+        .strictObject({ token: secret.optional(), ...chatOptions })
+        .describe("a table, [platforms.discord]")
+        .optional(),
+      slack: z
+        .strictObject({
+          bot_token: secret.optional(),
+          app_token: secret.optional(),
+          mode: z.enum(["socket", "http"]).describe('one of "socket", "http"').optional(),
+          signing_secret: secret.optional(),
+          listen: z
+            .string()
+            .regex(/^([\w.-]+|\[[\da-f:]+\]):\d{1,5}$/i)
+            .describe('an address to listen on, such as "127.0.0.1:3000"')
+            .optional(),
+          ...chatOptions,
+        })
+        .describe("a table, [platforms.slack]")
+        .optional(),
     })
     .describe("a table, [platforms]")
     .optional(),
   defaults: z.strictObject(agentOptions).describe("a table, [defaults]").optional(),
   agents: z.array(agent).min(1).max(1000).describe("one or more [[agents]]").optional(),
+  bindings: z.array(binding).max(1000).describe("one or more [[bindings]]").optional(),
 });
 
 export type FileConfig = z.infer<typeof fileSchema>;

@@ -1,5 +1,11 @@
 import type { ChannelAddress, Seq } from "./ids.ts";
 
+/**
+ * A reaction is kept as a message that says so, and is taken back as one. Its id begins with this; then come the
+ * platform's id of the message under which it stands, the person's id, and the emoji, with slashes between.
+ */
+export const REACTION_PREFIX = "reaction/";
+
 export type ChannelKind = "dm" | "channel" | "thread";
 
 export interface Author {
@@ -7,28 +13,51 @@ export interface Author {
   readonly id: string;
   readonly name: string;
   readonly isBot: boolean;
+  /** Ids and names of the roles that the person has here; left out where the platform has none. */
+  readonly roles?: readonly string[];
+}
+
+/** Where a channel is, in the words of the platform: what bindings and people name it by. */
+export interface Place {
+  /** Name of the guild or team; "" where there is none. */
+  readonly workspace: string;
+  /** Name of the channel, without `#`; of a thread its title; of a DM the person's name. */
+  readonly channel: string;
+  /** Of a thread: the channel that it belongs to. */
+  readonly parent: { readonly id: string; readonly name: string } | null;
+}
+
+/** A channel as its platform describes it. */
+export interface ChannelOnPlatform {
+  readonly channel: ChannelAddress;
+  readonly kind: ChannelKind;
+  /** Guild, Slack team, or "" where the platform has no such thing: its id. */
+  readonly workspace: string;
+  /** Left out where the platform has no names beside its ids. */
+  readonly place?: Place;
 }
 
 /** Something said on a platform. */
-export interface InboundMessage {
+export interface InboundMessage extends ChannelOnPlatform {
   readonly type: "message";
-  readonly channel: ChannelAddress;
-  readonly kind: ChannelKind;
-  /** Guild, Slack team, or "" where the platform has no such thing. */
-  readonly workspace: string;
-  /** The platform's message id: a message is appended once per (channel, id). */
+  /**
+   * The platform's message id: a message is appended once per (channel, id). Where the same message is background of
+   * a thread, too, it has the same id there.
+   */
   readonly id: string;
   readonly author: Author;
   readonly text: string;
   /** When it was said, by the platform's clock. */
   readonly at: Date;
-  /** True: it wants a turn (it becomes due). False: it was only listened to. */
+  /** True: it is meant for the bot (a mention, a reply to it, a DM), and wants a turn. False: it is only listened to. */
   readonly addressed: boolean;
+  /** True: it was said before the bot could see it. It is context, whatever a binding says of it. */
+  readonly isBackground?: boolean;
   /** The platform's id of the message that this one replies to. */
   readonly replyTo?: string;
 }
 
-/** A person changed what they had said. Without a channel, the id is looked up over the whole platform. */
+/** A person changed what they had said. Without a channel: in each of the platform's channels that has the message. */
 export interface InboundEdit {
   readonly type: "edit";
   readonly platform: string;
@@ -38,7 +67,7 @@ export interface InboundEdit {
   readonly at: Date;
 }
 
-/** A person took back what they had said. Without a channel, the id is looked up over the whole platform. */
+/** A person took back what they had said. Without a channel: in each of the platform's channels that has the message. */
 export interface InboundDeletion {
   readonly type: "deletion";
   readonly platform: string;
@@ -57,13 +86,21 @@ export type Receipt =
   /** An edit or a deletion of a message that the log does not have. */
   | { readonly outcome: "unknown_message" }
   /** No binding answers this channel: nothing was written. */
-  | { readonly outcome: "unbound" };
+  | { readonly outcome: "unbound" }
+  /** A binding answers this channel, and does not want this message: nothing was written. */
+  | { readonly outcome: "ignored" }
+  /** It was a command: it was run, and its answer is on its way. */
+  | { readonly outcome: "command" };
 
 /** A text on its way to people. */
 export interface OutboundMessage {
   readonly channel: ChannelAddress;
   /** The same for every attempt to send the same text: a platform that takes it sends once. */
   readonly idempotencyKey: string;
+  /**
+   * An earlier attempt may have been taken without our hearing of it: a platform that forgets keys looks for it first.
+   */
+  readonly mayBeThere: boolean;
   readonly text: string;
   /** False while the answer is still being written: more will come by `edit`. */
   readonly final: boolean;

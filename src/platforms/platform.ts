@@ -1,5 +1,5 @@
 import type { ChannelAddress } from "../core/ids.ts";
-import type { InboundEvent, OutboundMessage, Receipt } from "../core/message.ts";
+import type { ChannelOnPlatform, InboundEvent, OutboundMessage, Receipt } from "../core/message.ts";
 import { WeirError } from "../core/errors.ts";
 
 /**
@@ -29,14 +29,38 @@ export interface Platform extends AsyncDisposable {
    * @throws PlatformError
    */
   edit(messageId: string, message: OutboundMessage): Promise<void>;
+  /**
+   * Takes back a message that `send` returned: a draft of an answer that never came. Where there is none any more,
+   * nothing happens. Left out: the platform cannot.
+   * @throws PlatformError
+   */
+  remove?(channel: ChannelAddress, messageId: string): Promise<void>;
+  /**
+   * Puts an emoji under somebody's message. Once or twice is the same. Left out: the platform has no such thing.
+   * @param emoji a Unicode emoji, or the platform's name of one of its own, without colons
+   * @throws PlatformError
+   */
+  react?(channel: ChannelAddress, messageId: string, emoji: string): Promise<void>;
+  /**
+   * Shows people that an answer to these messages is being made, until the next text, or `isWorking` false, or, where
+   * nobody says so any more, for some seconds: call it again while it lasts. Best effort: does not throw, tells nobody.
+   */
+  showWorking?(channel: ChannelAddress, inReplyTo: readonly string[], isWorking: boolean): void;
 }
 
 export interface PlatformCapabilities {
   /** Answers can be shown while they are written. `intervalMs`: the least time between two edits. */
   readonly streaming: false | { readonly intervalMs: number };
   readonly takesIdempotencyKeys: boolean;
-  /** Longest text of one message, in UTF-16 units. */
+  /** Longest text of one message, in what `lengthOf` counts. */
   readonly maxTextLength: number;
+  /** What a text takes of that, in the platform's own markup. Left out: its UTF-16 units. */
+  lengthOf?(text: string): number;
+  /**
+   * People type commands into their messages, as `/status` behind a mention: the router looks for them. Left out: the
+   * adapter tells commands apart itself.
+   */
+  readonly hasTextCommands?: true;
   /**
    * Which channels this adapter can deliver to just now. A daemon leaves alone what is due in the others
    * (a terminal session answers the channel that it shows).
@@ -53,6 +77,35 @@ export interface PlatformInbox {
   receive(event: InboundEvent): Promise<Receipt>;
   /** Runs a command (`status`, `stop`, …) that bypasses the mailbox. Resolves with a text for the asker alone. */
   command(command: InboundCommand): Promise<string>;
+  /** Whether anybody answers a channel, and whether Weir has heard of it before. */
+  standing(channel: ChannelOnPlatform): Promise<Standing>;
+  /**
+   * From where on each channel's messages may be missing: to be asked at the start and after each interruption, before
+   * any later event is handed in.
+   * @returns the channels with the newest activity, at most some thousand, the newest first
+   */
+  openGaps(platform: string): Promise<readonly Gap[]>;
+  /** Later events of a channel go on though its gap is still open: it stays on record until `closeGap`. */
+  keepGap(channel: ChannelAddress, afterId: string): Promise<void>;
+  /** What was missing of a channel has been handed in. */
+  closeGap(channel: ChannelAddress): Promise<void>;
+  /** The platform's ids of the newest messages of people in the log that are not deleted, at most `limit`. */
+  held(channel: ChannelAddress, limit: number): Promise<readonly string[]>;
+}
+
+export interface Standing {
+  /** Some binding answers it. */
+  readonly isBound: boolean;
+  /** What is said there without a mention is wanted, too. */
+  readonly listens: boolean;
+  /** The log has messages of it. Not looked up where nobody listens and it is no thread. */
+  readonly isKnown: boolean;
+}
+
+/** A channel whose messages after `afterId` may not all be in the log. */
+export interface Gap extends ChannelOnPlatform {
+  /** The platform's id of the last message before the gap. */
+  readonly afterId: string;
 }
 
 export interface InboundCommand {
@@ -60,8 +113,16 @@ export interface InboundCommand {
   /** Without the slash. */
   readonly name: string;
   readonly argument: string;
-  /** The platform's identifier of the person who asks. */
-  readonly askerId: string;
+  readonly asker: Asker;
+}
+
+/** Who gives a command. */
+export interface Asker {
+  /** The platform's identifier of the person. */
+  readonly id: string;
+  readonly name: string;
+  /** Ids and names of the roles that the person has there. */
+  readonly roles: readonly string[];
 }
 
 /** A platform did not take a text. */

@@ -1,12 +1,113 @@
-import type { AgentId, ChannelAddress } from "../core/ids.ts";
+import type { AgentId } from "../core/ids.ts";
+import type { ChannelOnPlatform, InboundMessage } from "../core/message.ts";
 
-/** Which agent answers which channels. */
+/** Which agent answers which channels, and when. An empty list of names is no condition. */
 export interface Binding {
-  readonly platform: string;
   readonly agent: AgentId;
+  readonly platform: string;
+  /** Ids or names of guilds or teams. */
+  readonly workspaces: readonly string[];
+  /** Ids or names of channels; a thread belongs to its channel. */
+  readonly channels: readonly string[];
+  readonly threads: boolean;
+  readonly dms: boolean;
+  /** Ids of the people whose DMs are wanted; null: everybody's. */
+  readonly dmAllow: readonly string[] | null;
+  /** In a channel only what is meant for the bot makes a turn. */
+  readonly mentionRequired: boolean;
+  /** What makes no turn is context. */
+  readonly listen: boolean;
+  /** Who may cause a turn: ids of people, ids or names of roles. Both lists empty: everybody. */
+  readonly allowUsers: readonly string[];
+  readonly allowRoles: readonly string[];
+  /** Other bots may cause turns. */
+  readonly allowBots: boolean;
+  /** Turns a person may cause in a minute; 0: no limit. */
+  readonly rateLimit: number;
+  /** Answers are shown while they are written, where the platform can. */
+  readonly streaming: boolean;
+  /** An emoji under each message that will be answered; "": none. */
+  readonly acknowledge: string;
+}
+
+/** A binding of everything on a platform: who is addressed there is the adapter's word alone. */
+export function bindPlatform(platform: string, agent: AgentId): Binding {
+  return {
+    agent,
+    platform,
+    workspaces: [],
+    channels: [],
+    threads: true,
+    dms: true,
+    dmAllow: null,
+    mentionRequired: true,
+    listen: true,
+    allowUsers: [],
+    allowRoles: [],
+    allowBots: true,
+    rateLimit: 0,
+    streaming: true,
+    acknowledge: "",
+  };
 }
 
 /** The first binding that matches; undefined: nobody answers this channel. Pure. */
-export function findBinding(bindings: readonly Binding[], address: ChannelAddress): Binding | undefined {
-  return bindings.find(({ platform }) => platform === address.platform);
+export function findBinding(bindings: readonly Binding[], where: ChannelOnPlatform): Binding | undefined {
+  return bindings.find((binding) => matches(binding, where));
+}
+
+function matches(binding: Binding, { channel, kind, workspace, place }: ChannelOnPlatform): boolean {
+  if (binding.platform !== channel.platform) return false;
+  if (kind === "dm") return binding.dms;
+  if (kind === "thread" && !binding.threads) return false;
+  const parent = place?.parent ?? null;
+  return (
+    isNamed(binding.workspaces, [workspace, place?.workspace ?? ""]) &&
+    isNamed(
+      binding.channels,
+      parent === null
+        ? [channel.name, place?.channel ?? ""]
+        : [channel.name, place?.channel ?? "", parent.id, parent.name],
+    )
+  );
+}
+
+function isNamed(wanted: readonly string[], names: readonly string[]): boolean {
+  if (wanted.length === 0) return true;
+  const known = new Set(names.filter((name) => name !== "").map(plainName));
+  return wanted.some((name) => known.has(plainName(name)));
+}
+
+/** `#General` is `general`, `@Ann` is `ann`. */
+function plainName(name: string): string {
+  return name.replace(/^[#@]/, "").toLowerCase();
+}
+
+/** What is to be done with a message. */
+export type Ruling =
+  | { readonly outcome: "turn" }
+  | { readonly outcome: "listened" }
+  /** It is not written down. */
+  | { readonly outcome: "ignored"; readonly why: "bot" | "dm_not_allowed" | "not_addressed" };
+
+/**
+ * Whether a message makes a turn, is context, or neither. Pure.
+ * @param takesPart the agent has answered in this channel before
+ */
+export function rule(binding: Binding, message: InboundMessage, takesPart: boolean): Ruling {
+  const { author, kind, addressed } = message;
+  const isDm = kind === "dm";
+  if (message.isBackground === true) return { outcome: "listened" };
+  if (author.isBot && !binding.allowBots) return { outcome: "ignored", why: "bot" };
+  if (isDm && binding.dmAllow !== null && !binding.dmAllow.includes(author.id))
+    return { outcome: "ignored", why: "dm_not_allowed" };
+  const isMeant = addressed || !binding.mentionRequired || (kind === "thread" && takesPart);
+  if (isMeant && mayAsk(binding, message)) return { outcome: "turn" };
+  return binding.listen || isDm ? { outcome: "listened" } : { outcome: "ignored", why: "not_addressed" };
+}
+
+function mayAsk({ allowUsers, allowRoles }: Binding, { author, kind }: InboundMessage): boolean {
+  if (kind === "dm" || (allowUsers.length === 0 && allowRoles.length === 0)) return true;
+  // By id alone: anybody can take a name.
+  return allowUsers.includes(author.id) || (allowRoles.length > 0 && isNamed(allowRoles, author.roles ?? []));
 }

@@ -1,16 +1,26 @@
-import pRetry from "p-retry";
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
-import { WeirError } from "../core/errors.ts";
-import { type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
-import type { InboundDeletion, InboundEdit, InboundEvent, InboundMessage, Receipt } from "../core/message.ts";
-import type { InboundCommand, PlatformInbox } from "../platforms/platform.ts";
+import { errorMessage } from "../core/errors.ts";
+import { type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
+import type {
+  ChannelOnPlatform,
+  InboundDeletion,
+  InboundEdit,
+  InboundEvent,
+  InboundMessage,
+  Receipt,
+} from "../core/message.ts";
+import type { Gap, InboundCommand, PlatformInbox, Standing } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { Digester } from "../store/deletion.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
-import { type Binding, findBinding } from "./bindings.ts";
+import type { AskLimits } from "./ask-limits.ts";
+import { type Binding, findBinding, rule } from "./bindings.ts";
+import { insist } from "./insist.ts";
 import { assertStorable } from "./storable-event.ts";
+import { parseTextCommand } from "./text-command.ts";
+import type { Voice } from "./voice.ts";
 
 export interface RouterParts {
   readonly store: Store;
@@ -21,15 +31,22 @@ export interface RouterParts {
   /** Makes the extract that stands in for a summary with a deleted text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
   /** Runs what people ask with a slash; it answers the asker alone. */
-  readonly commands: (command: InboundCommand) => Promise<string>;
+  readonly commands: Commands;
+  readonly limits: AskLimits;
+  readonly voice: Voice;
+  /** The one sentence for a person who asks too often. */
+  readonly tooOftenText: string;
 }
 
-/** How often a write is repeated while the database is away, and the first wait, ms; each is twice the one before. */
-const RETRIES = 4;
-const RETRY_FROM_MS = 100;
+export interface Commands {
+  has(name: string): boolean;
+  run(command: InboundCommand): Promise<string>;
+}
 
-/** Channels whose id is remembered. */
+/** Channels whose id is remembered; others of which something is. */
 const KNOWN_CHANNELS = 10_000;
+/** Channels of a platform whose gaps are looked for. */
+const MAX_GAPS = 2000;
 
 /**
  * Finds who answers an event, appends it to the log, and only then wakes its channel: the log is the inbox, and
@@ -39,6 +56,12 @@ export class Router implements PlatformInbox {
   readonly #parts: RouterParts;
   /** Ids by address and agent, so that a message costs one statement and not two. */
   readonly #known = new Map<string, ChannelId>();
+  /** Threads that the agent takes part in. */
+  readonly #threads = new Set<string>();
+  /** Channels that nobody answers, of which the log knows. */
+  readonly #unbound = new Set<string>();
+  /** Messages that were commands, and were run. */
+  readonly #commands = new Set<string>();
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
@@ -57,17 +80,63 @@ export class Router implements PlatformInbox {
   }
 
   async command(command: InboundCommand): Promise<string> {
-    return this.#parts.commands(command);
+    return this.#parts.commands.run(command);
+  }
+
+  async standing(channel: ChannelOnPlatform): Promise<Standing> {
+    const binding = findBinding(this.#parts.bindings, channel);
+    if (binding === undefined) return { isBound: false, listens: false, isKnown: false };
+    const isWanted = binding.listen || channel.kind === "thread";
+    const known = isWanted ? await this.#parts.store.channels.find(channel.channel) : undefined;
+    return { isBound: true, listens: binding.listen, isKnown: (known?.lastSeq ?? 0) > 0 };
+  }
+
+  async openGaps(platform: string): Promise<readonly Gap[]> {
+    const rows = await this.#parts.store.channels.gaps(platform, MAX_GAPS);
+    return rows
+      .map(({ address, place, ...row }) => ({
+        channel: address,
+        kind: row.kind,
+        workspace: row.workspace,
+        ...(place === null ? {} : { place }),
+        afterId: row.afterId,
+      }))
+      .filter((gap) => findBinding(this.#parts.bindings, gap) !== undefined);
+  }
+
+  async keepGap(channel: ChannelAddress, afterId: string): Promise<void> {
+    await this.#parts.store.channels.setGap(channel, afterId);
+  }
+
+  async closeGap(channel: ChannelAddress): Promise<void> {
+    await this.#parts.store.channels.setGap(channel, null);
+  }
+
+  async held(channel: ChannelAddress, limit: number): Promise<readonly string[]> {
+    return this.#parts.store.channels.held(channel, limit);
   }
 
   async #message(message: InboundMessage): Promise<Receipt> {
-    const { store, registry, events, bindings, log } = this.#parts;
-    const binding = findBinding(bindings, message.channel);
-    const channel = formatAddress(message.channel);
+    const { bindings } = this.#parts;
+    const binding = findBinding(bindings, message);
     if (binding === undefined) {
-      log.info({ channel }, "message_unbound");
+      this.#tellUnbound(formatAddress(message.channel));
       return { outcome: "unbound" };
     }
+    const ruling = rule(binding, message, await this.#takesPart(binding, message));
+    if (ruling.outcome === "ignored") {
+      this.#parts.log.debug({ channel: formatAddress(message.channel), why: ruling.why }, "message_ignored");
+      return { outcome: "ignored" };
+    }
+    const isAsked = ruling.outcome === "turn";
+    if (isAsked && this.#runCommand(message)) return { outcome: "command" };
+    const addressed = this.#withinLimits(binding, message, isAsked);
+    return this.#append({ ...message, addressed }, binding);
+  }
+
+  async #append(message: InboundMessage, binding: Binding): Promise<Receipt> {
+    const { store, registry, events, voice } = this.#parts;
+    const channel = formatAddress(message.channel);
     const { result: appended, isRepeated } = await insist(async () => {
       const id = await this.#channelId(message, binding);
       return { id, ...(await store.log.appendMessage(id, message)) };
@@ -78,8 +147,62 @@ export class Router implements PlatformInbox {
     if (appended.duplicate && !(appended.due && isRepeated)) return { outcome: "duplicate", seq };
     const { id: messageId, addressed } = message;
     events.emit({ type: "message_accepted", channel, seq, messageId, addressed });
+    if (addressed && binding.acknowledge !== "")
+      voice.acknowledge(message.channel, messageId, binding.acknowledge);
     if (!appended.duplicate) void registry.notify(id, appended.entry);
     return { outcome: "accepted", seq };
+  }
+
+  /** The agent has been asked something in this thread before: what is said there is meant for it, too. */
+  async #takesPart(binding: Binding, message: InboundMessage): Promise<boolean> {
+    if (message.kind !== "thread" || message.addressed || !binding.mentionRequired) return false;
+    const channel = formatAddress(message.channel);
+    if (this.#threads.has(channel)) return true;
+    const takesPart = await this.#parts.store.channels.hasAddressed(message.channel);
+    if (takesPart) addBounded(this.#threads, channel);
+    return takesPart;
+  }
+
+  /** Whether it may make a turn, where it is meant to. Who asks too often is told so once, and is listened to. */
+  #withinLimits(binding: Binding, message: InboundMessage, isAsked: boolean): boolean {
+    const { limits, voice, registry, tooOftenText } = this.#parts;
+    const { author, channel, id } = message;
+    const address = formatAddress(channel);
+    if (message.isBackground === true) return false;
+    if (!limits.heard(address, author.isBot, isAsked) || !isAsked) return false;
+    const known = this.#known.get(channelKey(binding, channel));
+    // What is answered together with others costs no turn of its own.
+    const isWaiting = known !== undefined && (registry.loaded(known)?.status.due ?? 0) > 0;
+    if (isWaiting) return true;
+    const asked = limits.ask(`${channel.platform}\n${author.id}`, binding.rateLimit);
+    if (asked === "first_over") voice.tell(channel, id, tooOftenText);
+    return asked === "within";
+  }
+
+  /** A command that stands in a message is run once, and is no message. @returns false: it is none */
+  #runCommand(message: InboundMessage): boolean {
+    const { voice, commands, log } = this.#parts;
+    const { channel, author, id } = message;
+    if (!voice.hasTextCommands(channel)) return false;
+    const command = parseTextCommand(message.text, (name) => commands.has(name));
+    if (command === null) return false;
+    const key = `${formatAddress(channel)}\n${id}`;
+    if (this.#commands.has(key)) return true;
+    addBounded(this.#commands, key);
+    const asker = { id: author.id, name: author.name, roles: author.roles ?? [] };
+    void commands.run({ channel, ...command, asker }).then(
+      (text) => voice.tell(channel, id, text),
+      (error: unknown) =>
+        log.warn({ channel: formatAddress(channel), why: errorMessage(error) }, "command_failed"),
+    );
+    return true;
+  }
+
+  /** One line a channel: somebody may talk there all day. */
+  #tellUnbound(channel: string): void {
+    if (this.#unbound.has(channel)) return;
+    addBounded(this.#unbound, channel);
+    this.#parts.log.info({ channel }, "message_unbound");
   }
 
   async #edit(edit: InboundEdit): Promise<Receipt> {
@@ -107,8 +230,15 @@ export class Router implements PlatformInbox {
     event: InboundEdit | InboundDeletion,
     write: (channel: ChannelRow) => Promise<Change>,
   ): Promise<Receipt> {
-    const row = await this.#channelOf(event);
-    if (row === undefined) return { outcome: "unknown_message" };
+    let receipt: Receipt = { outcome: "unknown_message" };
+    for (const row of await this.#channelsOf(event)) {
+      const changed = await this.#changeIn(row, write);
+      if (receipt.outcome !== "accepted") receipt = changed;
+    }
+    return receipt;
+  }
+
+  async #changeIn(row: ChannelRow, write: (channel: ChannelRow) => Promise<Change>): Promise<Receipt> {
     let isInDoubt = true;
     try {
       const { result, isRepeated } = await insist(async () => write(row));
@@ -122,48 +252,37 @@ export class Router implements PlatformInbox {
     }
   }
 
-  async #channelOf(event: InboundEdit | InboundDeletion): Promise<ChannelRow | undefined> {
+  /** A message may be background of threads, too. */
+  async #channelsOf(event: InboundEdit | InboundDeletion): Promise<ChannelRow[]> {
     const { channels } = this.#parts.store;
-    return event.channel === undefined
-      ? channels.findByMessage(event.platform, event.id)
-      : channels.find(event.channel);
+    if (event.channel === undefined) return channels.withMessage(event.platform, event.id);
+    const row = await channels.find(event.channel);
+    return row === undefined ? [] : [row];
   }
 
   async #channelId(message: InboundMessage, binding: Binding): Promise<ChannelId> {
-    const key = `${binding.agent}\n${formatAddress(message.channel)}`;
+    const key = channelKey(binding, message.channel);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const { kind, workspace, channel: address } = message;
-    const id = await this.#parts.store.channels.open({ address, kind, workspace, agent: binding.agent });
+    const { kind, workspace, channel: address, place } = message;
+    const { agent } = binding;
+    const id = await this.#parts.store.channels.open({ address, kind, workspace, place, agent });
     if (this.#known.size >= KNOWN_CHANNELS) this.#known.clear();
     this.#known.set(key, id);
     return id;
   }
 }
 
+function channelKey({ agent }: Binding, channel: ChannelAddress): string {
+  return `${agent}\n${formatAddress(channel)}`;
+}
+
+function addBounded(set: Set<string>, value: string): void {
+  if (set.size >= KNOWN_CHANNELS) set.clear();
+  set.add(value);
+}
+
 /** What became of an edit or a deletion, with the notice that tells of it. */
 type Change =
   | Exclude<Receipt, { outcome: "accepted" }>
   | { readonly outcome: "accepted"; readonly seq: Seq; readonly notedSeq: Seq | null };
-
-/**
- * Repeats an idempotent write while the database is away for a moment: a platform does not deliver an event twice.
- * @returns also whether an earlier attempt failed, which may have been committed all the same
- */
-async function insist<Result>(
-  write: () => Promise<Result>,
-): Promise<{ readonly result: Result; readonly isRepeated: boolean }> {
-  let attempts = 0;
-  const result = await pRetry(
-    async () => {
-      attempts++;
-      return write();
-    },
-    {
-      retries: RETRIES,
-      minTimeout: RETRY_FROM_MS,
-      shouldRetry: ({ error }) => error instanceof WeirError && error.retryable,
-    },
-  );
-  return { result, isRepeated: attempts > 1 };
-}

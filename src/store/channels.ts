@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   type AgentId,
   type ChannelAddress,
@@ -8,7 +9,7 @@ import {
   channelId,
   turnId,
 } from "../core/ids.ts";
-import type { ChannelKind } from "../core/message.ts";
+import { type ChannelKind, type Place, REACTION_PREFIX } from "../core/message.ts";
 import type { Database, Queryable } from "./pool.ts";
 
 /** A channel's row: who answers it, and its watermarks. */
@@ -17,6 +18,8 @@ export interface ChannelRow {
   readonly address: ChannelAddress;
   readonly kind: ChannelKind;
   readonly workspace: string;
+  /** Null: its platform has told no names. */
+  readonly place: Place | null;
   readonly agent: AgentId;
   readonly lastSeq: Seq;
   readonly settledTo: Seq;
@@ -31,6 +34,7 @@ interface RawChannel {
   name: string;
   kind: ChannelKind;
   workspace: string;
+  place: Place | null;
   agent: string;
   last_seq: number;
   settled_to: number;
@@ -40,7 +44,9 @@ interface RawChannel {
 }
 
 const COLUMNS =
-  "id, platform, name, kind, workspace, agent, last_seq, settled_to, covered_to, omitted_to, epoch";
+  "id, platform, name, kind, workspace, place, agent, last_seq, settled_to, covered_to, omitted_to, epoch";
+
+const COLUMNS_OF_C = COLUMNS.replaceAll(/(\w+)/g, "c.$1");
 
 function toChannel(row: RawChannel): ChannelRow {
   return {
@@ -48,6 +54,7 @@ function toChannel(row: RawChannel): ChannelRow {
     address: { platform: row.platform, name: row.name },
     kind: row.kind,
     workspace: row.workspace,
+    place: row.place,
     agent: agentId(row.agent),
     lastSeq: row.last_seq,
     settledTo: row.settled_to,
@@ -62,7 +69,14 @@ export interface ChannelDescription {
   readonly address: ChannelAddress;
   readonly kind: ChannelKind;
   readonly workspace: string;
+  /** Left out: its platform tells no names. */
+  readonly place?: Place | undefined;
   readonly agent: AgentId;
+}
+
+/** A channel whose messages after `afterId` may not all be in the log. */
+export interface GapRow extends ChannelRow {
+  readonly afterId: string;
 }
 
 /** The turn that a reset ended, with the platform's ids of the messages that it will not answer. */
@@ -79,18 +93,20 @@ export class ChannelStore {
     this.#db = db;
   }
 
-  /** The channel's id; its row is made where it is new, and its agent follows the binding. */
+  /** The channel's id; its row is made where it is new, and its agent and its names follow what is said now. */
   async open(channel: ChannelDescription): Promise<ChannelId> {
-    const { address, kind, workspace, agent } = channel;
+    const { address, kind, workspace, place, agent } = channel;
     const known = await this.find(address);
-    if (known !== undefined && known.agent === agent) return known.id;
+    const isSame = known?.agent === agent && (place === undefined || isDeepStrictEqual(place, known.place));
+    if (known !== undefined && isSame) return known.id;
     const [row] = await this.#db.query<{ id: number }>(
       {
         name: "channel_open",
-        text: `insert into channels (platform, name, kind, workspace, agent) values ($1, $2, $3, $4, $5)
-               on conflict (platform, name) do update set agent = excluded.agent returning id`,
+        text: `insert into channels (platform, name, kind, workspace, place, agent) values ($1, $2, $3, $4, $5, $6)
+               on conflict (platform, name)
+               do update set agent = excluded.agent, place = coalesce(excluded.place, channels.place) returning id`,
       },
-      [address.platform, address.name, kind, workspace, agent],
+      [address.platform, address.name, kind, workspace, place ?? null, agent],
     );
     if (row === undefined) throw new Error("channel_open returned no row");
     return channelId(row.id);
@@ -123,17 +139,74 @@ export class ChannelStore {
     return row.epoch;
   }
 
-  /** The channel that has a message with this id; undefined where none or several have. */
-  async findByMessage(platform: string, messageId: string): Promise<ChannelRow | undefined> {
+  /** The channels that have a message with this id: its own, and threads that it is background of. */
+  async withMessage(platform: string, messageId: string): Promise<ChannelRow[]> {
     const rows = await this.#db.query<RawChannel>(
       {
-        name: "channel_of_message",
-        text: `select ${COLUMNS.replaceAll(/(\w+)/g, "c.$1")} from entries e join channels c on c.id = e.channel_id
-                where e.message_id = $2 and c.platform = $1 limit 2`,
+        name: "channels_with_message",
+        text: `select ${COLUMNS_OF_C} from entries e join channels c on c.id = e.channel_id
+                where e.message_id = $2 and c.platform = $1 order by c.id`,
       },
       [platform, messageId],
     );
-    return rows.length === 1 && rows[0] !== undefined ? toChannel(rows[0]) : undefined;
+    return rows.map(toChannel);
+  }
+
+  /** Somebody has asked the agent something there. */
+  async hasAddressed(address: ChannelAddress): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "channel_has_addressed",
+        text: `select from channels c where c.platform = $1 and c.name = $2
+                  and exists (select from entries e where e.channel_id = c.id and e.addressed)`,
+      },
+      [address.platform, address.name],
+    );
+    return rows.length > 0;
+  }
+
+  /** Channels of a platform with the last message before which none is missing; the newest activity first. */
+  async gaps(platform: string, limit: number): Promise<GapRow[]> {
+    const rows = await this.#db.query<RawChannel & { after_id: string }>(
+      {
+        name: "channels_gaps",
+        text: `select ${COLUMNS_OF_C}, coalesce(c.fetched_to, said.message_id) as after_id
+                 from channels c join lateral (
+                   select e.message_id, e.at from entries e
+                    where e.channel_id = c.id and e.kind = 'user' and e.message_id not like $3
+                    order by e.seq desc limit 1) said on true
+                where c.platform = $1 order by c.fetched_to is null, said.at desc limit $2`,
+      },
+      [platform, limit, `${REACTION_PREFIX}%`],
+    );
+    return rows.map((row) => ({ ...toChannel(row), afterId: row.after_id }));
+  }
+
+  /** Null: no gap is open any more. */
+  async setGap(address: ChannelAddress, afterId: string | null): Promise<void> {
+    await this.#db.query(
+      {
+        name: "channel_set_gap",
+        text: `update channels set fetched_to = $3
+                where platform = $1 and name = $2 and fetched_to is distinct from $3`,
+      },
+      [address.platform, address.name, afterId],
+    );
+  }
+
+  /** The platform's ids of the newest messages of people that are not deleted; the newest first. */
+  async held(address: ChannelAddress, limit: number): Promise<string[]> {
+    const rows = await this.#db.query<{ message_id: string }>(
+      {
+        name: "channel_held",
+        text: `select e.message_id from channels c join entries e on e.channel_id = c.id
+                where c.platform = $1 and c.name = $2 and e.kind = 'user' and e.deleted_at is null
+                  and e.message_id not like $4
+                order by e.seq desc limit $3`,
+      },
+      [address.platform, address.name, limit, `${REACTION_PREFIX}%`],
+    );
+    return rows.map((row) => row.message_id);
   }
 
   /**

@@ -23,6 +23,8 @@ export interface PendingAnswer {
   readonly modelMs: number;
   /** When the oldest of them became durable. */
   readonly acceptedAt: Date;
+  /** It was read from the log: an earlier run may have sent a part without hearing of it. */
+  readonly isRecovered: boolean;
   readonly parts: readonly Delivery[];
 }
 
@@ -150,5 +152,6 @@ function toAnswer(row: RawDelivery & RawAnswer): Omit<PendingAnswer, "parts"> {
     inReplyTo: row.ids ?? [],
     modelMs: row.model_ms ?? 0,
     acceptedAt: row.at ?? new Date(0),
+    isRecovered: true,
   };
 }

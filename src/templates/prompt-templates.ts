@@ -1,7 +1,14 @@
 import type { TemplateRules } from "./template.ts";
 import type { VariableShapes } from "./template-names.ts";
 
-export const FAILURE_KINDS = ["unavailable", "too_long", "misconfigured", "internal", "gave_up"] as const;
+export const FAILURE_KINDS = [
+  "unavailable",
+  "too_long",
+  "misconfigured",
+  "internal",
+  "gave_up",
+  "too_often",
+] as const;
 
 const SYSTEM: VariableShapes = { agent_name: "text", instructions: "text", date: "text" };
 const COMPACTOR: VariableShapes = { agent_name: "text", agent_prompt: "text" };

@@ -24,6 +24,7 @@ function report(
     kind: "dm" as const,
     agent: agentId("main"),
     workspace: "",
+    place: null,
     epoch: 1,
     lastSeq: history.lastSeq,
     settledTo: history.settledTo,

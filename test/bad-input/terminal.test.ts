@@ -176,6 +176,7 @@ test("an interactive terminal shows all of it, and obeys none of it", async () =
     const message = {
       channel: { platform: "terminal", name: nasty || "x" },
       idempotencyKey: "k",
+      mayBeThere: false,
       inReplyTo: [],
     } as const;
     await terminal.platform.send({ ...message, text: nasty, final: true, kind: "answer" });

@@ -20,6 +20,9 @@ import { type Chat, ChatFront, PLATFORM } from "./chat.ts";
 import { FreezableDatabase } from "./freezable-database.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import type { CrashPoint } from "./schedule.ts";
+import { AskLimits } from "../../src/router/ask-limits.ts";
+import { bindPlatform } from "../../src/router/bindings.ts";
+import { Voice } from "../../src/router/voice.ts";
 
 /** Rests and looks so short that real time stays small. */
 const TIMING: CompactorTiming = {
@@ -104,9 +107,12 @@ export class Incarnation {
       registry: this.registry,
       events,
       log,
-      bindings: [{ platform: PLATFORM, agent: AGENT }],
+      bindings: [bindPlatform(PLATFORM, AGENT)],
       digesterOf: () => staffed.compactorAgent.digester,
-      commands: async () => "",
+      commands: { has: () => false, run: async () => "" },
+      limits: new AskLimits(() => performance.now()),
+      voice: new Voice(() => platform, log),
+      tooOftenText: "",
     });
   }
 

@@ -136,7 +136,7 @@ test("/memory tells what is remembered here, and nothing of elsewhere", async ()
     weir.daemon.inbox.command({
       name: "memory",
       argument: "",
-      askerId: "u-ann",
+      asker: { id: "u-ann", name: "Ann", roles: [] },
       channel: { platform: "test", name: room },
     });
   assert.match(await command("nowhere"), /Nothing has been said/);

@@ -184,7 +184,7 @@ test("/stop ends the answer that is being written, keeps what was said, and the 
     channel: { platform: "test", name: "stop" },
     name: "stop",
     argument: "",
-    askerId: "u-ann",
+    asker: { id: "u-ann", name: "Ann", roles: [] },
   };
   await server.received(1);
   assert.equal(await weir.daemon.inbox.command(command), "Stopped.");

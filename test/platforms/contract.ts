@@ -250,6 +250,7 @@ export function outbound(
   return {
     channel: { platform: harness.platform.name, name: harness.channel },
     idempotencyKey: "key",
+    mayBeThere: false,
     final: true,
     inReplyTo: [],
     kind: "answer",

@@ -1,5 +1,6 @@
-import type { InboundEvent, Receipt } from "../../src/core/message.ts";
-import type { InboundCommand, PlatformInbox } from "../../src/platforms/platform.ts";
+import type { ChannelAddress } from "../../src/core/ids.ts";
+import type { ChannelOnPlatform, InboundEvent, Receipt } from "../../src/core/message.ts";
+import type { Gap, InboundCommand, PlatformInbox, Standing } from "../../src/platforms/platform.ts";
 
 /** An inbox that remembers what it was given, and answers as a log would. */
 export class RecordingInbox implements PlatformInbox {
@@ -28,6 +29,48 @@ export class RecordingInbox implements PlatformInbox {
   async command(command: InboundCommand): Promise<string> {
     this.commands.push(command);
     return await this.onCommand(command);
+  }
+
+  /** How each channel stands; a test sets it before it starts the platform. */
+  standingOf: (channel: ChannelOnPlatform) => Standing = () => ({
+    isBound: true,
+    listens: true,
+    isKnown: true,
+  });
+  /** What `openGaps` tells. */
+  gaps: readonly Gap[] = [];
+  /** Gaps that were left open behind an id, by the channel's name. */
+  readonly kept = new Map<string, string>();
+  /** Channels whose gap was closed. */
+  readonly closed: string[] = [];
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async standing(channel: ChannelOnPlatform): Promise<Standing> {
+    return this.standingOf(channel);
+  }
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async openGaps(): Promise<readonly Gap[]> {
+    return this.gaps;
+  }
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async keepGap({ name }: ChannelAddress, afterId: string): Promise<void> {
+    this.kept.set(name, afterId);
+  }
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async closeGap({ name }: ChannelAddress): Promise<void> {
+    this.closed.push(name);
+  }
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async held({ name }: ChannelAddress, limit: number): Promise<readonly string[]> {
+    const said = this.events.filter((event) => event.type === "message" && event.channel.name === name);
+    return said
+      .map(({ id }) => id)
+      .toReversed()
+      .slice(0, limit);
   }
 
   /** Resolves once at least so many events were taken. */

@@ -2,17 +2,24 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { agentId } from "../../src/core/ids.ts";
-import { findBinding } from "../../src/router/bindings.ts";
+import type { ChannelOnPlatform } from "../../src/core/message.ts";
+import { bindPlatform, findBinding } from "../../src/router/bindings.ts";
 
-const first = { platform: "terminal", agent: agentId("a") };
-const second = { platform: "loopback", agent: agentId("b") };
-const later = { platform: "terminal", agent: agentId("c") };
+const first = bindPlatform("terminal", agentId("a"));
+const second = bindPlatform("loopback", agentId("b"));
+const later = bindPlatform("terminal", agentId("c"));
+
+const on = (platform: string): ChannelOnPlatform => ({
+  channel: { platform, name: "x" },
+  kind: "channel",
+  workspace: "",
+});
 
 test("the first binding of a channel's platform answers it", () => {
-  assert.equal(findBinding([second, first, later], { platform: "terminal", name: "x" }), first);
+  assert.equal(findBinding([second, first, later], on("terminal")), first);
 });
 
 test("nobody answers a channel that no binding names", () => {
-  assert.equal(findBinding([first], { platform: "discord", name: "x" }), undefined);
-  assert.equal(findBinding([], { platform: "terminal", name: "x" }), undefined);
+  assert.equal(findBinding([first], on("discord")), undefined);
+  assert.equal(findBinding([], on("terminal")), undefined);
 });

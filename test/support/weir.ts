@@ -10,6 +10,7 @@ import { buildDaemon, type Daemon } from "../../src/daemon.ts";
 import type { Connection } from "../../src/store/pool.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
 import { TestPlatform } from "./test-platform.ts";
+import { bindPlatform } from "../../src/router/bindings.ts";
 
 export interface TestWeirOptions {
   readonly connection: Connection;
@@ -49,7 +50,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
   const log = pino({ level: options.logLevel ?? "silent" });
   const events: WeirEvent[] = [];
   const waiting = new Set<() => void>();
-  const bindings = [{ platform: "test", agent: config.agents[0]?.id ?? agentId("main") }];
+  const bindings = [bindPlatform("test", config.agents[0]?.id ?? agentId("main"))];
   const { compaction = {} } = options;
   const daemon = await buildDaemon({ config, log, platforms: () => [platform], bindings, compaction });
   daemon.events.on((event) => {

@@ -169,7 +169,12 @@ export class EventFeed {
     const { id, name, argument, asker } = event;
     const channel = { platform: PLATFORM_NAME, name: event.channel };
     try {
-      const text = await inbox.command({ channel, name, argument, askerId: asker });
+      const text = await inbox.command({
+        channel,
+        name,
+        argument,
+        asker: { id: asker, name: asker, roles: [] },
+      });
       const { client, timeoutMs } = this.#options;
       await client.call(
         { method: "POST", path: `/commands/${encodeURIComponent(id)}/answer`, body: { text }, timeoutMs },

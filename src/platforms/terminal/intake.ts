@@ -61,6 +61,8 @@ export function refusal(intake: Intake, session: Session): string | null {
       return `This could not be stored, so it was not heard: ${intake.why}`;
     case "duplicate":
     case "unknown_message":
+    case "ignored":
+    case "command":
       return `This was not taken (${intake.outcome}).`;
     default:
       return unreachable(intake);
@@ -81,7 +83,12 @@ export async function runCommand(
   const { name, argument } = command;
   const channel = { platform: PLATFORM_NAME, name: command.channel ?? session.channel };
   try {
-    const text = await inbox.command({ channel, name, argument, askerId: command.asker });
+    const text = await inbox.command({
+      channel,
+      name,
+      argument,
+      asker: { id: command.asker, name: command.asker, roles: [] },
+    });
     return name === "help" ? `${text.trimEnd()}\n${SESSION_HELP}` : text;
   } catch (error) {
     return `/${name} failed: ${errorMessage(error)}`;

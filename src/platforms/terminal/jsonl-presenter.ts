@@ -209,6 +209,9 @@ function whyRefused(intake: Exclude<Intake, { outcome: "accepted" | "duplicate" 
       return "no binding answers this channel";
     case "unknown_message":
       return "no message has this id";
+    case "ignored":
+    case "command":
+      return `it was not taken (${intake.outcome})`;
     default:
       return unreachable(intake);
   }

@@ -173,7 +173,12 @@ describe("the loopback adapter", () => {
     });
     assert.deepEqual(await person.ask("GET", `/commands/${String(id)}?waitMs=10000`), { answer: "did stop" });
     assert.deepEqual(inbox.commands, [
-      { channel: { platform: "loopback", name: "x" }, name: "stop", argument: "now", askerId: "ana" },
+      {
+        channel: { platform: "loopback", name: "x" },
+        name: "stop",
+        argument: "now",
+        asker: { id: "ana", name: "ana", roles: [] },
+      },
     ]);
     await platform.stopIntake();
     const events = await person.list("/events?after=0", "events");

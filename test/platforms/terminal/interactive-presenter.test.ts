@@ -132,7 +132,12 @@ describe("what is typed into the interactive terminal", () => {
     session.input.write("/status now\r");
     await session.writes(/did status/);
     assert.deepEqual(session.inbox.commands, [
-      { channel: { platform: "terminal", name: "main" }, name: "status", argument: "now", askerId: "ana" },
+      {
+        channel: { platform: "terminal", name: "main" },
+        name: "status",
+        argument: "now",
+        asker: { id: "ana", name: "ana", roles: [] },
+      },
     ]);
     assert.equal(session.seen(), "ana> /status now\ndid status\nana>");
   });

@@ -63,7 +63,7 @@ describe("piped messages", () => {
 describe("piped lines", () => {
   test("are commands where they begin with a slash", async () => {
     await using terminal = await openTerminal("lines");
-    terminal.inbox.onCommand = ({ name, argument, askerId }) => `${name}(${argument}) for ${askerId}`;
+    terminal.inbox.onCommand = ({ name, argument, asker }) => `${name}(${argument}) for ${asker.id}`;
     terminal.input.end("/status\n/as ben\n/context list\n/help\n/quit\nnever read\n");
     await terminal.platform.closed;
     assert.match(

@@ -1,0 +1,102 @@
+import type { InboundEvent } from "../../core/message.ts";
+import type { Gap, PlatformInbox } from "../platform.ts";
+import type { ChatHistory, HistoryMessage, NewestMessages } from "./history.ts";
+
+export interface CatchUpParts {
+  readonly inbox: PlatformInbox;
+  readonly history: ChatHistory;
+  readonly now: () => Date;
+  /** What is older is context, and not answered any more. */
+  readonly maxAgeMs: number;
+}
+
+/** Messages of one gap that are fetched; of a longer one these and the newest page. */
+const MAX_MESSAGES = 1000;
+/** Messages of the log that are compared with the platform. */
+const MAX_COMPARED = 200;
+
+/** What a catch-up brought. */
+export interface CaughtUp {
+  readonly messages: number;
+  /** False: more was said than is fetched. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Hands in what was said, changed and taken back in a channel while nobody listened, in the platform's order. All of it
+ * is idempotent: what the log has already changes nothing.
+ * @throws PlatformError, and WeirError of the inbox
+ */
+export async function catchUp(parts: CatchUpParts, gap: Gap): Promise<CaughtUp> {
+  const { inbox, history } = parts;
+  const newest = await history.newest(gap, history.pageSize);
+  const { pages, isWhole } = await missed(history, gap, newest);
+  for (const { message } of pages) await inbox.receive(aged(parts, message));
+  for (const event of changes(gap, newest.messages)) await inbox.receive(event);
+  const held = await inbox.held(gap.channel, MAX_COMPARED);
+  for (const id of gone(history, gap, newest, held)) {
+    await inbox.receive({ type: "deletion", platform: gap.channel.platform, id, at: parts.now() });
+  }
+  await inbox.closeGap(gap.channel);
+  return { messages: pages.length, isWhole };
+}
+
+/** Most gaps are shorter than the newest page, and cost one call. */
+async function missed(
+  history: ChatHistory,
+  gap: Gap,
+  { messages: newest, isAll }: NewestMessages,
+): Promise<{ readonly pages: readonly HistoryMessage[]; readonly isWhole: boolean }> {
+  const isAfter = ({ message }: HistoryMessage, id: string): boolean => history.compare(message.id, id) > 0;
+  const first = newest[0];
+  if (isAll || first === undefined || history.compare(first.message.id, gap.afterId) <= 0)
+    return { pages: newest.filter((one) => isAfter(one, gap.afterId)), isWhole: true };
+  const pages: HistoryMessage[] = [];
+  let afterId = gap.afterId;
+  while (pages.length < MAX_MESSAGES) {
+    const page = await history.after(gap, afterId, history.pageSize);
+    pages.push(...page);
+    const last = page.at(-1);
+    if (last === undefined || page.length < history.pageSize) return { pages, isWhole: true };
+    afterId = last.message.id;
+  }
+  const rest = newest.filter((one) => isAfter(one, afterId));
+  return { pages: [...pages, ...rest], isWhole: history.compare(afterId, first.message.id) >= 0 };
+}
+
+function aged({ now, maxAgeMs }: CatchUpParts, message: HistoryMessage["message"]): InboundEvent {
+  const isOld = now().getTime() - message.at.getTime() > maxAgeMs;
+  return isOld ? { ...message, isBackground: true } : message;
+}
+
+function changes(gap: Gap, newest: readonly HistoryMessage[]): InboundEvent[] {
+  return newest.flatMap(({ message, editedAt }) =>
+    editedAt === null
+      ? []
+      : [
+          {
+            type: "edit" as const,
+            platform: gap.channel.platform,
+            id: message.id,
+            text: message.text,
+            at: editedAt,
+          },
+        ],
+  );
+}
+
+/** What the log holds, of the time that the newest page spans, and the platform has no more. Pure. */
+function gone(
+  history: ChatHistory,
+  gap: Gap,
+  { messages, isAll }: NewestMessages,
+  held: readonly string[],
+): string[] {
+  const there = new Set(messages.map(({ message }) => message.id));
+  const first = messages[0];
+  return held.filter((id) => {
+    if (there.has(id) || !history.isOwn(gap, id)) return false;
+    const isSpanned = isAll || (first !== undefined && history.compare(id, first.message.id) > 0);
+    return isSpanned && history.compare(id, gap.afterId) <= 0;
+  });
+}

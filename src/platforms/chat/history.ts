@@ -1,0 +1,39 @@
+import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
+
+/** A message as the platform's history has it. */
+export interface HistoryMessage {
+  readonly message: InboundMessage;
+  /** When it was last changed; null: never. */
+  readonly editedAt: Date | null;
+}
+
+/** The newest messages of a channel. */
+export interface NewestMessages {
+  /** Oldest first. */
+  readonly messages: readonly HistoryMessage[];
+  /** There is nothing before them: neither further back nor hidden by the platform. */
+  readonly isAll: boolean;
+}
+
+/** What an adapter can read of what was said. All calls throw PlatformError. */
+export interface ChatHistory {
+  /** Most messages that one call can bring. */
+  readonly pageSize: number;
+  newest(channel: ChannelOnPlatform, limit: number): Promise<NewestMessages>;
+  /** The first messages after that one, oldest first. */
+  after(channel: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]>;
+  /**
+   * What was said before the first message that Weir sees of a channel, oldest first, at most `limit`: in a thread
+   * its root message (over and above `limit`) and what its parent said before that; elsewhere what stands before it.
+   * All of it is handed in as messages of `channel`.
+   */
+  background(
+    channel: ChannelOnPlatform,
+    first: InboundMessage,
+    limit: number,
+  ): Promise<readonly InboundMessage[]>;
+  /** Which of two messages of a channel was said first, by their ids: below 0, 0, above 0. */
+  compare(a: string, b: string): number;
+  /** False: in a thread it is background, a message of the parent. */
+  isOwn(channel: ChannelOnPlatform, id: string): boolean;
+}

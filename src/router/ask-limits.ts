@@ -1,0 +1,60 @@
+/** How long a person's turns count, ms. */
+const MINUTE_MS = 60_000;
+/** Bots may cause so many turns in a channel before a person has to say something again. */
+const BOT_TURNS = 5;
+/** People and channels that are remembered. */
+const MAX_KNOWN = 10_000;
+
+/**
+ * How often people and bots may cause turns. In memory: a restart forgives. What is over a limit is context, and not
+ * lost.
+ */
+export class AskLimits {
+  readonly #now: () => number;
+  /** When each person caused their newest turns, oldest first. */
+  readonly #asked = new Map<string, number[]>();
+  /** Until when a person has been told. */
+  readonly #told = new Map<string, number>();
+  /** Turns that bots caused in a channel since a person spoke. */
+  readonly #botTurns = new Map<string, number>();
+
+  /** @param now a steady clock, ms */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /**
+   * @param perMinute 0: no limit
+   * @returns `over`: no turn; `first_over`: no turn, and the person has not been told in this minute
+   */
+  ask(person: string, perMinute: number): "within" | "over" | "first_over" {
+    if (perMinute === 0) return "within";
+    const now = this.#now();
+    const recent = (this.#asked.get(person) ?? []).filter((at) => at > now - MINUTE_MS);
+    remember(this.#asked, person, recent);
+    if (recent.length < perMinute) {
+      recent.push(now);
+      return "within";
+    }
+    if ((this.#told.get(person) ?? 0) > now) return "over";
+    remember(this.#told, person, now + MINUTE_MS);
+    return "first_over";
+  }
+
+  /** Somebody speaks in a channel. @returns false where bots have only talked with one another for too long */
+  heard(channel: string, isBot: boolean, causesTurn: boolean): boolean {
+    if (!isBot) {
+      this.#botTurns.delete(channel);
+      return true;
+    }
+    const turns = this.#botTurns.get(channel) ?? 0;
+    if (turns >= BOT_TURNS) return false;
+    if (causesTurn) remember(this.#botTurns, channel, turns + 1);
+    return true;
+  }
+}
+
+function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  if (map.size >= MAX_KNOWN && !map.has(key)) map.clear();
+  map.set(key, value);
+}

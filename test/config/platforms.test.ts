@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ConfigError } from "../../src/config/config-error.ts";
+import { describeConfig } from "../../src/config/describe-config.ts";
+import { configFrom } from "./folder.ts";
+
+const SLACK = { SLACK_BOT_TOKEN: "xoxb-secret-1", SLACK_APP_TOKEN: "xapp-secret-2" };
+
+describe("platforms in the configuration", () => {
+  test("Discord is on where its token is set, and off where it is not, whether the file names it or not", (t) => {
+    const named = '[platforms.discord]\ntoken = "env:DISCORD_TOKEN"';
+    assert.equal(configFrom(t, "", { DISCORD_TOKEN: "secret" }).platforms.discord?.token, "secret");
+    assert.equal(configFrom(t, named, { DISCORD_TOKEN: "secret" }).platforms.discord?.token, "secret");
+    assert.equal(configFrom(t, named, {}).platforms.discord, null);
+    assert.equal(configFrom(t, "", { DISCORD_TOKEN: "" }).platforms.discord, null);
+  });
+
+  test("a variable of another name must be set: it may be misspelt", (t) => {
+    assert.throws(
+      () => configFrom(t, '[platforms.discord]\ntoken = "env:DISCORD_TOKN"', {}),
+      /config\.toml:2.*platforms\.discord\.token.*DISCORD_TOKN is not set/su,
+    );
+  });
+
+  test("Slack is connected to by socket, or calls", (t) => {
+    assert.deepEqual(configFrom(t, "", SLACK).platforms.slack?.intake, {
+      mode: "socket",
+      appToken: "xapp-secret-2",
+    });
+    const http = '[platforms.slack]\nmode = "http"\nlisten = "[::1]:4000"';
+    const env = { SLACK_BOT_TOKEN: "xoxb-1", SLACK_SIGNING_SECRET: "signed" };
+    assert.deepEqual(configFrom(t, http, env).platforms.slack?.intake, {
+      mode: "http",
+      signingSecret: "signed",
+      host: "::1",
+      port: 4000,
+    });
+  });
+
+  test("half of Slack is refused, with the other half", (t) => {
+    const file = "[platforms.slack]\n";
+    assert.throws(
+      () => configFrom(t, file, { SLACK_BOT_TOKEN: "xoxb-1" }),
+      (error) => error instanceof ConfigError && /SLACK_APP_TOKEN/.test(error.message),
+    );
+  });
+
+  test("a binding of an agent that does not exist is refused, with those that do", (t) => {
+    assert.throws(
+      () => configFrom(t, '[[bindings]]\nagent = "mian"\nplatform = "discord"', {}),
+      /config\.toml:2.*bindings\[0\]\.agent.*no agent has this id.*"main"/su,
+    );
+  });
+
+  test("a binding listens unless it says otherwise; without any, nobody is listened to", (t) => {
+    const [own] = configFrom(t, '[[bindings]]\nagent = "main"\nplatform = "discord"', {}).bindings;
+    assert.equal(own?.listen, true);
+    assert.deepEqual(
+      configFrom(t, "", {}).bindings.map(({ platform, listen }) => [platform, listen]),
+      [
+        ["discord", false],
+        ["slack", false],
+      ],
+    );
+  });
+
+  test("what an operator is shown has no token in it", (t) => {
+    const file =
+      '[platforms.discord]\napi_url = "http://127.0.0.1:9"\nowners = ["1"]\n[[bindings]]\nagent = "main"\nplatform = "discord"\nchannels = ["general"]';
+    const shown = describeConfig(configFrom(t, file, { ...SLACK, DISCORD_TOKEN: "very-secret" }));
+    assert.match(shown, /Discord +on, DMs everyone, 1 owner, at http:\/\/127\.0\.0\.1:9/);
+    assert.match(shown, /Slack +on, by Socket Mode/);
+    assert.match(shown, /discord \(general\): main answers mentions, and listens/);
+    assert.doesNotMatch(shown, /secret/);
+  });
+});

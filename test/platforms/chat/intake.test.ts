@@ -1,0 +1,242 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { pino } from "pino";
+import { WeirError } from "../../../src/core/errors.ts";
+import { Intake, type IntakeParts } from "../../../src/platforms/chat/intake.ts";
+import { PlatformError } from "../../../src/platforms/platform.ts";
+import { RecordingInbox } from "../recording-inbox.ts";
+import { HOME, said, ScriptedHistory } from "./scripted-history.ts";
+
+const HOUR_MS = 3_600_000;
+
+function open(options: Partial<IntakeParts> & { pageSize?: number } = {}): {
+  inbox: RecordingInbox;
+  history: ScriptedHistory;
+  intake: Intake;
+  /** What the log got, as `+id` heard, `*id` asked, `~id` changed, `-id` taken back. */
+  got: () => string[];
+} {
+  const inbox = new RecordingInbox();
+  const history = new ScriptedHistory(options.pageSize ?? 10);
+  const intake = new Intake({
+    platform: "chat",
+    inbox,
+    history,
+    log: pino({ level: "silent" }),
+    catchUpMaxAgeMs: HOUR_MS,
+    now: () => new Date(1_000_000 + HOUR_MS),
+    backOff: { firstMs: 5, maxMs: 20 },
+    ...options,
+  });
+  const sign = { edit: "~", deletion: "-" } as const;
+  const got = (): string[] =>
+    inbox.events.map((event) =>
+      event.type === "message"
+        ? `${event.addressed && event.isBackground !== true ? "*" : "+"}${event.id}`
+        : `${sign[event.type]}${event.id}`,
+    );
+  return { inbox, history, intake, got };
+}
+
+const gapAfter = (id: number): typeof HOME & { afterId: string } => ({ ...HOME, afterId: String(id) });
+
+describe("what was missed", () => {
+  test("comes before what is live, in the platform's order", async () => {
+    const { inbox, history, intake, got } = open();
+    history.add(1, 2, 3, 4);
+    inbox.gaps = [gapAfter(2)];
+    intake.resume();
+    await intake.hand(said(5), HOME);
+    assert.deepEqual(got(), ["+3", "+4", "+5"]);
+    assert.deepEqual(inbox.closed, ["room"]);
+  });
+
+  test("is fetched page by page where it is long, and whole", async () => {
+    const { inbox, history, intake, got } = open({ pageSize: 10 });
+    history.add(...Array.from({ length: 47 }, (_, index) => index + 1));
+    inbox.gaps = [gapAfter(3)];
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual(
+      got(),
+      Array.from({ length: 44 }, (_, index) => `+${index + 4}`),
+    );
+  });
+
+  test("is bounded: of a very long gap the beginning and the newest page come, in order", async () => {
+    const { inbox, history, intake, got } = open({ pageSize: 100 });
+    history.add(...Array.from({ length: 5000 }, (_, index) => index + 1));
+    inbox.gaps = [gapAfter(0)];
+    intake.resume();
+    await intake.idle();
+    assert.equal(got().length, 1100);
+    assert.equal(got().at(-1), "+5000");
+    assert.ok(history.calls.length <= 12);
+  });
+
+  test("is context, and not answered, where it is too old", async () => {
+    const { inbox, history, intake, got } = open({ now: () => new Date(1_002_500 + HOUR_MS) });
+    for (const id of [1, 2, 3, 4])
+      history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
+    inbox.gaps = [gapAfter(1)];
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual(got(), ["+2", "*3", "*4"]);
+  });
+
+  test("brings what was changed and what was taken back meanwhile", async () => {
+    const { inbox, history, intake, got } = open();
+    for (const id of [1, 2, 3]) await intake.hand(said(id), HOME);
+    history.add(1, 3, 4);
+    history.messages[0] = { message: said(1, { text: "new" }), editedAt: new Date() };
+    inbox.gaps = [gapAfter(3)];
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual(got(), ["+1", "+2", "+3", "+4", "~1", "-2"]);
+  });
+
+  test("takes nothing back that it cannot see", async () => {
+    const { inbox, history, intake, got } = open({ pageSize: 2 });
+    for (const id of [1, 2, 3, 4]) await intake.hand(said(id), HOME);
+    history.add(1, 2, 3, 4);
+    inbox.gaps = [gapAfter(4)];
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual(got(), ["+1", "+2", "+3", "+4"]);
+  });
+});
+
+describe("a gap", () => {
+  test("holds live events only so long, and its gap stays on record meanwhile", async () => {
+    const { inbox, history, intake, got } = open({ holdMs: 30 });
+    history.add(1, 2);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    history.pause = promise;
+    inbox.gaps = [gapAfter(1)];
+    intake.resume();
+    await intake.hand(said(3), HOME);
+    assert.deepEqual(got(), ["+3"]);
+    assert.equal(inbox.kept.get("room"), "1");
+    assert.deepEqual(inbox.closed, []);
+    resolve();
+    await intake.idle();
+    assert.deepEqual(got(), ["+3", "+2"]);
+    assert.deepEqual(inbox.closed, ["room"]);
+  });
+
+  test("is asked for again where the platform does not answer", async () => {
+    const { inbox, history, intake, got } = open();
+    history.add(1, 2);
+    history.failures.push(new PlatformError("chat", "unavailable", "down", { retryAfterMs: 5 }));
+    inbox.gaps = [gapAfter(1)];
+    intake.resume();
+    await intake.hand(said(3), HOME);
+    assert.deepEqual(got(), ["+2", "+3"]);
+  });
+
+  test("of a channel that is gone is not asked for again", async () => {
+    const { inbox, history, intake } = open();
+    history.failures.push(new PlatformError("chat", "gone", "no such channel"));
+    inbox.gaps = [gapAfter(1)];
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual(history.calls, ["newest"]);
+  });
+
+  test("in a second interruption, while the first is being fetched, comes too", async () => {
+    const { inbox, history, intake, got } = open();
+    history.add(1, 2);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    history.pause = promise;
+    inbox.gaps = [gapAfter(1)];
+    intake.resume();
+    while (history.calls.length === 0) await new Promise(setImmediate);
+    const read = intake.idle();
+    intake.resume();
+    while (inbox.gaps.length === 0) await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    resolve();
+    await read;
+    history.add(3);
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual([...new Set(got())], ["+2", "+3"]);
+    assert.ok(history.calls.filter((call) => call === "newest").length >= 3);
+  });
+});
+
+class AwayError extends WeirError {
+  readonly retryable = true;
+}
+
+describe("what cannot be stored", () => {
+  test("just now is fetched as soon as it can, before what comes later", async () => {
+    const { inbox, history, intake, got } = open();
+    history.add(1);
+    await intake.hand(said(1), HOME);
+    inbox.gaps = [gapAfter(1)];
+    inbox.failures.push(new AwayError("the database is away"));
+    history.add(2);
+    assert.equal(await intake.hand(said(2), HOME), undefined);
+    await intake.hand(said(3), HOME);
+    assert.deepEqual(got(), ["+1", "+2", "+3"]);
+  });
+
+  test("ever is left out, and the rest goes on", async () => {
+    const { inbox, intake, got } = open();
+    inbox.failures.push(new PlatformError("log", "rejected", "its id has 5,000 bytes"));
+    await intake.hand(said(1), HOME);
+    await intake.hand(said(2), HOME);
+    assert.deepEqual(got(), ["+2"]);
+  });
+});
+
+describe("a channel that Weir has not seen before", () => {
+  const fresh = { isBound: true, listens: true, isKnown: false };
+
+  test("begins with what was said there, as context, once", async () => {
+    const { inbox, history, intake, got } = open();
+    inbox.standingOf = () => fresh;
+    for (const id of [1, 2])
+      history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
+    await intake.hand(said(3, { addressed: true }), HOME);
+    await intake.hand(said(4), HOME);
+    assert.deepEqual(got(), ["+1", "+2", "*3", "+4"]);
+    assert.deepEqual(history.calls, ["background"]);
+  });
+
+  test("is answered also where its past cannot be read", async () => {
+    const { inbox, history, intake, got } = open();
+    inbox.standingOf = () => fresh;
+    history.failures.push(new PlatformError("chat", "rejected", "missing permission"));
+    await intake.hand(said(3, { addressed: true }), HOME);
+    assert.deepEqual(got(), ["*3"]);
+  });
+
+  test("is not read where nobody answers or listens", async () => {
+    for (const standing of [
+      { isBound: false, listens: false, isKnown: false },
+      { isBound: true, listens: false, isKnown: false },
+    ]) {
+      const { inbox, history, intake } = open();
+      inbox.standingOf = () => standing;
+      await intake.hand(said(3), HOME);
+      assert.deepEqual(history.calls, []);
+    }
+  });
+});
+
+test("events of one channel keep their order, and do not wait for another channel's gap", async () => {
+  const { inbox, history, intake, got } = open();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  history.pause = promise;
+  inbox.gaps = [gapAfter(0)];
+  intake.resume();
+  const elsewhere = { ...HOME, channel: { platform: "chat", name: "other" } };
+  const held = intake.hand(said(9), HOME);
+  await Promise.all([1, 2, 3].map(async (id) => intake.hand({ ...said(id), ...elsewhere }, elsewhere)));
+  assert.deepEqual(got(), ["+1", "+2", "+3"]);
+  resolve();
+  await held;
+  assert.deepEqual(got(), ["+1", "+2", "+3", "+9"]);
+});

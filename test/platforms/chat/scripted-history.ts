@@ -1,0 +1,80 @@
+import type { ChannelOnPlatform, InboundMessage } from "../../../src/core/message.ts";
+import type { ChatHistory, HistoryMessage, NewestMessages } from "../../../src/platforms/chat/history.ts";
+import type { PlatformError } from "../../../src/platforms/platform.ts";
+
+export const HOME: ChannelOnPlatform = {
+  channel: { platform: "chat", name: "room" },
+  kind: "channel",
+  workspace: "1",
+};
+
+/** A message whose id is its number. */
+export function said(id: number, more: Partial<InboundMessage> = {}): InboundMessage {
+  return {
+    ...HOME,
+    type: "message",
+    id: String(id),
+    author: { id: "u", name: "Ann", isBot: false },
+    text: `text ${id}`,
+    at: new Date(1_000_000 + id * 1000),
+    addressed: false,
+    ...more,
+  };
+}
+
+/** A platform's past, as a test writes it. */
+export class ScriptedHistory implements ChatHistory {
+  readonly pageSize: number;
+  /** Oldest first. */
+  messages: HistoryMessage[] = [];
+  /** What the next calls fail with. */
+  readonly failures: PlatformError[] = [];
+  /** Calls wait for it. */
+  pause: Promise<void> = Promise.resolve();
+  readonly calls: string[] = [];
+
+  constructor(pageSize = 10) {
+    this.pageSize = pageSize;
+  }
+
+  add(...ids: number[]): void {
+    for (const id of ids) this.messages.push({ message: said(id), editedAt: null });
+  }
+
+  async newest(_: ChannelOnPlatform, limit: number): Promise<NewestMessages> {
+    await this.#call("newest");
+    return { messages: this.messages.slice(-limit), isAll: this.messages.length <= limit };
+  }
+
+  async after(_: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]> {
+    await this.#call(`after ${id}`);
+    return this.messages.filter(({ message }) => this.compare(message.id, id) > 0).slice(0, limit);
+  }
+
+  async background(
+    _: ChannelOnPlatform,
+    first: InboundMessage,
+    limit: number,
+  ): Promise<readonly InboundMessage[]> {
+    await this.#call("background");
+    const before = this.messages
+      .map(({ message }) => message)
+      .filter(({ id }) => this.compare(id, first.id) < 0);
+    return limit === 0 ? [] : before.slice(-limit);
+  }
+
+  compare(a: string, b: string): number {
+    return Number(a) - Number(b);
+  }
+
+  isOwn(): boolean {
+    return true;
+  }
+
+  async #call(name: string): Promise<void> {
+    this.calls.push(name);
+    await this.pause;
+    const failure = this.failures.shift();
+    if (failure !== undefined) throw failure;
+  }
+}
