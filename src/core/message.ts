@@ -37,6 +37,13 @@ export interface ChannelOnPlatform {
   readonly place?: Place;
 }
 
+/** A picture that belongs to a message, for models that see. */
+export interface InboundImage {
+  readonly name: string;
+  readonly type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+  readonly bytes: Uint8Array;
+}
+
 /** Something said on a platform. */
 export interface InboundMessage extends ChannelOnPlatform {
   readonly type: "message";
@@ -55,6 +62,8 @@ export interface InboundMessage extends ChannelOnPlatform {
   readonly isBackground?: boolean;
   /** The platform's id of the message that this one replies to. */
   readonly replyTo?: string;
+  /** What of its attachments is pictures; the text names all of them. */
+  readonly images?: readonly InboundImage[];
 }
 
 /** A person changed what they had said. Without a channel: in each of the platform's channels that has the message. */

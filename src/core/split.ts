@@ -10,8 +10,8 @@ const OPENING = /^\s*(`{3,}(?=[^`]*$)|~{3,})/;
 const CLOSING = /^\s*(`{3,}|~{3,})\s*$/;
 
 /**
- * Splits a text into parts of at most `limit` UTF-16 units: at line breaks where that is possible, else at spaces,
- * never inside a surrogate pair. A code fence that is open at a split is closed there and opened again behind it,
+ * Splits a text into parts of at most `limit` UTF-16 units: at line breaks where that is possible, else at spaces
+ * outside of links, never inside a surrogate pair. A code fence that is open at a split is closed there and opened again behind it,
  * where the limit leaves room for that.
  * The same text and limit always give the same parts, so that a resend can go on from the part that failed.
  * @param limit at least 4
@@ -91,13 +91,30 @@ function fenceAfter(line: string, fence: Fence | null, limit: number): Fence | n
   return { open: open.length <= limit / 4 ? open : marker, marker };
 }
 
+/** `[words](address)`: the spaces in it are no places to cut. */
+const LINK = /\[[^\][\n]{1,300}\]\([^()\s]{1,1000}(?:\([^()\s]*\)[^()\s]*)?\)/g;
+
+/** The last space before `limit` that does not stand inside a link; -1: none. */
+function lastSpace(text: string, limit: number): number {
+  const links = Array.from(text.slice(0, limit + 1500).matchAll(LINK), ({ index, 0: link }) => ({
+    from: index,
+    to: index + link.length,
+  }));
+  let space = text.lastIndexOf(" ", limit - 1);
+  for (;;) {
+    const around = links.find(({ from, to }) => from < space && space < to);
+    if (around === undefined) return space;
+    space = around.from === 0 ? -1 : text.lastIndexOf(" ", around.from - 1);
+  }
+}
+
 /** A line in pieces of at most `limit` units, cut behind spaces where there are any. */
 function piecesOf(line: string, limit: number): string[] {
   const pieces: string[] = [];
   let rest = line;
   while (rest.length > limit) {
-    const space = rest.lastIndexOf(" ", limit - 1);
-    const piece = sliceWhole(rest, 0, space > limit / 2 ? space + 1 : limit);
+    const space = lastSpace(rest, limit);
+    const piece = sliceWhole(rest, 0, space > 0 ? space + 1 : limit);
     pieces.push(piece);
     rest = rest.slice(piece.length);
   }

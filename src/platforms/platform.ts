@@ -52,10 +52,8 @@ export interface PlatformCapabilities {
   /** Answers can be shown while they are written. `intervalMs`: the least time between two edits. */
   readonly streaming: false | { readonly intervalMs: number };
   readonly takesIdempotencyKeys: boolean;
-  /** Longest text of one message, in what `lengthOf` counts. */
+  /** Longest text of one message, in UTF-16 units: so much shorter than the platform's limit as its markup may take. */
   readonly maxTextLength: number;
-  /** What a text takes of that, in the platform's own markup. Left out: its UTF-16 units. */
-  lengthOf?(text: string): number;
   /**
    * People type commands into their messages, as `/status` behind a mention: the router looks for them. Left out: the
    * adapter tells commands apart itself.

@@ -123,3 +123,15 @@ describe("a code block over a split", () => {
     assert.equal(parts.join("").split("```").length, 3);
   });
 });
+
+test("a link is not torn where it fits in a part", () => {
+  const link = "[how the weir was built](https://example.com/the/long/way/there?x=1)";
+  for (let before = 0; before < 60; before++) {
+    const text = `${"words ".repeat(before)}${link} ${"and more ".repeat(20)}`;
+    const parts = splitText(text, 200);
+    assert.ok(
+      parts.some((part) => part.includes(link)),
+      `torn behind ${before} words: ${JSON.stringify(parts)}`,
+    );
+  }
+});

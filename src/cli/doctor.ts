@@ -1,0 +1,109 @@
+import { performance } from "node:perf_hooks";
+import type { AgentConfig, Config } from "../config/config.ts";
+import { errorMessage, OperatorError } from "../core/errors.ts";
+import type { Finding } from "../core/finding.ts";
+import { type Models, openModels } from "../llm/open-models.ts";
+import { diagnoseDiscord } from "../platforms/discord/diagnose.ts";
+import { diagnoseSlack } from "../platforms/slack/diagnose.ts";
+import { loadPrompts, promptSources } from "../prompts.ts";
+import { openDatabase } from "../store/open-database.ts";
+import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
+
+/** How long one look may take, ms. */
+const PATIENCE_MS = 20_000;
+const SIGNS = { ok: "✓", wrong: "✗", unsure: "?", off: "–" } as const;
+
+/**
+ * `weir doctor`: looks at everything that an operator can get wrong, says each thing as soon as it is known, and what to
+ * do about it.
+ * @throws OperatorError where something is wrong, after all has been said
+ */
+export async function doctor(io: Io, options: CommonOptions): Promise<void> {
+  let wrong = 0;
+  const tell = (finding: Finding): void => {
+    if (finding.state === "wrong") wrong += 1;
+    say(io, `${SIGNS[finding.state]} ${finding.what}: ${finding.detail}`);
+    if (finding.todo !== undefined) say(io, `    → ${finding.todo}`);
+  };
+  const config = readConfig(io, options);
+  loadPrompts(promptSources(config));
+  tell({ what: "configuration", state: "ok", detail: config.file ?? "no file: built-in defaults" });
+  for (const look of looks(io, config)) for (const finding of await look()) tell(finding);
+  if (wrong > 0)
+    throw new OperatorError(`${wrong} of these must be mended before Weir can work as configured.`);
+}
+
+function looks(io: Io, config: Config): readonly (() => Promise<readonly Finding[]>)[] {
+  const { discord, slack } = config.platforms;
+  return [
+    async () => [await lookAtDatabase(io, config)],
+    async () => lookAtModels(config),
+    async () => (discord === null ? [off("Discord", "DISCORD_TOKEN")] : diagnoseDiscord(discord)),
+    async () => (slack === null ? [off("Slack", "SLACK_BOT_TOKEN")] : diagnoseSlack(slack)),
+  ];
+}
+
+function off(what: string, variable: string): Finding {
+  return { what, state: "off", detail: `off: ${variable} is not set` };
+}
+
+async function lookAtDatabase(io: Io, config: Config): Promise<Finding> {
+  const what = "database";
+  const startedAt = performance.now();
+  try {
+    await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
+    const ms = Math.round(performance.now() - startedAt);
+    return { what, state: "ok", detail: `${opened.where} answers and is up to date (${ms} ms)` };
+  } catch (error) {
+    const todo =
+      config.database.url === null
+        ? "see that the folder can be written to and has room"
+        : "see that the server of DATABASE_URL runs and lets this user in";
+    return { what, state: "wrong", detail: errorMessage(error), todo };
+  }
+}
+
+async function lookAtModels(config: Config): Promise<readonly Finding[]> {
+  await using models = await openModels(config.llm);
+  if (models.isOffline) {
+    const todo = "set OPENAI_API_KEY, or llm.base_url, or run an Ollama with a model";
+    return [
+      { what: "model", state: "unsure", detail: "none: answers come from the built-in stand-in", todo },
+    ];
+  }
+  const names = new Map(
+    config.agents.flatMap((agent) => modelsOf(agent).map((name) => [name, agent] as const)),
+  );
+  return await Promise.all(Array.from(names, async ([name, agent]) => lookAtModel(models, name, agent)));
+}
+
+function modelsOf(agent: AgentConfig): string[] {
+  return [agent.model, agent.compactorModel, ...agent.fallbacks];
+}
+
+/** Asks for one word. */
+async function lookAtModel(models: Models, configured: string, agent: AgentConfig): Promise<Finding> {
+  const what = `model ${configured}`;
+  try {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const model = await models.resolve(configured, signal);
+    const startedAt = performance.now();
+    await models.model.answer(
+      {
+        model,
+        messages: [{ role: "user", text: "ping" }],
+        tools: [],
+        toolChoice: "auto",
+        maxOutputTokens: 16,
+        temperature: undefined,
+      },
+      { signal },
+    );
+    const ms = Math.round(performance.now() - startedAt);
+    const window = models.windowOf(model, agent.contextWindow);
+    return { what, state: "ok", detail: `${model} answers (${ms} ms), with a window of ${window} tokens` };
+  } catch (error) {
+    const todo = "see llm.base_url, OPENAI_API_KEY and the name of the model";
+    return { what, state: "wrong", detail: errorMessage(error), todo };
+  }
+}

@@ -1,0 +1,24 @@
+import { OperatorError } from "../core/errors.ts";
+import { inviteLink } from "../platforms/discord/diagnose.ts";
+import { manifestLink } from "../platforms/slack/manifest.ts";
+import { type CommonOptions, type Io, readConfig, say } from "./io.ts";
+
+/**
+ * `weir invite`: the links by which a bot comes into a server or a team.
+ * @throws OperatorError where Discord does not know the token
+ */
+export async function invite(io: Io, platform: string, options: CommonOptions): Promise<void> {
+  const { platforms } = readConfig(io, options);
+  if (platform === "slack") {
+    say(
+      io,
+      "Open this link to make a Slack app with everything that Weir needs, and install it to your workspace:",
+    );
+    say(io, manifestLink(platforms.slack?.intake.mode ?? "socket"));
+    return;
+  }
+  if (platforms.discord === null)
+    throw new OperatorError("DISCORD_TOKEN is not set: make a bot first (README, Connect to Discord).");
+  say(io, "Open this link to invite the bot to a server of yours:");
+  say(io, await inviteLink(platforms.discord));
+}
