@@ -15,7 +15,7 @@ import { RecallMemories } from "./memory/recall-memories.ts";
 import { Recall } from "./memory/recall.ts";
 import type { Platform, PlatformInbox } from "./platforms/platform.ts";
 import { loadPrompts, type Prompts, promptSources } from "./prompts.ts";
-import type { Binding } from "./router/bindings.ts";
+import { type Binding, findBinding } from "./router/bindings.ts";
 import { AskLimits } from "./router/ask-limits.ts";
 import { Router } from "./router/router.ts";
 import { Voice } from "./router/voice.ts";
@@ -110,7 +110,7 @@ type RegistryBase = Pick<RegistryParts, "store" | "indexer" | "events" | "now" |
 };
 
 function createRegistry(options: DaemonOptions, { agents, ...base }: RegistryBase): ChannelRegistry {
-  const { config, log, compaction } = options;
+  const { config, log, compaction, bindings } = options;
   const { store, now } = base;
   return new ChannelRegistry({
     ...base,
@@ -119,6 +119,10 @@ function createRegistry(options: DaemonOptions, { agents, ...base }: RegistryBas
     recall: new Recall({ search: store.search, now: Date.now }),
     memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
     agentOf: ({ agent }) => agents.of(agent),
+    streams: ({ address, kind, workspace, place }) => {
+      const where = { channel: address, kind, workspace, ...(place !== null && { place }) };
+      return findBinding(bindings, where)?.streaming ?? true;
+    },
     compaction: {
       queue: new CompactionQueue(config.daemon.maxCompactions),
       breaker: new Breaker(() => performance.now()),

@@ -36,6 +36,8 @@ export interface ActorParts extends SharedParts {
   readonly agent: Agent;
   readonly compactorAgent: CompactorAgent;
   readonly platform: Platform;
+  /** Answers are shown while they are written, where the platform can. */
+  readonly streams: boolean;
   /** Told once, when another daemon has taken the channel. */
   readonly onLost: () => void;
 }

@@ -22,11 +22,19 @@ export function buildRooms(
   snapshot: ChannelSnapshot,
   onLost: (error: StaleEpochError) => void,
 ): ActorRooms {
-  const { owner, address, platform, events, store, agent } = parts;
+  const { owner, address, platform, streams, events, store, agent } = parts;
   const { lastUsage, hasLiveJob } = snapshot;
   if (lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);
   const history = new GuardedHistory(store, owner, snapshot.history);
-  const outbox = new Outbox({ owner, address, platform, deliveries: store.deliveries, events, onLost });
+  const outbox = new Outbox({
+    owner,
+    address,
+    platform,
+    streams,
+    deliveries: store.deliveries,
+    events,
+    onLost,
+  });
   const usage = new UsageAnchor(lastUsage);
   const last = new LastRequest(lastUsage?.model ?? agent.config.model);
   const onRequest = (): void => compactor.consider();

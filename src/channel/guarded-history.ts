@@ -36,7 +36,8 @@ export class GuardedHistory {
 
   /** The history once all changes under way are in it. An immutable value: it does not change under its reader. */
   async snapshot(): Promise<History> {
-    return this.#mutex.runExclusive(() => this.#history);
+    // Where nothing is under way there is nothing to wait for.
+    return this.#mutex.isLocked() ? this.#mutex.runExclusive(() => this.#history) : this.#history;
   }
 
   /** The history as it is at this instant, for a look from outside. */

@@ -22,6 +22,8 @@ export interface OutboxParts {
   readonly owner: Owner;
   readonly address: ChannelAddress;
   readonly platform: Platform;
+  /** Answers are shown while they are written, where the platform can. */
+  readonly streams: boolean;
   readonly deliveries: DeliveryStore;
   readonly events: Events;
   /** Told where another daemon has taken the channel. */
@@ -62,9 +64,9 @@ export class Outbox {
 
   /** A message that shows an answer while it is written; null where the platform shows none, or an older one waits. */
   openDraft(turnId: TurnId, idempotencyKey: string, inReplyTo: readonly string[]): Draft | null {
-    const { platform, deliveries, owner, address } = this.#parts;
+    const { platform, deliveries, owner, address, streams } = this.#parts;
     const { streaming } = platform.capabilities;
-    if (streaming === false || !this.isIdle) return null;
+    if (!streams || streaming === false || !this.isIdle) return null;
     const signal = this.#closing.signal;
     return new Draft({
       platform,
@@ -86,6 +88,18 @@ export class Outbox {
     void this.#queue.add(async () => {
       await this.#deliverAll(answer);
       this.#underWay.delete(answer.turnId);
+    });
+  }
+
+  /** Takes back what was shown of an answer that never came. Returns at once; where it fails, it stays. */
+  withdraw(messageId: string): void {
+    const { platform, address } = this.#parts;
+    void this.#queue.add(async () => {
+      try {
+        await platform.remove?.(address, messageId);
+      } catch (error) {
+        this.#tellFailure(error, null);
+      }
     });
   }
 

@@ -18,6 +18,8 @@ export interface RegistryParts extends SharedParts {
   readonly idleEvictMs: number;
   /** The agent that answers, and what writes its summaries, by its id in the channel's row. */
   agentOf(channel: ChannelRow): { readonly agent: Agent; readonly compactorAgent: CompactorAgent };
+  /** Whether a channel's answers are shown while they are written. */
+  streams(channel: ChannelRow): boolean;
   /** The adapter that can deliver to a channel just now; undefined where none can. */
   platformOf(address: ChannelAddress): Platform | undefined;
 }
@@ -246,6 +248,7 @@ export class ChannelRegistry implements AsyncDisposable {
         workspace,
         ...staffed,
         platform,
+        streams: this.#parts.streams(snapshot.channel),
         onLost,
       },
       snapshot,

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { EntryReference } from "../core/entry.ts";
 import { type History, rawFrom, type TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
@@ -75,11 +74,12 @@ function taken<Found>(from: Ahead<Found> | null, text: string, limit: number): P
 }
 
 async function orNothingLate<Found>(search: Promise<Found[]>): Promise<Found[]> {
-  const late = new AbortController();
+  const { promise, resolve } = Promise.withResolvers<Found[]>();
+  const late = setTimeout(resolve, RECALL_WITHIN_MS, []).unref();
   try {
-    return await Promise.race([search, delay(RECALL_WITHIN_MS, [], { ref: false, signal: late.signal })]);
+    return await Promise.race([search, promise]);
   } finally {
-    late.abort();
+    clearTimeout(late);
   }
 }
 

@@ -14,6 +14,7 @@ import type { Outbox } from "./outbox.ts";
 import { toSettlement } from "./settlement.ts";
 import { TurnRecall } from "./turn-recall.ts";
 import type { UsageAnchor } from "./usage-anchor.ts";
+import { showWorking } from "./working-sign.ts";
 import { steadyNow } from "../telemetry/steady-clock.ts";
 
 /** Starts of one turn before it is settled with a plain sentence. */
@@ -123,7 +124,7 @@ export class TurnRunner {
    * @throws where the log could not be written: whether the turn is settled is in doubt
    */
   async run(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
-    const { events, address } = this.#parts;
+    const { events, address, platform } = this.#parts;
     const interrupt = new AbortController();
     if (isStopped) interrupt.abort(STOP);
     this.#running = { turn, interrupt, startedAt: steadyNow() };
@@ -134,6 +135,7 @@ export class TurnRunner {
     const asked = await this.#askedBy(turn);
     const bill: ModelCallRow[] = [];
     const draft = this.#outbox.openDraft(turn.id, idempotencyKey, asked.inReplyTo);
+    using _ = showWorking(platform, address, asked.inReplyTo);
     const channel = formatAddress(address);
     const { fromSeq, toSeq, attempts: attempt } = turn;
     events.emit({ type: "turn_started", channel, turn: turn.id, fromSeq, toSeq, attempt });
@@ -194,6 +196,7 @@ export class TurnRunner {
     const settlement: Settlement = { state, reason, modelMs, entry, idempotencyKeys, calls };
     const parts = await this.#history.settle(turn, settlement, now());
     const { inReplyTo, acceptedAt } = asked;
+    if (entry === null && opened.shown !== null) this.#outbox.withdraw(opened.shown);
     if (entry !== null) {
       this.#outbox.deliver({
         turnId: turn.id,

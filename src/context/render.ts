@@ -3,7 +3,7 @@ import type { ModelMessage, ToolSpec } from "../core/context.ts";
 import type { Entry, RememberedStatement, ToolResultEntry, UserEntry } from "../core/entry.ts";
 import { displayName, sliceWhole, truncateMiddle } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
-import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
+import { estimateTokens, HEAVIEST_UNIT, MESSAGE_OVERHEAD } from "../core/tokens.ts";
 
 /** The texts that entries need besides their own; the templates in `prompts/` have them. */
 export interface EntryTexts {
@@ -226,6 +226,7 @@ const LIGHTEST_CHARACTER = 0.135;
 
 /** Cuts the middle out of a text until its estimate is at most `cap` tokens. */
 export function capText(text: string, cap: number): string {
+  if (text.length * HEAVIEST_UNIT + 1 + MESSAGE_OVERHEAD <= cap) return text;
   let length = Math.min(text.length, Math.ceil(cap / LIGHTEST_CHARACTER));
   while (length > 0) {
     const cut = length < 40 ? sliceWhole(text, 0, length) : truncateMiddle(text, length);

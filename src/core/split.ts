@@ -91,21 +91,25 @@ function fenceAfter(line: string, fence: Fence | null, limit: number): Fence | n
   return { open: open.length <= limit / 4 ? open : marker, marker };
 }
 
-/** `[words](address)`: the spaces in it are no places to cut. */
-const LINK = /\[[^\][\n]{1,300}\]\([^()\s]{1,1000}(?:\([^()\s]*\)[^()\s]*)?\)/g;
+/** `[words](address)` or a bare address: what is no link any more when it is cut. */
+const LINK = /\[[^\][\n]{1,300}\]\([^()\s]{1,1000}(?:\([^()\s]*\)[^()\s]*)?\)|https?:\/\/\S{1,1000}/g;
+/** How far behind a cut a link may end that begins before it. */
+const LONGEST_LINK = 1500;
 
-/** The last space before `limit` that does not stand inside a link; -1: none. */
-function lastSpace(text: string, limit: number): number {
-  const links = Array.from(text.slice(0, limit + 1500).matchAll(LINK), ({ index, 0: link }) => ({
+/** Where to cut a line that is longer than `limit`: behind a space in its second half, not inside a link, if it can be. */
+function cutOf(text: string, limit: number): number {
+  const links = Array.from(text.slice(0, limit + LONGEST_LINK).matchAll(LINK), ({ index, 0: link }) => ({
     from: index,
     to: index + link.length,
   }));
-  let space = text.lastIndexOf(" ", limit - 1);
-  for (;;) {
-    const around = links.find(({ from, to }) => from < space && space < to);
-    if (around === undefined) return space;
-    space = around.from === 0 ? -1 : text.lastIndexOf(" ", around.from - 1);
+  const linkAround = (at: number): number | undefined =>
+    links.find(({ from, to }) => from < at && at < to)?.from;
+  for (let space = text.lastIndexOf(" ", limit - 1); space > limit / 2;) {
+    const from = linkAround(space);
+    if (from === undefined) return space + 1;
+    space = from === 0 ? -1 : text.lastIndexOf(" ", from - 1);
   }
+  return linkAround(limit) || limit;
 }
 
 /** A line in pieces of at most `limit` units, cut behind spaces where there are any. */
@@ -113,8 +117,7 @@ function piecesOf(line: string, limit: number): string[] {
   const pieces: string[] = [];
   let rest = line;
   while (rest.length > limit) {
-    const space = lastSpace(rest, limit);
-    const piece = sliceWhole(rest, 0, space > 0 ? space + 1 : limit);
+    const piece = sliceWhole(rest, 0, cutOf(rest, limit));
     pieces.push(piece);
     rest = rest.slice(piece.length);
   }

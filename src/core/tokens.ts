@@ -20,6 +20,9 @@ const WEIGHT = {
 
 const ROUNDING = 1e-6;
 
+/** No text has more estimated tokens per UTF-16 unit than this. */
+export const HEAVIEST_UNIT = WEIGHT.emoji + WEIGHT.wordRun;
+
 /** Role, separators and name of one message, in tokens. */
 export const MESSAGE_OVERHEAD = 4;
 
@@ -29,6 +32,9 @@ function weightOfAscii(code: number): number {
   if (code <= 32 || code === 127) return WEIGHT.whiteSpace;
   return WEIGHT.punctuation;
 }
+
+/** … and by table: most of what is said is ASCII, and every message and every recalled line is counted. */
+const ASCII_WEIGHTS = Float64Array.from({ length: 0x80 }, (_, code) => weightOfAscii(code));
 
 function isCjkIdeograph(code: number): boolean {
   return (
@@ -47,7 +53,6 @@ function isEmoji(code: number): boolean {
 }
 
 function weightOfCodePoint(code: number): number {
-  if (code < 0x80) return weightOfAscii(code);
   if (code < 0xa0) return WEIGHT.otherScript;
   if (code < 0xc0) return WEIGHT.punctuation;
   if (code < 0x250) return WEIGHT.extendedLatin;
@@ -75,11 +80,17 @@ export function estimateTokens(text: string): number {
   let sum = 0;
   let inWord = false;
   for (let index = 0; index < text.length; index++) {
-    const code = text.codePointAt(index) ?? 0;
-    if (code > 0xffff) index++;
-    sum += weightOfCodePoint(code);
-    const isLetter =
-      (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 0xc0 && code < 0x2000);
+    let code = text.charCodeAt(index);
+    let isLetter: boolean;
+    if (code < 0x80) {
+      sum += ASCII_WEIGHTS[code] ?? 0;
+      isLetter = (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
+    } else {
+      code = text.codePointAt(index) ?? 0;
+      if (code > 0xffff) index++;
+      sum += weightOfCodePoint(code);
+      isLetter = code >= 0xc0 && code < 0x2000;
+    }
     if (isLetter && !inWord) sum += WEIGHT.wordRun;
     inWord = isLetter;
   }

@@ -17,6 +17,8 @@ import type { ModelTimeouts } from "./watchdog.ts";
 /** As many fields as a dialect has: each is corrected at most once, and then the refusal stands. */
 const MAX_CORRECTIONS = 6;
 
+const JSON_BODY = { "content-type": "application/json" };
+
 /** An OpenAI-compatible server (Chat Completions). */
 export interface ChatServer {
   /** With the version, as `https://api.openai.com/v1`. */
@@ -128,9 +130,12 @@ class Attempt {
   async run(client: OpenAI, dialect: Dialect, watchdog: Watchdog): Promise<ModelAnswer> {
     watchdog.signal.throwIfAborted();
     try {
-      const body = chatRequestBody(this.#request, dialect);
+      const body = JSON.stringify(chatRequestBody(this.#request, dialect));
       const { signal } = watchdog;
-      const response = await client.chat.completions.create(body, { signal }).asResponse();
+      // As a text: the client's own encoder goes over an object several times.
+      const response = await client
+        .post("/chat/completions", { body, headers: JSON_BODY, signal, stream: true })
+        .asResponse();
       await this.#read(chatEvents(response), watchdog);
     } catch (error) {
       // A complete answer stays one, whatever happens to the connection after it.

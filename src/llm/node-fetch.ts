@@ -57,7 +57,7 @@ async function send(url: URL, init: RequestInit): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, {
     method: init.method ?? "GET",
-    headers: Object.fromEntries(new Headers(init.headers)),
+    headers: Object.fromEntries(init.headers instanceof Headers ? init.headers : new Headers(init.headers)),
     ...(init.signal && { signal: init.signal }),
   });
   request.on("response", resolve);

@@ -11,7 +11,9 @@ const MAX_QUERY = 1000;
 /** Memories that are ranked. */
 const CANDIDATES = 100;
 /** Words of these are looked for in pairs of characters: most have two, so that a trigram would pass over them. */
-const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]/u;
+const SCRIPTS = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]`;
+const UNSPACED = new RegExp(`^${SCRIPTS}`, "u");
+const HAS_UNSPACED = new RegExp(SCRIPTS, "u");
 
 export interface MemoryRecallQuery extends AskingChannel {
   readonly text: string;
@@ -40,7 +42,9 @@ export class RecallMemories {
     const text = sliceWhole(whole, Math.max(0, whole.length - MAX_QUERY), whole.length);
     if (text.trim() === "") return [];
     const words = orQuery(await this.#search.lexemes(text));
-    const pieces = questionTerms(text).filter((term) => UNSPACED.test(term));
+    const pieces = HAS_UNSPACED.test(text.normalize("NFKC"))
+      ? questionTerms(text).filter((term) => UNSPACED.test(term))
+      : [];
     if (words === "" && pieces.length === 0) return [];
     const found = await this.#memories.search(asker, { words, pieces, limit: CANDIDATES });
     return rankMemories(text, found, this.#now()).slice(0, limit);

@@ -34,6 +34,7 @@ export class Recall {
   readonly #now: () => number;
   #frequencies: ReadonlyMap<string, number> = new Map();
   #frequenciesAt = -Infinity;
+  #frequenciesOf = 0;
   #loading: Promise<void> | undefined;
 
   constructor(parts: { search: SearchStore; now: () => number }) {
@@ -66,7 +67,9 @@ export class Recall {
   /** Only the first load is waited for: what is known is good enough while it is read again. */
   async #loadFrequencies(): Promise<ReadonlyMap<string, number>> {
     const forMs = this.#frequencies.size === 0 ? NO_FREQUENCIES_FOR_MS : FREQUENCIES_FOR_MS;
-    if (this.#loading === undefined && this.#now() - this.#frequenciesAt > forMs) {
+    const isOld =
+      this.#now() - this.#frequenciesAt > forMs || this.#frequenciesOf !== this.#search.statistics;
+    if (this.#loading === undefined && isOld) {
       this.#loading = this.#readFrequencies();
       // Whoever does not wait for it does not care.
       this.#loading.catch(() => undefined);
@@ -77,6 +80,7 @@ export class Recall {
 
   async #readFrequencies(): Promise<void> {
     try {
+      this.#frequenciesOf = this.#search.statistics;
       this.#frequencies = await this.#search.frequencies();
       this.#frequenciesAt = this.#now();
     } finally {

@@ -106,6 +106,16 @@ export interface Gap extends ChannelOnPlatform {
   readonly afterId: string;
 }
 
+/** A command that people can give, for platforms that list them. */
+export interface PlatformCommand {
+  /** Without the slash. */
+  readonly name: string;
+  /** One line. */
+  readonly help: string;
+  /** Null: it takes none. */
+  readonly argument: null | { readonly name: string; readonly help: string };
+}
+
 export interface InboundCommand {
   readonly channel: ChannelAddress;
   /** Without the slash. */

@@ -14,6 +14,9 @@ import type { Database } from "./pool.ts";
 const MAX_MESSAGES = 100;
 const MAX_LENGTH = 200_000;
 
+/** Told of the lexemes of a message that a turn is about to look up. */
+export type OnLexemes = (text: string, lexemes: string[]) => void;
+
 interface Waiting {
   readonly draft: MessageDraft;
   readonly appended: PromiseWithResolvers<Appended>;
@@ -25,11 +28,13 @@ interface Waiting {
  */
 export class AppendLanes {
   readonly #db: Database;
+  readonly #onLexemes: OnLexemes;
   /** Channels with an append under way, and what waits behind it. */
   readonly #lanes = new Map<ChannelId, Waiting[]>();
 
-  constructor(db: Database) {
+  constructor(db: Database, onLexemes: OnLexemes) {
     this.#db = db;
+    this.#onLexemes = onLexemes;
   }
 
   /** Resolves once the message is durable. */
@@ -59,6 +64,7 @@ export class AppendLanes {
       for (const [index, { draft, appended }] of batch.entries()) {
         const row = rows[index];
         if (row === undefined) throw new Error("an append returned too few rows");
+        if (row.lexemes) this.#onLexemes(draft.text, row.lexemes);
         appended.resolve(toAppended(draft, row));
       }
     } catch (error) {

@@ -1,5 +1,5 @@
 import { type ChannelId, turnId as toTurnId, type TurnId } from "../core/ids.ts";
-import type { Database } from "./pool.ts";
+import { type Database, UNHURRIED } from "./pool.ts";
 
 /** One part of an answer on its way to a platform. */
 export interface Delivery {
@@ -73,13 +73,16 @@ export class DeliveryStore {
     );
   }
 
-  /** The platform acknowledged the final text. */
+  /**
+   * The platform acknowledged the final text. The commit does not wait for the disk: where the machine fails before the
+   * note is there, the part is pending, as if it had failed before the note, and is sent again under its key.
+   */
   async sent(owner: { epoch: number }, id: number, messageId: string): Promise<void> {
     await this.#db.query(
       {
         name: "delivery_sent",
         text: `update deliveries set state = 'sent', message_id = $3, epoch = $2, ended_at = clock_timestamp()
-                where id = $1 and state = 'pending'`,
+                 from ${UNHURRIED} where id = $1 and state = 'pending'`,
       },
       [id, owner.epoch, messageId],
     );

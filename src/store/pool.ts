@@ -35,6 +35,14 @@ const types: pg.CustomTypesConfig = {
 const SESSION_OPTIONS =
   "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off -c max_parallel_workers_per_gather=0 -c timezone=UTC";
 
+/**
+ * In the `from` of a statement: the commit of its transaction does not wait for the disk (a fifth of a millisecond, and on
+ * a slow disk far more). It outlives the daemon all the same; a failure of the machine or of Postgres itself undoes what was
+ * committed so in the last half second, but never what a later commit has waited for: the log is written in order. So it
+ * is for rows alone whose loss leaves what a crash just before them would have left.
+ */
+export const UNHURRIED = "set_config('synchronous_commit', 'off', true)";
+
 /** The pool of connections, and transactions over it. All errors are translated once, here. */
 export class Database implements Queryable, AsyncDisposable {
   readonly #pool: pg.Pool;

@@ -28,12 +28,21 @@ export interface SearchQuery {
 
 /** Most entries that are ranked; the picking terms are chosen to bring fewer. */
 const CANDIDATES = 4000;
+/** Texts whose lexemes are kept for the turns that are about to ask for them. */
+const KNOWN_TEXTS = 64;
+/** Entries of the whole table from which on, and up to which, its statistics are seen to here; then the server does. */
+const FEW_ENTRIES = 200;
+const MANY_ENTRIES = 20_000;
 
 /** The search index beside the log. */
 export class SearchStore {
   readonly #db: Database;
-  /** Lexemes that are being asked for, by text: memories and entries are recalled with the same words. */
-  readonly #asked = new Map<string, Promise<string[]>>();
+  /** Lexemes that were asked for or told just now, by text: memories and entries are recalled with the same words. */
+  readonly #lexemes = new Map<string, Promise<string[]>>();
+  /** Entries that the planner's statistics are of, as far as that is known, and those that came after. */
+  #analysed: number | null = null;
+  #sinceAnalysis = 0;
+  #statistics = 0;
 
   constructor(db: Database) {
     this.#db = db;
@@ -65,7 +74,35 @@ export class SearchStore {
       name: "index_merge",
       text: `select gin_clean_pending_list('entry_search_words'), gin_clean_pending_list('entry_search_pieces')`,
     });
+    for (const { taken } of rows) this.#sinceAnalysis += taken;
+    if (this.#sinceAnalysis >= FEW_ENTRIES) await this.#analyseGrown();
     return new Map(rows.map((row) => [channelId(row.channel_id), row.taken]));
+  }
+
+  /** Changes where {@link frequencies} have changed so much that they should be read again. */
+  get statistics(): number {
+    return this.#statistics;
+  }
+
+  /**
+   * The server looks once a minute whether a table wants new statistics. A new channel is asked much before that, and
+   * without them a recall picks its candidates by common words: so a small table is analysed whenever it has doubled.
+   */
+  async #analyseGrown(): Promise<void> {
+    this.#analysed ??= await this.#knownEntries();
+    if (this.#analysed > MANY_ENTRIES || this.#sinceAnalysis < this.#analysed) return;
+    await this.#db.query({ name: "", text: "analyze entry_search (tsv)" });
+    this.#sinceAnalysis = 0;
+    this.#analysed = await this.#knownEntries();
+    this.#statistics++;
+  }
+
+  async #knownEntries(): Promise<number> {
+    const [row] = await this.#db.query<{ known: number }>({
+      name: "index_known",
+      text: "select greatest(reltuples, 0)::float8 as known from pg_class where oid = 'entry_search'::regclass",
+    });
+    return row?.known ?? 0;
   }
 
   /** False: the database's character type (C) knows no letters but ASCII, so trigrams find nothing in other scripts. */
@@ -89,14 +126,27 @@ export class SearchStore {
 
   /** A text's lexemes, as the index knows them (stemmed, without stop words). */
   async lexemes(text: string): Promise<string[]> {
-    const known = this.#asked.get(text);
+    const known = this.#lexemes.get(text);
     if (known !== undefined) return known;
-    const asked = this.#lexemes(text).finally(() => this.#asked.delete(text));
-    this.#asked.set(text, asked);
+    const asked = this.#askLexemes(text);
+    this.#keepLexemes(text, asked);
     return asked;
   }
 
-  async #lexemes(text: string): Promise<string[]> {
+  /** Takes note of a text's lexemes: it is about to be looked up. */
+  remember(text: string, lexemes: string[]): void {
+    this.#keepLexemes(text, Promise.resolve(lexemes));
+  }
+
+  #keepLexemes(text: string, lexemes: Promise<string[]>): void {
+    this.#lexemes.set(text, lexemes);
+    // What failed is asked again.
+    lexemes.catch(() => this.#lexemes.delete(text));
+    const [oldest] = this.#lexemes.keys();
+    if (this.#lexemes.size > KNOWN_TEXTS && oldest !== undefined) this.#lexemes.delete(oldest);
+  }
+
+  async #askLexemes(text: string): Promise<string[]> {
     const [row] = await this.#db.query<{ lexemes: string[] }>(
       { name: "search_lexemes", text: "select tsvector_to_array(to_tsvector('english', $1)) as lexemes" },
       [text],

@@ -34,13 +34,14 @@ export interface Store {
 }
 
 export function createStore(db: Database): Store {
+  const search = new SearchStore(db);
   return {
     channels: new ChannelStore(db),
-    log: new LogStore(db),
+    log: new LogStore(db, (text, lexemes) => search.remember(text, lexemes)),
     turns: new TurnStore(db),
     deliveries: new DeliveryStore(db),
     modelCalls: new ModelCallStore(db),
-    search: new SearchStore(db),
+    search,
     memories: new MemoryStore(db),
     jobs: new JobStore(db),
     compactions: new CompactionStore(db),

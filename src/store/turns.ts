@@ -5,8 +5,8 @@ import { sliceWhole, storableText } from "../core/text.ts";
 import type { Delivery } from "./deliveries.ts";
 import { toDraftRow } from "./entry-rows.ts";
 import { entryOfDraft } from "./log.ts";
-import { BILL_COLUMNS, billRecords, type ModelCallRow } from "./model-calls.ts";
-import type { Database, Queryable } from "./pool.ts";
+import { billRecords, type ModelCallRow } from "./model-calls.ts";
+import { type Database, type Queryable, UNHURRIED } from "./pool.ts";
 
 export interface RunningTurn extends TurnRange {
   /** How often it was started, this time included. */
@@ -56,11 +56,17 @@ export class TurnStore {
     this.#db = db;
   }
 
+  /**
+   * The row of a turn that begins. Its commit does not wait for the disk: whatever of the turn can be seen is committed
+   * later and waits, for this row as well. Where the machine fails before that, the messages are due as if it had failed
+   * before the turn began.
+   */
   async begin(owner: { channel: ChannelId; epoch: number }, fromSeq: Seq, toSeq: Seq): Promise<RunningTurn> {
     const [row] = await this.#db.query<{ id: number }>(
       {
         name: "turn_begin",
-        text: "insert into turns (channel_id, epoch, from_seq, to_seq) values ($1, $2, $3, $4) returning id",
+        text: `insert into turns (channel_id, epoch, from_seq, to_seq)
+               select $1, $2, $3, $4 from ${UNHURRIED} returning id`,
       },
       [owner.channel, owner.epoch, fromSeq, toSeq],
     );
@@ -114,11 +120,7 @@ export class TurnStore {
     const [row] = await this.#db.query<{ entry_seq: number | null; parts: RawPart[] }>(
       {
         name: "settle_turn",
-        text: `with bill as (
-                 insert into model_calls (${BILL_COLUMNS})
-                 select ${BILL_COLUMNS} from jsonb_populate_recordset(null::model_calls, $10)
-               )
-               select entry_seq, parts from settle_turn($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+        text: "select entry_seq, parts from settle_turn($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
       },
       [
         owner.channel,
@@ -130,7 +132,7 @@ export class TurnStore {
         at,
         entry && JSON.stringify(toDraftRow(entry)),
         idempotencyKeys,
-        JSON.stringify(billRecords(calls)),
+        calls.length === 0 ? null : JSON.stringify(billRecords(calls)),
       ],
     );
     const parts = (row?.parts ?? []).map(({ id, part, key, message_id: messageId, drafted }) => {

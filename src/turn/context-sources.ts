@@ -3,7 +3,7 @@ import { capText } from "../context/render.ts";
 import { type History, type Omission, type TurnRange } from "../core/history.ts";
 import type { EntryReference, RememberedStatement } from "../core/entry.ts";
 import { displayName, sliceWhole } from "../core/text.ts";
-import { estimateTokens } from "../core/tokens.ts";
+import { estimateTokens, HEAVIEST_UNIT } from "../core/tokens.ts";
 import type { Agent } from "./agent.ts";
 
 /** People of the newest messages that the dynamic part names. */
@@ -98,7 +98,11 @@ function recalledLines(agent: Agent, recalled: readonly EntryReference[], room: 
   return fitting(lines, room).filter((line) => (length += line.length) <= RECALLED_LENGTH);
 }
 
-function rememberedLines(agent: Agent, remembered: readonly RememberedStatement[], room: number): string[] {
+function rememberedLines(
+  agent: Agent,
+  remembered: readonly RememberedStatement[],
+  room: number,
+): readonly string[] {
   const lines = remembered.map((memory) =>
     agent.renderer.memoryLine({ ...memory, statement: capText(memory.statement, room / 3) }),
   );
@@ -106,7 +110,10 @@ function rememberedLines(agent: Agent, remembered: readonly RememberedStatement[
 }
 
 /** The first texts, as many as fit into `room` tokens together. */
-function fitting(texts: readonly string[], room: number): string[] {
+function fitting(texts: readonly string[], room: number): readonly string[] {
+  const units = texts.reduce((sum, { length }) => sum + length, 0);
+  // Most often they fit whatever they say.
+  if (units * HEAVIEST_UNIT + texts.length * (SEPARATOR_TOKENS + 1) <= room) return texts;
   let tokens = 0;
   const end = texts.findIndex((text) => (tokens += tokensOf([text])) > room);
   return texts.slice(0, end < 0 ? texts.length : end);
