@@ -2,31 +2,50 @@ import type { OutboundMessage } from "../../src/core/message.ts";
 import { type Platform, PlatformError, type PlatformCapabilities } from "../../src/platforms/platform.ts";
 
 export const PLATFORM = "fuzz";
-export const ROOM = { platform: PLATFORM, name: "room" };
+/** Another platform, which another agent answers. */
+export const ANNEX = "annex";
 
 /** What people see: one for all incarnations. It takes idempotency keys. */
 export class Chat {
-  /** Message id → what it shows now. */
-  readonly shown = new Map<string, OutboundMessage>();
+  /** Messages that two of ours answer, as they are found. */
+  readonly answeredTwice: string[] = [];
   readonly #keys = new Map<string, string>();
+  /** Message id → ours that answers it. */
+  readonly #answers = new Map<string, string>();
+  readonly #notices = new Set<string>();
   /** So many of the next sends are refused for now. */
   refuseSends = 0;
+
+  /** Notices of compactions that were shown. */
+  get notices(): number {
+    return this.#notices.size;
+  }
 
   send(message: OutboundMessage): string {
     if (this.refuseSends > 0) {
       this.refuseSends--;
-      throw new PlatformError(PLATFORM, "unavailable", "not now", { retryAfterMs: 1 });
+      throw new PlatformError(message.channel.platform, "unavailable", "not now", { retryAfterMs: 1 });
     }
     const known = this.#keys.get(message.idempotencyKey);
     if (known !== undefined) return known;
     const id = `out-${this.#keys.size + 1}`;
     this.#keys.set(message.idempotencyKey, id);
-    this.shown.set(id, message);
+    if (message.idempotencyKey.startsWith("compaction-")) this.#notices.add(message.idempotencyKey);
+    this.#show(id, message);
     return id;
   }
 
   edit(id: string, message: OutboundMessage): void {
-    this.shown.set(id, message);
+    this.#show(id, message);
+  }
+
+  #show(id: string, { final, inReplyTo }: OutboundMessage): void {
+    if (!final) return;
+    for (const asked of inReplyTo) {
+      const known = this.#answers.get(asked) ?? id;
+      if (known !== id) this.answeredTwice.push(asked);
+      this.#answers.set(asked, id);
+    }
   }
 }
 
@@ -35,19 +54,20 @@ export type Gate = (when: "before" | "after") => Promise<void>;
 
 /** The chat as one incarnation reaches it. */
 export class ChatFront implements Platform {
-  readonly name = PLATFORM;
+  readonly name: string;
   readonly capabilities: PlatformCapabilities;
   readonly #chat: Chat;
   readonly #gate: Gate;
 
-  constructor(chat: Chat, isStreaming: boolean, gate: Gate) {
+  constructor(name: string, chat: Chat, isStreaming: boolean, gate: Gate) {
+    this.name = name;
     this.#chat = chat;
     this.#gate = gate;
     this.capabilities = {
       streaming: isStreaming ? { intervalMs: 0 } : false,
       takesIdempotencyKeys: true,
       maxTextLength: 4000,
-      serves: ({ platform }) => platform === PLATFORM,
+      serves: ({ platform }) => platform === name,
     };
   }
 

@@ -1,25 +1,43 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { QueryResultRow } from "pg";
 import { pino } from "pino";
+import { translateDatabaseError } from "../../src/store/errors.ts";
 import { type Connection, Database, type Queryable, type Statement } from "../../src/store/pool.ts";
+import type { Pulse } from "./pulse.ts";
 
-/** Told of each call to the outside before it is sent and behind its effect; may freeze the incarnation. */
-export type Witness = (statement: string, when: "before" | "after") => void;
+/**
+ * Told of each call to the outside before it is sent and behind its effect; may freeze the incarnation.
+ * @returns true: the connection is cut there
+ */
+export type Witness = (statement: string, when: "before" | "after") => boolean;
+
+/** Statements of tools, and of recall. */
+const LOOK_UPS: ReadonlySet<string> = new Set(["search_find", "memories_by_words"]);
+/** Longer than a tool may take, and shorter than recall may. */
+const LAG_MS = 120;
 
 class Frozen extends Error {}
 
 /**
  * The database as one incarnation sees it. Frozen, it answers nothing and sends nothing any more: what was under way
  * may still be committed, as with any process that died, and a transaction that was open is rolled back. Paused, it
- * does the same until it is resumed.
+ * does the same until it is resumed. The connections are the run's: a new life need not open and prepare them anew.
  */
 export class FreezableDatabase extends Database {
+  readonly #shared: Database;
   readonly #witness: Witness;
+  readonly #pulse: Pulse;
   #isFrozen = false;
   #paused: PromiseWithResolvers<void> | null = null;
   #inFlight = 0;
+  /** So many of the next look-ups are slow. */
+  lag = 0;
 
-  constructor(connection: Connection, witness: Witness) {
-    super(connection, pino({ level: "silent" }), { maxConnections: 4 });
+  /** @param connection for its own pool, which is never used */
+  constructor(connection: Connection, shared: Database, pulse: Pulse, witness: Witness) {
+    super(connection, pino({ level: "silent" }), { maxConnections: 1 });
+    this.#shared = shared;
+    this.#pulse = pulse;
     this.#witness = witness;
   }
 
@@ -34,6 +52,7 @@ export class FreezableDatabase extends Database {
 
   freeze(): void {
     this.#isFrozen = true;
+    this.#pulse.beat();
   }
 
   pause(): void {
@@ -52,17 +71,28 @@ export class FreezableDatabase extends Database {
     return this.#watched(async () => {
       await this.#resumed();
       this.#pass(statement.name, "before");
-      const rows = await this.#sent(async () => super.query<Row>(statement, values));
+      const rows = await this.#sent(async () => {
+        if (this.#isSlow(statement)) await delay(LAG_MS);
+        return this.#shared.query<Row>(statement, values);
+      });
       this.#pass(statement.name, "after");
       await this.#resumed();
       return rows;
     });
   }
 
+  #isSlow({ name }: Statement): boolean {
+    if (this.lag === 0 || !LOOK_UPS.has(name)) return false;
+    this.lag--;
+    return true;
+  }
+
   override async transaction<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
     return this.#watched(async () => {
       await this.#resumed();
-      const result = await super.transaction(async (client) => work(this.#gated(client)));
+      const result = await this.#sent(async () =>
+        this.#shared.transaction(async (client) => work(this.#gated(client))),
+      );
       this.#pass("transaction", "after");
       return result;
     });
@@ -71,12 +101,12 @@ export class FreezableDatabase extends Database {
   override async snapshot<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
     return this.#watched(async () => {
       await this.#resumed();
-      return super.snapshot(async (client) => work(this.#gated(client)));
+      return this.#sent(async () => this.#shared.snapshot(async (client) => work(this.#gated(client))));
     });
   }
 
   override async session<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#watched(async () => super.session(async (client) => work(this.#gated(client))));
+    return this.#watched(async () => this.#shared.session(async (client) => work(this.#gated(client))));
   }
 
   /** Each statement passes the gate; one that is stopped there ends the transaction without a commit. */
@@ -84,7 +114,7 @@ export class FreezableDatabase extends Database {
     return {
       query: async <Row extends QueryResultRow>(statement: Statement, values?: readonly unknown[]) => {
         this.#pass(statement.name, "before");
-        const rows = await this.#sent(async () => client.query<Row>(statement, values));
+        const rows = await client.query<Row>(statement, values);
         this.#pass(statement.name, "after");
         return rows;
       },
@@ -97,13 +127,15 @@ export class FreezableDatabase extends Database {
       return await call();
     } finally {
       this.#inFlight--;
+      this.#pulse.beat();
     }
   }
 
-  /** @throws Frozen */
+  /** @throws Frozen, or as a connection does that was cut */
   #pass(statement: string, when: "before" | "after"): void {
-    if (!this.#isFrozen) this.#witness(statement, when);
+    const isCut = !this.#isFrozen && this.#witness(statement, when);
     if (this.#isFrozen) throw new Frozen();
+    if (isCut) throw translateDatabaseError(new Error("Connection terminated unexpectedly"));
   }
 
   /** Outside of transactions: one that stood still would keep its locks. @throws Frozen */

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { ModelMessage } from "../../src/core/context.ts";
 import { findUnpaired } from "./checks/i5-pairs.ts";
-import { MUTANTS } from "./mutants/mutants.ts";
+import { INVARIANTS, MUTANTS } from "./mutants/mutants.ts";
 import { type Outcome, runSchedule } from "./run-seed.ts";
 import { formatPlaces, parsePlaces } from "./places.ts";
-import { makeSchedule } from "./schedule.ts";
+import { makeSchedule } from "./composer.ts";
 import { shrink } from "./shrink.ts";
 
 /** `npm run fuzz` does as much, and much more of it. */
@@ -43,6 +43,16 @@ suite("a Weir that is wrong", () => {
       );
     });
   }
+});
+
+suite("the mutants", () => {
+  test("break each invariant", () => {
+    const broken = new Set(MUTANTS.flatMap(({ breaks }) => breaks));
+    assert.deepEqual(
+      INVARIANTS.filter((invariant) => !broken.has(invariant)),
+      [],
+    );
+  });
 });
 
 suite("a failing schedule", () => {

@@ -6,14 +6,17 @@
  *   npm run fuzz -- --seed 7 --keep 0-4,9  a part of the schedule of seed 7, as a failure prints it
  */
 import { CONNECTION_VARIABLE, startTestServer } from "../support/test-server.ts";
-import { MUTANTS } from "./mutants/mutants.ts";
+import type { Mutant } from "./mutants/mutant.ts";
+import { INVARIANTS, MUTANTS } from "./mutants/mutants.ts";
 import { type FuzzOptions, parseOptions } from "./options.ts";
 import { WorkerPool } from "./pool.ts";
+import { Progress } from "./progress.ts";
 import type { Outcome } from "./run-seed.ts";
 import { formatPlaces } from "./places.ts";
-import { makeSchedule, tellStep } from "./schedule.ts";
+import { makeSchedule } from "./composer.ts";
+import { tellStep } from "./schedule.ts";
 import { shrink } from "./shrink.ts";
-import { lacking } from "./tally.ts";
+import { addTally, lacking, newTally, tellTally } from "./tally.ts";
 
 /** Share of the seeds that has to find out a mutant. */
 const CAUGHT_SHARE = 0.8;
@@ -34,24 +37,32 @@ function seedsOf({ seed, seeds }: FuzzOptions): number[] {
 /** @returns true: all invariants held, and each seed has reached enough */
 async function fuzz(pool: WorkerPool, options: FuzzOptions): Promise<boolean> {
   const { steps, keep, mutant } = options;
-  let isGood = true;
+  const seeds = seedsOf(options);
+  const progress = new Progress(seeds.length);
+  const sum = newTally();
+  let [violated, poor] = [0, 0];
   await Promise.all(
-    seedsOf(options).map(async (seed) => {
+    seeds.map(async (seed) => {
       const outcome = await pool.run({ seed, steps, keep, mutant });
       const missing = keep === null && outcome.at === null ? lacking(outcome.tally) : [];
       tell(seed, outcome, missing);
-      if (outcome.at === null && missing.length === 0) return;
-      isGood = false;
+      addTally(sum, outcome.tally);
+      violated += Number(outcome.at !== null);
+      poor += Number(missing.length > 0);
+      progress.done(`${violated} with a violation`);
       if (outcome.at !== null) await tellShrunk(pool, seed, outcome.at, options);
     }),
   );
-  return isGood;
+  const counts = `${seeds.length} seeds, ${tellTally(sum)}`;
+  console.log(`total: ${counts}, ${violated} with a violation, ${poor} that prove too little`);
+  return violated === 0 && poor === 0;
 }
 
 function tell(seed: number, outcome: Outcome, missing: readonly string[]): void {
   const { violations, at, tally, ms, trail } = outcome;
-  const counts = Object.entries(tally).map(([name, count]) => `${count} ${name}`);
-  console.log(`seed ${seed}: ${(ms / 1000).toFixed(1)} s, ${counts.join(", ")}`);
+  console.log(
+    `seed ${seed}: ${(ms / 1000).toFixed(1)} s, ${tellTally(tally)}, ${violations.length} violations`,
+  );
   if (missing.length > 0) console.log(`  proves too little: ${missing.join(", ")}`);
   for (const { invariant, what } of violations) console.log(`  ${invariant}, at step ${at}: ${what}`);
   if (violations.length > 0) for (const line of trail) console.log(`      ${line}`);
@@ -75,27 +86,53 @@ async function tellShrunk(pool: WorkerPool, seed: number, at: number, options: F
   console.log(`  npm run fuzz -- --seed ${seed}${length}${named} --keep ${formatPlaces(left)}`);
 }
 
-/** @returns true: each mutant was found out by enough seeds */
+/** @returns true: each mutant was found out by enough seeds, and each invariant failed by one */
 async function fuzzMutants(pool: WorkerPool, options: FuzzOptions): Promise<boolean> {
-  const { steps, mutant } = options;
-  const seeds = seedsOf(options);
-  let isGood = true;
-  for (const { name } of MUTANTS.filter((one) => mutant === null || one.name === mutant)) {
-    const outcomes = await Promise.all(
-      seeds.map(async (seed) => pool.run({ seed, steps, keep: null, mutant: name })),
-    );
-    const caught = outcomes.filter(({ at }) => at !== null);
-    const by = new Map<string, number>();
-    for (const { violations } of caught) {
-      const first = violations[0]?.invariant ?? "?";
-      by.set(first, (by.get(first) ?? 0) + 1);
-    }
-    const isCaught = caught.length >= seeds.length * CAUGHT_SHARE;
-    isGood &&= isCaught;
-    const told = [...by].map(([invariant, count]) => `${invariant} ${count}`).join(", ");
-    console.log(`${isCaught ? "caught " : "MISSED "} ${name}: ${caught.length} of ${seeds.length} (${told})`);
+  const chosen = MUTANTS.filter(({ name }) => options.mutant === null || name === options.mutant);
+  const progress = new Progress(chosen.length * options.seeds);
+  const failed = new Set<string>();
+  let missed = 0;
+  for (const mutant of chosen) {
+    const found = await fuzzMutant(pool, mutant, options, progress);
+    for (const invariant of found.invariants) failed.add(invariant);
+    missed += Number(!found.isCaught);
   }
-  return isGood;
+  if (options.mutant !== null) return missed === 0;
+  const left = INVARIANTS.filter((invariant) => !failed.has(invariant));
+  console.log(`${chosen.length - missed} of ${chosen.length} mutants caught`);
+  console.log(`invariants that no mutant failed: ${left.length === 0 ? "none" : left.join(", ")}`);
+  return missed === 0 && left.length === 0;
+}
+
+async function fuzzMutant(
+  pool: WorkerPool,
+  { name, breaks }: Mutant,
+  options: FuzzOptions,
+  progress: Progress,
+): Promise<{ readonly isCaught: boolean; readonly invariants: ReadonlySet<string> }> {
+  const seeds = seedsOf(options);
+  const outcomes = await Promise.all(
+    seeds.map(async (seed) => {
+      const outcome = await pool.run({ seed, steps: options.steps, keep: null, mutant: name });
+      progress.done(name);
+      return outcome;
+    }),
+  );
+  const by = new Map<string, number>();
+  for (const { violations } of outcomes)
+    for (const invariant of new Set(violations.map((one) => one.invariant)))
+      by.set(invariant, (by.get(invariant) ?? 0) + 1);
+  const caught = outcomes.filter(({ at }) => at !== null);
+  // A mutant that dies by something else proves nothing of the checks that it is there for.
+  const isMeant = breaks.some((invariant) => by.has(invariant));
+  const isCaught = isMeant && caught.length >= seeds.length * CAUGHT_SHARE;
+  const share = Math.round((caught.length / seeds.length) * 100);
+  const told = [...by].toSorted(([, a], [, b]) => b - a).map(([invariant, count]) => `${invariant} ${count}`);
+  const verdict = isCaught ? "caught" : "MISSED";
+  console.log(
+    `${verdict}  ${name}: ${caught.length} of ${seeds.length} seeds, ${share} % (${told.join(", ")})`,
+  );
+  return { isCaught, invariants: new Set(by.keys()) };
 }
 
 const isGood = await main(parseOptions(process.argv.slice(2)));

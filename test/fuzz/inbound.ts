@@ -1,8 +1,7 @@
 import type { InboundDeletion, InboundEdit, InboundEvent, Receipt } from "../../src/core/message.ts";
-import { tablesWith } from "./checks/i12-deleted.ts";
-import { PLATFORM, ROOM } from "./chat.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { SaidMessage } from "./ledger.ts";
+import type { Room } from "./rooms.ts";
 import type { DeletionTarget, Step } from "./schedule.ts";
 import { authorOf, editOf, markerOf, textOf } from "./texts.ts";
 import type { World } from "./world.ts";
@@ -10,90 +9,100 @@ import type { World } from "./world.ts";
 /** What a job summarises last is what its summary names first. */
 const NEWEST_OF_JOB = 12;
 
+/** What is said, without where. */
+export type Said = Pick<Extract<Step, { do: "say" }>, "n" | "who" | "size" | "reply">;
+
+interface Handed {
+  readonly room: Room;
+  readonly event: InboundEvent;
+}
+
 /**
  * What people do, as a platform hands it in: an event that was not acknowledged, because the daemon died over it, is
  * delivered again to whoever comes next.
  */
 export class People {
   readonly #world: World;
-  #unacknowledged: InboundEvent[] = [];
+  #unacknowledged: Handed[] = [];
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  async say(step: Extract<Step, { do: "say" }>, incarnation: Incarnation): Promise<SaidMessage> {
-    const marker = markerOf(step.n);
+  async say(room: Room, said: Said, incarnation: Incarnation): Promise<SaidMessage> {
+    const { n, who, size, reply } = said;
+    const marker = markerOf(n);
     const message = {
       type: "message",
-      channel: ROOM,
-      kind: "channel",
+      channel: room.address,
+      kind: room.kind,
       workspace: "",
-      id: `in-${step.n}`,
-      author: authorOf(step.who),
-      text: textOf(step.n, step.size),
+      id: `in-${n}`,
+      author: authorOf(who),
+      text: textOf(n, size),
       at: this.#world.now(),
-      addressed: step.reply !== null,
+      addressed: reply !== null,
     } as const;
-    const said = { message, marker, reply: step.reply, markers: [marker], seq: null };
-    this.#world.ledger.add(said);
-    await this.#hand(message, incarnation);
-    return said;
+    const known = { message, marker, reply, markers: [marker], seq: null };
+    room.ledger.add(known);
+    await this.#hand({ room, event: message }, incarnation);
+    return known;
   }
 
-  async redeliver(pick: number, incarnation: Incarnation): Promise<void> {
-    const { said } = this.#world.ledger;
+  /** A platform delivers a message again, unless it was deleted meanwhile. */
+  async again(room: Room, { message, marker }: SaidMessage, incarnation: Incarnation): Promise<void> {
+    if (!room.ledger.leaving.has(marker)) await this.#hand({ room, event: message }, incarnation);
+  }
+
+  async redeliver(room: Room, pick: number, incarnation: Incarnation): Promise<void> {
+    const { said } = room.ledger;
     const chosen = said[Math.floor(pick * said.length)];
-    if (chosen === undefined) return;
-    // A platform does not deliver again what was deleted meanwhile.
-    if (!this.#world.ledger.leaving.has(chosen.marker)) await this.#hand(chosen.message, incarnation);
+    if (chosen !== undefined) await this.again(room, chosen, incarnation);
   }
 
-  async edit(pick: number, n: number, incarnation: Incarnation): Promise<void> {
-    const newest = this.#world.ledger.said.slice(-60);
+  async edit(room: Room, pick: number, n: number, incarnation: Incarnation): Promise<void> {
+    const { ledger, address } = room;
+    const newest = ledger.said.slice(-60);
     const chosen = newest[Math.floor(pick * newest.length)];
-    if (chosen === undefined || this.#world.ledger.leaving.has(chosen.marker)) return;
+    if (chosen === undefined || ledger.leaving.has(chosen.marker)) return;
     chosen.markers.push(markerOf(n));
-    const { id } = chosen.message;
-    const text = editOf(chosen.marker, n);
-    const edit: InboundEdit = {
+    ledger.own.add(markerOf(n));
+    const event: InboundEdit = {
       type: "edit",
-      platform: PLATFORM,
-      channel: ROOM,
-      id,
-      text,
+      platform: address.platform,
+      channel: address,
+      id: chosen.message.id,
+      text: editOf(chosen.marker, n),
       at: this.#world.now(),
     };
-    await this.#hand(edit, incarnation);
+    await this.#hand({ room, event }, incarnation);
   }
 
-  async delete(target: DeletionTarget, pick: number, incarnation: Incarnation): Promise<void> {
-    const candidates = this.#candidates(target);
+  async delete(room: Room, target: DeletionTarget, pick: number, incarnation: Incarnation): Promise<void> {
+    const candidates = this.#candidates(room, target);
     const chosen = candidates[Math.floor(pick * candidates.length)];
     if (chosen === undefined) return;
-    const { ledger } = this.#world;
+    const { ledger, address } = room;
     for (const marker of chosen.markers) ledger.leaving.add(marker);
     this.#world.tally.deletions++;
-    const { id } = chosen.message;
-    const deletion: InboundDeletion = {
+    const event: InboundDeletion = {
       type: "deletion",
-      platform: PLATFORM,
-      channel: ROOM,
-      id,
+      platform: address.platform,
+      channel: address,
+      id: chosen.message.id,
       at: this.#world.now(),
     };
-    await this.#hand(deletion, incarnation);
+    await this.#hand({ room, event }, incarnation);
   }
 
   /** Delivers again what the last incarnation died over. */
   async repeat(incarnation: Incarnation): Promise<void> {
     const left = this.#unacknowledged;
     this.#unacknowledged = [];
-    for (const event of left) await this.#hand(event, incarnation);
+    for (const one of left) await this.#hand(one, incarnation);
   }
 
-  #candidates(target: DeletionTarget): SaidMessage[] {
-    const { ledger, state } = this.#world;
+  #candidates({ ledger, state }: Room, target: DeletionTarget): SaidMessage[] {
     const here = ledger.said.filter(({ marker, seq }) => seq !== null && !ledger.leaving.has(marker));
     const coveredTo = state?.channel.covered_to ?? 0;
     const job = state?.jobs.findLast(({ state: phase }) => phase === "running" || phase === "staged");
@@ -112,27 +121,26 @@ export class People {
     return chosen.length === 0 ? here : chosen;
   }
 
-  async #hand(event: InboundEvent, incarnation: Incarnation): Promise<void> {
-    const { ledger } = this.#world;
+  async #hand(handed: Handed, incarnation: Incarnation): Promise<void> {
+    const { room, event } = handed;
     let receipt: Receipt | "dead";
     try {
       receipt = await Promise.race([incarnation.router.receive(event), incarnation.death]);
     } catch (error) {
-      ledger.violate("error", `an event was refused: ${String(error)}`);
+      room.ledger.violate("error", `an event was refused: ${String(error)}`);
       return;
     }
-    if (receipt === "dead") this.#unacknowledged.push(event);
-    else if (event.type === "deletion") await this.#deleted(event, receipt);
+    if (receipt === "dead") this.#unacknowledged.push(handed);
+    else if (event.type === "deletion") await this.#deleted(room, event, receipt);
   }
 
-  async #deleted({ id }: InboundDeletion, receipt: Receipt): Promise<void> {
-    const { ledger, probe } = this.#world;
+  async #deleted({ ledger }: Room, { id }: InboundDeletion, receipt: Receipt): Promise<void> {
     const said = ledger.byMessageId.get(id);
     if (said === undefined) return;
     ledger.deletions++;
     if (receipt.outcome === "unbound") return;
     for (const marker of said.markers) ledger.gone.add(marker);
-    const tables = await tablesWith(probe, said.markers);
+    const tables = await this.#world.deleted.tablesWith(said.markers);
     if (tables.length > 0)
       ledger.violate("I12", `the deleted text of ${id} (entry ${said.seq}) is still in ${tables.join(", ")}`);
   }

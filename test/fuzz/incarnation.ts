@@ -5,24 +5,26 @@ import { Breaker } from "../../src/compactor/breaker.ts";
 import type { CompactorTiming } from "../../src/compactor/parts.ts";
 import type { CompactionState, Decision } from "../../src/compactor/policy.ts";
 import { CompactionQueue } from "../../src/compactor/queue.ts";
-import type { ChannelId } from "../../src/core/ids.ts";
+import type { StaffedAgent } from "../../src/agents.ts";
+import type { AgentId, ChannelId } from "../../src/core/ids.ts";
 import { Indexer } from "../../src/memory/indexer.ts";
 import { RecallMemories } from "../../src/memory/recall-memories.ts";
 import { Recall } from "../../src/memory/recall.ts";
 import type { Model } from "../../src/llm/model.ts";
 import type { Models } from "../../src/llm/open-models.ts";
-import { Router } from "../../src/router/router.ts";
-import type { Connection } from "../../src/store/pool.ts";
-import { createStore, type Store } from "../../src/store/store.ts";
-import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
-import { AGENT, type Profile, staff } from "./profile.ts";
-import { type Chat, ChatFront, PLATFORM } from "./chat.ts";
-import { FreezableDatabase } from "./freezable-database.ts";
-import type { Mutant } from "./mutants/mutant.ts";
-import type { CrashPoint } from "./schedule.ts";
 import { AskLimits } from "../../src/router/ask-limits.ts";
 import { bindPlatform } from "../../src/router/bindings.ts";
 import { Voice } from "../../src/router/voice.ts";
+import { Router } from "../../src/router/router.ts";
+import type { Connection, Database } from "../../src/store/pool.ts";
+import { createStore, type Store } from "../../src/store/store.ts";
+import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
+import { ANNEX, type Chat, ChatFront, PLATFORM } from "./chat.ts";
+import { FreezableDatabase } from "./freezable-database.ts";
+import type { Mutant } from "./mutants/mutant.ts";
+import { AGENT, type Profile, SECOND_AGENT, staff } from "./profile.ts";
+import type { Pulse } from "./pulse.ts";
+import type { CrashPoint } from "./schedule.ts";
 
 /** Rests and looks so short that real time stays small. */
 const TIMING: CompactorTiming = {
@@ -30,11 +32,16 @@ const TIMING: CompactorTiming = {
   modelRest: { fromMs: 4, toMs: 16 },
   databaseRest: { fromMs: 4, toMs: 16 },
 };
+/** Compactions at a time: no channel waits for the summariser of another one. */
+const SLOTS = 3;
 /** The breaker's half minute becomes 30 ms. */
 const HASTE = 1000;
 
 export interface IncarnationParts {
   readonly connection: Connection;
+  /** The run's connections, for all incarnations. */
+  readonly shared: Database;
+  readonly pulse: Pulse;
   readonly profile: Profile;
   readonly chat: Chat;
   readonly isStreaming: boolean;
@@ -43,6 +50,7 @@ export interface IncarnationParts {
   /** Makes the model of this incarnation. */
   readonly modelOf: (incarnation: Incarnation) => Model;
   readonly onCrash: () => void;
+  readonly onCut: () => void;
   readonly onEvent: (incarnation: Incarnation, event: WeirEvent) => void;
   readonly decide: (incarnation: Incarnation, state: CompactionState) => Decision;
 }
@@ -59,29 +67,41 @@ export class Incarnation {
   readonly #indexer: Indexer;
   readonly #death = Promise.withResolvers<"dead">();
   readonly #onCrash: () => void;
+  readonly #onCut: () => void;
   #point: CrashPoint | null = null;
+  #cut: CrashPoint | null = null;
+  /** When its connection was cut last, by `performance.now()`. */
+  cutAt = -Infinity;
   isStalled = false;
   #isClosed = false;
 
   constructor(number: number, parts: IncarnationParts) {
-    const { connection, profile, chat, mutant, now } = parts;
+    const { connection, profile, chat, mutant, now, shared, pulse } = parts;
     this.number = number;
     this.#onCrash = parts.onCrash;
+    this.#onCut = parts.onCut;
     this.profile = profile;
-    this.database = new FreezableDatabase(connection, (statement, when) => {
+    this.database = new FreezableDatabase(connection, shared, pulse, (statement, when) => {
       this.#reached("database", when, statement);
+      return this.#isCutAt(statement, when);
     });
     const log = pino({ level: "silent" });
     const plain = createStore(this.database);
     this.store = mutant?.store?.(plain, this.database) ?? plain;
     const { store } = this;
-    const config = mutant?.config?.(profile.config) ?? profile.config;
-    const staffed = staff({ ...profile, config }, parts.modelOf(this));
-    this.models = staffed.models;
+    const { agents, models } = staff(profile, parts.modelOf(this), mutant ?? {}, now);
+    this.models = models;
+    const agentOf = ({ agent }: { readonly agent: AgentId }): StaffedAgent => {
+      const staffed = agents.of(agent);
+      const compactorAgent = mutant?.compactorAgent?.(staffed.compactorAgent) ?? staffed.compactorAgent;
+      return { ...staffed, compactorAgent };
+    };
     this.#indexer = new Indexer(store.search, log);
     const events = new Events(log);
     events.on((event) => parts.onEvent(this, event));
-    const platform = new ChatFront(chat, parts.isStreaming, async (when) => this.gate("platform", when));
+    const [main, annex] = [PLATFORM, ANNEX].map(
+      (name) => new ChatFront(name, chat, parts.isStreaming, async (when) => this.gate("platform", when)),
+    );
     this.registry = new ChannelRegistry({
       store,
       recall: new Recall({ search: store.search, now: Date.now }),
@@ -91,7 +111,7 @@ export class Incarnation {
       log,
       now,
       compaction: {
-        queue: new CompactionQueue(1),
+        queue: new CompactionQueue(SLOTS),
         breaker: new Breaker(() => performance.now() * HASTE),
         timing: TIMING,
         decide: (state) => parts.decide(this, state),
@@ -99,19 +119,20 @@ export class Incarnation {
       mailboxSize: 100,
       maxLoadedChannels: 100,
       idleEvictMs: -1,
-      agentOf: () => staffed,
-      platformOf: () => platform,
+      agentOf,
+      streams: () => true,
+      platformOf: ({ platform }) => (platform === ANNEX ? annex : main),
     });
     this.router = new Router({
       store,
       registry: this.registry,
       events,
       log,
-      bindings: [bindPlatform(PLATFORM, AGENT)],
-      digesterOf: () => staffed.compactorAgent.digester,
+      bindings: [bindPlatform(PLATFORM, AGENT), bindPlatform(ANNEX, SECOND_AGENT)],
+      digesterOf: (channel) => agentOf(channel).compactorAgent.digester,
       commands: { has: () => false, run: async () => "" },
       limits: new AskLimits(() => performance.now()),
-      voice: new Voice(() => platform, log),
+      voice: new Voice(() => main, log),
       tooOftenText: "",
     });
   }
@@ -137,6 +158,20 @@ export class Incarnation {
   /** It will die there. */
   arm(point: CrashPoint): void {
     this.#point = point;
+  }
+
+  /** Its connection will be cut there, and it lives on. */
+  armCut(point: CrashPoint): void {
+    this.#cut = point;
+  }
+
+  #isCutAt(statement: string, when: "before" | "after"): boolean {
+    const point = this.#cut;
+    if (point === null || point.when !== when || point.statement !== statement) return false;
+    this.#cut = null;
+    this.cutAt = performance.now();
+    this.#onCut();
+    return true;
   }
 
   crash(): void {
@@ -172,7 +207,7 @@ export class Incarnation {
 
   async start(): Promise<void> {
     await this.#indexer.start();
-    await this.registry.resume([PLATFORM], this.profile.config.compaction.maxRawMessages);
+    await this.registry.resume([PLATFORM, ANNEX], this.profile.config.compaction.maxRawMessages);
   }
 
   /** Brings the search index up to the log. */

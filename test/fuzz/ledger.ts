@@ -39,9 +39,27 @@ export interface Violation {
 
 const LONGEST_TRAIL = 40;
 
-/** What the run knows from outside of Weir: what was said, asked, deleted and seen. */
+/** What a run has found, and what happened before. */
+export class Findings {
+  readonly violations: Violation[] = [];
+  /** What happened last, for whoever has to find out why. */
+  readonly trail: string[] = [];
+
+  note(what: string): void {
+    this.trail.push(what);
+    if (this.trail.length > LONGEST_TRAIL) this.trail.shift();
+  }
+
+  violate(invariant: string, what: string): void {
+    if (this.violations.length < 20) this.violations.push({ invariant, what });
+  }
+}
+
+/** What the run knows of one channel from outside of Weir: what was said, asked, deleted and seen. */
 export class Ledger {
   readonly said: SaidMessage[] = [];
+  /** All markers of it, those of edits too. */
+  readonly own = new Set<string>();
   readonly byMarker = new Map<string, SaidMessage>();
   readonly byMessageId = new Map<string, SaidMessage>();
   readonly entries = new Map<number, EntryRow>();
@@ -51,15 +69,18 @@ export class Ledger {
   deletions = 0;
   /** Markers that a job's requests have shown. */
   readonly shownToJob = new Map<number, Set<string>>();
+  /** Jobs whose result was staged: their model's work is done. */
+  readonly staged = new Set<number>();
   /** What the summariser answered to a text, by that text. */
   readonly answeredTo = new Map<string, string>();
   readonly refusals = new Map<number, number>();
   /** Markers of messages that a turn has asked the model about. */
   readonly asked = new Set<string>();
-  readonly profiles = new Set<Profile>();
-  readonly violations: Violation[] = [];
-  /** What happened last, for whoever has to find out why. */
-  readonly trail: string[] = [];
+  /** All that the run has had. */
+  readonly profiles: ReadonlySet<Profile>;
+  readonly findings: Findings;
+  /** The channel's. */
+  readonly name: string;
   readonly chat: Chat;
   /** Real tokens per estimated one. */
   readonly ratio: number;
@@ -69,24 +90,23 @@ export class Ledger {
   lastSummary = 0;
   lastMemory = 0;
 
-  constructor(chat: Chat, ratio: number) {
+  constructor(name: string, findings: Findings, profiles: ReadonlySet<Profile>, chat: Chat, ratio: number) {
+    this.name = name;
+    this.findings = findings;
+    this.profiles = profiles;
     this.chat = chat;
     this.ratio = ratio;
   }
 
   add(said: SaidMessage): void {
     this.said.push(said);
+    this.own.add(said.marker);
     this.byMarker.set(said.marker, said);
     this.byMessageId.set(said.message.id, said);
   }
 
-  note(what: string): void {
-    this.trail.push(what);
-    if (this.trail.length > LONGEST_TRAIL) this.trail.shift();
-  }
-
   violate(invariant: string, what: string): void {
-    if (this.violations.length < 20) this.violations.push({ invariant, what });
+    this.findings.violate(invariant, `${this.name}: ${what}`);
   }
 
   /** Messages of from..to that nobody has begun to delete. */

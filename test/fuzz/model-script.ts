@@ -2,6 +2,7 @@ import { type Model, type ModelAnswer, type ModelCallOptions, ModelError } from 
 import type { ModelRequest } from "../../src/llm/model.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { estimateRequest, takeApart } from "./prompt.ts";
+import { MODEL, SUMMARISER } from "./profile.ts";
 import type { Reply, SummaryMode } from "./schedule.ts";
 import { summarise } from "./summariser.ts";
 import { askedBy, talk } from "./talker.ts";
@@ -21,6 +22,10 @@ export interface ModelScriptParts {
   readonly replyTo: (marker: string) => Reply | undefined;
   /** Told of every request that arrives, before it is answered. */
   readonly onRequest: (incarnation: Incarnation, request: ModelRequest, kind: Kind) => Promise<void>;
+  /** Told of each request that is refused because it is too long for the server. */
+  readonly onRefused: () => void;
+  /** Told of whatever may end a wait. */
+  readonly onChange: () => void;
   readonly onAnswer: (request: ModelRequest, answer: ModelAnswer, kind: Kind) => void;
 }
 
@@ -33,6 +38,8 @@ export class ModelScript {
   mode: SummaryMode = "good";
   /** Calls of turns that ask for it are held. */
   isPatient = true;
+  /** The model that answers people does not; where there is a fallback, that does. */
+  isAway = false;
 
   constructor(parts: ModelScriptParts) {
     this.#parts = parts;
@@ -55,8 +62,15 @@ export class ModelScript {
     };
   }
 
+  /** Calls that are held back. */
+  held(incarnation: Incarnation, kind: Kind): number {
+    let count = 0;
+    for (const one of this.#held) count += Number(one.incarnation === incarnation && one.kind === kind);
+    return count;
+  }
+
   isHeld(incarnation: Incarnation, kind: Kind): boolean {
-    return [...this.#held].some((one) => one.incarnation === incarnation && one.kind === kind);
+    return this.held(incarnation, kind) > 0;
   }
 
   /** Calls that are being answered, held ones not counted. */
@@ -82,7 +96,9 @@ export class ModelScript {
       const reply = prompt === null ? "plain" : this.#replyFor(askedBy(prompt));
       const isHeld = kind === "summary" ? this.mode === "held" : reply === "slow" && this.isPatient;
       if (isHeld) await this.#hold(incarnation, kind, request, options.signal);
-      const said = prompt === null ? summarise(this.mode, request, n) : talk(reply, request, prompt, n);
+      if (kind === "turn") this.#refuse(incarnation, request);
+      const mode = request.model === SUMMARISER ? this.mode : "mixed";
+      const said = prompt === null ? summarise(mode, request, n) : talk(reply, request, prompt, n);
       if (said.text !== "") options.onText?.(said.text.slice(0, 8));
       if (said.text.length > 8) options.onText?.(said.text.slice(8));
       const usage = this.#usage(request);
@@ -92,6 +108,18 @@ export class ModelScript {
     } finally {
       this.#work(incarnation, -1);
     }
+  }
+
+  /** @throws ModelError where the model is away, or takes less than the request has */
+  #refuse({ profile }: Incarnation, request: ModelRequest): void {
+    const { model, maxOutputTokens } = request;
+    if (model !== MODEL) return;
+    if (this.isAway) throw new ModelError("unavailable", model, "scripted");
+    const tokens = Math.ceil(estimateRequest(request) * (this.#parts.ratio ?? 1)) + maxOutputTokens;
+    const { realWindow, tellsWindow, window } = profile;
+    if (realWindow === window || tokens <= realWindow) return;
+    this.#parts.onRefused();
+    throw new ModelError("context_length", model, "scripted", tellsWindow ? { window: realWindow } : {});
   }
 
   #replyFor(markers: readonly string[]): Reply {
@@ -126,6 +154,7 @@ export class ModelScript {
 
   #work(incarnation: Incarnation, change: number): void {
     this.#busy.set(incarnation, this.busy(incarnation) + change);
+    this.#parts.onChange();
   }
 }
 

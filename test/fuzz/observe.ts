@@ -17,7 +17,6 @@ export interface State {
   readonly jobs: readonly JobRow[];
   /** Those behind `sinceSeq`. */
   readonly entries: readonly EntryRow[];
-  readonly deleted: readonly number[];
   readonly memories: readonly MemoryRow[];
 }
 
@@ -60,8 +59,6 @@ export interface EntryRow {
   readonly message_id: string | null;
   readonly addressed: boolean;
   readonly turn_id: number | null;
-  readonly call_ids: readonly string[] | null;
-  readonly call_id: string | null;
 }
 
 export interface MemoryRow {
@@ -78,41 +75,94 @@ export interface MemoryRow {
 
 const QUERY = {
   name: "fuzz_observe",
-  text: `select json_build_object(
+  text: `select r.id, json_build_object(
     'channel', (select json_build_object('last_seq', last_seq, 'settled_to', settled_to, 'covered_to', covered_to,
-                  'omitted_to', omitted_to, 'epoch', epoch) from channels where id = $1),
+                  'omitted_to', omitted_to, 'epoch', epoch) from channels where id = r.id),
     'running', (select json_build_object('id', id, 'from_seq', from_seq, 'to_seq', to_seq, 'epoch', epoch, 'attempts', attempts)
-                  from turns where channel_id = $1 and state = 'running'),
-    'summaries', (select coalesce(json_agg(json_build_object('id', id, 'from_seq', from_seq, 'to_seq', to_seq, 'level', level,
-                    'kind', kind, 'tokens', tokens, 'text', text, 'live', live, 'job_id', job_id) order by from_seq, id), '[]')
-                    from summaries where channel_id = $1 and (live or id > $3)),
+                  from turns where channel_id = r.id and state = 'running'),
+    'summaries', (select coalesce(json_agg(s order by s.from_seq, s.id), '[]') from (
+                    select id, from_seq, to_seq, level, kind, tokens, text, live, job_id from summaries
+                     where channel_id = r.id and live
+                    union all
+                    select id, from_seq, to_seq, level, kind, tokens, text, live, job_id from summaries
+                     where channel_id = r.id and not live and id > r.summary) s),
     'jobs', (select coalesce(json_agg(j order by j.id), '[]') from (
-               select id, kind, tier, from_seq, to_seq, level, state, attempt, reason, result
-                 from jobs where channel_id = $1 order by id desc limit 8) j),
+               select id, kind, tier, from_seq, to_seq, level, state, attempt, reason,
+                      case when state in ('running', 'staged') then result end as result
+                 from jobs where channel_id = r.id order by id desc limit 8) j),
     'entries', (select coalesce(json_agg(e order by e.seq), '[]') from (
-               select seq, kind, message_id, addressed, turn_id, data->>'call_id' as call_id,
-                      case kind when 'tool_call' then (select json_agg(c->>'id') from jsonb_array_elements(data->'calls') c) end as call_ids
-                 from entries where channel_id = $1 and seq > $2) e),
-    'deleted', (select coalesce(json_agg(seq), '[]') from entries where channel_id = $1 and deleted_at is not null),
+               select seq, kind, message_id, addressed, turn_id
+                 from entries where channel_id = r.id and seq > r.seq) e),
     'memories', (select coalesce(json_agg(json_build_object('id', m.id, 'statement', m.statement, 'summary_id', m.summary_id,
                    'sources', (select coalesce(json_agg(json_build_object('seq', s.seq, 'quote', s.quote,
                        'texts', (select json_agg(t.text) from (
                           select e.text from entries e where e.channel_id = s.channel_id and e.seq = s.seq
-                          union all select r.text from revisions r where r.channel_id = s.channel_id and r.seq = s.seq) t))), '[]')
+                          union all select v.text from revisions v where v.channel_id = s.channel_id and v.seq = s.seq) t))), '[]')
                      from memory_sources s where s.memory_id = m.id))), '[]')
-                 from memories m where m.channel_id = $1 and m.id > $4)
-  ) as state`,
+                 from memories m where m.channel_id = r.id and m.id > r.memory)
+  ) as state
+  from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) as r (id, seq, summary, memory)`,
 };
 
+/** A channel, and up to where its rows are known. */
 export interface Since {
+  readonly channel: ChannelId;
   readonly seq: number;
   readonly summary: number;
   readonly memory: number;
 }
 
-/** Reads a channel's rows in one statement, so in one snapshot. */
-export async function observe(db: Database, channel: ChannelId, since: Since): Promise<State> {
-  const [row] = await db.query<{ state: State }>(QUERY, [channel, since.seq, since.summary, since.memory]);
-  if (row === undefined) throw new Error("fuzz_observe returned no row");
-  return row.state;
+/** Reads channels' rows in one statement, so in one snapshot. @returns one state for each */
+export async function observe(db: Database, since: readonly Since[]): Promise<State[]> {
+  const rows = await db.query<{ id: number; state: State }>(QUERY, [
+    since.map(({ channel }) => channel),
+    since.map(({ seq }) => seq),
+    since.map(({ summary }) => summary),
+    since.map(({ memory }) => memory),
+  ]);
+  const states = new Map(rows.map(({ id, state }) => [id, state]));
+  return since.map(({ channel }) => {
+    const state = states.get(channel);
+    if (state === undefined) throw new Error(`fuzz_observe knows nothing of channel ${channel}`);
+    return state;
+  });
+}
+
+/** What a prompt is made of. */
+export type View = Pick<State, "channel" | "running" | "summaries">;
+
+/** Reads what a prompt is made of: live summaries alone. */
+export async function observeView(db: Database, channel: ChannelId): Promise<View> {
+  const rows = await db.query<View>(
+    {
+      name: "fuzz_view",
+      text: `select json_build_object('last_seq', c.last_seq, 'settled_to', c.settled_to, 'covered_to', c.covered_to,
+                      'omitted_to', c.omitted_to, 'epoch', c.epoch) as channel,
+                    (select row_to_json(t) from (select id, from_seq, to_seq, epoch, attempts from turns
+                      where channel_id = c.id and state = 'running') t) as running,
+                    (select coalesce(json_agg(s order by s.from_seq), '[]') from (
+                       select id, from_seq, to_seq, level, kind, tokens, text, live, job_id from summaries
+                        where channel_id = c.id and live) s) as summaries
+               from channels c where c.id = $1`,
+    },
+    [channel],
+  );
+  const [view] = rows;
+  if (view === undefined) throw new Error(`there is no channel ${channel}`);
+  return view;
+}
+
+/** Reads the live jobs of channels. */
+export async function observeJobs(
+  db: Database,
+  channels: readonly ChannelId[],
+): Promise<(JobRow & { readonly channel_id: number })[]> {
+  return db.query(
+    {
+      name: "fuzz_jobs",
+      text: `select channel_id, id, kind, tier, from_seq, to_seq, level, state, attempt, reason, result
+               from jobs where channel_id = any ($1) and state in ('running', 'staged')`,
+    },
+    [channels],
+  );
 }

@@ -29,7 +29,7 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
       mutants: { type: "boolean", default: false },
       mutant: { type: "string" },
       keep: { type: "string" },
-      jobs: { type: "string", default: `${Math.min(4, availableParallelism())}` },
+      jobs: { type: "string", default: `${Math.min(6, availableParallelism() + 1)}` },
       shrink: { type: "string", default: "120" },
     },
   });

@@ -1,16 +1,18 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { tablesWith } from "./checks/i12-deleted.ts";
+import { formatAddress } from "../../src/core/ids.ts";
+import { calm } from "./calm.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { People } from "./inbound.ts";
 import { until, untilQuiet } from "./quiet.ts";
+import type { Room } from "./rooms.ts";
 import { type Step, tellStep } from "./schedule.ts";
 import type { World } from "./world.ts";
 
 /** Longest time from a message to its model call, ms: much more than any step on the way takes. */
-const REPLY_MS = 3000;
-/** A working summariser has healed and settled a channel by then, ms. */
-const CALM_MS = 4000;
+const REPLY_MS = 5000;
 const HOUR_MS = 3_600_000;
+
+/** Steps that change more than what a script says. */
+const FOR_ALL: ReadonlySet<Step["do"]> = new Set(["restart", "end_race", "thaw", "evict", "release", "calm"]);
 
 /** Performs steps on a world, one after the other, and looks for violations behind each. */
 export class Performer {
@@ -27,18 +29,31 @@ export class Performer {
   async step(step: Step): Promise<void> {
     const world = this.#world;
     world.tally.steps++;
-    world.ledger.note(`step ${tellStep(step)}`);
+    world.findings.note(`step ${tellStep(step)}`);
     world.pass();
     world.mark();
     const incarnation = await this.#anyAwake();
     await this.#perform(step, incarnation);
     const mayBeBusy = step.do === "say" && step.hurry;
     if (!mayBeBusy && !(await untilQuiet(world)))
-      world.ledger.violate("stuck", `it does not come to rest behind: ${step.do}`);
+      world.findings.violate("stuck", `it does not come to rest behind: ${step.do}`);
     await world.look();
     // The whole fold is read where something was changed, and now and then.
     this.#comparisons++;
-    if (!mayBeBusy && (step.do !== "say" || this.#comparisons % 5 === 0)) await world.compareMemory();
+    if (mayBeBusy || (step.do === "say" && this.#comparisons % 5 !== 0)) return;
+    for (const room of this.#touched(step)) await world.compareMemory(room);
+  }
+
+  /** Whose history a step may have changed. */
+  #touched(step: Step): readonly Room[] {
+    if ("room" in step) return [this.#room(step)];
+    return FOR_ALL.has(step.do) ? this.#world.rooms : this.#world.rooms.slice(0, 1);
+  }
+
+  #room({ room }: { readonly room: number }): Room {
+    const found = this.#world.rooms[room];
+    if (found === undefined) throw new Error(`there is no room ${room}`);
+    return found;
   }
 
   /** One that is awake; where all are dead or stalled, the next life begins. */
@@ -60,7 +75,7 @@ export class Performer {
     const dead = incarnations.filter(({ isDead }) => isDead);
     for (const one of dead) {
       incarnations.splice(incarnations.indexOf(one), 1);
-      this.#world.bury(one);
+      void one.bury();
     }
   }
 
@@ -70,21 +85,24 @@ export class Performer {
       case "say":
         return this.#say(step, incarnation);
       case "redeliver":
-        return this.#people.redeliver(step.pick, incarnation);
+        return this.#people.redeliver(this.#room(step), step.pick, incarnation);
       case "edit":
-        return this.#people.edit(step.pick, step.n, incarnation);
+        return this.#people.edit(this.#room(step), step.pick, step.n, incarnation);
       case "delete":
-        return this.#people.delete(step.target, step.pick, incarnation);
+        return this.#people.delete(this.#room(step), step.target, step.pick, incarnation);
       case "release":
         return world.script.release("turn");
       case "summariser":
         world.script.mode = step.mode;
         if (step.mode !== "held") world.script.release("summary");
         return;
+      case "talker":
+        world.script.isAway = step.isAway;
+        return;
       case "reset":
-        return this.#reset(incarnation);
+        return this.#reset(this.#room(step), incarnation);
       case "force":
-        void incarnation.actor(world.channel)?.compactor.force();
+        void incarnation.actor(this.#room(step).id)?.compactor.force();
         return;
       case "evict":
         incarnation.registry.evictIdle();
@@ -97,6 +115,12 @@ export class Performer {
       case "crash":
         incarnation.arm(step.point);
         return;
+      case "lag":
+        incarnation.database.lag = step.calls;
+        return;
+      case "cut":
+        incarnation.armCut(step.point);
+        return;
       case "restart":
         return this.#restart(step.profile);
       case "race":
@@ -106,43 +130,45 @@ export class Performer {
       case "stall":
         return this.#stall(incarnation);
       case "thaw":
-        return this.#thaw();
+        return this.#thaw(step.n);
       case "calm":
-        return this.#calm(incarnation);
+        await this.#thaw(null);
+        if (world.isRacing) await this.#endRace(0, "crash");
+        return calm(world, async () => this.#anyAwake());
     }
   }
 
   /** Nobody who is answered waits for a compaction: the model is asked, whatever the summariser does. */
   async #say(step: Extract<Step, { do: "say" }>, incarnation: Incarnation): Promise<void> {
     const world = this.#world;
-    const { marker } = await this.#people.say(step, incarnation);
-    const isPlain =
-      !world.isRacing &&
-      !world.isUnaware &&
-      this.#stalled === null &&
-      !world.script.isHeld(incarnation, "turn");
-    if (step.reply === null || step.hurry || !isPlain) return;
+    const room = this.#room(step);
+    const { marker } = await this.#people.say(room, step, incarnation);
+    if (step.reply === null || step.hurry || this.#stalled !== null) return;
+    if (!world.isSole(incarnation, room) || world.script.isHeld(incarnation, "turn")) return;
     const isHeld = world.script.isHeld(incarnation, "summary");
-    const { asked } = world.ledger;
+    const { asked } = room.ledger;
     const isAsked = (): boolean =>
-      incarnation.isDead || asked.has(marker) || world.script.isHeld(incarnation, "turn");
-    if (await until(isAsked, REPLY_MS)) return;
+      incarnation.isDead ||
+      asked.has(marker) ||
+      world.script.isHeld(incarnation, "turn") ||
+      !world.isSole(incarnation, room);
+    if (await until(world, isAsked, REPLY_MS)) return;
     const why = isHeld ? "while the summariser is silent" : "though nothing is in its way";
-    world.ledger.violate("I13", `no model is asked about message ${step.n} ${why}`);
+    room.ledger.violate("I13", `no model is asked about message ${step.n} ${why}`);
   }
 
-  async #reset(incarnation: Incarnation): Promise<void> {
-    const actor = incarnation.actor(this.#world.channel);
+  async #reset(room: Room, incarnation: Incarnation): Promise<void> {
+    const actor = incarnation.actor(room.id);
     if (actor === undefined) return;
     await Promise.race([actor.reset().catch(() => undefined), incarnation.death]);
   }
 
-  async #restart(profile: number | null): Promise<void> {
+  async #restart(profile: Extract<Step, { do: "restart" }>["profile"]): Promise<void> {
     const world = this.#world;
-    await this.#thaw();
+    await this.#thaw(null);
     for (const one of world.awake()) one.crash();
     world.isRacing = false;
-    if (profile !== null) world.setProfile(profile);
+    if (profile !== "same") world.setProfile(profile === "off" ? null : profile);
     await this.#anyAwake();
   }
 
@@ -167,7 +193,7 @@ export class Performer {
   /** The one that is left may have lost the channel, and may not know: it loads it anew, as after a start. */
   async #retake(): Promise<void> {
     const world = this.#world;
-    world.isUnaware = true;
+    for (const { address } of world.rooms) world.unaware.add(formatAddress(address));
     const [left] = world.awake();
     if (left === undefined) return;
     left.registry.evictIdle();
@@ -185,67 +211,32 @@ export class Performer {
     await this.#anyAwake();
   }
 
-  /** It wakes, believes that it still has the channel, and is refused. */
-  async #thaw(): Promise<void> {
+  /** It wakes, believes that it still has its channels, and is refused: whatever it is told first. */
+  async #thaw(n: number | null): Promise<void> {
     const stalled = this.#stalled;
     const world = this.#world;
     if (stalled === null) return;
     this.#stalled = null;
     world.isRacing = true;
     stalled.thaw();
+    if (n !== null) await this.#tellBoth(n, stalled);
     await untilQuiet(world);
     if (world.awake().length > 1) {
       stalled.crash();
       world.tally.crashes--;
     }
+    // What it was told may have made it take a channel again, of which the one that is left has not heard.
+    if (n !== null) await this.#retake();
     world.isRacing = false;
     this.#buryDead();
   }
 
-  /** Everything works again: what was left behind must be made good, within a bounded time. */
-  async #calm(incarnation: Incarnation): Promise<void> {
-    const world = this.#world;
-    const { script, ledger } = world;
-    world.tally.calms++;
-    await this.#thaw();
-    if (world.isRacing) await this.#endRace(0, "crash");
-    script.mode = "good";
-    script.isPatient = false;
-    world.chat.refuseSends = 0;
-    let settled: string[] = ["nothing was looked at"];
-    for (const end = performance.now() + CALM_MS; settled.length > 0 && performance.now() < end;) {
-      script.release("turn");
-      script.release("summary");
-      const [one = incarnation] = world.awake();
-      if (one.isDead) await this.#anyAwake();
-      // As the next append would.
-      one.actor(world.channel)?.compactor.consider();
-      await delay(1);
-      if (!(await untilQuiet(world))) break;
-      settled = this.#unsettled(await world.look(), one);
-    }
-    script.isPatient = true;
-    for (const what of settled) ledger.violate(what.startsWith("omitted") ? "I15" : "I14", what);
-    const tables = await tablesWith(world.probe, [...ledger.gone]);
-    if (tables.length > 0) ledger.violate("I12", `deleted text is in ${tables.join(", ")}`);
-  }
-
-  /** What a working summariser has still to do. */
-  #unsettled(state: Awaited<ReturnType<World["look"]>>, incarnation: Incarnation): string[] {
-    const { channel } = state;
-    const { ledger, measured } = this.#world;
-    const wrong: string[] = [];
-    if (channel.omitted_to > channel.covered_to)
-      wrong.push(`omitted to ${channel.omitted_to}, covered to ${channel.covered_to}`);
-    const due = [...ledger.entries.values()].filter((one) => one.addressed && one.seq > channel.settled_to);
-    if (due.length > 0) wrong.push(`${due.length} messages are due, entry ${due[0]?.seq} first`);
-    const open = state.jobs.filter(({ state: phase }) => phase === "running" || phase === "staged");
-    if (open.length > 0) wrong.push(`job ${open[0]?.id} is ${open[0]?.state}`);
-    if (measured?.incarnation !== incarnation) return wrong;
-    if (measured.decision.kind === "job")
-      wrong.push(`due is still ${JSON.stringify(measured.decision.plan)}`);
-    if (measured.decision.kind === "idle" && measured.isFull)
-      wrong.push("the context is fuller than it should be, and nothing says why");
-    return wrong;
+  /** Both are connected to the platform, and hear it; one of them may answer. */
+  async #tellBoth(n: number, stalled: Incarnation): Promise<void> {
+    const [room] = this.#world.rooms;
+    if (room === undefined) return;
+    const said = await this.#people.say(room, { n, who: 0, size: "short", reply: "plain" }, stalled);
+    const owner = this.#world.awake().find((one) => one !== stalled);
+    if (owner !== undefined) await this.#people.again(room, said, owner);
   }
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { createAgents, type StaffedAgent } from "../../src/agents.ts";
+import { type Agents, createAgents } from "../../src/agents.ts";
+import type { CompactorAgent } from "../../src/compactor/agent.ts";
 import type { AgentConfig } from "../../src/config/config.ts";
 import type { Anchor } from "../../src/core/calibration.ts";
 import { agentId } from "../../src/core/ids.ts";
@@ -10,16 +11,24 @@ import { loadPrompts, type Prompts } from "../../src/prompts.ts";
 import { Random } from "./random.ts";
 
 export const AGENT = agentId("main");
+export const SECOND_AGENT = agentId("second");
 export const MODEL = "talker";
 export const SUMMARISER = "summariser";
+/** Stands in for either, where the configuration names it. */
+export const UNDERSTUDY = "understudy";
 
 /** What a configuration of the run says; a restart may bring another one. */
 export interface Profile {
   /** The same number is the same configuration. */
   readonly number: number;
   readonly window: number;
+  /** What the server really takes: less than is configured, in some. */
+  readonly realWindow: number;
+  /** The server says so when it refuses. */
+  readonly tellsWindow: boolean;
   readonly summariserWindow: number;
   readonly config: AgentConfig;
+  readonly second: AgentConfig;
 }
 
 const THRESHOLDS = [
@@ -28,38 +37,49 @@ const THRESHOLDS = [
   { backgroundThreshold: 0.75, aggressiveThreshold: 0.9, emergencyThreshold: 0.95, target: 0.6 },
 ];
 
+/** The worker tiers are off. */
+export const OFF = -1;
+
 /** @param base of the seed; restarts differ from it in a few values */
 export function makeProfile(base: number, number: number): Profile {
   const random = new Random(base * 131 + number * 17);
   const window = random.pick([5500, 7500, 9500]);
+  const config = makeConfig(random, window, number !== OFF);
   return {
     number,
     window,
     summariserWindow: random.pick([2600, 3400, 9000]),
-    config: {
-      id: AGENT,
-      name: "Weir",
-      instructions: "",
-      prompt: null,
-      compactorPrompt: null,
-      model: MODEL,
-      compactorModel: SUMMARISER,
-      fallbacks: [],
-      temperature: null,
-      contextWindow: window,
-      maxOutputTokens: 200,
-      generationReserve: 100,
-      maxToolIterations: 3,
-      toolTimeoutMs: 5000,
-      timeZone: "UTC",
-      compaction: {
-        enabled: true,
-        notify: "off",
-        ...random.pick(THRESHOLDS),
-        keepMessages: random.pick([4, 8, 15]),
-        maxRawMessages: random.pick([80, 150, 300]),
-        deadlineMs: random.pick([60, 20_000]),
-      },
+    realWindow: random.chance(0.3) ? Math.floor(window * 0.85) : window,
+    tellsWindow: random.chance(0.5),
+    config: { ...config, fallbacks: random.chance(0.4) ? [UNDERSTUDY] : [] },
+    second: { ...makeConfig(random, 5500, number !== OFF), id: SECOND_AGENT, name: "Sluice" },
+  };
+}
+
+function makeConfig(random: Random, window: number, enabled: boolean): AgentConfig {
+  return {
+    id: AGENT,
+    name: "Weir",
+    instructions: "",
+    prompt: null,
+    compactorPrompt: null,
+    model: MODEL,
+    compactorModel: SUMMARISER,
+    fallbacks: [],
+    temperature: null,
+    contextWindow: window,
+    maxOutputTokens: 200,
+    generationReserve: 100,
+    maxToolIterations: 3,
+    toolTimeoutMs: 60,
+    timeZone: "UTC",
+    compaction: {
+      enabled,
+      notify: random.chance(0.4) ? "channel" : "off",
+      ...random.pick(THRESHOLDS),
+      keepMessages: random.pick([4, 8, 15]),
+      maxRawMessages: random.pick([80, 150, 300]),
+      deadlineMs: random.pick([120, 20_000, 20_000]),
     },
   };
 }
@@ -80,16 +100,32 @@ function shortPrompts(): Prompts {
 
 const PROMPTS = shortPrompts();
 
-/** The agent of one incarnation, over its own model. */
-export function staff(profile: Profile, model: Model): StaffedAgent & { readonly models: Models } {
+/** What a mutant changes of the agents. */
+export interface Miscast {
+  readonly config?: (config: AgentConfig) => AgentConfig;
+  readonly system?: (text: string, now: Date) => string;
+  readonly compactorAgent?: (agent: CompactorAgent) => CompactorAgent;
+}
+
+export interface Staff {
+  readonly agents: Agents;
+  readonly models: Models;
+}
+
+/** The agents of one incarnation, over its own model. */
+export function staff(profile: Profile, model: Model, miscast: Miscast, now: () => Date): Staff {
   const factors = new ModelFactors();
+  const learned = new Map<string, number>();
   const models: Models = {
     model,
     isOffline: false,
     describe: () => "scripted",
     resolve: async (name) => name,
-    windowOf: (_, configured) => (configured > 0 ? configured : profile.summariserWindow),
-    learnWindow: () => undefined,
+    windowOf: (name, configured) =>
+      Math.min(configured > 0 ? configured : profile.summariserWindow, learned.get(name) ?? Infinity),
+    learnWindow: (name, tokens) => {
+      learned.set(name, Math.min(tokens, learned.get(name) ?? tokens));
+    },
     factorOf: (name) => factors.of(name),
     learnFactor: (name: string, report: Anchor) => factors.learn(name, report),
     [Symbol.asyncDispose]: async () => undefined,
@@ -101,6 +137,15 @@ export function staff(profile: Profile, model: Model): StaffedAgent & { readonly
     idleTimeoutMs: 1000,
     maxRetries: 0,
   };
-  const { agent, compactorAgent } = createAgents({ agents: [profile.config], llm }, models, PROMPTS).first;
-  return { agent, compactorAgent, models };
+  const { config = (one) => one, system = (text) => text } = miscast;
+  const prompts: Prompts = {
+    ...PROMPTS,
+    system: (id, values) => system(PROMPTS.system(id, values), now()),
+  };
+  const agents = createAgents(
+    { agents: [config(profile.config), config(profile.second)], llm },
+    models,
+    prompts,
+  );
+  return { agents, models };
 }

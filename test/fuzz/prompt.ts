@@ -24,7 +24,16 @@ export const CUT = /\[… cut: \d+ characters in all …\]/;
 const DYNAMIC = "[System: what is true just now";
 const SUMMARY = "[Compaction Summary]: ";
 
+const prompts = new WeakMap<ModelRequest, Prompt>();
+
+/** Once a request. */
 export function takeApart(request: ModelRequest): Prompt {
+  const prompt = prompts.get(request) ?? split(request);
+  prompts.set(request, prompt);
+  return prompt;
+}
+
+function split(request: ModelRequest): Prompt {
   const { messages } = request;
   const at = messages.findIndex(({ role, text }) => role === "user" && text.startsWith(DYNAMIC));
   const before = messages.slice(1, at);
@@ -47,8 +56,15 @@ export function markersIn(messages: readonly ModelMessage[]): Set<string> {
   return new Set(messages.flatMap(({ text }) => text.match(MARKER) ?? []));
 }
 
-/** By the formula of the code under test, put together anew. */
-export function estimateRequest({ messages, tools }: Pick<ModelRequest, "messages" | "tools">): number {
+const estimates = new WeakMap<object, number>();
+
+/** By the formula of the code under test, put together anew; once a request. */
+export function estimateRequest(request: Pick<ModelRequest, "messages" | "tools">): number {
+  const { messages, tools } = request;
+  const known = estimates.get(messages);
+  if (known !== undefined) return known;
   const toolTokens = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)) + tools.length * 8;
-  return messages.reduce((sum, message) => sum + estimateMessage(message), toolTokens);
+  const tokens = messages.reduce((sum, message) => sum + estimateMessage(message), toolTokens);
+  estimates.set(messages, tokens);
+  return tokens;
 }

@@ -1,43 +1,57 @@
-import { setImmediate as tick, setTimeout as delay } from "node:timers/promises";
+import { setImmediate as tick } from "node:timers/promises";
 import type { Incarnation } from "./incarnation.ts";
 import type { World } from "./world.ts";
 
 /** Nothing of a run takes longer than this, ms: else something hangs. */
-const PATIENCE_MS = 5000;
+const PATIENCE_MS = 10_000;
+/** Looks in a row at which nothing moved. */
+const STILL_LOOKS = 4;
+/** By then a compactor has read again what a cut connection left in doubt, ms. */
+const DOUBT_MS = 40;
 
 /** Resolves when the condition holds. @returns false: it did not within the patience */
-export async function until(condition: () => boolean, patienceMs = PATIENCE_MS): Promise<boolean> {
+export async function until(
+  world: World,
+  condition: () => boolean,
+  patienceMs = PATIENCE_MS,
+): Promise<boolean> {
   const end = performance.now() + patienceMs;
-  for (let round = 0; !condition(); round++) {
+  while (!condition()) {
     if (performance.now() > end) return false;
-    if (round % 4 === 0) await delay(1);
-    else await tick();
+    await world.pulse.next();
+    await tick();
   }
   return true;
 }
 
 /** Resolves when nothing moves any more but what a script holds back. @returns false: it goes on moving */
 export async function untilQuiet(world: World): Promise<boolean> {
-  let still = 0;
-  return until(() => {
-    still = world.awake().every((one) => isStill(world, one)) ? still + 1 : 0;
-    return still > 3;
-  });
+  const isQuiet = (): boolean => world.awake().every((one) => isStill(world, one));
+  for (let looks = 0; looks < STILL_LOOKS; looks++) {
+    if (!isQuiet()) {
+      looks = 0;
+      if (!(await until(world, isQuiet))) return false;
+    }
+    await tick();
+  }
+  return true;
 }
 
 function isStill(world: World, incarnation: Incarnation): boolean {
-  const { script, channel } = world;
+  const { script } = world;
   if (incarnation.database.inFlight > 0 || script.busy(incarnation) > 0) return false;
-  const actor = incarnation.actor(channel);
-  if (actor === undefined) return true;
-  const { compactor } = actor;
-  const isCompacting = compactor.isRunning && script.isHeld(incarnation, "summary");
-  if (!compactor.isIdle && !isCompacting) return false;
-  if (actor.isIdle || script.isHeld(incarnation, "turn")) return true;
-  return (
-    isCompacting &&
-    actor.status.turnRunningForMs === null &&
-    actor.status.due === 0 &&
-    !actor.status.delivering
-  );
+  if (performance.now() < incarnation.cutAt + DOUBT_MS) return false;
+  const held = script.held(incarnation, "summary");
+  let compacting = 0;
+  for (const { id } of world.rooms) {
+    const actor = incarnation.actor(id);
+    if (actor === undefined) continue;
+    const { compactor } = actor;
+    if (!compactor.isIdle && !compactor.isRunning) return false;
+    if (compactor.isRunning) compacting++;
+    if (actor.isIdle || script.held(incarnation, "turn") > 0) continue;
+    const { turnRunningForMs, due, delivering } = actor.status;
+    if (!compactor.isRunning || turnRunningForMs !== null || due > 0 || delivering) return false;
+  }
+  return compacting <= held;
 }

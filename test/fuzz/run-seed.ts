@@ -27,24 +27,24 @@ export async function runSchedule(
   await using world = new World(database.connection, seed, mutant);
   await world.open();
   const performer = new Performer(world);
-  const { ledger, tally } = world;
+  const { findings, tally } = world;
   let at: number | null = null;
   for (const [place, step] of steps.entries()) {
     try {
       await performer.step(step);
     } catch (error) {
       const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      ledger.violate("error", why);
+      findings.violate("error", why);
     }
-    if (ledger.violations.length === 0) continue;
+    if (findings.violations.length === 0) continue;
     at = place;
     break;
   }
   return {
-    violations: [...ledger.violations],
+    violations: [...findings.violations],
     at,
     tally: { ...tally },
-    trail: ledger.trail,
+    trail: findings.trail,
     ms: performance.now() - startedAt,
   };
 }

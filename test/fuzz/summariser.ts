@@ -64,11 +64,10 @@ function memories(request: ModelRequest, random: Random): ToolCall | null {
   if (lines.length === 0) return null;
   const items = Array.from({ length: random.int(1, 3) }, () => {
     const [, number = "1", author = "Ann", quote = ""] = random.pick(lines);
-    const marker = quote.match(MARKER)?.[0] ?? "something";
     const good = {
       type: random.pick(["fact", "preference", "decision"]),
       subject: author,
-      statement: `${author} said ${marker}`,
+      statement: `${author} said ${quote.trim()}`,
       quote: quote.trim(),
       sources: [Number(number)],
       importance: 0.5,

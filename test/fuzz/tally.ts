@@ -11,14 +11,34 @@ export interface Tally {
   refused: number;
   blocked: number;
   emergencies: number;
+  /** … while a job was under way. */
+  duringJob: number;
   crashes: number;
+  /** Connections that were cut. */
+  cuts: number;
+  /** Channels of which an owner heard that they were lost. */
+  lost: number;
   summaryCalls: number;
   deletions: number;
+  /** Requests that the server refused for their length. */
+  tooLong: number;
+  fallbacks: number;
+  /** Tools that failed, or took too long. */
+  toolFailures: number;
+  notices: number;
   calms: number;
 }
 
 /** What each seed has to reach, or it proves too little. */
-export const NEEDED: Partial<Tally> = { steps: 1000, commits: 20, merges: 2, emergencies: 3, crashes: 3 };
+export const NEEDED: Partial<Tally> = {
+  steps: 1000,
+  commits: 20,
+  merges: 2,
+  emergencies: 3,
+  duringJob: 1,
+  crashes: 3,
+  cuts: 1,
+};
 
 export function newTally(): Tally {
   return {
@@ -33,9 +53,16 @@ export function newTally(): Tally {
     refused: 0,
     blocked: 0,
     emergencies: 0,
+    duringJob: 0,
     crashes: 0,
+    cuts: 0,
+    lost: 0,
     summaryCalls: 0,
     deletions: 0,
+    tooLong: 0,
+    fallbacks: 0,
+    toolFailures: 0,
+    notices: 0,
     calms: 0,
   };
 }
@@ -46,4 +73,28 @@ export function lacking(tally: Tally): string[] {
     const reached = Object.entries(tally).find(([key]) => key === name)?.[1] ?? 0;
     return reached >= least ? [] : [`${reached} ${name} of ${least}`];
   });
+}
+
+export function addTally(sum: Tally, one: Tally): void {
+  for (const key of keysOf(sum)) sum[key] += one[key];
+}
+
+export function tellTally(tally: Tally): string {
+  return keysOf(tally)
+    .map((key) => `${tally[key]} ${NAMES[key] ?? key}`)
+    .join(", ");
+}
+
+const NAMES: Partial<Record<keyof Tally, string>> = {
+  duringJob: "of them during a job",
+  cuts: "cut connections",
+  lost: "lost channels",
+  summaryCalls: "summary calls",
+  toolFailures: "failed tools",
+  tooLong: "refused as too long",
+};
+
+function keysOf(tally: Tally): (keyof Tally)[] {
+  // oxlint-disable-next-line no-unsafe-type-assertion -- a tally has no other keys
+  return Object.keys(tally) as (keyof Tally)[];
 }

@@ -2,7 +2,8 @@
 import { MUTANTS } from "./mutants/mutants.ts";
 import type { Task } from "./pool.ts";
 import { runSchedule } from "./run-seed.ts";
-import { makeSchedule, type Step } from "./schedule.ts";
+import { makeSchedule } from "./composer.ts";
+import type { Step } from "./schedule.ts";
 
 process.on("message", (task: Task) => {
   void run(task);

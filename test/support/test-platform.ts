@@ -18,6 +18,12 @@ export class TestPlatform implements Platform {
   readonly shown = new Map<string, OutboundMessage>();
   /** Asked before each call; what it throws, the call throws. */
   fail: (operation: "send" | "edit", message: OutboundMessage) => void = () => undefined;
+  /** `message id emoji`. */
+  readonly reactions: string[] = [];
+  /** Messages that were taken back. */
+  readonly removed: string[] = [];
+  /** Signs that an answer is being made. */
+  readonly signs: boolean[] = [];
   readonly #keys = new Map<string, string>();
   readonly #waiting = new Set<() => void>();
 
@@ -54,6 +60,19 @@ export class TestPlatform implements Platform {
     this.fail("edit", message);
     this.shown.set(messageId, message);
     this.#record("edit", messageId, message);
+  }
+
+  async react(_: ChannelAddress, messageId: string, emoji: string): Promise<void> {
+    this.reactions.push(`${messageId} ${emoji}`);
+  }
+
+  async remove(_: ChannelAddress, messageId: string): Promise<void> {
+    this.removed.push(messageId);
+    this.shown.delete(messageId);
+  }
+
+  showWorking(_: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {
+    this.signs.push(isWorking);
   }
 
   /** The texts that a channel shows now, final ones only, in order. */

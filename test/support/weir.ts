@@ -10,7 +10,7 @@ import { buildDaemon, type Daemon } from "../../src/daemon.ts";
 import type { Connection } from "../../src/store/pool.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
 import { TestPlatform } from "./test-platform.ts";
-import { bindPlatform } from "../../src/router/bindings.ts";
+import { type Binding, bindPlatform } from "../../src/router/bindings.ts";
 
 export interface TestWeirOptions {
   readonly connection: Connection;
@@ -20,6 +20,8 @@ export interface TestWeirOptions {
   readonly config?: string;
   readonly platform?: TestPlatform;
   readonly logLevel?: string;
+  /** What of the binding is not as by default. */
+  readonly binding?: Partial<Binding>;
   /** Parts of the compactors that a test sets: waits, the circuit breaker. */
   readonly compaction?: Partial<Compaction>;
 }
@@ -50,7 +52,8 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
   const log = pino({ level: options.logLevel ?? "silent" });
   const events: WeirEvent[] = [];
   const waiting = new Set<() => void>();
-  const bindings = [bindPlatform("test", config.agents[0]?.id ?? agentId("main"))];
+  const agent = config.agents[0]?.id ?? agentId("main");
+  const bindings = [{ ...bindPlatform("test", agent), ...options.binding }];
   const { compaction = {} } = options;
   const daemon = await buildDaemon({ config, log, platforms: () => [platform], bindings, compaction });
   daemon.events.on((event) => {

@@ -20,7 +20,7 @@ export const checkI2View: PromptCheck = ({ prompt, state, before, at, isSole }, 
   const first = Math.max(channel.covered_to, channel.omitted_to) + 1;
   const missing = ledger
     .messagesIn(first, running.to_seq)
-    .filter(({ marker, seq }) => !prompt.markers.has(marker) && !state.deleted.includes(seq ?? 0));
+    .filter(({ marker }) => !prompt.markers.has(marker));
   // Cut to its shortest form, a message may have lost even its marker; its line is there all the same.
   const isExcused =
     prompt.messages.some(({ text }) => CUT.test(text)) && hasAllLines(prompt, ledger, first, running.to_seq);

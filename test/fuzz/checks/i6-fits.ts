@@ -1,8 +1,11 @@
+import { ANNEX_ROOM } from "../rooms.ts";
 import type { PromptCheck } from "./prompt-check.ts";
 
 /** The estimated prompt and the reserve fit the window; and what the server counts does, once it has told so. */
 export const checkI6: PromptCheck = ({ prompt, incarnation }, ledger) => {
-  const { window, config } = incarnation.profile;
+  const config = ledger.name === ANNEX_ROOM ? incarnation.profile.second : incarnation.profile.config;
+  // As the incarnation believes: a refusal may have taught it less than is configured.
+  const window = incarnation.models.windowOf(config.model, config.contextWindow);
   const reserve = config.maxOutputTokens + config.generationReserve;
   // An estimate is worth more than it says only where the server has counted more.
   const tokens = Math.ceil(prompt.tokens * Math.min(1, ledger.ratio));

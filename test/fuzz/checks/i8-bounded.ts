@@ -1,4 +1,5 @@
 import { estimateTokens } from "../../../src/core/tokens.ts";
+import { ANNEX_ROOM } from "../rooms.ts";
 import type { RowCheck } from "./row-check.ts";
 
 /** The shortest cap of one summary, whatever the window. */
@@ -8,8 +9,9 @@ const MAX_LIVE = 8;
 /** At most eight live summaries, and together 15 % of the usable window (or eight of the shortest cap). */
 export const checkI8: RowCheck = (_, after, ledger) => {
   const live = after.summaries.filter((summary) => summary.live && summary.kind !== "reset");
-  const limits = [...ledger.profiles].map(({ config, window }) => {
-    const usable = window - config.maxOutputTokens - config.generationReserve;
+  const limits = [...ledger.profiles].map((profile) => {
+    const config = ledger.name === ANNEX_ROOM ? profile.second : profile.config;
+    const usable = config.contextWindow - config.maxOutputTokens - config.generationReserve;
     return Math.max(MAX_LIVE * MIN_CAP, (0.15 * usable) / Math.min(1, ledger.ratio));
   });
   // A restart with a smaller window finds what an earlier one has made.

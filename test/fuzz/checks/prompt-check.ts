@@ -1,13 +1,13 @@
 import type { Incarnation } from "../incarnation.ts";
 import type { Ledger, Versions } from "../ledger.ts";
-import type { State } from "../observe.ts";
+import type { View } from "../observe.ts";
 import type { Prompt } from "../prompt.ts";
 
 /** A turn's prompt as it arrived at the model, with the rows of that moment. */
 export interface Arrival {
   readonly prompt: Prompt;
   readonly incarnation: Incarnation;
-  readonly state: State;
+  readonly state: View;
   readonly before: Versions;
   readonly at: Versions;
   /** The incarnation is the channel's only owner: no other one changes the rows behind its back. */

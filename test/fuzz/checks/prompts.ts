@@ -4,7 +4,7 @@ import { checkI5 } from "./i5-pairs.ts";
 import { checkI6 } from "./i6-fits.ts";
 import { checkI7 } from "./i7-prefix.ts";
 import type { Arrival, PromptCheck } from "./prompt-check.ts";
-import { checkI12Prompt } from "./i12-deleted.ts";
+import { checkI12Prompt, checkScope } from "./i12-deleted.ts";
 
 const CHECKS: readonly (readonly [string, PromptCheck])[] = [
   ["I2", checkI2View],
@@ -12,6 +12,7 @@ const CHECKS: readonly (readonly [string, PromptCheck])[] = [
   ["I6", checkI6],
   ["I7", checkI7],
   ["I12", checkI12Prompt],
+  ["I12", checkScope],
 ];
 
 export function checkPrompt(arrival: Arrival, ledger: Ledger): void {

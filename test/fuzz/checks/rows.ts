@@ -7,6 +7,7 @@ import { checkI8 } from "./i8-bounded.ts";
 import { checkI9 } from "./i9-once.ts";
 import { checkI10 } from "./i10-output.ts";
 import { checkI11 } from "./i11-memories.ts";
+import { checkI12Rows } from "./i12-deleted.ts";
 import type { RowCheck } from "./row-check.ts";
 
 const CHECKS: readonly (readonly [string, RowCheck])[] = [
@@ -18,6 +19,7 @@ const CHECKS: readonly (readonly [string, RowCheck])[] = [
   ["I9", checkI9],
   ["I10", checkI10],
   ["I11", checkI11],
+  ["I12", checkI12Rows],
 ];
 
 /** Checks the rows after a step, and takes them into the ledger. */
@@ -32,6 +34,7 @@ export function checkRows(before: State | null, after: State, ledger: Ledger): v
   for (const [invariant, check] of CHECKS) {
     for (const what of check(before, after, ledger)) ledger.violate(invariant, what);
   }
+  for (const { id, state } of after.jobs) if (state === "staged") ledger.staged.add(id);
   for (const { sources } of after.memories) for (const { seq } of sources) ledger.cited.add(seq);
   ledger.lastSummary = Math.max(ledger.lastSummary, ...after.summaries.map(({ id }) => id));
   ledger.lastMemory = Math.max(ledger.lastMemory, ...after.memories.map(({ id }) => id));

@@ -53,4 +53,14 @@ export const COMMIT_MUTANTS: readonly Mutant[] = [
       ]);
     },
   },
+  {
+    name: "each commit moves the watermark",
+    breaks: ["I1", "I3"],
+    async install(db) {
+      await dropGuards(db);
+      await changeFunction(db, "commit_job", [
+        [`if v_job.kind = 'leaf' then\n    ${MOVE}`, `${MOVE}\n  if v_job.kind = 'leaf' then`],
+      ]);
+    },
+  },
 ];

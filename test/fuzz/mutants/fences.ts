@@ -1,4 +1,5 @@
 import type { Job, JobResult } from "../../../src/core/compaction.ts";
+import type { ChannelId } from "../../../src/core/ids.ts";
 import { JobStore } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/pool.ts";
 import type { Mutant } from "./mutant.ts";
@@ -50,6 +51,26 @@ class HastyJobs extends JobStore {
   }
 }
 
+/** Begins a job of an earlier owner from nothing, also where it was finished. */
+class ForgetfulJobs extends JobStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    super(db);
+    this.#db = db;
+  }
+
+  override async take(owner: { channel: ChannelId; epoch: number }, leaseMs: number): Promise<Job | null> {
+    const job = await super.take(owner, leaseMs);
+    if (job?.state !== "staged") return job;
+    await this.#db.query(
+      { name: "job_forget", text: "update jobs set state = 'running', result = null where id = $1" },
+      [job.id],
+    );
+    return { ...job, state: "running", result: { parts: [], memories: [], summary: null } };
+  }
+}
+
 /** What is committed without a look at whether it is still wanted, or apart from what it belongs to. */
 export const FENCE_MUTANTS: readonly Mutant[] = [
   {
@@ -68,5 +89,10 @@ export const FENCE_MUTANTS: readonly Mutant[] = [
     name: "memory apart from its summary",
     breaks: ["I11"],
     store: (store, db) => ({ ...store, jobs: new HastyJobs(db) }),
+  },
+  {
+    name: "paid for twice",
+    breaks: ["I9"],
+    store: (store, db) => ({ ...store, jobs: new ForgetfulJobs(db) }),
   },
 ];

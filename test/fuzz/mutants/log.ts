@@ -6,7 +6,10 @@ import { LogStore } from "../../../src/store/log.ts";
 import type { Database } from "../../../src/store/pool.ts";
 import type { Mutant } from "./mutant.ts";
 
-/** Appends a call at once, and its results behind it. */
+/**
+ * Appends a call at once, and its results behind it. A crash in between leaves a call that nobody closes: of one that
+ * is appended with its results there is nothing to expire.
+ */
 class ApartLog extends LogStore {
   override async appendTurnEntries(
     owner: { channel: ChannelId; epoch: number },
@@ -67,7 +70,7 @@ class WaitingChannels extends ChannelStore {
 /** Wrong writes to the log and to a channel's row. */
 export const LOG_MUTANTS: readonly Mutant[] = [
   {
-    name: "calls apart from results",
+    name: "no dead-call expiry",
     breaks: ["I5"],
     store: (store, db) => ({ ...store, log: new ApartLog(db) }),
   },

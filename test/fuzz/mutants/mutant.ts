@@ -1,11 +1,11 @@
 import type { CompactionState, Decision } from "../../../src/compactor/policy.ts";
-import type { AgentConfig } from "../../../src/config/config.ts";
 import type { Model } from "../../../src/llm/model.ts";
 import type { Database } from "../../../src/store/pool.ts";
 import type { Store } from "../../../src/store/store.ts";
+import type { Miscast } from "../profile.ts";
 
 /** A Weir that is wrong in one place. */
-export interface Mutant {
+export interface Mutant extends Miscast {
   readonly name: string;
   /** The invariants of which one at least must fail. */
   readonly breaks: readonly string[];
@@ -13,7 +13,8 @@ export interface Mutant {
   readonly install?: (db: Database) => Promise<void>;
   readonly store?: (store: Store, db: Database) => Store;
   readonly decide?: (state: CompactionState) => Decision;
-  readonly config?: (config: AgentConfig) => AgentConfig;
+  /** Called before each run: a mutant that remembers forgets. */
+  readonly forget?: () => void;
   /** Wraps what the agent is given as its model. */
   readonly model?: (model: Model) => Model;
 }

@@ -1,9 +1,11 @@
 import { COMMIT_MUTANTS } from "./commits.ts";
+import { CONTEXT_MUTANTS } from "./context.ts";
 import { DECISION_MUTANTS } from "./decisions.ts";
 import { FENCE_MUTANTS } from "./fences.ts";
 import { LOG_MUTANTS } from "./log.ts";
 import type { Mutant } from "./mutant.ts";
 import { OUTPUT_MUTANTS } from "./output.ts";
+import { WAITING_MUTANTS } from "./waiting.ts";
 
 /** All wrong Weirs. */
 export const MUTANTS: readonly Mutant[] = [
@@ -12,4 +14,9 @@ export const MUTANTS: readonly Mutant[] = [
   ...OUTPUT_MUTANTS,
   ...FENCE_MUTANTS,
   ...LOG_MUTANTS,
+  ...CONTEXT_MUTANTS,
+  ...WAITING_MUTANTS,
 ];
+
+/** What must hold, by the names of the design. */
+export const INVARIANTS: readonly string[] = Array.from({ length: 15 }, (_, index) => `I${index + 1}`);

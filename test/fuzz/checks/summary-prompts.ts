@@ -1,0 +1,47 @@
+import type { ModelRequest } from "../../../src/llm/model.ts";
+import type { Incarnation } from "../incarnation.ts";
+import type { Ledger } from "../ledger.ts";
+import type { JobRow } from "../observe.ts";
+import { SUMMARISER } from "../profile.ts";
+import { estimateRequest, markersIn } from "../prompt.ts";
+
+/** A summariser's request as it arrived. */
+export interface SummaryArrival {
+  readonly request: ModelRequest;
+  /** Stands for what it says. */
+  readonly content: string;
+  readonly incarnation: Incarnation;
+  /** The channel's live job at that moment. */
+  readonly job: JobRow | undefined;
+  readonly isSole: boolean;
+  /** Markers whose deletion was acknowledged before. */
+  readonly gone: ReadonlySet<string>;
+}
+
+/** It fits (I6), shows nothing deleted and nothing of another channel (I12), and nothing is paid for twice (I9). */
+export function checkSummaryPrompt(arrival: SummaryArrival, ledger: Ledger): void {
+  const { request, content, incarnation, job, isSole, gone } = arrival;
+  // A summariser's tools are counted without the names that a turn's have round them.
+  const tokens = estimateRequest(request) - request.tools.length * 8 + request.maxOutputTokens;
+  const window = incarnation.models.windowOf(request.model, 0);
+  // A fallback may be the model that answers people, with its own window.
+  if (request.model === SUMMARISER && tokens > window)
+    ledger.violate("I6", `a summariser's request of ${tokens} tokens in ${window}`);
+  const markers = markersIn(request.messages);
+  const foreign = [...markers].filter((marker) => !ledger.own.has(marker));
+  if (foreign.length > 0)
+    ledger.violate("I12", `a summariser's prompt shows what another channel said: ${foreign.join(", ")}`);
+  const deleted = [...markers].filter((marker) => gone.has(marker));
+  if (isSole && deleted.length > 0)
+    ledger.violate("I12", `a summariser's prompt shows deleted text: ${deleted.join(", ")}`);
+  if (job === undefined) return;
+  const shown = ledger.shownToJob.get(job.id) ?? new Set();
+  for (const marker of markers) shown.add(marker);
+  ledger.shownToJob.set(job.id, shown);
+  if (!isSole) return;
+  if (job.state === "staged" || ledger.staged.has(job.id))
+    ledger.violate("I9", `job ${job.id} is finished, and its model is asked again`);
+  const known = ledger.answeredTo.get(content);
+  if (known !== undefined && job.result?.parts.some(({ text }) => text === known) === true)
+    ledger.violate("I9", `a finished part of job ${job.id} is asked for again`);
+}

@@ -1,0 +1,238 @@
+import { CRASHES, CUTS, type Episode, EPISODES, SIZES, SURE_CRASHES } from "./cards.ts";
+import { Deck, Random } from "./random.ts";
+import type { CrashPoint, DeletionTarget, Reply, RoomNumber, Step, SummaryMode } from "./schedule.ts";
+
+/** Makes the schedule of a seed: at least so many steps. */
+export function makeSchedule(seed: number, length: number): Step[] {
+  return new Composer(seed).compose(length);
+}
+
+class Composer {
+  readonly #random: Random;
+  readonly #episodes: Deck<Episode>;
+  readonly #crashes: Deck<CrashPoint>;
+  readonly #modes: Deck<SummaryMode>;
+  readonly #deletions: Deck<DeletionTarget>;
+  readonly #replies: Deck<Reply>;
+  readonly #steps: Step[] = [];
+  #spoken = 0;
+  #crashed = 0;
+  readonly #cuts: Deck<CrashPoint>;
+
+  constructor(seed: number) {
+    this.#random = new Random(seed);
+    const plain = ["plain", "plain", "plain", "plain", "plain", "long", "tools", "tools"] as const;
+    this.#episodes = new Deck<Episode>(this.#random, EPISODES);
+    this.#crashes = new Deck(this.#random, CRASHES);
+    this.#cuts = new Deck(this.#random, CUTS);
+    this.#modes = new Deck(this.#random, ["empty", "inflated", "refused", "cut_off", "transport", "mixed"]);
+    this.#deletions = new Deck(this.#random, ["any", "raw", "covered", "job", "memory", "newest", "edited"]);
+    this.#replies = new Deck(this.#random, [...plain, ...plain, "skip", "fail"]);
+  }
+
+  compose(length: number): Step[] {
+    this.#talk(40);
+    for (const _ of SURE_CRASHES) this.#play("crash");
+    while (this.#steps.length < length - 10) {
+      this.#play(this.#episodes.deal());
+      if (this.#random.chance(0.35)) this.#steps.push({ do: "calm" });
+    }
+    while (this.#steps.length < length - 1) this.#talk(1);
+    this.#steps.push({ do: "calm" });
+    return this.#steps;
+  }
+
+  #play(episode: Episode): void {
+    const random = this.#random;
+    switch (episode) {
+      case "plain":
+        return this.#talk(random.int(20, 40));
+      case "crash":
+        this.#crash();
+        this.#talk(random.int(4, 12));
+        if (random.chance(0.5)) this.#delete();
+        this.#restart(random.chance(0.3) ? random.int(0, 99) : "same");
+        return this.#talk(random.int(4, 10));
+      case "hold":
+        this.#summariser("held");
+        this.#talk(random.int(40, 60));
+        this.#delete("job");
+        if (random.chance(0.5)) this.#delete("job");
+        if (random.chance(0.3)) this.#steps.push({ do: "reset", room: this.#room() });
+        if (random.chance(0.3)) this.#crash();
+        this.#talk(5);
+        return this.#summariser("good");
+      case "bad":
+        this.#summariser(this.#modes.deal());
+        this.#talk(random.int(30, 50));
+        return this.#summariser("good");
+      case "race":
+        this.#steps.push({ do: "race" });
+        this.#talk(random.int(8, 20));
+        this.#steps.push({
+          do: "end_race",
+          pick: random.int(0, 1),
+          how: random.chance(0.5) ? "crash" : "drain",
+        });
+        return this.#talk(random.int(2, 6));
+      case "stall":
+        return this.#stall();
+      case "delete":
+        for (let left = random.int(2, 4); left > 0; left--) {
+          this.#talk(random.int(2, 6));
+          this.#delete();
+        }
+        return;
+      case "slow":
+        this.#say({ reply: "slow", room: 0 });
+        this.#talk(random.int(4, 12));
+        if (random.chance(0.4)) this.#delete("newest");
+        if (random.chance(0.4))
+          this.#steps.push({ do: "edit", room: 0, pick: random.next(), n: this.#number() });
+        this.#steps.push({ do: "release" });
+        return;
+      case "odd":
+        return this.#odd();
+      default:
+        return this.#fail(episode);
+    }
+  }
+
+  /** Something else than the summariser fails. */
+  #fail(episode: "cut" | "away" | "lag" | "off"): void {
+    const random = this.#random;
+    switch (episode) {
+      case "cut":
+        return this.#cut();
+      case "away":
+        this.#steps.push({ do: "talker", isAway: true });
+        this.#talk(random.int(4, 10));
+        this.#steps.push({ do: "talker", isAway: false });
+        return;
+      case "lag":
+        for (let left = 2; left > 0; left--) {
+          this.#steps.push({ do: "lag", calls: random.int(1, 3) });
+          this.#say({ reply: "tools", room: 0 });
+          this.#talk(random.int(1, 3));
+        }
+        return;
+      case "off":
+        this.#restart("off");
+        this.#talk(random.int(15, 30));
+        return this.#restart(random.int(0, 99));
+    }
+  }
+
+  #restart(profile: Extract<Step, { do: "restart" }>["profile"]): void {
+    this.#steps.push({ do: "restart", profile });
+  }
+
+  /** Dies at the next chance, which is given at once. */
+  #crash(): void {
+    const sure = SURE_CRASHES[this.#crashed];
+    const dealt = this.#crashes.deal();
+    // Of all statements, any one that comes.
+    const most = dealt.at === "database" && dealt.statement === "" ? 25 : 2;
+    const point = sure ?? { ...dealt, nth: this.#random.int(1, most) };
+    this.#crashed++;
+    this.#steps.push({ do: "crash", point });
+    this.#provoke(point);
+  }
+
+  /** Connections are cut, and everybody lives on. */
+  #cut(): void {
+    for (let left = 3; left > 0; left--) {
+      const point = this.#cuts.deal();
+      this.#steps.push({ do: "cut", point });
+      this.#provoke(point);
+      this.#talk(this.#random.int(3, 8));
+    }
+  }
+
+  /** Gives a statement its chance. */
+  #provoke({ statement, at }: CrashPoint): void {
+    if (statement === "append_turn_entries") this.#say({ reply: "tools", room: 0 });
+    if (statement === "delete_message" || statement === "transaction") this.#delete();
+    if (statement === "edit_message")
+      this.#steps.push({ do: "edit", room: 0, pick: this.#random.next(), n: this.#number() });
+    if (statement.startsWith("job_") || at === "summary") this.#steps.push({ do: "force", room: 0 });
+  }
+
+  #stall(): void {
+    if (this.#random.chance(0.5)) this.#summariser("held");
+    this.#talk(this.#random.int(6, 14));
+    this.#steps.push({ do: "stall" });
+    this.#summariser("good");
+    this.#talk(this.#random.int(8, 16));
+    if (this.#random.chance(0.5)) this.#delete();
+    this.#steps.push({ do: "thaw", n: this.#number() });
+    this.#talk(this.#random.int(4, 8));
+  }
+
+  #odd(): void {
+    const random = this.#random;
+    this.#talk(random.int(3, 8));
+    this.#steps.push({ do: "force", room: this.#room() });
+    this.#talk(random.int(1, 5));
+    if (random.chance(0.4)) {
+      // What was said before it may be edited behind it, and taken back when that is summarised.
+      this.#steps.push(
+        { do: "reset", room: 0 },
+        { do: "edit", room: 0, pick: random.next(), n: this.#number() },
+      );
+      this.#talk(random.int(6, 10));
+      this.#steps.push({ do: "force", room: 0 });
+      this.#talk(random.int(1, 3));
+      this.#delete("edited");
+    }
+    if (random.chance(0.7)) this.#steps.push({ do: "evict" });
+    if (random.chance(0.5)) this.#steps.push({ do: "pass", hours: random.int(1, 30) });
+    if (random.chance(0.5)) this.#steps.push({ do: "trouble", sends: random.int(1, 3) });
+    this.#talk(random.int(3, 8));
+  }
+
+  #summariser(mode: SummaryMode): void {
+    this.#steps.push({ do: "summariser", mode });
+  }
+
+  #delete(target: DeletionTarget = this.#deletions.deal()): void {
+    const room = target === "any" ? this.#room() : 0;
+    this.#steps.push({ do: "delete", room, target, pick: this.#random.next() });
+  }
+
+  #number(): number {
+    this.#spoken++;
+    return this.#spoken;
+  }
+
+  #talk(count: number): void {
+    const random = this.#random;
+    for (let left = count; left > 0; left--) {
+      const roll = random.next();
+      if (roll < 0.02) this.#steps.push({ do: "redeliver", room: this.#room(), pick: random.next() });
+      else if (roll < 0.05)
+        this.#steps.push({ do: "edit", room: this.#room(), pick: random.next(), n: this.#number() });
+      else this.#say({});
+    }
+  }
+
+  #room(): RoomNumber {
+    const roll = this.#random.next();
+    if (roll < 0.76) return 0;
+    return roll < 0.88 ? 1 : 2;
+  }
+
+  #say(wanted: { readonly reply?: Reply; readonly room?: RoomNumber }): void {
+    const random = this.#random;
+    const isAddressed = wanted.reply !== undefined || random.chance(0.4);
+    this.#steps.push({
+      do: "say",
+      room: wanted.room ?? this.#room(),
+      n: this.#number(),
+      who: random.int(0, 4),
+      size: random.chance(0.01) ? "paste" : random.pick(SIZES),
+      reply: isAddressed ? (wanted.reply ?? this.#replies.deal()) : null,
+      hurry: random.chance(0.5),
+    });
+  }
+}

@@ -1,0 +1,44 @@
+import type { ModelAnswer, Model } from "../../../src/llm/model.ts";
+import { type CompactionState, type Decision, decide } from "../../../src/compactor/policy.ts";
+import { SUMMARISER } from "../profile.ts";
+import type { Mutant } from "./mutant.ts";
+
+/** Asks about a message only when nothing is being summarised. */
+function behindSummaries(model: Model): Model {
+  const underWay = new Set<Promise<ModelAnswer>>();
+  return {
+    async answer(request, options) {
+      if (request.task !== "summarise") {
+        await Promise.allSettled(underWay);
+        return model.answer(request, options);
+      }
+      const answer = model.answer(request, options);
+      underWay.add(answer);
+      return answer.finally(() => underWay.delete(answer));
+    },
+  };
+}
+
+let hasFailed = false;
+
+/** Takes a summariser that failed once for one that is gone. */
+function discouraged(state: CompactionState): Decision {
+  hasFailed ||= state.isResting;
+  return hasFailed ? { kind: "idle" } : decide(state);
+}
+
+/** Ways to wait, to hurry and to give up that are wrong. */
+export const WAITING_MUTANTS: readonly Mutant[] = [
+  { name: "a turn waits for the compaction", breaks: ["I13"], model: behindSummaries },
+  {
+    name: "gives up for good",
+    breaks: ["I14", "I15"],
+    forget: () => (hasFailed = false),
+    decide: discouraged,
+  },
+  {
+    name: "attempts without a bound",
+    breaks: ["I14"],
+    compactorAgent: (agent) => ({ ...agent, modelNames: () => Array.from({ length: 50 }, () => SUMMARISER) }),
+  },
+];

@@ -1,0 +1,44 @@
+import type { AgentId, ChannelAddress, ChannelId } from "../../src/core/ids.ts";
+import type { ChannelKind } from "../../src/core/message.ts";
+import type { Decision } from "../../src/compactor/policy.ts";
+import { ANNEX, PLATFORM } from "./chat.ts";
+import type { Incarnation } from "./incarnation.ts";
+import type { Ledger, Versions } from "./ledger.ts";
+import type { State } from "./observe.ts";
+import { AGENT, SECOND_AGENT } from "./profile.ts";
+
+/** A channel of a run, before it has an id. */
+export interface Plan {
+  readonly address: ChannelAddress;
+  readonly kind: ChannelKind;
+  readonly agent: AgentId;
+}
+
+export const ANNEX_ROOM = "annex-room";
+
+/** Most is said in the first; a DM with the same agent, and a channel of another one on another platform. */
+export const PLANS: readonly [Plan, ...Plan[]] = [
+  { address: { platform: PLATFORM, name: "main-room" }, kind: "channel", agent: AGENT },
+  { address: { platform: PLATFORM, name: "dm-room" }, kind: "dm", agent: AGENT },
+  { address: { platform: ANNEX, name: ANNEX_ROOM }, kind: "channel", agent: SECOND_AGENT },
+];
+
+/** The compactor's last look at a channel. */
+export interface Measured {
+  readonly incarnation: Incarnation;
+  /** At or over the background threshold. */
+  readonly isFull: boolean;
+  readonly isEnabled: boolean;
+  readonly decision: Decision;
+}
+
+/** One channel of a run, and what was seen of it. */
+export interface Room extends Plan {
+  readonly id: ChannelId;
+  readonly ledger: Ledger;
+  /** As of the last look. */
+  state: State | null;
+  measured: Measured | null;
+  /** Versions as of the last step's end. */
+  lookedAt: Versions | null;
+}

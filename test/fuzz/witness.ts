@@ -1,0 +1,145 @@
+import { createHash } from "node:crypto";
+import type { CompactionState, Decision } from "../../src/compactor/policy.ts";
+import { formatAddress } from "../../src/core/ids.ts";
+import type { ModelAnswer, ModelRequest } from "../../src/llm/model.ts";
+import type { WeirEvent } from "../../src/telemetry/events.ts";
+import { checkPrompt } from "./checks/prompts.ts";
+import { checkSummaryPrompt } from "./checks/summary-prompts.ts";
+import type { Incarnation } from "./incarnation.ts";
+import { observeJobs, observeView } from "./observe.ts";
+import { UNDERSTUDY } from "./profile.ts";
+import { markersIn, takeApart } from "./prompt.ts";
+import type { Room } from "./rooms.ts";
+import { askedBy } from "./talker.ts";
+import type { World } from "./world.ts";
+
+type Kind = "turn" | "summary";
+
+/** More failed attempts of one job than any way down the ladder has. */
+const MAX_REFUSALS = 8;
+
+/** Sees what an incarnation asks its models and tells of itself, and checks it. */
+export class Witness {
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  async requested(incarnation: Incarnation, request: ModelRequest, kind: Kind): Promise<void> {
+    if (request.model === UNDERSTUDY) this.#world.tally.fallbacks++;
+    await (kind === "turn"
+      ? this.#turnAsked(incarnation, request)
+      : this.#summaryAsked(incarnation, request));
+  }
+
+  answered(request: ModelRequest, answer: ModelAnswer, kind: Kind): void {
+    if (kind !== "summary" || answer.calls.length > 0) return;
+    for (const { ledger } of this.#world.rooms) ledger.answeredTo.set(contentOf(request), answer.text);
+  }
+
+  async #turnAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {
+    const world = this.#world;
+    world.tally.prompts++;
+    const prompt = takeApart(request);
+    const room = world.rooms.find((one) => prompt.dynamic.includes(`Place: ${shownName(one)} on`));
+    if (room === undefined) return world.findings.violate("error", "a prompt does not say where it is");
+    const { ledger } = room;
+    for (const marker of [...prompt.markers, ...askedBy(prompt)]) ledger.asked.add(marker);
+    world.pulse.beat();
+    const gone = new Set(ledger.gone);
+    const isSole = world.isSole(incarnation, room);
+    if (room.state === null) return;
+    const before = room.lookedAt ?? world.versions(room, room.state, ledger.deletions);
+    const state = await observeView(world.probe, room.id);
+    const deletions = ledger.deletions + (ledger.leaving.size - ledger.gone.size);
+    const at = world.versions(room, state, deletions);
+    checkPrompt({ prompt, incarnation, state, before, at, isSole, gone }, ledger);
+  }
+
+  async #summaryAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {
+    const world = this.#world;
+    world.tally.summaryCalls++;
+    const room = await this.#roomOf(request);
+    if (room === undefined) return;
+    const gone = new Set(room.ledger.gone);
+    const [job] = await observeJobs(world.probe, [room.id]);
+    const isSole = world.isSole(incarnation, room);
+    const content = contentOf(request);
+    checkSummaryPrompt({ request, content, incarnation, job, isSole, gone }, room.ledger);
+  }
+
+  /** Whose summary it is: what most of it was said in; where nothing tells, the only one with a job. */
+  async #roomOf(request: ModelRequest): Promise<Room | undefined> {
+    const { rooms, probe } = this.#world;
+    const counts = new Map<Room, number>();
+    for (const marker of markersIn(request.messages)) {
+      const room = this.#world.roomOf(marker);
+      if (room !== undefined) counts.set(room, (counts.get(room) ?? 0) + 1);
+    }
+    const [most] = [...counts].toSorted(([, a], [, b]) => b - a);
+    if (most !== undefined) return most[0];
+    const jobs = await observeJobs(
+      probe,
+      rooms.map(({ id }) => id),
+    );
+    return jobs.length === 1 ? rooms.find(({ id }) => id === jobs[0]?.channel_id) : undefined;
+  }
+
+  decided(incarnation: Incarnation, state: CompactionState, decision: Decision): void {
+    const { rooms, findings } = this.#world;
+    findings.note(`decided ${JSON.stringify(decision)}`);
+    const isFull = state.tokens >= state.roomAt(state.rules.backgroundThreshold);
+    const { enabled: isEnabled } = state.rules;
+    // Histories are values: the one that was measured belongs to the actor that has it.
+    const room = rooms.find(({ id }) => incarnation.actor(id)?.history.current === state.history);
+    if (room !== undefined) room.measured = { incarnation, isFull, isEnabled, decision };
+  }
+
+  happened(incarnation: Incarnation, event: WeirEvent): void {
+    const world = this.#world;
+    const { tally, rooms } = world;
+    world.findings.note(`${incarnation.number}: ${JSON.stringify(event)}`);
+    const room =
+      "channel" in event ? rooms.find(({ address }) => formatAddress(address) === event.channel) : undefined;
+    if (room === undefined) return;
+    if (event.type === "channel_loaded" && !world.isRacing) world.unaware.delete(event.channel);
+    if (event.type === "channel_lost") tally.lost++;
+    if (event.type === "emergency") tally.emergencies++;
+    if (event.type === "emergency" && incarnation.actor(room.id)?.compactor.isRunning === true)
+      tally.duringJob++;
+    if (event.type === "tool_failed") tally.toolFailures++;
+    if (event.type === "turn_settled") tally.turns++;
+    this.#compacted(room, event);
+    const isExpected = incarnation.isDead || !world.isSole(incarnation, room);
+    if (event.type === "compaction_interrupted" && !isExpected)
+      room.ledger.violate("error", `a compaction was interrupted: ${event.why}`);
+  }
+
+  #compacted(room: Room, event: WeirEvent): void {
+    const { tally } = this.#world;
+    // What was due then is done, or is decided anew.
+    if (event.type === "compaction" && event.phase !== "started") room.measured = null;
+    if (event.type === "compaction" && event.phase === "committed") {
+      tally.commits++;
+      if (event.kind === "merge") tally.merges++;
+      if (event.kind === "redo") tally.redos++;
+      if (event.model === "digest") tally.digests++;
+    }
+    if (event.type === "compaction" && event.phase === "stale") tally.stale++;
+    if (event.type === "compaction_blocked") tally.blocked++;
+    if (event.type !== "compaction_refused") return;
+    tally.refused++;
+    const count = (room.ledger.refusals.get(event.job) ?? 0) + 1;
+    room.ledger.refusals.set(event.job, count);
+    if (count > MAX_REFUSALS) room.ledger.violate("I14", `job ${event.job} has failed ${count} times`);
+  }
+}
+
+function shownName({ kind, address }: Room): string {
+  return kind === "dm" ? "a direct conversation" : address.name;
+}
+
+function contentOf({ messages }: ModelRequest): string {
+  return createHash("sha256").update(JSON.stringify(messages)).digest("base64");
+}

@@ -1,0 +1,129 @@
+import { pino } from "pino";
+import type { SlackConfig } from "../../../src/config/config.ts";
+import type { Platform, PlatformCommand } from "../../../src/platforms/platform.ts";
+import { createSlack } from "../../../src/platforms/slack/adapter.ts";
+import { unescapeText } from "../../../src/platforms/slack/inbound.ts";
+import type { SlackTiming } from "../../../src/platforms/slack/timing.ts";
+import type { ScriptedFault } from "../../support/slack/faults.ts";
+import type { SlackChannel, SlackUser } from "../../support/slack/model.ts";
+import { type SlackServer, type SlackServerOptions, startSlackServer } from "../../support/slack/server.ts";
+import { escapeText } from "../../support/slack/world.ts";
+import type { PlatformHarness, SendFailure } from "../contract.ts";
+import { RecordingInbox } from "../recording-inbox.ts";
+
+export const COMMANDS: readonly PlatformCommand[] = [
+  { name: "status", help: "what it does", argument: null },
+  { name: "context", help: "how full it is", argument: { name: "part", help: "which part" } },
+  { name: "help", help: "this list", argument: null },
+];
+
+/** Everything fast, so that a test need not wait for what a person would not notice. */
+export const FAST: Partial<SlackTiming> = {
+  callMs: 2000,
+  helloMs: 1500,
+  shortMs: 0,
+  pingMs: 300,
+  streamMs: 20,
+  commandMs: 300,
+  backOff: { firstMs: 10, maxMs: 50 },
+};
+
+export function slackConfig(slack: SlackServer, overrides: Partial<SlackConfig> = {}): SlackConfig {
+  return {
+    botToken: slack.botToken,
+    intake: { mode: "socket", appToken: slack.appToken },
+    apiUrl: slack.apiUrl.replace(/\/$/, ""),
+    dm: "everyone",
+    allow: [],
+    owners: [],
+    ownerRoles: [],
+    catchUpMaxAgeMs: 3_600_000,
+    ...overrides,
+  };
+}
+
+export interface SlackScene extends AsyncDisposable {
+  readonly slack: SlackServer;
+  readonly platform: Platform;
+  readonly inbox: RecordingInbox;
+  readonly ana: SlackUser;
+  readonly general: SlackChannel;
+  /** Lines of the log, as JSON. */
+  readonly lines: readonly string[];
+}
+
+export interface SceneOptions {
+  readonly server?: SlackServerOptions;
+  readonly config?: (slack: SlackServer) => Partial<SlackConfig>;
+  readonly timing?: Partial<SlackTiming>;
+  /** Runs before the adapter is started. */
+  readonly before?: (slack: SlackServer, inbox: RecordingInbox) => void;
+}
+
+/** The adapter on a small Slack, with Ana in #general. */
+export async function openSlackScene(options: SceneOptions = {}): Promise<SlackScene> {
+  const slack = await startSlackServer(options.server);
+  const ana = slack.world.addUser("ana", { displayName: "Ana" });
+  const general = slack.world.addChannel({ name: "general", members: [ana] });
+  const inbox = new RecordingInbox();
+  const lines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
+  const platform = createSlack({
+    config: slackConfig(slack, options.config?.(slack)),
+    log,
+    commands: COMMANDS,
+    timing: { ...FAST, ...options.timing },
+    onListening: (port) => {
+      slack.requestUrl.url = `http://127.0.0.1:${port}/slack/events`;
+    },
+  });
+  options.before?.(slack, inbox);
+  await platform.start(inbox);
+  return {
+    slack,
+    platform,
+    inbox,
+    ana,
+    general,
+    lines,
+    [Symbol.asyncDispose]: async () => {
+      await platform[Symbol.asyncDispose]();
+      await slack[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const FAULTS: Readonly<Record<SendFailure, ScriptedFault>> = {
+  unavailable: { method: "chat.postMessage", fault: "status", status: 503 },
+  gone: { method: "chat.postMessage", fault: "error", error: "is_archived" },
+  rejected: { method: "chat.postMessage", fault: "error", error: "msg_too_long" },
+  reset_after: { method: "chat.postMessage", fault: "reset_after" },
+};
+
+/** In a DM, where everything said is meant for the bot. */
+export async function openSlackHarness(): Promise<PlatformHarness> {
+  const { slack, platform, inbox, ana, ...scene } = await openSlackScene();
+  const dm = slack.world.openIm(ana);
+  return {
+    platform,
+    inbox,
+    channel: dm.id,
+    failures: ["unavailable", "gone", "rejected", "reset_after"],
+    say: async ({ text }) => {
+      slack.world.say(ana, dm, escapeText(text));
+    },
+    shown: async () => botTexts(slack, dm),
+    // Slack's JSON has no lone surrogates, and Postgres takes no NUL.
+    looks: (text) => text.toWellFormed(),
+    fail: async (how) => slack.faults.next(FAULTS[how]),
+    [Symbol.asyncDispose]: async () => scene[Symbol.asyncDispose](),
+  };
+}
+
+/** The bot's messages in a channel, without Slack's entities. */
+export function botTexts(slack: SlackServer, channel: SlackChannel, threadTs?: string): string[] {
+  return slack
+    .messages(channel, threadTs)
+    .filter(({ user }) => user === slack.world.bot.id)
+    .map(({ text }) => unescapeText(text));
+}
