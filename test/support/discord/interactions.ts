@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+
+import {
+  ApplicationCommandOptionType,
+  ApplicationCommandType,
+  InteractionType,
+  PermissionFlagsBits,
+} from "discord.js";
+
+import { toChannel, toFullMember, toUser } from "./payloads.ts";
+import type { ChannelRecord, CommandRecord, InteractionRecord } from "./records.ts";
+import type { State } from "./state.ts";
+
+/** Values by option name; a sub-command's options are nested under its name. */
+export interface CommandOptions {
+  readonly [name: string]: string | number | boolean | CommandOptions;
+}
+
+/** One answer to a command as the person sees it. */
+export interface CommandAnswer {
+  readonly id: string;
+  readonly text: string;
+  readonly isEphemeral: boolean;
+  /** Deferred, and no text came yet. */
+  readonly isLoading: boolean;
+}
+
+/** Sends INTERACTION_CREATE, as if somebody had called the command. @throws Error where nobody registered it */
+export function invokeCommand(
+  state: State,
+  call: { userId: string; channel: ChannelRecord; name: string; options: CommandOptions },
+): InteractionRecord {
+  const { channel, userId, name } = call;
+  const registered = findCommand(state, channel.guildId, name);
+  if (registered === undefined) throw new Error(`The bot registered no command /${name} here.`);
+  const interaction: InteractionRecord = {
+    id: state.ids.next(),
+    token: randomUUID(),
+    channelId: channel.id,
+    userId,
+    commandName: name,
+    createdAt: performance.now(),
+    acknowledgedBy: null,
+    originalId: null,
+    messageIds: [],
+  };
+  state.interactions.set(interaction.id, interaction);
+  const data = {
+    id: interaction.id,
+    application_id: state.bot.id,
+    type: InteractionType.ApplicationCommand,
+    token: interaction.token,
+    version: 1,
+    data: {
+      id: registered.command.id,
+      name,
+      type: ApplicationCommandType.ChatInput,
+      ...(registered.guildId === null ? {} : { guild_id: registered.guildId }),
+      options: toOptions(call.options, registered.command.options ?? []),
+    },
+    channel_id: channel.id,
+    channel: toChannel(state, channel),
+    ...whoAndWhere(state, channel, userId),
+    locale: "en-US",
+    app_permissions: String(PermissionFlagsBits.SendMessages),
+    entitlements: [],
+    authorizing_integration_owners: {},
+    attachment_size_limit: 10_485_760,
+  };
+  state.emit({ t: "INTERACTION_CREATE", intent: 0, data: () => data });
+  return interaction;
+}
+
+export function answersTo(state: State, interactionId: string): CommandAnswer[] {
+  const interaction = state.interactions.get(interactionId);
+  if (interaction === undefined) throw new Error(`The test's world has no interaction ${interactionId}.`);
+  return interaction.messageIds.flatMap((id) => {
+    const message = state.messages.get(id);
+    if (message === undefined) return [];
+    const { content: text, isEphemeral, isLoading } = message;
+    return [{ id, text, isEphemeral, isLoading }];
+  });
+}
+
+/** A guild's own command goes before a global one of the same name. */
+function findCommand(state: State, guildId: string | null, name: string): CommandRecord | undefined {
+  const named = [...state.commands.values()].filter(({ command }) => command.name === name);
+  return (
+    named.find((record) => guildId !== null && record.guildId === guildId) ??
+    named.find((record) => record.guildId === null)
+  );
+}
+
+function whoAndWhere(state: State, channel: ChannelRecord, userId: string): object {
+  if (channel.guildId === null) return { context: 1, user: toUser(state.user(userId)) };
+  const member = state.guild(channel.guildId).members.get(userId);
+  return {
+    context: 0,
+    guild_id: channel.guildId,
+    guild: { id: channel.guildId, features: [], locale: "en-US" },
+    guild_locale: "en-US",
+    ...(member === undefined
+      ? {}
+      : {
+          member: { ...toFullMember(state, member), permissions: String(PermissionFlagsBits.SendMessages) },
+        }),
+  };
+}
+
+interface OptionDefinition {
+  readonly name: string;
+  readonly type: ApplicationCommandOptionType;
+  readonly options?: readonly OptionDefinition[];
+}
+
+/** The type of an option is the registered one, and else what the value looks like. */
+function toOptions(options: CommandOptions, definitions: readonly OptionDefinition[]): object[] {
+  return Object.entries(options).map(([name, value]) => {
+    const definition = definitions.find((each) => each.name === name);
+    if (typeof value === "object") {
+      const type = definition?.type ?? ApplicationCommandOptionType.Subcommand;
+      return { name, type, options: toOptions(value, definition?.options ?? []) };
+    }
+    return { name, type: definition?.type ?? typeOf(value), value };
+  });
+}
+
+function typeOf(value: string | number | boolean): ApplicationCommandOptionType {
+  if (typeof value === "boolean") return ApplicationCommandOptionType.Boolean;
+  if (typeof value === "string") return ApplicationCommandOptionType.String;
+  return Number.isInteger(value) ? ApplicationCommandOptionType.Integer : ApplicationCommandOptionType.Number;
+}

@@ -1,0 +1,56 @@
+/** The real client for this folder's tests: it is pointed at the test server, and waits for as little as it can. */
+import { Client, Events, GatewayIntentBits, Partials } from "discord.js";
+import type { ClientOptions } from "discord.js";
+
+import type { DiscordServer } from "./server.ts";
+
+const INTENTS = [
+  GatewayIntentBits.Guilds,
+  GatewayIntentBits.GuildMessages,
+  GatewayIntentBits.GuildMessageReactions,
+  GatewayIntentBits.MessageContent,
+  GatewayIntentBits.DirectMessages,
+];
+
+/** A client that is not logged in yet. Disposing destroys it. */
+export function createClient(
+  server: DiscordServer,
+  options: Partial<ClientOptions> = {},
+): Client<true> & AsyncDisposable {
+  const client = new Client<true>({
+    intents: INTENTS,
+    partials: [Partials.Channel, Partials.Message, Partials.Reaction],
+    rest: { api: server.api, cdn: server.url, mediaProxy: server.url, offset: 0 },
+    // The built-in throttler lets five seconds pass between two IDENTIFYs.
+    ws: {
+      buildIdentifyThrottler: async () => Promise.resolve({ waitForIdentify: async () => Promise.resolve() }),
+    },
+    ...options,
+  });
+  return Object.assign(client, { [Symbol.asyncDispose]: async () => client.destroy() });
+}
+
+/** Logs in, and resolves when the guilds are there. */
+export async function login(
+  server: DiscordServer,
+  options: Partial<ClientOptions> = {},
+): Promise<Client<true> & AsyncDisposable> {
+  const client = createClient(server, options);
+  const ready = new Promise((resolve) => client.once(Events.ClientReady, resolve));
+  await client.login(server.token);
+  await ready;
+  return client;
+}
+
+const PATIENCE_MS = 5_000;
+
+/** Resolves once the look says true. @throws Error after five seconds */
+export async function until(what: string, look: () => boolean): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!look()) {
+    if (performance.now() > deadline) throw new Error(`No ${what} within ${PATIENCE_MS} ms.`);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
+  }
+}

@@ -1,0 +1,98 @@
+import { ApplicationCommandType } from "discord.js";
+import type { APIApplicationCommand, APIApplicationCommandOption } from "discord.js";
+import { z } from "zod";
+
+import type { CommandRecord } from "../records.ts";
+import { missingAccess, unknownCommand } from "./api-error.ts";
+import { noContent, ok, param, parseBody } from "./route.ts";
+import type { RestAnswer, RestCall, Route } from "./route.ts";
+
+const commandBody = z.looseObject({
+  name: z.string().regex(/^[-_\p{Ll}\p{Lm}\p{Lo}\p{N}]{1,32}$/u),
+  description: z.string().min(1).max(100),
+  options: z.array(z.custom<APIApplicationCommandOption>((value) => typeof value === "object")).optional(),
+});
+const commandChange = commandBody.partial();
+
+const GLOBAL = "/applications/:application/commands";
+const GUILD = "/applications/:application/guilds/:guild/commands";
+
+export const commandRoutes: readonly Route[] = [GLOBAL, GUILD].flatMap((pattern) => [
+  { method: "GET", pattern, handle: list },
+  { method: "POST", pattern, handle: create },
+  { method: "PUT", pattern, handle: replaceAll },
+  { method: "GET", pattern: `${pattern}/:command`, handle: (call) => ok(commandOf(call).command) },
+  { method: "PATCH", pattern: `${pattern}/:command`, handle: edit },
+  { method: "DELETE", pattern: `${pattern}/:command`, handle: remove },
+]);
+
+function scopeOf(call: RestCall): string | null {
+  if (param(call, "application") !== call.state.bot.id) throw missingAccess();
+  const guildId = call.params.get("guild") ?? null;
+  if (guildId !== null && !call.state.guilds.has(guildId)) throw missingAccess();
+  return guildId;
+}
+
+function inScope(call: RestCall): CommandRecord[] {
+  const guildId = scopeOf(call);
+  return [...call.state.commands.values()].filter((record) => record.guildId === guildId);
+}
+
+function commandOf(call: RestCall): CommandRecord {
+  const found = inScope(call).find(({ command }) => command.id === param(call, "command"));
+  if (found === undefined) throw unknownCommand();
+  return found;
+}
+
+function list(call: RestCall): RestAnswer {
+  return ok(inScope(call).map(({ command }) => command));
+}
+
+/** Creates it, or replaces the one of the same name, which keeps its id. */
+function put(
+  call: RestCall,
+  body: z.infer<typeof commandBody>,
+): { command: APIApplicationCommand; isNew: boolean } {
+  const guildId = scopeOf(call);
+  const earlier = inScope(call).find(({ command }) => command.name === body.name);
+  const command: APIApplicationCommand = {
+    default_member_permissions: null,
+    type: ApplicationCommandType.ChatInput,
+    name: body.name,
+    description: body.description,
+    ...(body.options === undefined ? {} : { options: body.options }),
+    id: earlier?.command.id ?? call.state.ids.next(),
+    application_id: call.state.bot.id,
+    version: call.state.ids.next(),
+    ...(guildId === null ? {} : { guild_id: guildId }),
+  };
+  call.state.commands.set(command.id, { guildId, command });
+  return { command, isNew: earlier === undefined };
+}
+
+function create(call: RestCall): RestAnswer {
+  const { command, isNew } = put(call, parseBody(commandBody, call.body));
+  return { status: isNew ? 201 : 200, body: command };
+}
+
+function replaceAll(call: RestCall): RestAnswer {
+  const bodies = parseBody(z.array(commandBody), call.body);
+  const kept = new Set(bodies.map(({ name }) => name));
+  for (const { command } of inScope(call))
+    if (!kept.has(command.name)) call.state.commands.delete(command.id);
+  return ok(bodies.map((body) => put(call, body).command));
+}
+
+function edit(call: RestCall): RestAnswer {
+  const record = commandOf(call);
+  const change = parseBody(commandChange, call.body);
+  // An absent field stays as it is.
+  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  record.command = { ...record.command, ...given, version: call.state.ids.next() };
+  return ok(record.command);
+}
+
+function remove(call: RestCall): RestAnswer {
+  call.state.commands.delete(commandOf(call).command.id);
+  return noContent;
+}

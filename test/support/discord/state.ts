@@ -1,0 +1,99 @@
+import { compareIds, Snowflakes } from "./snowflake.ts";
+import type {
+  ChannelRecord,
+  CommandRecord,
+  FileRecord,
+  GuildRecord,
+  InteractionRecord,
+  MessageRecord,
+  UserRecord,
+  WorldEvent,
+} from "./records.ts";
+
+/** How the server behaves; times in ms. */
+export interface DiscordOptions {
+  readonly port?: number;
+  readonly token?: string;
+  readonly botName?: string;
+  /** Interval that HELLO asks for. */
+  readonly heartbeatIntervalMs?: number;
+  /** Whether the developer portal allows the message content intent; else 4014 for whoever asks for it. */
+  readonly allowsMessageContent?: boolean;
+  /** Dispatches that a session keeps for a replay; who missed more is told op 9 with d=false. */
+  readonly replayLimit?: number;
+  readonly nonceLifeMs?: number;
+  /** Time within which an interaction has to be acknowledged. */
+  readonly interactionAckMs?: number;
+  readonly interactionTokenMs?: number;
+}
+
+const MINUTE_MS = 60_000;
+
+const DEFAULTS = {
+  port: 0,
+  token: "test-token",
+  botName: "weir",
+  heartbeatIntervalMs: 41_250,
+  allowsMessageContent: true,
+  replayLimit: 250,
+  nonceLifeMs: 5 * MINUTE_MS,
+  interactionAckMs: 3_000,
+  interactionTokenMs: 15 * MINUTE_MS,
+} satisfies Required<DiscordOptions>;
+
+/** Everything that exists. Events go to whoever set `emit`. */
+export class State {
+  readonly ids = new Snowflakes();
+  readonly users = new Map<string, UserRecord>();
+  readonly guilds = new Map<string, GuildRecord>();
+  readonly channels = new Map<string, ChannelRecord>();
+  readonly messages = new Map<string, MessageRecord>();
+  /** By the path of their URL. */
+  readonly files = new Map<string, FileRecord>();
+  readonly commands = new Map<string, CommandRecord>();
+  readonly interactions = new Map<string, InteractionRecord>();
+  /** Message ids by channel and nonce. */
+  readonly nonces = new Map<string, { readonly messageId: string; readonly at: number }>();
+  readonly options: Required<DiscordOptions>;
+  /** The bot's user; its id is the application's as well. */
+  readonly bot: UserRecord;
+  /** `http://127.0.0.1:PORT`, once the server listens. */
+  origin = "";
+  emit: (event: WorldEvent) => void = () => undefined;
+
+  constructor(options: DiscordOptions) {
+    this.options = { ...DEFAULTS, ...options };
+    this.bot = { id: this.ids.next(), name: this.options.botName, globalName: null, isBot: true };
+    this.users.set(this.bot.id, this.bot);
+  }
+
+  user(id: string): UserRecord {
+    return found(this.users.get(id), "user", id);
+  }
+
+  guild(id: string): GuildRecord {
+    return found(this.guilds.get(id), "guild", id);
+  }
+
+  channel(id: string): ChannelRecord {
+    return found(this.channels.get(id), "channel", id);
+  }
+
+  message(id: string): MessageRecord {
+    return found(this.messages.get(id), "message", id);
+  }
+
+  /** The channel's messages that are still there, oldest first. */
+  history(channel: ChannelRecord): MessageRecord[] {
+    return channel.messageIds.toSorted(compareIds).map((id) => this.message(id));
+  }
+
+  guildChannels(guildId: string): ChannelRecord[] {
+    return [...this.channels.values()].filter((channel) => channel.guildId === guildId);
+  }
+}
+
+function found<Found>(value: Found | undefined, kind: string, id: string): Found {
+  if (value === undefined) throw new Error(`The test's world has no ${kind} ${id}.`);
+  return value;
+}

@@ -1,0 +1,252 @@
+/** The driver: makes places and people, and lets people act. All ids are snowflakes as strings. */
+import { ChannelType, EmbedType, GatewayIntentBits, PermissionFlagsBits } from "discord.js";
+import type { APIEmbed } from "discord.js";
+
+import { storeFile } from "./files.ts";
+import type { FileDraft } from "./files.ts";
+import { answersTo, invokeCommand } from "./interactions.ts";
+import type { CommandAnswer, CommandOptions } from "./interactions.ts";
+import { deleteMessages, editMessage, emitMessage, emitPartialUpdate, postMessage } from "./messages.ts";
+import { setArchived, setReaction } from "./messages.ts";
+import { toChannel, toFullMember, toGuildCreate } from "./payloads.ts";
+import type { Access, ChannelRecord, MemberRecord } from "./records.ts";
+import type { State } from "./state.ts";
+import { createThread, dmWith } from "./threads.ts";
+
+export interface SayOptions {
+  readonly replyTo?: string;
+  /** Whether a reply pings whom it answers, as it does unless one turns it off. Default: true. */
+  readonly ping?: boolean;
+  readonly files?: readonly FileDraft[];
+  readonly embeds?: readonly APIEmbed[];
+}
+
+/** A command that somebody called. */
+export interface CommandCall {
+  /** The interaction's id. */
+  readonly id: string;
+  /** What was answered so far, the first answer first. */
+  responses(): CommandAnswer[];
+}
+
+const EVERYONE_MAY =
+  PermissionFlagsBits.ViewChannel |
+  PermissionFlagsBits.SendMessages |
+  PermissionFlagsBits.SendMessagesInThreads |
+  PermissionFlagsBits.ReadMessageHistory |
+  PermissionFlagsBits.AddReactions |
+  PermissionFlagsBits.AttachFiles |
+  PermissionFlagsBits.EmbedLinks |
+  PermissionFlagsBits.CreatePublicThreads |
+  PermissionFlagsBits.UseApplicationCommands;
+
+export class World {
+  readonly #state: State;
+
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  /** The bot's user id, which is its application's, too. */
+  get botId(): string {
+    return this.#state.bot.id;
+  }
+
+  addUser(user: { name: string; globalName?: string; isBot?: boolean }): string {
+    const id = this.#state.ids.next();
+    const { name, globalName = null, isBot = false } = user;
+    this.#state.users.set(id, { id, name, globalName, isBot });
+    return id;
+  }
+
+  /** A server with the bot in it, told to whoever is connected. */
+  addGuild(guild: { name: string } = { name: "guild" }): string {
+    const id = this.#state.ids.next();
+    const everyone = { id, name: "@everyone", permissions: EVERYONE_MAY };
+    const roles = new Map([[id, everyone]]);
+    const record = { id, name: guild.name, ownerId: id, roles, members: new Map<string, MemberRecord>() };
+    this.#state.guilds.set(id, record);
+    this.#memberOf(id, this.botId);
+    const data = toGuildCreate(this.#state, record);
+    this.#emitGuilds("GUILD_CREATE", data);
+    return id;
+  }
+
+  /** The bot is thrown out, or with `isOutage` the server can't be reached for now. */
+  removeGuild(guildId: string, options: { isOutage?: boolean } = {}): void {
+    const { isOutage = false } = options;
+    if (!isOutage) this.#state.guilds.delete(guildId);
+    this.#emitGuilds("GUILD_DELETE", { id: guildId, ...(isOutage ? { unavailable: true } : {}) });
+  }
+
+  addChannel(channel: { guild: string; name: string; parent?: string }): string {
+    const record: ChannelRecord = {
+      id: this.#state.ids.next(),
+      type: ChannelType.GuildText,
+      name: channel.name,
+      guildId: channel.guild,
+      parentId: channel.parent ?? null,
+      recipientId: null,
+      thread: null,
+      access: "all",
+      messageIds: [],
+    };
+    this.#state.channels.set(record.id, record);
+    this.#emitGuilds("CHANNEL_CREATE", toChannel(this.#state, record));
+    return record.id;
+  }
+
+  renameChannel(channelId: string, name: string): void {
+    const channel = this.#state.channel(channelId);
+    channel.name = name;
+    this.#emitGuilds(channel.thread ? "THREAD_UPDATE" : "CHANNEL_UPDATE", toChannel(this.#state, channel));
+  }
+
+  /** Removes a channel or a thread, its messages with it. */
+  removeChannel(channelId: string): void {
+    const channel = this.#state.channel(channelId);
+    for (const id of channel.messageIds) this.#state.messages.delete(id);
+    this.#state.channels.delete(channelId);
+    this.#emitGuilds(channel.thread ? "THREAD_DELETE" : "CHANNEL_DELETE", toChannel(this.#state, channel));
+  }
+
+  addRole(guildId: string, name: string): string {
+    const id = this.#state.ids.next();
+    this.#state.guild(guildId).roles.set(id, { id, name, permissions: 0n });
+    return id;
+  }
+
+  /** Who speaks in a guild is its member without this; here are a nick and roles. */
+  setMember(
+    guildId: string,
+    userId: string,
+    change: { nick?: string | null; roles?: readonly string[] },
+  ): void {
+    const member = this.#memberOf(guildId, userId);
+    if (change.nick !== undefined) member.nick = change.nick;
+    if (change.roles !== undefined) member.roles = change.roles;
+    const data = { guild_id: guildId, ...toFullMember(this.#state, member) };
+    this.#state.emit({ t: "GUILD_MEMBER_UPDATE", intent: GatewayIntentBits.GuildMembers, data: () => data });
+  }
+
+  /** What the bot may do there from now on. `none`: 50001, and no events; `read`: 50013 for whoever sends. */
+  setAccess(channelId: string, access: Access): void {
+    const channel = this.#state.channel(channelId);
+    channel.access = access;
+    for (const each of this.#state.channels.values()) if (each.parentId === channelId) each.access = access;
+    if (channel.thread === null) this.#emitGuilds("CHANNEL_UPDATE", toChannel(this.#state, channel));
+  }
+
+  denyAccess(channelId: string): void {
+    this.setAccess(channelId, "none");
+  }
+
+  /** @returns the message's id */
+  say(userId: string, channelId: string, text: string, options: SayOptions = {}): string {
+    const channel = this.#state.channel(channelId);
+    if (channel.guildId !== null) this.#memberOf(channel.guildId, userId);
+    const id = this.#state.ids.next();
+    const files = (options.files ?? []).map((file) => storeFile(this.#state, channelId, id, file));
+    const isQuiet = options.ping === false;
+    postMessage(this.#state, {
+      id,
+      channelId,
+      authorId: userId,
+      content: text,
+      files,
+      embeds: options.embeds ?? [],
+      replyTo: options.replyTo ?? null,
+      allowedMentions: isQuiet ? { parse: ["users", "roles", "everyone"], replied_user: false } : null,
+    });
+    return id;
+  }
+
+  edit(messageId: string, text: string): void {
+    editMessage(this.#state, this.#state.message(messageId), { content: text });
+  }
+
+  /** An edit whose event has only the text and the time of the edit, without author and all else. */
+  editPartially(messageId: string, text: string): void {
+    const message = this.#state.message(messageId);
+    message.content = text;
+    message.editedAt = new Date().toISOString();
+    emitPartialUpdate(this.#state, message, { content: text, edited_timestamp: message.editedAt });
+  }
+
+  /** What happens seconds after a link was posted: embeds come, the text stays and nothing was edited. */
+  unfurl(messageId: string, options: { isPartial?: boolean } = {}): void {
+    const message = this.#state.message(messageId);
+    message.embeds = [{ type: EmbedType.Rich, title: "A page", description: "What the link leads to" }];
+    if (options.isPartial === true) emitPartialUpdate(this.#state, message, { embeds: message.embeds });
+    else emitMessage(this.#state, "MESSAGE_UPDATE", message);
+  }
+
+  remove(messageId: string): void {
+    const channel = this.#state.channel(this.#state.message(messageId).channelId);
+    deleteMessages(this.#state, channel, [messageId], false);
+  }
+
+  removeMany(channelId: string, messageIds: readonly string[]): void {
+    deleteMessages(this.#state, this.#state.channel(channelId), messageIds, true);
+  }
+
+  react(userId: string, messageId: string, emoji: string): void {
+    setReaction(this.#state, this.#state.message(messageId), userId, emoji, true);
+  }
+
+  unreact(userId: string, messageId: string, emoji: string): void {
+    setReaction(this.#state, this.#state.message(messageId), userId, emoji, false);
+  }
+
+  openThread(channelId: string, options: { name: string; owner: string; fromMessage?: string }): string {
+    const { name, owner: ownerId, fromMessage } = options;
+    return createThread(this.#state, this.#state.channel(channelId), { name, ownerId, fromMessage }).id;
+  }
+
+  archive(threadId: string): void {
+    setArchived(this.#state, this.#state.channel(threadId), true);
+  }
+
+  /**
+   * The DM of a person and the bot.
+   * @param options isAnnounced: sends CHANNEL_CREATE, which the real service stopped doing for bots with v8
+   */
+  openDm(userId: string, options: { isAnnounced?: boolean } = {}): string {
+    const channel = dmWith(this.#state, userId);
+    const data = toChannel(this.#state, channel);
+    if (options.isAnnounced === true) this.#state.emit({ t: "CHANNEL_CREATE", intent: 0, data: () => data });
+    return channel.id;
+  }
+
+  /**
+   * Somebody calls a chat-input command.
+   * @throws Error where the bot did not register it: nobody could call it
+   */
+  command(userId: string, channelId: string, name: string, options: CommandOptions = {}): CommandCall {
+    const channel = this.#state.channel(channelId);
+    if (channel.guildId !== null) this.#memberOf(channel.guildId, userId);
+    const { id } = invokeCommand(this.#state, { userId, channel, name, options });
+    return { id, responses: () => this.responses(id) };
+  }
+
+  /** What was answered to an interaction so far. */
+  responses(interactionId: string): CommandAnswer[] {
+    return answersTo(this.#state, interactionId);
+  }
+
+  #memberOf(guildId: string, userId: string): MemberRecord {
+    const { members } = this.#state.guild(guildId);
+    const member = members.get(userId) ?? {
+      userId,
+      joinedAt: new Date().toISOString(),
+      nick: null,
+      roles: [],
+    };
+    members.set(userId, member);
+    return member;
+  }
+
+  #emitGuilds(t: string, data: object): void {
+    this.#state.emit({ t, intent: GatewayIntentBits.Guilds, data: () => data });
+  }
+}

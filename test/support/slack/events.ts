@@ -1,0 +1,150 @@
+import type { EventDeliveries } from "./deliveries.ts";
+import type { JsonObject, SlackChannel, SlackMessage, Workspace } from "./model.ts";
+import { renderChannel, renderMessage } from "./rendering.ts";
+
+/** The subtypes in which somebody says something; a notice that names us is no mention. */
+const SPOKEN: ReadonlySet<string> = new Set(["file_share", "thread_broadcast", "bot_message"]);
+
+/** Tells the app of what happens, as Events API callbacks; only of what it subscribed to and is a member of. */
+export class EventFeed {
+  readonly #workspace: Workspace;
+  readonly #deliveries: EventDeliveries;
+  readonly #subscriptions: ReadonlySet<string> | undefined;
+  readonly #origin: string;
+  /** Every callback that was made, oldest first. */
+  readonly sent: JsonObject[] = [];
+
+  /** @param subscriptions as `message.channels`, `app_mention`, `reaction_added`; undefined: all of them */
+  constructor(
+    workspace: Workspace,
+    deliveries: EventDeliveries,
+    subscriptions: readonly string[] | undefined,
+    origin: string,
+  ) {
+    this.#workspace = workspace;
+    this.#deliveries = deliveries;
+    this.#subscriptions = subscriptions === undefined ? undefined : new Set(subscriptions);
+    this.#origin = origin;
+  }
+
+  /** A message as the events show it: to be kept before a change, for `previous_message`. */
+  render(message: SlackMessage): JsonObject {
+    return renderMessage(this.#workspace, message, { origin: this.#origin });
+  }
+
+  /** A mention in a channel comes twice: as `message` and, under an event_id of its own, as `app_mention`. */
+  posted(message: SlackMessage): void {
+    const rendered = this.render(message);
+    const channel = this.#workspace.channel(message.channel);
+    this.#message(channel, { ...rendered, event_ts: message.ts });
+    const isSpoken = message.subtype === undefined || SPOKEN.has(message.subtype);
+    const mentionsUs = isSpoken && message.text.includes(`<@${this.#workspace.bot.id}>`);
+    const isOurs = message.botId === this.#workspace.bot.botId;
+    if (mentionsUs && !isOurs && channel.type !== "im" && channel.members.has(this.#workspace.bot.id)) {
+      this.emit("app_mention", {
+        ...rendered,
+        type: "app_mention",
+        channel: channel.id,
+        event_ts: message.ts,
+      });
+    }
+  }
+
+  changed(message: SlackMessage, previous: JsonObject): void {
+    const channel = this.#workspace.channel(message.channel);
+    this.#hidden(channel, {
+      subtype: "message_changed",
+      message: this.render(message),
+      previous_message: previous,
+    });
+  }
+
+  deleted(channel: SlackChannel, ts: string, previous: JsonObject): void {
+    this.#hidden(channel, { subtype: "message_deleted", deleted_ts: ts, previous_message: previous });
+  }
+
+  reacted(
+    type: "reaction_added" | "reaction_removed",
+    message: SlackMessage,
+    user: string,
+    name: string,
+  ): void {
+    const channel = this.#workspace.channel(message.channel);
+    if (!channel.members.has(this.#workspace.bot.id)) return;
+    this.emit(type, {
+      type,
+      user,
+      reaction: name,
+      item: { type: "message", channel: message.channel, ts: message.ts },
+      item_user: message.user,
+      event_ts: channel.timestamps.next(),
+    });
+  }
+
+  memberJoined(channel: SlackChannel, user: string, inviter: string | undefined): void {
+    this.emit("member_joined_channel", {
+      type: "member_joined_channel",
+      user,
+      channel: channel.id,
+      channel_type: channel.type === "channel" ? "C" : "G",
+      team: this.#workspace.teamId,
+      inviter,
+      event_ts: channel.timestamps.next(),
+    });
+  }
+
+  renamed(channel: SlackChannel): void {
+    const { id, name, created } = renderChannel(this.#workspace, channel);
+    const type = channel.type === "channel" ? "channel_rename" : "group_rename";
+    this.emit(type, { type, channel: { id, name, created }, event_ts: channel.timestamps.next() });
+  }
+
+  /** We were removed. */
+  left(channel: SlackChannel, actor: string): void {
+    const type = channel.type === "channel" ? "channel_left" : "group_left";
+    this.emit(type, { type, channel: channel.id, actor_id: actor, event_ts: channel.timestamps.next() });
+  }
+
+  /**
+   * Sends any event, if the app subscribed to it. Returns the whole callback.
+   * @param subscription what the app must have subscribed to
+   */
+  emit(subscription: string, event: JsonObject): JsonObject {
+    const { teamId, appId, bot } = this.#workspace;
+    const callback = {
+      token: "legacy-verification-token",
+      team_id: teamId,
+      context_team_id: teamId,
+      context_enterprise_id: null,
+      api_app_id: appId,
+      event,
+      type: "event_callback",
+      event_id: this.#workspace.newId("Ev"),
+      event_time: Math.floor(this.#workspace.now() / 1000),
+      authorizations: [
+        { enterprise_id: null, team_id: teamId, user_id: bot.id, is_bot: true, is_enterprise_install: false },
+      ],
+      is_ext_shared_channel: false,
+      event_context: "4-test",
+    };
+    if (this.#subscriptions !== undefined && !this.#subscriptions.has(subscription)) return callback;
+    this.sent.push(callback);
+    this.#deliveries.send(callback);
+    return callback;
+  }
+
+  #hidden(channel: SlackChannel, fields: JsonObject): void {
+    const ts = channel.timestamps.next();
+    this.#message(channel, { type: "message", ...fields, hidden: true, ts, event_ts: ts });
+  }
+
+  #message(channel: SlackChannel, fields: JsonObject): void {
+    if (!channel.members.has(this.#workspace.bot.id)) return;
+    const subscription = channel.type === "im" || channel.type === "mpim" ? channel.type : `${channel.type}s`;
+    this.emit(`message.${subscription}`, {
+      ...fields,
+      channel: channel.id,
+      channel_type: channel.type,
+    });
+  }
+}

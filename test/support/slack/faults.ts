@@ -1,0 +1,55 @@
+import type { JsonObject } from "./model.ts";
+
+/** What goes wrong with a call of the Web API, or with a file's download. `before` and `after`: its commit. */
+export type Fault =
+  | {
+      readonly fault: "error";
+      /** As `invalid_auth`, `missing_scope`. */
+      readonly error: string;
+      readonly needed?: string;
+      readonly provided?: string;
+    }
+  | { readonly fault: "rate_limited"; readonly retryAfterS: number }
+  | { readonly fault: "status"; readonly status: number; readonly body?: string }
+  | { readonly fault: "slow_before" | "slow_after"; readonly delayMs: number }
+  | { readonly fault: "reset_before" | "reset_after" | "hang_before" | "hang_after" };
+
+export type ScriptedFault = Fault & {
+  /** `chat.postMessage`, `apps.connections.open`, …; `files.download` for a download; `*` for whatever comes. */
+  readonly method: string;
+  /** Only calls with this `channel`. */
+  readonly channel?: string;
+  /** Default: once. `Infinity`: until `clear`. */
+  readonly times?: number;
+};
+
+/** What is to go wrong, in the order in which it was asked for. */
+export class FaultScript {
+  #faults: { readonly fault: ScriptedFault; left: number }[] = [];
+
+  next(...faults: readonly ScriptedFault[]): void {
+    this.#faults.push(...faults.map((fault) => ({ fault, left: fault.times ?? 1 })));
+  }
+
+  clear(): void {
+    this.#faults = [];
+  }
+
+  /** How many are still to come: 0 when the script has been played. */
+  get pending(): number {
+    return this.#faults.reduce((sum, { left }) => sum + left, 0);
+  }
+
+  /** The fault of this call, which thereby is used up once. */
+  take(method: string, args: JsonObject): Fault | undefined {
+    const found = this.#faults.find(
+      ({ fault }) =>
+        (fault.method === "*" || fault.method === method) &&
+        (fault.channel === undefined || fault.channel === args["channel"]),
+    );
+    if (found === undefined) return undefined;
+    found.left -= 1;
+    if (found.left <= 0) this.#faults = this.#faults.filter((entry) => entry !== found);
+    return found.fault;
+  }
+}

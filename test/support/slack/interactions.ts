@@ -1,0 +1,192 @@
+import { randomUUID } from "node:crypto";
+
+import { z } from "zod";
+
+import type { Carrier, ParcelType } from "./deliveries.ts";
+import type { EventFeed } from "./events.ts";
+import type { Journal } from "./journal.ts";
+import type { JsonObject, Workspace } from "./model.ts";
+
+/** How the app took a command or a click. `error`: what the person is told instead. */
+export type Acknowledgement =
+  | { readonly isAcknowledged: true; readonly body: unknown }
+  | { readonly isAcknowledged: false; readonly error: "operation_timeout" | "dispatch_failed" };
+
+/** What the app said through the acknowledgement or the response_url. */
+export interface ResponsePost {
+  readonly text: string;
+  readonly type: "ephemeral" | "in_channel";
+  readonly body: JsonObject;
+}
+
+/** A command or click on its way, and what the person sees of it. */
+export interface Interaction {
+  readonly responseUrl: string;
+  readonly acknowledged: Promise<Acknowledgement>;
+  /** What the person was shown, oldest first: a text in the acknowledgement counts. */
+  readonly posts: readonly ResponsePost[];
+}
+
+interface OpenInteraction extends Interaction {
+  readonly posts: ResponsePost[];
+  readonly channel: string;
+  readonly expiresAt: number;
+  usesLeft: number;
+}
+
+const RESPONSE_URL_USES = 5;
+const RESPONSE_URL_LIFE_MS = 30 * 60_000;
+
+const responseBody = z.looseObject({
+  text: z.string().optional(),
+  response_type: z.enum(["ephemeral", "in_channel"]).optional(),
+});
+
+/** Slash commands and clicks: never sent twice, acknowledged or lost; and the response URLs that come with them. */
+export class Interactions {
+  readonly #workspace: Workspace;
+  readonly #feed: EventFeed;
+  readonly #carrier: Carrier;
+  readonly #journal: Journal;
+  readonly #origin: string;
+  readonly #open = new Map<string, OpenInteraction>();
+
+  constructor(workspace: Workspace, feed: EventFeed, carrier: Carrier, journal: Journal, origin: string) {
+    this.#workspace = workspace;
+    this.#feed = feed;
+    this.#carrier = carrier;
+    this.#journal = journal;
+    this.#origin = origin;
+  }
+
+  /** Slack sends no thread with a command: it cannot be used in one. */
+  command(user: string, channelId: string, command: string, text: string): Interaction {
+    const channel = this.#workspace.channel(channelId);
+    return this.#start("slash_commands", "commands", channelId, {
+      token: "legacy-verification-token",
+      team_id: this.#workspace.teamId,
+      team_domain: "weir-test",
+      channel_id: channelId,
+      channel_name: channel.type === "im" ? "directmessage" : channel.name,
+      user_id: user,
+      user_name: this.#workspace.users.get(user)?.name ?? "",
+      command,
+      text,
+      api_app_id: this.#workspace.appId,
+      is_enterprise_install: "false",
+      trigger_id: randomUUID(),
+    });
+  }
+
+  /** A click on a button of a message of ours. */
+  click(
+    user: string,
+    channelId: string,
+    messageTs: string,
+    action: { id: string; value?: string },
+  ): Interaction {
+    const { teamId, appId } = this.#workspace;
+    return this.#start("interactive", "actions", channelId, {
+      type: "block_actions",
+      user: { id: user, team_id: teamId },
+      api_app_id: appId,
+      token: "legacy-verification-token",
+      container: { type: "message", message_ts: messageTs, channel_id: channelId },
+      trigger_id: randomUUID(),
+      team: { id: teamId, domain: "weir-test" },
+      enterprise: null,
+      is_enterprise_install: false,
+      channel: { id: channelId, name: this.#workspace.channel(channelId).name },
+      message: { type: "message", ts: messageTs },
+      actions: [
+        { type: "button", action_id: action.id, block_id: "b1", value: action.value, action_ts: messageTs },
+      ],
+    });
+  }
+
+  /** Serves a POST to a response URL. Returns status and body of the answer. */
+  respond(path: string, body: string): { readonly status: number; readonly body: string } {
+    const interaction = this.#open.get(path);
+    const parsed = responseBody.safeParse(parseJson(body));
+    const answer = this.#judge(interaction, parsed.success);
+    this.#journal.add({ kind: "response", body: parsed.data ?? {}, status: answer.status });
+    if (answer.status === 200 && interaction !== undefined && parsed.success) {
+      interaction.usesLeft -= 1;
+      this.#show(interaction, parsed.data);
+    }
+    return answer;
+  }
+
+  #judge(
+    interaction: OpenInteraction | undefined,
+    isReadable: boolean,
+  ): { readonly status: number; readonly body: string } {
+    if (interaction === undefined || interaction.expiresAt < this.#workspace.now()) {
+      return { status: 404, body: JSON.stringify({ ok: false, error: "expired_url" }) };
+    }
+    if (interaction.usesLeft === 0) {
+      return { status: 404, body: JSON.stringify({ ok: false, error: "used_url" }) };
+    }
+    if (!isReadable) return { status: 400, body: "invalid_payload" };
+    return { status: 200, body: "ok" };
+  }
+
+  #start(type: ParcelType, folder: string, channel: string, fields: JsonObject): Interaction {
+    const path = `/${folder}/${this.#workspace.teamId}/${randomUUID()}`;
+    const responseUrl = `${this.#origin}${path}`;
+    const { promise, resolve, reject } = Promise.withResolvers<Acknowledgement>();
+    const interaction: OpenInteraction = {
+      responseUrl,
+      acknowledged: promise,
+      posts: [],
+      channel,
+      expiresAt: this.#workspace.now() + RESPONSE_URL_LIFE_MS,
+      usesLeft: RESPONSE_URL_USES,
+    };
+    this.#open.set(path, interaction);
+    this.#deliver(type, { ...fields, response_url: responseUrl }, interaction).then(resolve, reject);
+    return interaction;
+  }
+
+  async #deliver(
+    type: ParcelType,
+    payload: JsonObject,
+    interaction: OpenInteraction,
+  ): Promise<Acknowledgement> {
+    const outcome = await this.#carrier.carry({
+      envelopeId: randomUUID(),
+      type,
+      payload,
+      retryAttempt: 0,
+      retryReason: "",
+    });
+    if (!outcome.isAcknowledged) {
+      const isLate = outcome.reason.includes("timeout");
+      return { isAcknowledged: false, error: isLate ? "operation_timeout" : "dispatch_failed" };
+    }
+    const { body } = outcome;
+    const shown = responseBody.safeParse(typeof body === "string" ? { text: body } : body);
+    if (shown.success && shown.data.text !== undefined) this.#show(interaction, shown.data);
+    return outcome;
+  }
+
+  #show(interaction: OpenInteraction, body: z.infer<typeof responseBody>): void {
+    const type = body.response_type ?? "ephemeral";
+    const text = body.text ?? "";
+    interaction.posts.push({ text, type, body });
+    if (type === "in_channel") {
+      const { bot } = this.#workspace;
+      const { channel } = interaction;
+      this.#feed.posted(this.#workspace.post({ channel, text, user: bot.id, botId: bot.botId }));
+    }
+    this.#journal.changed();
+  }
+}
+
+function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,159 @@
+import type { JsonObject } from "./model.ts";
+
+export type CallOutcome = "open" | "answered" | "refused" | "rate_limited" | "status" | "reset" | "hung";
+
+/** A call of the Web API. */
+export interface CallEntry {
+  readonly kind: "call";
+  readonly method: string;
+  readonly args: JsonObject;
+  readonly token: string | undefined;
+  outcome: CallOutcome;
+  /** The error code where it was refused. */
+  error: string | undefined;
+  /** Whether it changed the world, or would have if it is a call that changes anything. */
+  committed: boolean;
+}
+
+/** One attempt to bring the app something. */
+export interface EnvelopeEntry {
+  readonly kind: "envelope";
+  readonly envelopeId: string;
+  readonly type: string;
+  /** Number of the socket, rising; `http`: it went to the request URL; `none`: there was no socket. */
+  readonly via: number | "http" | "none";
+  readonly retryAttempt: number;
+  readonly retryReason: string;
+  readonly eventId: string | undefined;
+  readonly payload: JsonObject;
+}
+
+/** `accepted`: it came in time and on the socket of its envelope. */
+export interface AckEntry {
+  readonly kind: "ack";
+  readonly envelopeId: string;
+  readonly via: number | "http";
+  readonly accepted: boolean;
+  readonly payload: unknown;
+  /** HTTP only. */
+  readonly status: number | undefined;
+}
+
+export interface SocketEntry {
+  readonly kind: "socket";
+  readonly socket: number;
+  readonly state: "open" | "closed";
+  /** The close code; 1006 where no close frame came. */
+  readonly code: number | undefined;
+}
+
+/** A POST to a response_url. `status`: what it was answered. */
+export interface ResponseEntry {
+  readonly kind: "response";
+  readonly body: JsonObject;
+  readonly status: number;
+}
+
+/** An event that was given up after its last attempt. */
+export interface GivenUpEntry {
+  readonly kind: "given_up";
+  readonly eventId: string | undefined;
+}
+
+export interface DownloadEntry {
+  readonly kind: "download";
+  readonly fileId: string;
+  readonly status: number;
+}
+
+export type JournalEntry =
+  | CallEntry
+  | EnvelopeEntry
+  | AckEntry
+  | SocketEntry
+  | ResponseEntry
+  | GivenUpEntry
+  | DownloadEntry;
+
+const PATIENCE_MS = 10_000;
+
+/** Everything that went over the wire, oldest first. */
+export class Journal {
+  readonly entries: JournalEntry[] = [];
+  readonly #waiting = new Set<() => void>();
+
+  add<Entry extends JournalEntry>(entry: Entry): Entry {
+    this.entries.push(entry);
+    this.changed();
+    return entry;
+  }
+
+  /** Makes everybody who waits look again. */
+  changed(): void {
+    for (const wake of this.#waiting) wake();
+  }
+
+  /** Calls of one method, or of all. */
+  calls(method?: string): readonly CallEntry[] {
+    return this.#of("call").filter((entry) => method === undefined || entry.method === method);
+  }
+
+  /** Envelopes of one type (`events_api`, `slash_commands`, `interactive`), or of all. */
+  envelopes(type?: string): readonly EnvelopeEntry[] {
+    return this.#of("envelope").filter((entry) => type === undefined || entry.type === type);
+  }
+
+  get acks(): readonly AckEntry[] {
+    return this.#of("ack");
+  }
+
+  get sockets(): readonly SocketEntry[] {
+    return this.#of("socket");
+  }
+
+  get responses(): readonly ResponseEntry[] {
+    return this.#of("response");
+  }
+
+  get givenUp(): readonly GivenUpEntry[] {
+    return this.#of("given_up");
+  }
+
+  get downloads(): readonly DownloadEntry[] {
+    return this.#of("download");
+  }
+
+  /**
+   * Resolves with what the look returns once that is truthy; it looks again at whatever is journaled or posted.
+   * @throws Error when that took too long
+   */
+  async until<Found>(
+    what: string,
+    look: () => Found | undefined | false | null,
+    patienceMs = PATIENCE_MS,
+  ): Promise<Found> {
+    const deadline = performance.now() + patienceMs;
+    for (;;) {
+      const found = look();
+      if (found !== undefined && found !== false && found !== null) return found;
+      if (performance.now() >= deadline) throw new Error(`Slack test server: ${what} did not come about`);
+      await this.#next(deadline - performance.now());
+    }
+  }
+
+  async #next(withinMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    // What a test looks at may lie in the app: it is looked at again without a call of the app, too.
+    const timer = setTimeout(resolve, Math.min(withinMs, 20));
+    this.#waiting.add(resolve);
+    await promise;
+    clearTimeout(timer);
+    this.#waiting.delete(resolve);
+  }
+
+  #of<Kind extends JournalEntry["kind"]>(kind: Kind): readonly Extract<JournalEntry, { kind: Kind }>[] {
+    return this.entries.filter(
+      (entry): entry is Extract<JournalEntry, { kind: Kind }> => entry.kind === kind,
+    );
+  }
+}
