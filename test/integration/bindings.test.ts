@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Binding } from "../../src/router/bindings.ts";
 import { createTestDatabase } from "../support/database.ts";
-import { text, toolCalls } from "../support/model-behaviours.ts";
+import { cutStream, text, toolCalls } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { TestPlatform } from "../support/test-platform.ts";
 import { startWeir, type TestWeir } from "../support/weir.ts";
@@ -136,7 +136,11 @@ test("what was shown of an answer that never came is taken back", async () => {
   await using server = await startModelServer();
   const platform = new TestPlatform({ streaming: { intervalMs: 0 } });
   await using weir = await start(server, {}, platform);
-  server.reply(toolCalls([{ id: "c1", name: "skip", arguments: '{"reason":"not for me"}' }], { text: "Well, " }));
+  // The first attempt breaks off in the middle of its words; the second one has none.
+  server.reply(
+    cutStream("Well, "),
+    toolCalls([{ id: "c1", name: "skip", arguments: '{"reason":"not for me"}' }]),
+  );
   await weir.say("hello", { room: "withdrawn" });
   await weir.event("turn_settled", ({ channel }) => channel === "test:withdrawn");
   while (platform.removed.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
