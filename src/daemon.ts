@@ -1,6 +1,8 @@
 import type { Logger } from "pino";
+import type { CommandParts } from "./admin/command-parts.ts";
 import { createCommands } from "./admin/commands.ts";
 import { RequestDesk } from "./admin/request-desk.ts";
+import { secretsOf } from "./admin/secrets.ts";
 import { type Agents, createAgents } from "./agents.ts";
 import type { Compaction } from "./channel/compaction.ts";
 import { ChannelRegistry, type RegistryParts } from "./channel/registry.ts";
@@ -138,12 +140,16 @@ type InboxBase = Omit<RegistryBase, "indexer"> & {
   readonly models: Models;
 };
 
-function createInbox({ bindings, log }: DaemonOptions, base: InboxBase): Router {
+function createInbox({ bindings, log, config }: DaemonOptions, base: InboxBase): Router {
   const { store, registry, events, now, agents, platformOf, prompts, models } = base;
+  const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
   const commands = createCommands({
     store,
     registry,
     agentOf: ({ agent }) => agents.of(agent).agent,
+    digesterOf,
+    owners: config.platforms,
+    secrets: secretsOf(config),
     helpText: (list) => prompts.help(list),
     describeModels: () => models.describe(),
     now,
@@ -158,6 +164,6 @@ function createInbox({ bindings, log }: DaemonOptions, base: InboxBase): Router 
     limits: new AskLimits(() => performance.now()),
     voice: new Voice(platformOf, log),
     tooOftenText: prompts.failure("too_often").trim(),
-    digesterOf: ({ agent }) => agents.of(agent).compactorAgent.digester,
+    digesterOf,
   });
 }

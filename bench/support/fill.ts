@@ -49,7 +49,7 @@ export async function indexAll(database: Database): Promise<void> {
     insert into search_progress (channel_id, indexed_to) select id, last_seq from channels where last_seq > 0
       on conflict (channel_id) do update set indexed_to = excluded.indexed_to;
     create index entry_search_words on entry_search using gin ((channel_id + 0), tsv) with (fastupdate = on);
-    create index entry_search_pieces on entry_search using gin ((channel_id + 0), body gin_trgm_ops) with (fastupdate = on);
+    create index entry_search_pieces on entry_search using gin ((channel_id - 0), body gin_trgm_ops) with (fastupdate = on);
   `);
   await database.script("vacuum analyze entries");
   await database.script("vacuum analyze entry_search");

@@ -1,8 +1,9 @@
 import { placeOf } from "../channel/actor-turn-channel.ts";
 import { UsageAnchor } from "../channel/usage-anchor.ts";
 import { fitContext } from "../context/emergency.ts";
-import { usableTokens, usageOf } from "../context/usage.ts";
+import { type Budget, usableTokens, usageOf } from "../context/usage.ts";
 import { type Calibration, realTokens } from "../core/calibration.ts";
+import type { Context } from "../core/context.ts";
 import { dueMessages } from "../core/history.ts";
 import { formatAddress, turnId } from "../core/ids.ts";
 import type { ChannelSnapshot } from "../store/history.ts";
@@ -50,35 +51,44 @@ export interface ContextReport {
   readonly spent: ModelCallTotals;
 }
 
-/** Puts the report together. Pure: it looks at a snapshot and changes nothing. */
-export function reportContext(
+type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
+
+/** The next model call of a channel, without what would be recalled for it. Pure. */
+export function nextRequest(
   agent: Agent,
-  snapshot: Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">,
-  situation: { model: string; spent: ModelCallTotals; now: Date },
-): ContextReport {
-  const { channel, history, lastUsage } = snapshot;
-  const anchor = new UsageAnchor(lastUsage).of(situation.model);
-  const budget = budgetOf(agent, situation.model, anchor);
+  { channel, history, lastUsage }: Looked,
+  { model, now }: { model: string; now: Date },
+): { readonly context: Context; readonly budget: Budget } {
+  const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
   const next = history.lastSeq + 1;
   const first = dueMessages(history)[0]?.seq ?? next;
   const turn = { id: turnId(-1), fromSeq: first, toSeq: next };
-  const title = formatAddress(channel.address);
   const sources = contextSources(agent, {
     history,
     turn,
     recalled: [],
     remembered: [],
-    now: situation.now,
+    now,
     place: placeOf(channel.address, channel.kind),
   });
-  const { context } = fitContext(sources, budget);
+  return { context: fitContext(sources, budget).context, budget };
+}
+
+/** Puts the report together. Pure: it looks at a snapshot and changes nothing. */
+export function reportContext(
+  agent: Agent,
+  snapshot: Looked,
+  situation: { model: string; spent: ModelCallTotals; now: Date },
+): ContextReport {
+  const { channel, history } = snapshot;
+  const { context, budget } = nextRequest(agent, snapshot, situation);
   const { omission } = history;
   const tokensOf = inRealTokens(context.tokens, budget.calibration);
   const segments = context.segments.map(({ key, label, tokens, count }) => {
     return { key, label, tokens: tokensOf(tokens), count };
   });
   return {
-    channel: title,
+    channel: formatAddress(channel.address),
     agent: agent.config.id,
     model: situation.model,
     window: budget.window,

@@ -18,11 +18,15 @@ export function formatMemories(memories: readonly Memory[], time: TimeFormat): s
   const head = isAll
     ? `Remembered here: ${counted(shown.length, "statement")}, the newest first.`
     : `The newest ${SHOWN} of what is remembered here:`;
-  const items = shown.map(({ type, statement, assertedBy, at, proofs }) => {
+  return [head, ...memoryLines(shown, time)].join("\n");
+}
+
+/** Each with the number by which it can be forgotten. */
+export function memoryLines(memories: readonly Memory[], time: TimeFormat): string[] {
+  return memories.map(({ id, type, statement, assertedBy, at, proofs }) => {
     const source = `${displayableLine(assertedBy)}, ${time.day(at)}, ${counted(proofs, "proof")}`;
-    return `- ${displayableLine(statement)}\n  ${type} · ${source}`;
+    return `- #${id} ${displayableLine(statement)}\n  ${type} · ${source}`;
   });
-  return [head, ...items].join("\n");
 }
 
 /** A memory with its sources as a card, for whoever runs Weir. Pure. */

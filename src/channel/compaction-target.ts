@@ -32,29 +32,39 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
   const channel = formatAddress(address);
   const { compaction } = agent.config;
   const budget = (): Budget => budgetOf(agent, lastRequest.model, usage.of(lastRequest.model));
-  /** Tokens of what is in every request, whatever was said; known from the first look on. */
-  let fixedTokens = Infinity;
-  /** … and of what changes with each, as far as it is not recalled. */
-  let dynamicTokens = 0;
+  /** What is in every request, whatever was said; null: nobody has looked yet. */
+  let everyRequest: Pick<RequestSize, "fixed" | "dynamic"> | null = null;
+  let measured: { readonly history: History; readonly running: TurnRange | null; size: RequestSize } | null =
+    null;
+  /** One look asks twice: whether there is an emergency, and what is due. */
+  const sizeOf = (of: History, running: TurnRange | null): RequestSize => {
+    if (measured?.history !== of || measured.running !== running) {
+      const size = sizeOfRequest(assemble(requestSources(parts, of, running)));
+      measured = { history: of, running, size };
+      everyRequest = { fixed: size.fixed, dynamic: size.dynamic };
+    }
+    return measured.size;
+  };
 
   return {
     channel,
     owner,
     history,
-    mayBeFull: (current) =>
-      mayBeFull(current, {
-        everyRequest: fixedTokens + Math.max(dynamicTokens, lastRequest.dynamicTokens),
+    mayBeFull(current) {
+      everyRequest ??= sizeWithoutEntries(requestSources(parts, current, parts.running()));
+      const { fixed, dynamic } = everyRequest;
+      return mayBeFull(current, {
+        everyRequest: fixed + Math.max(dynamic, lastRequest.dynamicTokens),
         room: () => roomAt(budget(), compaction.backgroundThreshold),
         maxRawMessages: compaction.maxRawMessages,
-      }),
+      });
+    },
     measure(current) {
       const limits = budget();
       const running = parts.running();
-      const context = requestOf(parts, current, running);
-      fixedTokens = tokensIn(context, ["tools", "system"]);
-      dynamicTokens = tokensIn(context, ["dynamic"]);
+      const size = sizeOf(current, running);
       return {
-        tokens: context.tokens + recalledSpare(context, lastRequest) + (current.omission?.tokens ?? 0),
+        tokens: size.all + recalledSpare(size, lastRequest) + (current.omission?.tokens ?? 0),
         roomAt: (share) => roomAt(limits, share),
         keepTokens: partAt(limits, KEEP_SHARE),
         summaryCap: summaryCap(limits),
@@ -68,8 +78,8 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       if (parts.running() !== null) return false;
       const current = await history.snapshot();
       const limits = budget();
-      const context = requestOf(parts, current, null);
-      const tokens = context.tokens + recalledSpare(context, lastRequest);
+      const size = sizeOf(current, null);
+      const tokens = size.all + recalledSpare(size, lastRequest);
       if (tokens < roomAt(limits, limits.emergencyThreshold)) return false;
       const fit = fitContext(requestSources(parts, current, null), limits);
       if (fit.omitTo === null) return false;
@@ -104,13 +114,27 @@ function requestSources(
   });
 }
 
-function requestOf(parts: CompactionTargetParts, history: History, running: TurnRange | null): Context {
-  return assemble(requestSources(parts, history, running));
+/** Estimated tokens of a request: all of it, what is the same whatever was said, and what changes with each. */
+interface RequestSize {
+  readonly all: number;
+  readonly fixed: number;
+  readonly dynamic: number;
+}
+
+function sizeOfRequest(context: Context): RequestSize {
+  const fixed = tokensIn(context, ["tools", "system"]);
+  return { all: context.tokens, fixed, dynamic: tokensIn(context, ["dynamic"]) };
+}
+
+/** Does not render what was said: most channels are far from full when they are loaded, and many are never asked. */
+function sizeWithoutEntries(sources: ContextSources): RequestSize {
+  const history = { ...sources.history, entries: [], summaries: [] };
+  return sizeOfRequest(assemble({ ...sources, history }));
 }
 
 /** By how much the dynamic part of the last request was larger than that of one without recall. */
-function recalledSpare(context: Context, lastRequest: LastRequest): number {
-  return Math.max(0, lastRequest.dynamicTokens - tokensIn(context, ["dynamic"]));
+function recalledSpare({ dynamic }: RequestSize, lastRequest: LastRequest): number {
+  return Math.max(0, lastRequest.dynamicTokens - dynamic);
 }
 
 function tokensIn(context: Context, keys: readonly string[]): number {

@@ -1,4 +1,4 @@
-import type { EntryReference } from "../core/entry.ts";
+import type { EntryReference, RecalledIds } from "../core/entry.ts";
 import { type History, rawFrom, type TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
@@ -23,11 +23,17 @@ export class TurnRecall {
   readonly #turn: Pick<TurnRange, "fromSeq" | "toSeq">;
   #entriesAhead: Ahead<EntryReference> | null = null;
   #memoriesAhead: Ahead<Memory> | null = null;
+  #found: RecalledIds = { entries: [], memories: [] };
 
   constructor(parts: ActorParts, history: GuardedHistory, turn: Pick<TurnRange, "fromSeq" | "toSeq">) {
     this.#parts = parts;
     this.#history = history;
     this.#turn = turn;
+  }
+
+  /** What was found before the model was asked. */
+  get found(): RecalledIds {
+    return this.#found;
   }
 
   /** Looks already for what the turn will ask for first, while its row is being written. */
@@ -41,13 +47,19 @@ export class TurnRecall {
   async entries(text: string, scope: "hidden" | "all", limit: number): Promise<EntryReference[]> {
     // A tool call is what the model waits for; the automatic recall only helps.
     if (scope === "all") return this.#findEntries(text, scope, limit);
-    return orNothingLate(taken(this.#entriesAhead, text, limit) ?? this.#findEntries(text, scope, limit));
+    const search = taken(this.#entriesAhead, text, limit) ?? this.#findEntries(text, scope, limit);
+    const found = await orNothingLate(search);
+    this.#found = { ...this.#found, entries: found.map(({ seq }) => seq) };
+    return found;
   }
 
   /** @param purpose `turn`: nothing that comes late */
   async memories(text: string, purpose: "turn" | "tool", limit: number): Promise<Memory[]> {
     if (purpose === "tool") return this.#findMemories(text, limit);
-    return orNothingLate(taken(this.#memoriesAhead, text, limit) ?? this.#findMemories(text, limit));
+    const search = taken(this.#memoriesAhead, text, limit) ?? this.#findMemories(text, limit);
+    const found = await orNothingLate(search);
+    this.#found = { ...this.#found, memories: found.map(({ id }) => id) };
+    return found;
   }
 
   async #findEntries(text: string, scope: "hidden" | "all", limit: number): Promise<EntryReference[]> {

@@ -146,7 +146,8 @@ export class TurnRunner {
       if (interrupt.signal.aborted && interrupt.signal.reason !== STOP) return false;
       const opened = { idempotencyKey, shown: draft?.messageId ?? null };
       // One transaction with the turn. Where that is in doubt, so is its bill: it is not written twice.
-      await this.#settle(turn, asked, { ...result, calls: bill.splice(0) }, opened);
+      const told = { ...result, calls: bill.splice(0), recalled: recall.found };
+      await this.#settle(turn, asked, told, opened);
       return true;
     } finally {
       for (const line of bill) storeBillLine(this.#parts, line);
@@ -185,15 +186,15 @@ export class TurnRunner {
   async #settle(
     turn: RunningTurn,
     asked: Asked,
-    result: TurnResult & Pick<Settlement, "calls">,
+    result: TurnResult & Required<Pick<Settlement, "calls" | "recalled">>,
     opened: Opened,
   ): Promise<void> {
     const { agent, now } = this.#parts;
     const { entry, state, reason } = toSettlement(result.outcome, (kind) => agent.texts.failure({ kind }));
     const texts = entry === null ? [] : this.#outbox.split(entry.text);
     const idempotencyKeys = texts.map((_, part) => (part === 0 ? opened.idempotencyKey : randomUUID()));
-    const { modelMs, calls = [] } = result;
-    const settlement: Settlement = { state, reason, modelMs, entry, idempotencyKeys, calls };
+    const { modelMs, calls, recalled } = result;
+    const settlement: Settlement = { state, reason, modelMs, entry, idempotencyKeys, calls, recalled };
     const parts = await this.#history.settle(turn, settlement, now());
     const { inReplyTo, acceptedAt } = asked;
     if (entry === null && opened.shown !== null) this.#outbox.withdraw(opened.shown);

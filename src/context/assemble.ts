@@ -1,6 +1,6 @@
 import type { Context, ModelMessage, Segment, SegmentKey, ToolSpec } from "../core/context.ts";
 import type { Entry } from "../core/entry.ts";
-import { type History, type TurnRange, turnView } from "../core/history.ts";
+import { type History, type Summary, type TurnRange, turnView } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import { estimateMessage, type Renderer, type RenderOptions } from "./render.ts";
 
@@ -62,7 +62,7 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
   const before = render(view.before, (index) => (index < stubBefore ? stub : whole));
   const segments = [
     segment("system", "system prompt", [renderer.system(system)]),
-    segment("summaries", "summaries", counted(summaryMessages(history))),
+    segment("summaries", "summaries", summaryMessages(history)),
     segment("history", "raw history", before),
     segment("dynamic", "now, people, recalled", counted([{ role: "user", text: now }])),
     segment(
@@ -106,10 +106,20 @@ export function isToolEntry(entry: Entry): boolean {
   return entry.kind === "tool_call" || entry.kind === "tool_result";
 }
 
-function summaryMessages(history: History): ModelMessage[] {
+const SUMMARIES = new WeakMap<Summary, Counted>();
+
+/** A summary stays for many turns, and is counted once. */
+function summaryMessages(history: History): Counted[] {
   return history.summaries
     .filter(({ kind }) => kind !== "reset")
-    .map(({ text }) => ({ role: "user", text: `[Compaction Summary]: ${text}` }));
+    .map((summary) => {
+      const known = SUMMARIES.get(summary);
+      if (known !== undefined) return known;
+      const message: ModelMessage = { role: "user", text: `[Compaction Summary]: ${summary.text}` };
+      const made = { message, tokens: estimateMessage(message) };
+      SUMMARIES.set(summary, made);
+      return made;
+    });
 }
 
 /**

@@ -68,6 +68,12 @@ export interface MemoryReference {
   readonly memory: RememberedStatement | null;
 }
 
+/** What was found for a turn before its model was asked: ids, so that a deletion reaches them. */
+export interface RecalledIds {
+  readonly entries: readonly Seq[];
+  readonly memories: readonly MemoryId[];
+}
+
 /** What a model is shown of a memory. */
 export type RememberedStatement = Pick<Memory, "type" | "assertedBy" | "at" | "statement">;
 

@@ -97,10 +97,10 @@ export type Ruling =
 export function rule(binding: Binding, message: InboundMessage, takesPart: boolean): Ruling {
   const { author, kind, addressed } = message;
   const isDm = kind === "dm";
-  if (message.isBackground === true) return { outcome: "listened" };
   if (author.isBot && !binding.allowBots) return { outcome: "ignored", why: "bot" };
   if (isDm && binding.dmAllow !== null && !binding.dmAllow.includes(author.id))
     return { outcome: "ignored", why: "dm_not_allowed" };
+  if (message.isBackground === true) return { outcome: "listened" };
   const isMeant = addressed || !binding.mentionRequired || (kind === "thread" && takesPart);
   if (isMeant && mayAsk(binding, message)) return { outcome: "turn" };
   return binding.listen || isDm ? { outcome: "listened" } : { outcome: "ignored", why: "not_addressed" };

@@ -1,5 +1,6 @@
 import { WeirError } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
+import { ListenedBatches } from "./listened-batches.ts";
 import {
   type Appended,
   type AppendedRow,
@@ -13,6 +14,8 @@ import type { Database } from "./pool.ts";
 /** Messages of one transaction, and the characters from which on no more are added to it. */
 const MAX_MESSAGES = 100;
 const MAX_LENGTH = 200_000;
+/** A larger batch is a transaction of its own, and is told of with a pause. */
+const AT_ONCE = 10;
 
 /** Told of the lexemes of a message that a turn is about to look up. */
 export type OnLexemes = (text: string, lexemes: string[]) => void;
@@ -29,12 +32,17 @@ interface Waiting {
 export class AppendLanes {
   readonly #db: Database;
   readonly #onLexemes: OnLexemes;
+  readonly #listened: ListenedBatches;
   /** Channels with an append under way, and what waits behind it. */
   readonly #lanes = new Map<ChannelId, Waiting[]>();
+
+  /** The last large batch that waits for its turn of the event loop. */
+  #breath: Promise<unknown> = Promise.resolve();
 
   constructor(db: Database, onLexemes: OnLexemes) {
     this.#db = db;
     this.#onLexemes = onLexemes;
+    this.#listened = new ListenedBatches(db, async (channel, drafts) => this.#write(channel, drafts));
   }
 
   /** Resolves once the message is durable. */
@@ -60,7 +68,9 @@ export class AppendLanes {
   async #appendSome(channel: ChannelId, batch: readonly Waiting[]): Promise<void> {
     try {
       const drafts = batch.map(({ draft }) => draft);
-      const rows = await this.#write(channel, drafts);
+      const isShared = drafts.length <= AT_ONCE && drafts.every(({ addressed }) => !addressed);
+      const rows = await (isShared ? this.#listened.write(channel, drafts) : this.#write(channel, drafts));
+      if (batch.length > AT_ONCE) await this.#breathe();
       for (const [index, { draft, appended }] of batch.entries()) {
         const row = rows[index];
         if (row === undefined) throw new Error("an append returned too few rows");
@@ -73,6 +83,15 @@ export class AppendLanes {
       if (isOfOne) for (const one of batch) await this.#appendSome(channel, [one]);
       else for (const { appended } of batch) appended.reject(error);
     }
+  }
+
+  /**
+   * Large batches are told of one at a time, with a turn of the event loop between them: what follows from the pages of
+   * ten channels that end together takes longer than anybody's answer should wait.
+   */
+  async #breathe(): Promise<void> {
+    this.#breath = this.#breath.then(async () => new Promise((resolve) => setImmediate(resolve)));
+    await this.#breath;
   }
 
   async #write(channel: ChannelId, drafts: readonly MessageDraft[]): Promise<AppendedRow[]> {

@@ -23,8 +23,7 @@ interface AffectedSummary {
 const MIN_DIGEST_TOKENS = 64;
 
 /**
- * Takes a message back: in one transaction its text goes from the log, and each summary that may hold words of it,
- * live or not, is replaced by the extract of what remains over the same span; live ones are to be written again.
+ * Takes a message back, in one transaction.
  * @returns the seq whose text went; undefined where there is none (any more)
  */
 export async function deleteMessage(
@@ -33,29 +32,60 @@ export async function deleteMessage(
   messageId: string,
   digester: Digester,
 ): Promise<Seq | undefined> {
-  return db.transaction(async (client) => {
+  const [seq] = await db.transaction(async (client) => blankMessages(client, channel, [messageId], digester));
+  return seq;
+}
+
+/**
+ * Takes messages back: their texts go from the log, and each summary that may hold words of them, live or not, is
+ * replaced by the extract of what remains over the same span; live ones are to be written again.
+ * @param client in a transaction
+ * @returns the seqs whose text went
+ */
+export async function blankMessages(
+  client: Queryable,
+  channel: ChannelId,
+  messageIds: readonly string[],
+  digester: Digester,
+): Promise<Seq[]> {
+  const seqs: Seq[] = [];
+  for (const messageId of messageIds) {
     const [row] = await client.query<{ seq: number | null }>(
       { name: "delete_message", text: "select seq from delete_message($1, $2)" },
       [channel, storableText(messageId)],
     );
-    if (row === undefined || row.seq === null) return undefined;
-    for (const summary of await readAffected(client, channel, row.seq)) {
-      await replaceText(client, summary, await digestOf(client, channel, summary, digester));
-    }
-    return row.seq;
-  });
+    if (row !== undefined && row.seq !== null) seqs.push(row.seq);
+  }
+  if (seqs.length === 0) return [];
+  for (const summary of await readAffected(client, channel, seqs)) {
+    await replaceText(client, summary, await digestOf(client, channel, summary, digester));
+  }
+  // What a program beside the daemon was answered holds a summary's text.
+  await client.query(
+    {
+      name: "requests_forget_text",
+      text: `update requests set answer = answer || '{"text": ""}' where channel_id = $1 and answer->>'text' <> ''`,
+    },
+    [channel],
+  );
+  return seqs;
 }
 
 /** The shortest first: what a merged one was made of is without the text before it is read. */
-async function readAffected(client: Queryable, channel: ChannelId, seq: Seq): Promise<AffectedSummary[]> {
+async function readAffected(
+  client: Queryable,
+  channel: ChannelId,
+  seqs: readonly Seq[],
+): Promise<AffectedSummary[]> {
   return client.query<AffectedSummary & Record<string, unknown>>(
     {
       name: "summaries_affected",
       text: `select id, from_seq, to_seq, level, tokens from summaries
-              where channel_id = $1 and kind <> 'reset' and coalesce(saw_from, from_seq) <= $2 and to_seq >= $2
+              where channel_id = $1 and kind <> 'reset' and exists (
+                select from unnest($2::bigint[]) seq where seq between coalesce(saw_from, from_seq) and to_seq)
               order by to_seq - from_seq, id`,
     },
-    [channel, seq],
+    [channel, seqs],
   );
 }
 

@@ -1,5 +1,6 @@
 import { type ChannelId, turnId as toTurnId, type TurnId } from "../core/ids.ts";
-import { type Database, UNHURRIED } from "./pool.ts";
+import type { Database } from "./pool.ts";
+import { SentNotes } from "./sent-notes.ts";
 
 /** One part of an answer on its way to a platform. */
 export interface Delivery {
@@ -40,9 +41,11 @@ interface RawDelivery {
 /** The outbox: rows of `deliveries`. */
 export class DeliveryStore {
   readonly #db: Database;
+  readonly #sent: SentNotes;
 
   constructor(db: Database) {
     this.#db = db;
+    this.#sent = new SentNotes(db);
   }
 
   /** Opens part 0 of a running turn, before its first visible byte. Opening it again finds the first. */
@@ -73,19 +76,9 @@ export class DeliveryStore {
     );
   }
 
-  /**
-   * The platform acknowledged the final text. The commit does not wait for the disk: where the machine fails before the
-   * note is there, the part is pending, as if it had failed before the note, and is sent again under its key.
-   */
+  /** The platform acknowledged the final text. */
   async sent(owner: { epoch: number }, id: number, messageId: string): Promise<void> {
-    await this.#db.query(
-      {
-        name: "delivery_sent",
-        text: `update deliveries set state = 'sent', message_id = $3, epoch = $2, ended_at = clock_timestamp()
-                 from ${UNHURRIED} where id = $1 and state = 'pending'`,
-      },
-      [id, owner.epoch, messageId],
-    );
+    await this.#sent.add({ id, epoch: owner.epoch, messageId });
   }
 
   /** It will never arrive: the channel is gone, or the platform refuses the text. */

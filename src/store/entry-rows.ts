@@ -8,6 +8,7 @@ import type {
   TurnEntryDraft,
 } from "../core/entry.ts";
 import { type ChannelId, memoryId, type Seq, turnId } from "../core/ids.ts";
+import type { Author } from "../core/message.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
 import { readStatements } from "./memories.ts";
 import type { Queryable } from "./pool.ts";
@@ -150,7 +151,18 @@ async function resolve(client: Queryable, channel: ChannelId, rows: readonly Raw
     client,
     rows.flatMap((row) => row.data?.memories ?? []),
   );
-  return rows.map((row) => toEntry(row, references, statements));
+  const authors = new Map<string, Author>();
+  return rows.map((row) => toEntry(row, references, statements, authors));
+}
+
+/** One object for all that somebody said under one name. */
+function authorOf(row: RawEntry, authors: Map<string, Author>): Author {
+  const author = { id: row.author_id ?? "", name: row.author_name ?? "", isBot: row.author_bot ?? false };
+  const key = `${author.isBot} ${author.id}\n${author.name}`;
+  const known = authors.get(key);
+  if (known !== undefined) return known;
+  authors.set(key, author);
+  return author;
 }
 
 /** What stored tool results quote, as it may be shown now. */
@@ -176,6 +188,7 @@ function toEntry(
   row: RawEntry,
   references: ReadonlyMap<Seq, EntryReference>,
   statements: ReadonlyMap<number, RememberedStatement>,
+  authors: Map<string, Author>,
 ): Entry {
   const base = { seq: row.seq, at: row.at, deleted: row.deleted, tokens: row.tokens };
   const text = row.deleted ? "" : (row.revised ?? row.text);
@@ -188,10 +201,14 @@ function toEntry(
     return { ...base, kind: "notice", text: row.note_text ?? row.text, after: row.after_seq, edits };
   }
   if (row.kind === "user") {
+    // Written out: what a spread begins, V8 goes on with beside the object, at twice the size.
     return {
-      ...base,
+      seq: row.seq,
+      at: row.at,
+      deleted: row.deleted,
+      tokens: row.tokens,
       kind: "user",
-      author: { id: row.author_id ?? "", name: row.author_name ?? "", isBot: row.author_bot ?? false },
+      author: authorOf(row, authors),
       text,
       messageId: row.message_id ?? "",
       replyTo: row.reply_to,

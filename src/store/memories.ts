@@ -4,11 +4,13 @@ import {
   agentId,
   type ChannelAddress,
   type ChannelId,
+  type MemoryId,
   memoryId,
   type Seq,
 } from "../core/ids.ts";
 import type { Memory, MemoryScope, MemorySource, MemoryType } from "../core/memory.ts";
 import type { ChannelKind } from "../core/message.ts";
+import { storableText } from "../core/text.ts";
 import type { Database, Queryable } from "./pool.ts";
 
 /** Who asks, and where: what a conversation may know of. */
@@ -46,6 +48,14 @@ export interface MemoryRecord extends Memory {
   })[];
 }
 
+/** A memory of the channel that asks, with whose it is. */
+export interface OwnedMemory extends Memory {
+  /** Id of the person who said it first; null: the agent itself. */
+  readonly asserter: string | null;
+  /** The messages of people that prove it. */
+  readonly messages: readonly { readonly id: string; readonly author: string }[];
+}
+
 interface RawMemory {
   id: number;
   type: MemoryType;
@@ -68,6 +78,10 @@ interface RawRecord extends RawMemory {
 const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from,
   (select count(*) from memory_sources s where s.memory_id = m.id) as proofs`;
 
+/** By the id of a person: names change, and anybody can take one. */
+const ASSERTER = `(select e.author_id from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+    where s.memory_id = m.id and e.kind = 'user' order by e.author_name <> m.asserted_by, s.seq limit 1)`;
+
 /**
  * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
  * alone, what was said in a channel in that channel alone, and never to another agent. $1 agent, $2 channel,
@@ -78,7 +92,7 @@ const VISIBLE_HERE = `m.agent = $1 and m.valid_to is null and m.channel_id = $2
 const VISIBLE_FROM_WORKSPACE = `m.agent = $1 and m.valid_to is null and m.scope = 'workspace' and m.workspace = $3 and $3 <> ''`;
 const VISIBLE = `((${VISIBLE_HERE}) or (${VISIBLE_FROM_WORKSPACE}))`;
 
-/** Rows of `memories`. They are written by `commit_job` alone, in the transaction that covers what they come from. */
+/** Rows of `memories`. They are written with what they come from: by `commit_job`, and by `remember_message`. */
 export class MemoryStore {
   readonly #db: Database;
 
@@ -147,6 +161,50 @@ export class MemoryStore {
       [...askedBy(asker), limit],
     );
     return rows.map(toMemory);
+  }
+
+  /** Those of the channel that asks that this person said first, the newest first. */
+  async assertedBy(asker: AskingChannel, person: string, limit: number): Promise<Memory[]> {
+    const rows = await this.#db.query<RawMemory>(
+      {
+        name: "memories_asserted",
+        text: `select ${COLUMNS} from memories m where ${VISIBLE} and m.channel_id = $2 and ${ASSERTER} = $5
+                order by m.valid_from desc, m.id desc limit $6`,
+      },
+      [...askedBy(asker), storableText(person), limit],
+    );
+    return rows.map(toMemory);
+  }
+
+  /** Which of these the asking channel may see. */
+  async visible(asker: AskingChannel, ids: readonly MemoryId[]): Promise<Memory[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#db.query<RawMemory>(
+      {
+        name: "memories_visible",
+        text: `select ${COLUMNS} from memories m where ${VISIBLE} and m.id = any($5) order by m.id`,
+      },
+      [...askedBy(asker), ids],
+    );
+    return rows.map(toMemory);
+  }
+
+  /** A memory that comes from the channel that asks; undefined: there is none of this number, or it may not see it. */
+  async find(asker: AskingChannel, id: number): Promise<OwnedMemory | undefined> {
+    const [row] = await this.#db.query<
+      RawMemory & { asserter: string | null; messages: OwnedMemory["messages"] }
+    >(
+      {
+        name: "memory_find",
+        text: `select ${COLUMNS}, ${ASSERTER} as asserter,
+                      (select coalesce(jsonb_agg(jsonb_build_object('id', e.message_id, 'author', e.author_id) order by s.seq), '[]')
+                         from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                        where s.memory_id = m.id and e.kind = 'user') as messages
+                 from memories m where ${VISIBLE} and m.channel_id = $2 and m.id = $5`,
+      },
+      [...askedBy(asker), id],
+    );
+    return row && { ...toMemory(row), asserter: row.asserter, messages: row.messages };
   }
 
   /** For whoever runs Weir: live memories of all agents, or of one channel, with their sources; the newest first. */

@@ -1,5 +1,6 @@
 import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
+import { AnswerStore } from "./answers.ts";
 import { ChannelStore } from "./channels.ts";
 import { CompactionStore } from "./compactions.ts";
 import { type Coverage, loadCoverage, readMerged } from "./coverage.ts";
@@ -9,6 +10,7 @@ import { JobStore } from "./jobs.ts";
 import { LogStore } from "./log.ts";
 import { MemoryStore } from "./memories.ts";
 import { ModelCallStore } from "./model-calls.ts";
+import { PeopleStore } from "./people.ts";
 import type { Database } from "./pool.ts";
 import { RequestStore } from "./requests.ts";
 import { SearchStore } from "./search.ts";
@@ -26,6 +28,8 @@ export interface Store {
   readonly jobs: JobStore;
   readonly compactions: CompactionStore;
   readonly requests: RequestStore;
+  readonly people: PeopleStore;
+  readonly answers: AnswerStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
   /** What a commit changed, to be swapped into a history in memory. */
   coverage(channel: ChannelId): Promise<Coverage>;
@@ -46,6 +50,8 @@ export function createStore(db: Database): Store {
     jobs: new JobStore(db),
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),
+    people: new PeopleStore(db),
+    answers: new AnswerStore(db),
     load: async (channel) => loadSnapshot(db, channel),
     coverage: async (channel) => loadCoverage(db, channel),
     mergedOf: async (channel, range) => readMerged(db, channel, range),

@@ -1,4 +1,4 @@
-import type { Entry, TurnEntryDraft } from "../core/entry.ts";
+import type { Entry, RecalledIds, TurnEntryDraft } from "../core/entry.ts";
 import type { TurnRange } from "../core/history.ts";
 import { type ChannelId, type Seq, type TurnId, turnId } from "../core/ids.ts";
 import { sliceWhole, storableText } from "../core/text.ts";
@@ -35,6 +35,8 @@ export interface Settlement {
   readonly idempotencyKeys: readonly string[];
   /** What its model calls cost, as far as that is not stored yet. */
   readonly calls?: readonly ModelCallRow[];
+  /** What was found for its answer; it is stored with that, and no part of the history. */
+  readonly recalled?: RecalledIds;
 }
 
 /** Longest reason, in UTF-16 units; a provider's or a model's words may be in it. */
@@ -116,7 +118,7 @@ export class TurnStore {
     settlement: Settlement,
     at: Date,
   ): Promise<{ entry: Entry | null; parts: Delivery[] }> {
-    const { state, reason, modelMs, entry, idempotencyKeys, calls = [] } = settlement;
+    const { state, reason, modelMs, entry, idempotencyKeys, calls = [], recalled } = settlement;
     const [row] = await this.#db.query<{ entry_seq: number | null; parts: RawPart[] }>(
       {
         name: "settle_turn",
@@ -130,7 +132,7 @@ export class TurnStore {
         reason === null ? null : sliceWhole(storableText(reason), 0, MAX_REASON),
         Math.round(modelMs),
         at,
-        entry && JSON.stringify(toDraftRow(entry)),
+        entry && JSON.stringify(entryRow(entry, recalled)),
         idempotencyKeys,
         calls.length === 0 ? null : JSON.stringify(billRecords(calls)),
       ],
@@ -141,6 +143,13 @@ export class TurnStore {
     if (entry === null || row?.entry_seq == null) return { entry: null, parts };
     return { entry: entryOfDraft(entry, row.entry_seq, { id: turn.id, after: turn.toSeq }, at), parts };
   }
+}
+
+function entryRow(entry: TurnEntryDraft, recalled: RecalledIds | undefined): Record<string, unknown> {
+  const row = toDraftRow(entry);
+  const isAnyRecalled = recalled !== undefined && recalled.entries.length + recalled.memories.length > 0;
+  if (entry.kind !== "assistant" || !isAnyRecalled) return row;
+  return { ...row, data: { ...(entry.stopped && { stopped: true }), recalled } };
 }
 
 /** The turn that a channel's last owner left behind, if any. */

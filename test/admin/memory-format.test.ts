@@ -24,8 +24,8 @@ describe("/memory", () => {
     assert.equal(
       formatMemories([memory, { ...memory, type: "fact", statement: "It rains.", proofs: 1 }], time),
       "Remembered here: 2 statements, the newest first.\n" +
-        "- Ann prefers tea.\n  preference · Ann, 2026-11-21, 2 proofs\n" +
-        "- It rains.\n  fact · Ann, 2026-11-21, 1 proof",
+        "- #12 Ann prefers tea.\n  preference · Ann, 2026-11-21, 2 proofs\n" +
+        "- #12 It rains.\n  fact · Ann, 2026-11-21, 1 proof",
     );
   });
 
@@ -42,7 +42,7 @@ describe("/memory", () => {
       [{ ...memory, statement: "a\u001b[2Jb\nc", assertedBy: "x\u001b]0;y\u0007" }],
       time,
     );
-    assert.match(text, /^- a␛\[2Jb c$/m);
+    assert.match(text, /^- #12 a␛\[2Jb c$/m);
     assert.match(text, /x␛\]0;y␇/);
   });
 });

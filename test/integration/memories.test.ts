@@ -140,11 +140,11 @@ test("/memory tells what is remembered here, and nothing of elsewhere", async ()
       channel: { platform: "test", name: room },
     });
   assert.match(await command("nowhere"), /Nothing has been said/);
-  await remember(weir, "told", "Ann likes zxqplums.");
+  const { memory } = await remember(weir, "told", "Ann likes zxqplums.");
   await weir.say("hello", { room: "untold", addressed: false });
   assert.equal(
     await command("told"),
-    "Remembered here: 1 statement, the newest first.\n- Ann likes zxqplums.\n  preference · Ann, 2026-11-20, 1 proof",
+    `Remembered here: 1 statement, the newest first.\n- #${memory} Ann likes zxqplums.\n  preference · Ann, 2026-11-20, 1 proof`,
   );
   assert.equal(await command("untold"), "Nothing is remembered here yet.");
   assert.equal(server.requests.length, 0);

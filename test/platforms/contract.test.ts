@@ -1,7 +1,9 @@
 import { platformContract } from "./contract.ts";
 import { openLoopbackHarness } from "./loopback/loopback-harness.ts";
+import { openSlackHarness } from "./slack/slack-harness.ts";
 import { openJsonlHarness, openLinesHarness } from "./terminal/terminal-harness.ts";
 
 platformContract("the terminal with JSON lines", openJsonlHarness);
 platformContract("the terminal with piped lines", openLinesHarness);
 platformContract("loopback", openLoopbackHarness);
+platformContract("slack", openSlackHarness);

@@ -196,8 +196,10 @@ function outboundContract(open: () => Promise<PlatformHarness>): void {
   });
 
   for (const [what, text] of Object.entries(ODD_TEXTS)) {
-    test(`${what} are shown, and not obeyed`, async () => {
+    test(`${what} are shown, and not obeyed`, async (t) => {
       await using harness = await open();
+      if (text.length > harness.platform.capabilities.maxTextLength)
+        return t.skip("it is split before it comes here");
       await harness.platform.send(outbound(harness, { text }));
       const shown = await harness.shown();
       assert.equal(shown.length, 1);

@@ -97,6 +97,7 @@ describe("what becomes of a message", () => {
 
   test("what was said before the bot came is context, whoever it names", () => {
     assert.equal(outcome({ listen: false }, { addressed: true, isBackground: true }), "listened");
+    assert.equal(outcome({ dmAllow: [] }, { ...dm, isBackground: true }), "ignored");
   });
 });
 

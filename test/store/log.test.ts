@@ -123,7 +123,7 @@ test("deletions and edits that race the indexer neither fail nor leave a word be
 
 async function redeliver(channel: number, messageId: string): Promise<unknown> {
   const [row] = await weir.sql<{ seq: number; duplicate: boolean; due: boolean }>(
-    "select * from append_message($1, $2, 'u', 'U', false, 'again', 1, now(), true, null)",
+    "select seq, duplicate, due from append_message($1, $2, 'u', 'U', false, 'again', 1, now(), true, null)",
     channel,
     messageId,
   );

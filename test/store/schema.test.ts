@@ -95,7 +95,13 @@ test("an entry takes its channel's next seq, or none", async () => {
   const { id } = await spokenIn("dense", 2);
   const entry = (seq: number): string =>
     `insert into entries (channel_id, seq, kind, at, text, tokens) values (${id}, ${seq}, 'notice', now(), 'x', 1)`;
-  for (const seq of [0, 1, 2, 4, -1]) await weir.refuses(BROKEN, entry(seq));
+  for (const seq of [4, 5]) await weir.refuses(BROKEN, entry(seq));
+  for (const seq of [1, 2]) await weir.refuses(UNIQUE, entry(seq));
+  for (const seq of [0, -1]) await weir.refuses(CHECK, entry(seq));
+  const both = (first: number, second: number): string =>
+    `${entry(first)}, (${id}, ${second}, 'notice', now(), 'x', 1)`;
+  await weir.refuses(BROKEN, both(3, 5));
+  await weir.refuses(BROKEN, both(4, 5));
   await weir.db.script(entry(3));
   const [row] = await weir.sql<{ last_seq: number }>("select last_seq from channels where id = $1", id);
   assert.equal(row?.last_seq, 3);

@@ -127,3 +127,13 @@ export function botTexts(slack: SlackServer, channel: SlackChannel, threadTs?: s
     .filter(({ user }) => user === slack.world.bot.id)
     .map(({ text }) => unescapeText(text));
 }
+
+/** The adapter of another process, which sends only. */
+export function openSender(slack: SlackServer): Platform {
+  return createSlack({
+    config: slackConfig(slack),
+    log: pino({ level: "silent" }),
+    commands: [],
+    timing: FAST,
+  });
+}

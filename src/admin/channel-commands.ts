@@ -1,0 +1,65 @@
+import { formatAddress } from "../core/ids.ts";
+import { counted } from "../core/text.ts";
+import type { ChannelRow } from "../store/channels.ts";
+import type { AskedCommand, CommandParts } from "./command-parts.ts";
+import { describeAnswer, forceCompaction, quoteSummary } from "./compact-answer.ts";
+
+export const NOTHING_TO_STOP = "Nothing is being written just now.";
+
+/** `/stop` */
+export async function stop({ registry }: CommandParts, { channel }: AskedCommand): Promise<string> {
+  const isStopped = (await registry.inMemory(channel.id))?.stop() ?? false;
+  return isStopped ? "Stopped." : NOTHING_TO_STOP;
+}
+
+/** `/reset` */
+export async function reset({ registry }: CommandParts, { channel }: AskedCommand): Promise<string> {
+  await (await registry.get(channel.id)).reset();
+  return "Reset: the model starts afresh here. The log keeps what was said; memories stay.";
+}
+
+/** How long the asker waits for a summary, ms. */
+const COMPACT_WAIT_MS = 15_000;
+
+/** `/compact` and `/summarize` */
+export async function forceAndDescribe(
+  { registry, store }: CommandParts,
+  { id }: ChannelRow,
+  showsText: boolean,
+): Promise<string> {
+  const { compactor } = await registry.get(id);
+  const answer = await inTime(forceCompaction(compactor, store.compactions), COMPACT_WAIT_MS);
+  if (answer === null) return "This is still being summarised. /context shows how far it is.";
+  const quoted = showsText ? quoteSummary(answer) : "";
+  return quoted === "" ? describeAnswer(answer) : `${describeAnswer(answer)}\n\n${quoted}`;
+}
+
+/** @returns null where it takes longer; the work goes on, and the wait keeps no process alive */
+async function inTime<Result>(work: Promise<Result>, ms: number): Promise<Result | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), ms).unref();
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** `/status` */
+export async function describeStatus(
+  { registry, describeModels }: CommandParts,
+  { channel }: AskedCommand,
+): Promise<string> {
+  const status = registry.loaded(channel.id)?.status;
+  const running = status?.turnRunningForMs ?? null;
+  const lines = [
+    `${formatAddress(channel.address)}, answered by ${channel.agent}`,
+    describeModels(),
+    running === null
+      ? "No answer is being written."
+      : `An answer is being written, for ${(running / 1000).toFixed(1)} s now.`,
+    `Waiting for an answer: ${counted(status?.due ?? 0, "message")}. In the log: ${counted(channel.lastSeq, "entry", "entries")}.`,
+  ];
+  if (status?.delivering === true) lines.push("An answer is on its way to the platform.");
+  return lines.join("\n");
+}

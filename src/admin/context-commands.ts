@@ -1,0 +1,42 @@
+import type { AskedCommand, CommandParts } from "./command-parts.ts";
+import { formatChannelReport } from "./channel-format.ts";
+import { reportChannel } from "./channel-report.ts";
+import { formatSegment, formatSegments, unknownKey } from "./context-detail.ts";
+import { nextRequest, reportContext } from "./context-report.ts";
+import { withoutSecrets } from "./secrets.ts";
+
+/** `/context`, `/context list`, `/context detail KEY` */
+export async function contextCommand(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const [word = "", key = "", ...more] = command.argument.toLowerCase().split(/\s+/);
+  if (word === "") return describeContext(parts, command);
+  const isUnderstood = (word === "list" && key === "") || (word === "detail" && more.length === 0);
+  if (!isUnderstood) return "This is /context, /context list or /context detail KEY.";
+  return withoutSecrets(await describeParts(parts, command, word === "list" ? null : key), parts.secrets);
+}
+
+async function describeContext(parts: CommandParts, { channel }: AskedCommand): Promise<string> {
+  const agent = parts.agentOf(channel);
+  const report = await reportChannel(
+    { store: parts.store, agent, now: parts.now(), isFresh: false },
+    channel,
+  );
+  return formatChannelReport(report, agent.time);
+}
+
+/** @param key null: all of them, as a list */
+async function describeParts(
+  { store, agentOf, now }: CommandParts,
+  { channel }: AskedCommand,
+  key: string | null,
+): Promise<string> {
+  const agent = agentOf(channel);
+  const [snapshot, spent] = await Promise.all([store.load(channel.id), store.modelCalls.totals(channel.id)]);
+  // A server that does not answer must not keep a person from looking.
+  const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
+  const situation = { model, spent, now: now() };
+  const report = reportContext(agent, snapshot, situation);
+  if (key === null) return formatSegments(report);
+  const segment = report.segments.find((one) => one.key === key);
+  if (segment === undefined) return unknownKey(key, report);
+  return formatSegment(segment, report, nextRequest(agent, snapshot, situation).context);
+}

@@ -1,0 +1,115 @@
+import { insist } from "../router/insist.ts";
+import type { ChannelRow } from "../store/channels.ts";
+import type { OwnedMemory } from "../store/memories.ts";
+import type { Blanked } from "../store/people.ts";
+import { type AskedCommand, askingChannel, type CommandParts, placeName } from "./command-parts.ts";
+import { explainForget, formatAllForgotten, formatForgotten, warnOfAll } from "./forget-format.ts";
+import { MEMORIES_ASKED } from "./memory-format.ts";
+import { howToOwn, isOwner } from "./permissions.ts";
+
+/** Messages that one transaction takes back: others who write to the channel wait for it. */
+const BATCH = 100;
+/** How long one command goes on, ms. */
+const WITHIN_MS = 10_000;
+
+const ABOUT_ME = /^(?:(?:all|everything) about )?me( yes)?$/;
+
+/** `/forget`, `/forget NUMBER`, `/forget me`, `/forget me yes` */
+export async function forget(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const wanted = command.argument.toLowerCase().replaceAll(/\s+/g, " ");
+  const number = /^#?(\d{1,15})$/.exec(wanted)?.[1];
+  if (number !== undefined) return forgetOne(parts, command, Number(number));
+  const aboutMe = ABOUT_ME.exec(wanted);
+  if (aboutMe !== null)
+    return aboutMe[1] === undefined ? askFirst(parts, command) : forgetAll(parts, command);
+  return explain(parts, command);
+}
+
+async function explain(parts: CommandParts, { channel, asker }: AskedCommand): Promise<string> {
+  const { memories } = parts.store;
+  const own = await memories.assertedBy(askingChannel(parts, channel), asker.id, MEMORIES_ASKED);
+  return explainForget(own, parts.agentOf(channel).time);
+}
+
+async function askFirst({ store }: CommandParts, { channel, asker }: AskedCommand): Promise<string> {
+  return warnOfAll(await store.people.countSaid(channel.id, asker.id), placeName(channel));
+}
+
+/** One memory, with the messages that it comes from: for others than its author or an owner it is not to be touched. */
+async function forgetOne(parts: CommandParts, { channel, asker }: AskedCommand, id: number): Promise<string> {
+  const { store, owners } = parts;
+  const memory = await store.memories.find(askingChannel(parts, channel), id);
+  if (memory === undefined) return `There is no memory #${id} here. /memory lists them with their numbers.`;
+  const { platform } = channel.address;
+  const ownsPlace = isOwner(asker, { platform, kind: channel.kind }, owners);
+  if (memory.asserter !== asker.id && !ownsPlace) {
+    const whose = memory.asserter === null ? "my own statement" : `${memory.assertedBy}'s statement`;
+    const who = memory.asserter === null ? "an owner" : `${memory.assertedBy} or an owner`;
+    return `#${id} is ${whose}: only ${who} may have it forgotten. ${howToOwn(platform)}`;
+  }
+  // Those of others are theirs, and stay where no owner decides.
+  const messages = memory.messages.filter(({ author }) => ownsPlace || author === asker.id);
+  const ids = messages.map((message) => message.id);
+  const blanked = await blank(parts, channel, ids);
+  const others = memory.messages.length - messages.length;
+  const isLeft = await takeMemory(parts, channel, memory);
+  return formatForgotten(memory, {
+    messages: blanked.seqs.length,
+    others,
+    // Where it did not go by itself, it is one of those that the messages took.
+    otherMemories: Math.max(0, blanked.memories - (isLeft ? 0 : 1)),
+  });
+}
+
+/** @returns whether the memory was still there, borne by others */
+async function takeMemory(parts: CommandParts, channel: ChannelRow, { id }: OwnedMemory): Promise<boolean> {
+  const { result, isRepeated } = await insist(async () => parts.store.people.forgetMemory(channel.id, id));
+  if (!result && !isRepeated) return false;
+  // Stored results of tools quote it by its number: what is in memory is rendered anew, and a running turn begins again.
+  await (await parts.registry.inMemory(channel.id))?.changed(0, null);
+  return true;
+}
+
+/** In bounded batches: each is one transaction, and what is done is done whatever comes. */
+async function forgetAll(parts: CommandParts, { channel, asker }: AskedCommand): Promise<string> {
+  const { people, channels } = parts.store;
+  const until = performance.now() + WITHIN_MS;
+  let messages = 0;
+  let memories = 0;
+  let isDone = false;
+  while (!isDone && performance.now() < until) {
+    const places = await people.said(channel.id, asker.id, BATCH);
+    isDone = places.length === 0;
+    for (const place of places) {
+      const row = await channels.find(place.channel);
+      if (row === undefined) throw new Error("a channel with messages has no row");
+      const blanked = await blank(parts, row, place.messageIds);
+      messages += blanked.seqs.length;
+      memories += blanked.memories;
+    }
+  }
+  const left = isDone ? 0 : (await people.countSaid(channel.id, asker.id)).messages;
+  return formatAllForgotten({ messages, memories, left }, placeName(channel));
+}
+
+/** Takes messages back in the log, then in the memory of the channel's actor, as a deletion on the platform does. */
+async function blank(
+  { store, registry, digesterOf }: CommandParts,
+  channel: ChannelRow,
+  ids: readonly string[],
+): Promise<Blanked> {
+  if (ids.length === 0) return { seqs: [], memories: 0 };
+  let isInDoubt = true;
+  try {
+    const digester = digesterOf(channel);
+    const { result, isRepeated } = await insist(async () => store.people.blank(channel.id, ids, digester));
+    isInDoubt = isRepeated;
+    const { seqs } = result;
+    // A turn that has read any of them has read the first.
+    if (seqs.length > 0) await (await registry.inMemory(channel.id))?.changed(Math.min(...seqs), null);
+    return result;
+  } finally {
+    // What was committed without our hearing of it must not stay in memory as it was.
+    if (isInDoubt) (await registry.inMemory(channel.id))?.doubt();
+  }
+}

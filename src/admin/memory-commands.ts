@@ -1,0 +1,91 @@
+import { randomUUID } from "node:crypto";
+import type { UserEntry } from "../core/entry.ts";
+import type { MemoryDraft } from "../core/memory.ts";
+import type { InboundMessage } from "../core/message.ts";
+import { counted, displayName, storableText } from "../core/text.ts";
+import { checkMemories } from "../memory/gates.ts";
+import { normalWords } from "../memory/normal-text.ts";
+import { hasRelativeDate } from "../memory/relative-dates.ts";
+import { insist } from "../router/insist.ts";
+import type { Agent } from "../turn/agent.ts";
+import { type AskedCommand, askingChannel, type CommandParts, placeName } from "./command-parts.ts";
+import { formatMemories, MEMORIES_ASKED } from "./memory-format.ts";
+
+/** Longest statement that one can have remembered, in UTF-16 units: with a date before it, it passes the gates. */
+const MAX_LENGTH = 400;
+/** Somebody took the trouble of saying so. */
+const IMPORTANCE = 0.9;
+
+/** `/memory`, by the same filter as recall: a channel is told what its agent may say there, and no more. */
+export async function describeMemories(parts: CommandParts, { channel }: AskedCommand): Promise<string> {
+  const memories = await parts.store.memories.inScope(askingChannel(parts, channel), MEMORIES_ASKED);
+  return formatMemories(memories, parts.agentOf(channel).time);
+}
+
+/** `/remember TEXT`: a message of the asker's, and the memory that it bears, at once. */
+export async function remember(
+  { store, registry, agentOf, now }: CommandParts,
+  { channel, argument, asker }: AskedCommand,
+): Promise<string> {
+  const words = storableText(argument).replaceAll(/\s+/g, " ").trim();
+  if (normalWords(words) === "") return "Say what is to be remembered: /remember TEXT.";
+  if (words.length > MAX_LENGTH) {
+    const length = counted(words.length, "character");
+    return `This has ${length}, and a memory at most ${MAX_LENGTH}. Say it shorter, or in parts.`;
+  }
+  const message: InboundMessage = {
+    type: "message",
+    channel: channel.address,
+    kind: channel.kind,
+    workspace: channel.workspace,
+    id: `command/${randomUUID()}`,
+    author: { id: asker.id, name: asker.name, isBot: false },
+    text: `/remember ${words}`,
+    at: now(),
+    addressed: false,
+  };
+  const draft = draftMemory(agentOf(channel), message, words);
+  if (typeof draft === "string") return `This is not remembered: ${draft}.`;
+  const { result } = await insist(async () => store.people.remember(channel.id, message, draft));
+  void registry.notify(channel.id, result.entry);
+  const { memory, proofs } = result;
+  if (proofs > 1) return `That is known already, as #${memory}: it has ${counted(proofs, "proof")} now.`;
+  return `Remembered for ${placeName(channel)}, as #${memory}. /forget ${memory} takes it back.`;
+}
+
+/** The memory of somebody's own words, through the same gates as one that a model found; or why it is none. */
+function draftMemory(agent: Agent, message: InboundMessage, words: string): MemoryDraft | string {
+  const { at, author, text, id } = message;
+  const name = displayName(author.name);
+  const entry: UserEntry = {
+    kind: "user",
+    // The log gives it its place.
+    seq: 0,
+    at,
+    deleted: false,
+    tokens: 0,
+    author: { ...author, name },
+    text,
+    messageId: id,
+    replyTo: null,
+    addressed: false,
+  };
+  const item = {
+    type: "fact",
+    subject: name,
+    // Whoever reads "tomorrow" later knows from when it counts.
+    statement: hasRelativeDate(words) ? `${agent.time.full(at)}: ${words}` : words,
+    quote: words,
+    sources: [1],
+    importance: IMPORTANCE,
+  };
+  const { kept, dropped } = checkMemories(
+    { memories: [item] },
+    {
+      sources: new Map([[1, entry]]),
+      promptText: agent.texts.system({ date: agent.time.day(at) }),
+      agentName: agent.config.name,
+    },
+  );
+  return kept[0] ?? dropped[0]?.why ?? "it does not pass the checks";
+}

@@ -1,0 +1,129 @@
+import type { UserEntry } from "../core/entry.ts";
+import { type ChannelAddress, type ChannelId, type MemoryId, memoryId, type Seq } from "../core/ids.ts";
+import type { MemoryDraft } from "../core/memory.ts";
+import type { InboundMessage } from "../core/message.ts";
+import { storableText } from "../core/text.ts";
+import { blankMessages, type Digester } from "./deletion.ts";
+import { draftMessage } from "./message-rows.ts";
+import type { Database } from "./pool.ts";
+
+/** A statement that somebody wanted remembered, with the message that bears it. */
+export interface RememberedWords {
+  readonly entry: UserEntry;
+  readonly memory: MemoryId;
+  /** How many messages say so now; more than one: it was known already. */
+  readonly proofs: number;
+}
+
+/** Messages of one person in one channel. */
+export interface SaidMessages {
+  readonly channel: ChannelAddress;
+  readonly messageIds: readonly string[];
+}
+
+/** What a deletion took. */
+export interface Blanked {
+  readonly seqs: readonly Seq[];
+  /** Memories that had no other source. */
+  readonly memories: number;
+}
+
+/**
+ * What a person has said in a channel: there, and the same messages where they are background of the channel's threads.
+ * $1 channel, $2 the person.
+ */
+const SAID = `
+  select e.channel_id, e.message_id from entries e
+   where e.channel_id = $1 and e.author_id = $2 and e.kind = 'user' and e.deleted_at is null
+  union all
+  select copy.channel_id, copy.message_id
+    from channels c
+    join channels thread on thread.platform = c.platform and thread.kind = 'thread' and thread.place->'parent'->>'id' = c.name
+    join entries copy on copy.channel_id = thread.id and copy.author_id = $2 and copy.deleted_at is null
+   where c.id = $1 and exists (
+     select from entries e where e.message_id = copy.message_id and e.channel_id = c.id and e.author_id = $2)`;
+
+/** What people ask of their own words. */
+export class PeopleStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Appends a message that is only listened to, with the memory that it bears, in one transaction; twice is once. */
+  async remember(channel: ChannelId, message: InboundMessage, memory: MemoryDraft): Promise<RememberedWords> {
+    const draft = draftMessage({ ...message, addressed: false });
+    const { messageId, author, text, tokens, at } = draft;
+    const [row] = await this.#db.query<{ entry_seq: number; memory: number; proofs: number }>(
+      {
+        name: "remember_message",
+        text: "select entry_seq, memory, proofs from remember_message($1, $2, $3, $4, $5, $6, $7, $8)",
+      },
+      [channel, messageId, author.id, author.name, text, tokens, at, JSON.stringify(memory)],
+    );
+    if (row === undefined) throw new Error("remember_message returned no row");
+    return { entry: { ...draft, seq: row.entry_seq }, memory: memoryId(row.memory), proofs: row.proofs };
+  }
+
+  /** Takes a memory of a channel, whatever still proves it. @returns false where it is gone already */
+  async forgetMemory(channel: ChannelId, memory: MemoryId): Promise<boolean> {
+    const [row] = await this.#db.query<{ gone: boolean }>(
+      { name: "forget_memory", text: "select forget_memory($1, $2) as gone" },
+      [channel, memory],
+    );
+    return row?.gone ?? false;
+  }
+
+  /** How much a person has said in a channel, and how many of its memories nobody else bears. */
+  async countSaid(channel: ChannelId, person: string): Promise<{ messages: number; memories: number }> {
+    const [row] = await this.#db.query<{ messages: number; memories: number }>(
+      {
+        name: "person_count_said",
+        text: `select (select count(*) from (${SAID}) said) as messages,
+                      (select count(*) from memories m where m.channel_id = $1 and not exists (
+                         select from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                          where s.memory_id = m.id and e.author_id is distinct from $2)) as memories`,
+      },
+      [channel, storableText(person)],
+    );
+    return { messages: row?.messages ?? 0, memories: row?.memories ?? 0 };
+  }
+
+  /** Some of what a person has said in a channel, `limit` messages at most, by the channels in which they stand. */
+  async said(channel: ChannelId, person: string, limit: number): Promise<SaidMessages[]> {
+    const rows = await this.#db.query<{ platform: string; name: string; message_ids: string[] }>(
+      {
+        name: "person_said",
+        text: `select c.platform, c.name, array_agg(said.message_id) as message_ids
+                 from (select * from (${SAID}) every limit $3) said join channels c on c.id = said.channel_id
+                group by c.id order by c.id = $1, c.id`,
+      },
+      [channel, storableText(person), limit],
+    );
+    return rows.map(({ platform, name, message_ids: messageIds }) => {
+      return { channel: { platform, name }, messageIds };
+    });
+  }
+
+  /** Takes messages of a channel back, each as a deletion on its platform does, in one transaction. */
+  async blank(channel: ChannelId, messageIds: readonly string[], digester: Digester): Promise<Blanked> {
+    return this.#db.transaction(async (client) => {
+      const borne = await client.query<{ id: number }>(
+        {
+          name: "memories_borne",
+          text: `select distinct s.memory_id as id from memory_sources s
+                   join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                  where e.channel_id = $1 and e.message_id = any($2)`,
+        },
+        [channel, messageIds],
+      );
+      const seqs = await blankMessages(client, channel, messageIds, digester);
+      const left = await client.query(
+        { name: "memories_left", text: "select from memories where id = any($1)" },
+        [borne.map(({ id }) => id)],
+      );
+      return { seqs, memories: borne.length - left.length };
+    });
+  }
+}

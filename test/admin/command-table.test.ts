@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commandTable, helpLines } from "../../src/admin/command-table.ts";
+
+test("every command has a name that platforms take, a short help, and at most one argument", () => {
+  const table = commandTable();
+  assert.deepEqual(
+    table.map(({ name }) => name).toSorted(),
+    "compact context forget help memory remember reset status stop summarize why".split(" "),
+  );
+  for (const { name, help, argument } of table) {
+    assert.match(name, /^[a-z]{1,32}$/);
+    // Discord's bound for both.
+    assert.ok(help.length > 0 && help.length <= 100, help);
+    assert.ok(argument === null || (argument.help.length > 0 && argument.help.length <= 100));
+  }
+});
+
+test("the help shows what an argument looks like, and marks what the asker may not run", () => {
+  const [own, strange] = [helpLines(true), helpLines(false)];
+  assert.ok(own.some(({ name }) => name === "forget [NUMBER | me]"));
+  assert.doesNotMatch(JSON.stringify(own), /owners/);
+  const marked = strange.filter(({ help }) => help.includes("(owners only)")).map(({ name }) => name);
+  assert.deepEqual(marked, ["compact", "summarize", "reset"]);
+  assert.match(
+    strange.find(({ name }) => name === "stop")?.help ?? "",
+    /\(owners, and whoever is being answered\)$/,
+  );
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { formatSegment, formatSegments, unknownKey } from "../../src/admin/context-detail.ts";
+import { nextRequest, reportContext } from "../../src/admin/context-report.ts";
+import { secretsOf, withoutSecrets } from "../../src/admin/secrets.ts";
+import { agentId, channelId } from "../../src/core/ids.ts";
+import { defaultAgent } from "../context/agent.ts";
+import { Conversation } from "../context/conversation.ts";
+
+const plain = defaultAgent();
+const agent = { ...plain, config: { ...plain.config, contextWindow: 12_000 } };
+const spent = { calls: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+
+function look({ history }: Conversation) {
+  const { lastSeq, settledTo, coveredTo, omittedTo } = history;
+  const address = { platform: "terminal", name: "main" };
+  const row = {
+    id: channelId(1),
+    address,
+    kind: "dm" as const,
+    agent: agentId("main"),
+    workspace: "",
+    place: null,
+  };
+  const channel = { ...row, epoch: 1, lastSeq, settledTo, coveredTo, omittedTo };
+  const situation = { model: "some-model", spent, now: new Date("2026-11-21T20:00:00Z") };
+  const snapshot = { channel, history, lastUsage: null };
+  const report = reportContext(agent, snapshot, situation);
+  const detail = (key: string): string => {
+    const part = report.segments.find((segment) => segment.key === key);
+    assert.ok(part !== undefined, key);
+    return formatSegment(part, report, nextRequest(agent, snapshot, situation).context);
+  };
+  return { report, detail };
+}
+
+function talk(...lines: readonly string[]): Conversation {
+  const conversation = new Conversation();
+  for (const line of lines) conversation.say(line, { addressed: line.startsWith("@") });
+  return conversation;
+}
+
+const small = look(talk("it rains \u001b[2J on the mill", "@bot well?"));
+
+describe("/context list", () => {
+  test("has a line for each part, with its tokens and its share of what is usable", () => {
+    const { report } = small;
+    const text = formatSegments(report);
+    assert.match(text, /^terminal:main · agent main · model some-model\n/);
+    for (const { key, tokens } of report.segments) {
+      const share = ((tokens / report.usable) * 100).toFixed(1);
+      assert.match(
+        text,
+        new RegExp(`^ {2}${key} .* ${tokens.toLocaleString("en-US")} tokens +${share} %$`, "m"),
+      );
+    }
+  });
+});
+
+describe("/context detail", () => {
+  test("shows a part as the model gets it, and obeys nothing in it", () => {
+    const text = small.detail("history");
+    assert.match(text, /^history: raw history, 1 item, \d+ tokens, \d+\.\d % of what is usable\n\n<user>\n/);
+    assert.match(text, /it rains ␛\[2J on the mill$/);
+    assert.match(small.detail("due"), /@bot well\?$/);
+    assert.match(small.detail("system"), /<system>\n\S/);
+    assert.match(small.detail("dynamic"), /<user>\n\S/);
+  });
+
+  test("says of an empty part that there is nothing in it", () => {
+    assert.match(small.detail("summaries"), /^summaries: .*\n\nThere is nothing in it\.$/);
+  });
+
+  test("cuts a long part in the middle, and says how much", () => {
+    const middle = Array<string>(100).fill("some words about the weather by the old mill");
+    const text = look(talk("first words", ...middle, "last words")).detail("history");
+    assert.ok(text.length < 3500, String(text.length));
+    assert.match(text, /first words/);
+    assert.match(text, /last words\n\n[\d,]+ of its [\d,]+ characters are cut from the middle\.$/);
+  });
+});
+
+test("of a key that there is not: the one that was meant, and all there are", () => {
+  const { report } = small;
+  const all = "The keys are tools, system, summaries, history, dynamic, due, turn.";
+  assert.equal(unknownKey("histroy", report), `There is no part "histroy". Did you mean history? ${all}`);
+  assert.equal(unknownKey("xyzzyplugh", report), `There is no part "xyzzyplugh". ${all}`);
+  assert.equal(unknownKey("", report), `Of which part? ${all}`);
+});
+
+test("keys, tokens and passwords of a configuration are in no text, short words stay", () => {
+  const secrets = secretsOf({
+    database: { url: "postgres://weir:p%40ssword@127.0.0.1/weir", dataDir: "/data" },
+    llm: {
+      baseUrl: null,
+      apiKey: "api-key-1",
+      firstTokenTimeoutMs: 1,
+      idleTimeoutMs: 1,
+      maxRetries: 0,
+    },
+    platforms: {
+      loopback: null,
+      discord: { token: "discord-1", ...CHAT },
+      slack: { botToken: "api-key-1-slack", intake: { mode: "socket", appToken: "x" }, ...CHAT },
+    },
+  });
+  const text = "p@ssword api-key-1 discord-1 api-key-1-slack postgres://weir:p%40ssword@127.0.0.1/weir x";
+  assert.equal(withoutSecrets(text, secrets), "••• ••• ••• ••• ••• x");
+});
+
+const CHAT = {
+  apiUrl: null,
+  dm: "everyone",
+  allow: [],
+  owners: [],
+  ownerRoles: [],
+  catchUpMaxAgeMs: 1,
+} as const;

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { CommandName } from "../../src/admin/command-table.ts";
+import { COMMANDS } from "../../src/admin/command-table.ts";
+import { type CommandPlace, mayRun, type OwnersConfig } from "../../src/admin/permissions.ts";
+import type { Asker } from "../../src/platforms/platform.ts";
+
+const CONFIG: OwnersConfig = {
+  discord: { owners: ["1"], ownerRoles: ["@Moderators", "77"] },
+  slack: { owners: ["U1"], ownerRoles: [] },
+};
+const NOBODY: OwnersConfig = { discord: null, slack: null };
+const CLOSED: readonly CommandName[] = ["compact", "summarize", "reset"];
+
+function person(id: string, ...roles: string[]): Asker {
+  return { id, name: "Ann", roles };
+}
+
+function place(overrides: Partial<CommandPlace> = {}): CommandPlace {
+  return { platform: "discord", kind: "channel", answering: [], ...overrides };
+}
+
+describe("who may change what holds for everybody", () => {
+  const cases: readonly [string, Asker, CommandPlace, OwnersConfig, boolean][] = [
+    ["a stranger", person("2"), place(), CONFIG, false],
+    ["an owner by id", person("1"), place(), CONFIG, true],
+    ["an owner by a role's name, in any case", person("2", "55", "moderators"), place(), CONFIG, true],
+    ["an owner by a role's id", person("2", "77"), place(), CONFIG, true],
+    ["somebody with another role", person("2", "78", "moderators of tea"), place(), CONFIG, false],
+    ["somebody who has an owner's id as a name", { id: "2", name: "1", roles: [] }, place(), CONFIG, false],
+    ["somebody who has an owner's id as a role", person("2", "1"), place(), CONFIG, false],
+    ["an owner in a thread", person("1"), place({ kind: "thread" }), CONFIG, true],
+    ["a stranger in a thread", person("2"), place({ kind: "thread" }), CONFIG, false],
+    ["anybody in a DM", person("2"), place({ kind: "dm" }), CONFIG, true],
+    ["an owner of another platform", person("1"), place({ platform: "slack" }), CONFIG, false],
+    ["an owner on Slack", person("U1"), place({ platform: "slack" }), CONFIG, true],
+    ["an id in another case", person("u1"), place({ platform: "slack" }), CONFIG, false],
+    ["anybody where no owners are named", person("1"), place(), NOBODY, false],
+    ["anybody in a DM where no owners are named", person("2"), place({ kind: "dm" }), NOBODY, true],
+    ["anybody at the terminal", person("2"), place({ platform: "terminal" }), NOBODY, true],
+    ["anybody on the loopback platform", person("2"), place({ platform: "loopback" }), CONFIG, true],
+    ["who is being answered", person("2"), place({ answering: ["2"] }), CONFIG, false],
+  ];
+  for (const [who, asker, where, config, isAllowed] of cases) {
+    test(`${who}: ${isAllowed ? "may" : "may not"}`, () => {
+      for (const name of CLOSED) assert.equal(mayRun(name, asker, where, config).isAllowed, isAllowed, name);
+    });
+  }
+});
+
+describe("who may stop an answer", () => {
+  const answering = ["2", "3"];
+  const cases: readonly [string, Asker, CommandPlace, boolean][] = [
+    ["whoever is being answered", person("3"), place({ answering }), true],
+    ["somebody else", person("4"), place({ answering }), false],
+    ["somebody who is called like an id", { id: "4", name: "3", roles: [] }, place({ answering }), false],
+    ["an owner", person("1"), place({ answering }), true],
+    ["anybody in a DM", person("4"), place({ answering, kind: "dm" }), true],
+  ];
+  for (const [who, asker, where, isAllowed] of cases) {
+    test(`${who}: ${isAllowed ? "may" : "may not"}`, () => {
+      assert.equal(mayRun("stop", asker, where, CONFIG).isAllowed, isAllowed);
+    });
+  }
+});
+
+test("all else is everybody's", () => {
+  const closed = COMMANDS.map(({ name }) => name).filter(
+    (name) => !mayRun(name, person("2"), place(), NOBODY).isAllowed,
+  );
+  assert.deepEqual(closed, ["compact", "summarize", "stop", "reset"]);
+});
+
+test("a refusal says what the command does, who may, and how one becomes that", () => {
+  const reset = mayRun("reset", person("2"), place(), CONFIG);
+  assert.deepEqual(reset, {
+    isAllowed: false,
+    why:
+      "/reset changes the conversation for everybody here, so it is for owners only. " +
+      "Whoever runs Weir names them in config.toml, as owners or owner_roles under [platforms.discord].",
+  });
+  const stop = mayRun("stop", person("4"), place({ platform: "slack" }), CONFIG);
+  assert.match(stop.isAllowed ? "" : stop.why, /being answered just now.*\[platforms\.slack\]/);
+});

@@ -1,4 +1,0 @@
-import { platformContract } from "../contract.ts";
-import { openSlackHarness } from "./slack-harness.ts";
-
-platformContract("slack", openSlackHarness);

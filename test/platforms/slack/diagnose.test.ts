@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { diagnoseSlack } from "../../../src/platforms/slack/diagnose.ts";
+import { manifestLink, missingScopes, slackManifest } from "../../../src/platforms/slack/manifest.ts";
+import { type SlackServerOptions, startSlackServer } from "../../support/slack/server.ts";
+import { slackConfig } from "./slack-harness.ts";
+
+const SCOPES = ["chat:write", "app_mentions:read"];
+
+test("doctor says what is right", async () => {
+  const { oauth_config: oauth } = JSON.parse(JSON.stringify(slackManifest("socket"))) as {
+    oauth_config: { scopes: { bot: string[] } };
+  };
+  await using slack = await startSlackServer({ scopes: oauth.scopes.bot });
+  assert.deepEqual(await diagnoseSlack(slackConfig(slack)), [
+    { what: "Slack token", state: "ok", detail: "it is @weir in Weir test" },
+    { what: "Slack scopes", state: "ok", detail: "the token has all that are needed" },
+    { what: "Slack socket", state: "ok", detail: "Slack gives an address for Socket Mode" },
+  ]);
+});
+
+test("doctor says what is wrong, and what to do about it", async () => {
+  const options: SlackServerOptions = { scopes: SCOPES };
+  await using slack = await startSlackServer(options);
+  const config = slackConfig(slack);
+  const [, scopes] = await diagnoseSlack(config);
+  assert.equal(scopes?.state, "wrong");
+  assert.match(scopes.detail, /lacks channels:history, /);
+  const intake = { mode: "socket", appToken: "xapp-wrong" } as const;
+  const wrong = await diagnoseSlack({ ...config, botToken: "xoxb-wrong", intake });
+  assert.deepEqual(
+    wrong.map(({ what, state, todo }) => [what, state, /SLACK_(BOT|APP)_TOKEN/.exec(todo ?? "")?.[0]]),
+    [
+      ["Slack token", "wrong", "SLACK_BOT_TOKEN"],
+      ["Slack socket", "wrong", "SLACK_APP_TOKEN"],
+    ],
+  );
+  slack.faults.next({ method: "*", fault: "reset_before", times: 2 });
+  assert.deepEqual(
+    (await diagnoseSlack(config)).map(({ state }) => state),
+    ["unsure", "unsure"],
+  );
+});
+
+test("the manifest asks for what is checked, and stands in the link", () => {
+  for (const mode of ["socket", "http"] as const) {
+    const text = new URL(manifestLink(mode)).searchParams.get("manifest_json") ?? "";
+    assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(slackManifest(mode))));
+    assert.equal(text.includes("request_url"), mode === "http");
+  }
+  assert.deepEqual(missingScopes([]), []);
+  assert.ok(missingScopes(SCOPES).includes("users:read"));
+});
