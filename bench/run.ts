@@ -17,6 +17,7 @@ import { recallQuality } from "./recall-quality.ts";
 import { recall } from "./recall.ts";
 import { replyLatency } from "./reply-latency.ts";
 import { silentSummariser } from "./silent-summariser.ts";
+import { slack } from "./slack.ts";
 import { start } from "./start.ts";
 import { summariserTokens } from "./summariser-tokens.ts";
 import { type Figure, reachesBar, type Row } from "./support/figure.ts";
@@ -37,6 +38,7 @@ const FIGURES: readonly Figure[] = [
   start,
   digest,
   recallQuality,
+  slack,
 ];
 
 interface Measured {

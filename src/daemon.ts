@@ -161,9 +161,10 @@ function createInbox({ bindings, log, config }: DaemonOptions, base: InboxBase):
     log,
     bindings,
     commands,
+    seesImages: (agent) => agents.of(agent).agent.config.seesImages,
     limits: new AskLimits(() => performance.now()),
     voice: new Voice(platformOf, log),
-    tooOftenText: prompts.failure("too_often").trim(),
+    failureText: (kind) => prompts.failure(kind).trim(),
     digesterOf,
   });
 }

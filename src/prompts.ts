@@ -36,6 +36,8 @@ interface DynamicValues {
   readonly remembered: readonly string[];
   /** Rendered lines; they may have line breaks. */
   readonly recalled: readonly string[];
+  /** `NAME answers [TIME] NAME: text`; they may have line breaks. */
+  readonly replies: readonly string[];
   /** What `omission` rendered; null: nothing is omitted. */
   readonly omitted: string | null;
 }

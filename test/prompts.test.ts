@@ -73,6 +73,7 @@ suite("the dynamic part", () => {
     channel: "main",
     people: [],
     remembered: [],
+    replies: [],
     recalled: [],
     omitted: null,
   };
@@ -88,6 +89,7 @@ suite("the dynamic part", () => {
       ...bare,
       people: ["ann", "bo"],
       remembered: ["a", "b"],
+      replies: [],
       recalled: ["one\ntwo", "three"],
       omitted,
     });
@@ -157,6 +159,7 @@ test("values are data: what looks like a template in them stays as it is", () =>
     channel: attack,
     people: [attack],
     remembered: [attack],
+    replies: [],
     recalled: [attack],
     omitted: attack,
   });

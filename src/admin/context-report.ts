@@ -1,15 +1,15 @@
-import { placeOf } from "../channel/actor-turn-channel.ts";
+import { sceneOf } from "../channel/actor-turn-channel.ts";
 import { UsageAnchor } from "../channel/usage-anchor.ts";
 import { fitContext } from "../context/emergency.ts";
 import { type Budget, usableTokens, usageOf } from "../context/usage.ts";
 import { type Calibration, realTokens } from "../core/calibration.ts";
 import type { Context } from "../core/context.ts";
 import { dueMessages } from "../core/history.ts";
-import { formatAddress, turnId } from "../core/ids.ts";
+import { formatAddress } from "../core/ids.ts";
 import type { ChannelSnapshot } from "../store/history.ts";
 import type { ModelCallTotals } from "../store/model-calls.ts";
 import { type Agent, budgetOf } from "../turn/agent.ts";
-import { contextSources } from "../turn/context-sources.ts";
+import { nextSources } from "../turn/context-sources.ts";
 
 /** What the next model call of a channel would be sent, as numbers and texts. */
 export interface ContextReport {
@@ -60,17 +60,7 @@ export function nextRequest(
   { model, now }: { model: string; now: Date },
 ): { readonly context: Context; readonly budget: Budget } {
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
-  const next = history.lastSeq + 1;
-  const first = dueMessages(history)[0]?.seq ?? next;
-  const turn = { id: turnId(-1), fromSeq: first, toSeq: next };
-  const sources = contextSources(agent, {
-    history,
-    turn,
-    recalled: [],
-    remembered: [],
-    now,
-    place: placeOf(channel.address, channel.kind),
-  });
+  const sources = nextSources(agent, history, { running: null, now, scene: sceneOf(channel) });
   return { context: fitContext(sources, budget).context, budget };
 }
 

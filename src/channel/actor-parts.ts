@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { CompactorAgent } from "../compactor/agent.ts";
 import type { ChannelAddress } from "../core/ids.ts";
-import type { ChannelKind } from "../core/message.ts";
+import type { ChannelKind, Place } from "../core/message.ts";
 import type { Indexer } from "../memory/indexer.ts";
 import type { RecallMemories } from "../memory/recall-memories.ts";
 import type { Recall } from "../memory/recall.ts";
@@ -33,6 +33,8 @@ export interface ActorParts extends SharedParts {
   readonly kind: ChannelKind;
   /** "" where the platform has no such thing. */
   readonly workspace: string;
+  /** Null: its platform has told no names. */
+  readonly place: Place | null;
   readonly agent: Agent;
   readonly compactorAgent: CompactorAgent;
   readonly platform: Platform;

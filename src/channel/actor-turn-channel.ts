@@ -1,11 +1,12 @@
 import type { TurnRange } from "../core/history.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
-import type { ChannelKind } from "../core/message.ts";
+import type { ChannelKind, Place } from "../core/message.ts";
 import { StaleEpochError } from "../store/errors.ts";
 import type { ModelCallRow } from "../store/model-calls.ts";
-import type { Place } from "../turn/context-sources.ts";
+import type { Scene } from "../turn/context-sources.ts";
 import type { TurnChannel } from "../turn/turn.ts";
 import type { ActorParts } from "./actor-parts.ts";
+import { attachedTo } from "./attached.ts";
 import type { Draft } from "./draft.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { LastRequest } from "./last-request.ts";
@@ -27,16 +28,34 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
 };
 
 /** Where a channel is, as a person would say it. */
-export function placeOf(address: ChannelAddress, kind: ChannelKind): Place {
-  return { platform: address.platform, channel: kind === "dm" ? "a direct conversation" : address.name };
+export function sceneOf({
+  address,
+  kind,
+  place,
+}: {
+  readonly address: ChannelAddress;
+  readonly kind: ChannelKind;
+  readonly place: Place | null;
+}): Scene {
+  return { platform: address.platform, channel: titleOf(address, kind, place) };
+}
+
+function titleOf(address: ChannelAddress, kind: ChannelKind, place: Place | null): string {
+  if (kind === "dm") return "a direct conversation";
+  if (place === null) return address.name;
+  const inside = place.workspace === "" ? "" : ` in ${place.workspace}`;
+  return place.parent === null
+    ? `#${place.channel}${inside}`
+    : `the thread "${place.channel}" of #${place.parent.name}${inside}`;
 }
 
 /** What a turn of this channel may do to it. */
 export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
-  const { history, turn, draft, owner, address, kind, events, now, recall, indexer } = parts;
+  const { history, turn, draft, owner, address, events, now, recall, indexer } = parts;
   const channel = formatAddress(address);
   return {
-    place: placeOf(address, kind),
+    scene: sceneOf(parts),
+    attached: async () => attachedTo(parts, history.current, turn),
     snapshot: async () => history.snapshot(),
     onRequest(model, context) {
       parts.lastRequest.note(model, context);

@@ -5,12 +5,12 @@ import { fitContext } from "../context/emergency.ts";
 import { type Budget, partAt, roomAt, summaryCap } from "../context/usage.ts";
 import type { Context } from "../core/context.ts";
 import { dueMessages, type History, type TurnRange } from "../core/history.ts";
-import { formatAddress, turnId } from "../core/ids.ts";
+import { formatAddress } from "../core/ids.ts";
 import { StaleEpochError } from "../store/errors.ts";
 import { type Agent, budgetOf } from "../turn/agent.ts";
-import { contextSources } from "../turn/context-sources.ts";
+import { nextSources } from "../turn/context-sources.ts";
 import type { ActorParts } from "./actor-parts.ts";
-import { placeOf } from "./actor-turn-channel.ts";
+import { sceneOf } from "./actor-turn-channel.ts";
 import { tellCompaction } from "./compaction-notice.ts";
 import { mayBeFull } from "./fullness.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
@@ -96,22 +96,13 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
   };
 }
 
-/** The request that would be sent now: with the running turn's own part, or with what is due as the next turn's. */
+/** The request that would be sent now. */
 function requestSources(
-  parts: { readonly agent: Agent } & Pick<CompactionTargetParts, "address" | "kind" | "now">,
+  parts: { readonly agent: Agent } & Pick<CompactionTargetParts, "address" | "kind" | "place" | "now">,
   history: History,
   running: TurnRange | null,
 ): ContextSources {
-  const next = history.lastSeq + 1;
-  const fromSeq = running?.fromSeq ?? dueMessages(history)[0]?.seq ?? next;
-  return contextSources(parts.agent, {
-    history,
-    turn: { id: running?.id ?? turnId(-1), fromSeq, toSeq: next },
-    recalled: [],
-    remembered: [],
-    now: parts.now(),
-    place: placeOf(parts.address, parts.kind),
-  });
+  return nextSources(parts.agent, history, { running, now: parts.now(), scene: sceneOf(parts) });
 }
 
 /** Estimated tokens of a request: all of it, what is the same whatever was said, and what changes with each. */

@@ -231,7 +231,7 @@ export class ChannelRegistry implements AsyncDisposable {
       this.#epochs.set(id, epoch);
       snapshot = await store.load(id);
     }
-    const { address, kind, workspace } = snapshot.channel;
+    const { address, kind, workspace, place } = snapshot.channel;
     const platform = this.#parts.platformOf(address) ?? absent;
     if (platform === undefined) throw new Error(`no adapter speaks for ${formatAddress(address)}`);
     const onLost = (): void => {
@@ -246,6 +246,7 @@ export class ChannelRegistry implements AsyncDisposable {
         address,
         kind,
         workspace,
+        place,
         ...staffed,
         platform,
         streams: this.#parts.streams(snapshot.channel),

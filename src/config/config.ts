@@ -126,6 +126,8 @@ export interface AgentConfig {
   readonly model: string;
   readonly compactorModel: string;
   readonly fallbacks: readonly string[];
+  /** Its models see pictures: those that people attach are kept, and shown to it. */
+  readonly seesImages: boolean;
   /** Null: the server's default. */
   readonly temperature: number | null;
   /** Tokens; 0: from the table of known models. */

@@ -50,6 +50,7 @@ export const DEFAULT_AGENT = {
   instructions: "",
   model: "auto",
   fallbacks: [] as readonly string[],
+  seesImages: false,
   contextWindow: 0,
   maxOutputTokens: 2048,
   generationReserve: 4096,

@@ -18,6 +18,7 @@ export function resolveAgent(agent: FileAgent, defaults: FileAgentOptions, folde
     model,
     compactorModel: (agent.compactor_model ?? defaults.compactor_model ?? "").trim() || model,
     fallbacks: agent.fallbacks ?? defaults.fallbacks ?? DEFAULT_AGENT.fallbacks,
+    seesImages: agent.sees_images ?? defaults.sees_images ?? DEFAULT_AGENT.seesImages,
     temperature: temperature === "default" ? null : temperature,
     contextWindow: agent.context_window ?? defaults.context_window ?? DEFAULT_AGENT.contextWindow,
     maxOutputTokens: agent.max_output_tokens ?? defaults.max_output_tokens ?? DEFAULT_AGENT.maxOutputTokens,

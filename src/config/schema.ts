@@ -94,6 +94,7 @@ const agentOptions = {
     .max(10)
     .describe('a list of at most 10 names of models, such as ["a", "b"]')
     .optional(),
+  sees_images: z.boolean().describe("true or false").optional(),
   temperature: z
     .union([z.number().min(0).max(2), z.literal("default")])
     .describe('a number from 0 to 2, or "default" for the server\'s own')

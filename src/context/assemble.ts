@@ -1,4 +1,4 @@
-import type { Context, ModelMessage, Segment, SegmentKey, ToolSpec } from "../core/context.ts";
+import type { Context, ModelImage, ModelMessage, Segment, SegmentKey, ToolSpec } from "../core/context.ts";
 import type { Entry } from "../core/entry.ts";
 import { type History, type Summary, type TurnRange, turnView } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
@@ -13,6 +13,13 @@ export interface DynamicPart {
   text(omission: History["omission"], room?: number): string;
 }
 
+/** Pictures of a message that is to be answered. */
+export interface DueImages {
+  /** The platform's id of the message. */
+  readonly messageId: string;
+  readonly images: readonly ModelImage[];
+}
+
 /** All that a context is made of. */
 export interface ContextSources {
   readonly tools: readonly ToolSpec[];
@@ -21,6 +28,8 @@ export interface ContextSources {
   readonly history: History;
   readonly turn: TurnRange;
   readonly dynamic: DynamicPart;
+  /** Shown with the messages to answer, and in no later turn: so the prefix stays. */
+  readonly images: readonly DueImages[];
   readonly renderer: Renderer;
 }
 
@@ -32,6 +41,8 @@ export interface Trims {
   readonly cap: { readonly before?: number; readonly due?: number; readonly own?: number };
   /** Room for names and recalled passages, in tokens. */
   readonly room?: number;
+  /** Pictures are not shown. */
+  readonly withoutImages?: true;
   /** Calls and results before here are not shown. */
   readonly callsFrom?: Seq;
 }
@@ -60,6 +71,7 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
   const cap = (limit: number | undefined): RenderOptions => (limit === undefined ? {} : { cap: limit });
   const [whole, stub] = [cap(trims.cap.before), { ...cap(trims.cap.before), stub: true }];
   const before = render(view.before, (index) => (index < stubBefore ? stub : whole));
+  const due = render(view.due, () => cap(trims.cap.due));
   const segments = [
     segment("system", "system prompt", [renderer.system(system)]),
     segment("summaries", "summaries", summaryMessages(history)),
@@ -68,7 +80,7 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
     segment(
       "due",
       "messages to answer",
-      render(view.due, () => cap(trims.cap.due)),
+      trims.withoutImages === true ? due : withImages(due, view.due, sources.images),
     ),
     segment(
       "turn",
@@ -95,6 +107,25 @@ interface Counted {
 
 function counted(messages: readonly ModelMessage[]): Counted[] {
   return messages.map((message) => ({ message, tokens: estimateMessage(message) }));
+}
+
+/** What providers count for a picture of usual size, at most; tokens. */
+const IMAGE_TOKENS = 1600;
+
+function withImages(
+  rendered: readonly Counted[],
+  entries: readonly Entry[],
+  images: readonly DueImages[],
+): readonly Counted[] {
+  if (images.length === 0) return rendered;
+  const byMessage = new Map(images.map((one) => [one.messageId, one.images]));
+  // Each message of a person is shown: the two lists go side by side.
+  return rendered.map((one, index) => {
+    const entry = entries[index];
+    const own = entry?.kind === "user" && !entry.deleted ? (byMessage.get(entry.messageId) ?? []) : [];
+    if (one.message.role !== "user" || own.length === 0) return one;
+    return { message: { ...one.message, images: own }, tokens: one.tokens + own.length * IMAGE_TOKENS };
+  });
 }
 
 function segment(key: SegmentKey, label: string, parts: readonly Counted[]): Segment {

@@ -29,7 +29,7 @@ const ROOM_SHARE = 0.25;
 /** Shortest form of an item, in tokens. */
 const SHORTEST_ITEM = 40;
 
-/** Fits a context into the budget: stubs, then the omission, then caps, then a second omission that spares nothing settled. */
+/** Fits a context into the budget: stubs and no pictures, then the omission, then caps, then a second omission that spares nothing settled. */
 export function fitContext(sources: ContextSources, budget: Budget): Fit {
   const emergency = roomAt(budget, budget.emergencyThreshold);
   const { history } = sources;
@@ -40,7 +40,7 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
   if (plain.tokens < emergency)
     return { context: plain, history, omitTo: null, tokensBefore, overflows: false };
 
-  const stubsOnly: Trims = { ...trims, stubs: "all" };
+  const stubsOnly: Trims = { ...trims, stubs: "all", withoutImages: true };
   const stubbed = assemble(sources, stubsOnly);
   if (stubbed.tokens < roomAt(budget, budget.aggressiveThreshold)) {
     return { context: stubbed, history, omitTo: null, tokensBefore, overflows: false };

@@ -3,9 +3,16 @@ import type { ToolCall } from "./entry.ts";
 /** One message of a model request, in the vocabulary of Chat Completions. */
 export type ModelMessage =
   | { readonly role: "system"; readonly text: string }
-  | { readonly role: "user"; readonly text: string }
+  | { readonly role: "user"; readonly text: string; readonly images?: readonly ModelImage[] }
   | { readonly role: "assistant"; readonly text: string; readonly calls: readonly ToolCall[] }
   | { readonly role: "tool"; readonly callId: string; readonly text: string };
+
+/** A picture beside a message's text. */
+export interface ModelImage {
+  /** MIME type. */
+  readonly type: string;
+  readonly base64: string;
+}
 
 /** A tool as the model sees it. */
 export interface ToolSpec {

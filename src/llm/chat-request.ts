@@ -1,4 +1,5 @@
 import type {
+  ChatCompletionContentPart,
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
@@ -115,7 +116,7 @@ function messageParam(message: ModelMessage): ChatCompletionMessageParam {
     case "system":
       return { role: "system", content: message.text };
     case "user":
-      return { role: "user", content: message.text };
+      return { role: "user", content: userContent(message) };
     case "tool":
       return { role: "tool", tool_call_id: message.callId, content: message.text };
     case "assistant":
@@ -128,6 +129,18 @@ function messageParam(message: ModelMessage): ChatCompletionMessageParam {
     default:
       return unreachable(message);
   }
+}
+
+function userContent({
+  text,
+  images = [],
+}: ModelMessage & { role: "user" }): string | ChatCompletionContentPart[] {
+  if (images.length === 0) return text;
+  const pictures = images.map(({ type, base64 }) => ({
+    type: "image_url" as const,
+    image_url: { url: `data:${type};base64,${base64}` },
+  }));
+  return [{ type: "text", text }, ...pictures];
 }
 
 function callParam({ id, name, arguments: json }: ToolCall) {

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { errorMessage } from "../core/errors.ts";
-import { type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
+import { type AgentId, type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
   InboundDeletion,
@@ -33,9 +33,11 @@ export interface RouterParts {
   /** Runs what people ask with a slash; it answers the asker alone. */
   readonly commands: Commands;
   readonly limits: AskLimits;
+  /** Whether an agent is shown pictures: for the others none are kept. */
+  readonly seesImages: (agent: AgentId) => boolean;
   readonly voice: Voice;
-  /** The one sentence for a person who asks too often. */
-  readonly tooOftenText: string;
+  /** The one sentence for a person whose wish is not fulfilled. */
+  readonly failureText: (kind: "too_often" | "internal") => string;
 }
 
 export interface Commands {
@@ -139,6 +141,9 @@ export class Router implements PlatformInbox {
     const channel = formatAddress(message.channel);
     const { result: appended, isRepeated } = await insist(async () => {
       const id = await this.#channelId(message, binding);
+      // Before the message: its turn may begin at once.
+      if (message.images !== undefined && this.#parts.seesImages(binding.agent))
+        await store.attached.keep(message.channel.platform, message.id, message.images);
       return { id, ...(await store.log.appendMessage(id, message)) };
     });
     const { id, seq } = appended;
@@ -165,7 +170,7 @@ export class Router implements PlatformInbox {
 
   /** Whether it may make a turn, where it is meant to. Who asks too often is told so once, and is listened to. */
   #withinLimits(binding: Binding, message: InboundMessage, isAsked: boolean): boolean {
-    const { limits, voice, registry, tooOftenText } = this.#parts;
+    const { limits, voice, registry, failureText } = this.#parts;
     const { author, channel, id } = message;
     const address = formatAddress(channel);
     if (message.isBackground === true) return false;
@@ -175,13 +180,13 @@ export class Router implements PlatformInbox {
     const isWaiting = known !== undefined && (registry.loaded(known)?.status.due ?? 0) > 0;
     if (isWaiting) return true;
     const asked = limits.ask(`${channel.platform}\n${author.id}`, binding.rateLimit);
-    if (asked === "first_over") voice.tell(channel, id, tooOftenText);
+    if (asked === "first_over") voice.tell(channel, id, failureText("too_often"));
     return asked === "within";
   }
 
   /** A command that stands in a message is run once, and is no message. @returns false: it is none */
   #runCommand(message: InboundMessage): boolean {
-    const { voice, commands, log } = this.#parts;
+    const { voice, commands, log, failureText } = this.#parts;
     const { channel, author, id } = message;
     if (!voice.hasTextCommands(channel)) return false;
     const command = parseTextCommand(message.text, (name) => commands.has(name));
@@ -192,8 +197,10 @@ export class Router implements PlatformInbox {
     const asker = { id: author.id, name: author.name, roles: author.roles ?? [] };
     void commands.run({ channel, ...command, asker }).then(
       (text) => voice.tell(channel, id, text),
-      (error: unknown) =>
-        log.warn({ channel: formatAddress(channel), why: errorMessage(error) }, "command_failed"),
+      (error: unknown) => {
+        log.warn({ channel: formatAddress(channel), why: errorMessage(error) }, "command_failed");
+        voice.tell(channel, id, failureText("internal"));
+      },
     );
     return true;
   }

@@ -57,6 +57,14 @@ export async function blankMessages(
     if (row !== undefined && row.seq !== null) seqs.push(row.seq);
   }
   if (seqs.length === 0) return [];
+  await client.query(
+    {
+      name: "images_delete",
+      text: `delete from images i using channels c
+              where c.id = $1 and i.platform = c.platform and i.message_id = any($2)`,
+    },
+    [channel, messageIds.map(storableText)],
+  );
   for (const summary of await readAffected(client, channel, seqs)) {
     await replaceText(client, summary, await digestOf(client, channel, summary, digester));
   }

@@ -19,7 +19,7 @@ export interface ModelCallRow {
 }
 
 /** The columns that are given; the others have defaults. */
-export const BILL_COLUMNS = `channel_id, turn_id, purpose, model, outcome, estimated_tokens, prompt_tokens, cached_tokens,
+const BILL_COLUMNS = `channel_id, turn_id, purpose, model, outcome, estimated_tokens, prompt_tokens, cached_tokens,
   completion_tokens, first_token_ms, total_ms`;
 
 /** Rows by the names of their columns. */

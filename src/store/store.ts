@@ -1,6 +1,7 @@
 import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerStore } from "./answers.ts";
+import { AttachedStore } from "./attached.ts";
 import { ChannelStore } from "./channels.ts";
 import { CompactionStore } from "./compactions.ts";
 import { type Coverage, loadCoverage, readMerged } from "./coverage.ts";
@@ -30,6 +31,7 @@ export interface Store {
   readonly requests: RequestStore;
   readonly people: PeopleStore;
   readonly answers: AnswerStore;
+  readonly attached: AttachedStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
   /** What a commit changed, to be swapped into a history in memory. */
   coverage(channel: ChannelId): Promise<Coverage>;
@@ -52,6 +54,7 @@ export function createStore(db: Database): Store {
     requests: new RequestStore(db),
     people: new PeopleStore(db),
     answers: new AnswerStore(db),
+    attached: new AttachedStore(db),
     load: async (channel) => loadSnapshot(db, channel),
     coverage: async (channel) => loadCoverage(db, channel),
     mergedOf: async (channel, range) => readMerged(db, channel, range),

@@ -25,6 +25,7 @@ export const TEMPLATES = {
     people: "list",
     remembered: "list",
     recalled: "list",
+    replies: "list",
     omitted: "text",
   }),
   omission: rules(

@@ -32,6 +32,7 @@ export interface AgentTexts extends EntryTexts {
     people: readonly string[];
     remembered: readonly string[];
     recalled: readonly string[];
+    replies: readonly string[];
     omitted: string | null;
   }): string;
   /** One plain sentence for a person whose message has no answer. */

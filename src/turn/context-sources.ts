@@ -1,6 +1,7 @@
-import type { ContextSources } from "../context/assemble.ts";
+import type { ContextSources, DueImages } from "../context/assemble.ts";
 import { capText } from "../context/render.ts";
-import { type History, type Omission, type TurnRange } from "../core/history.ts";
+import { dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
+import { turnId } from "../core/ids.ts";
 import type { EntryReference, RememberedStatement } from "../core/entry.ts";
 import { displayName, sliceWhole } from "../core/text.ts";
 import { estimateTokens, HEAVIEST_UNIT } from "../core/tokens.ts";
@@ -11,42 +12,85 @@ const PEOPLE = 12;
 /** Longest recalled message, and all of them together, in UTF-16 units. */
 const PASSAGE_LENGTH = 1000;
 const RECALLED_LENGTH = 6000;
+/** Messages that are answered ones reply to, and how much of each is shown, in UTF-16 units. */
+const MAX_REPLIES = 5;
+const REPLY_LENGTH = 300;
 
-export interface TurnSituation {
-  readonly history: History;
-  readonly turn: TurnRange;
+/** What was looked up for a turn. */
+export interface LookedUp {
   readonly recalled: readonly EntryReference[];
   readonly remembered: readonly RememberedStatement[];
+  readonly attached: Attached;
+}
+
+/** What belongs to the messages to answer beside their text. */
+export interface Attached {
+  readonly replies: readonly Reply[];
+  readonly images: readonly DueImages[];
+}
+
+/** Somebody answers what was said before. */
+export interface Reply {
+  readonly author: string;
+  readonly to: EntryReference;
+}
+
+export const NOTHING_ATTACHED: Attached = { replies: [], images: [] };
+/** Of a request that nobody sends yet. */
+export const NOTHING_LOOKED_UP: LookedUp = { recalled: [], remembered: [], attached: NOTHING_ATTACHED };
+
+export interface TurnSituation extends LookedUp {
+  readonly history: History;
+  readonly turn: TurnRange;
   readonly now: Date;
-  readonly place: Place;
+  readonly scene: Scene;
+}
+
+/**
+ * The request that would be sent now, without what would be looked up for it: with the running turn's own part, or with
+ * what is due as the next turn's. Pure.
+ */
+export function nextSources(
+  agent: Agent,
+  history: History,
+  { running, now, scene }: { readonly running: TurnRange | null; readonly now: Date; readonly scene: Scene },
+): ContextSources {
+  const next = history.lastSeq + 1;
+  const fromSeq = running?.fromSeq ?? dueMessages(history)[0]?.seq ?? next;
+  const turn = { id: running?.id ?? turnId(-1), fromSeq, toSeq: next };
+  return contextSources(agent, { history, turn, ...NOTHING_LOOKED_UP, now, scene });
 }
 
 /** Where a turn takes place, as a person would say it. */
-export interface Place {
+export interface Scene {
   readonly platform: string;
   readonly channel: string;
 }
 
 /** Gathers what a context of this agent is made of. Pure. */
 export function contextSources(agent: Agent, situation: TurnSituation): ContextSources {
-  const { history, turn, recalled, remembered, now, place } = situation;
+  const { history, turn, recalled, remembered, attached, now, scene } = situation;
   const people = peopleOf(history, turn);
   return {
     ...stablePart(agent, agent.time.day(now)),
     history,
     turn,
     renderer: agent.renderer,
+    images: attached.images,
     dynamic: {
       text: (omission, room = Infinity) => {
         const named = fitting(people, room / 4);
         const statements = rememberedLines(agent, remembered, room / 4);
+        const answered = fitting(replyLines(agent, attached.replies), room / 4);
+        const rest = room * 0.75 - tokensOf(statements) - tokensOf(answered);
         return agent.texts.dynamic({
           now: agent.time.full(now),
-          platform: place.platform,
-          channel: displayName(place.channel),
+          platform: scene.platform,
+          channel: displayName(scene.channel),
           people: named,
           remembered: asOne(statements),
-          recalled: asOne(recalledLines(agent, recalled, room * 0.75 - tokensOf(statements))),
+          replies: asOne(answered),
+          recalled: asOne(recalledLines(agent, recalled, rest)),
           omitted: omission && omissionMarker(agent, omission),
         });
       },
@@ -101,6 +145,15 @@ function recalledLines(agent: Agent, recalled: readonly EntryReference[], room: 
   });
   let length = 0;
   return fitting(lines, room).filter((line) => (length += line.length) <= RECALLED_LENGTH);
+}
+
+/** `Ann answers [2026-11-21 14:05] Ben: text`: short, and few; what is longer can be searched for. */
+function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
+  return replies.slice(0, MAX_REPLIES).flatMap(({ author, to }) => {
+    if (to.text === null) return [];
+    const short = to.text.length > REPLY_LENGTH ? `${sliceWhole(to.text, 0, REPLY_LENGTH)} …` : to.text;
+    return [`${displayName(author)} answers ${agent.renderer.line(to.at, to.author, short)}`];
+  });
 }
 
 function rememberedLines(

@@ -16,11 +16,10 @@ export interface FirstRecall {
 export function firstRecall(history: History, toSeq: Seq): FirstRecall {
   const due = dueMessages(history).filter(({ seq }) => seq <= toSeq);
   const isAllInView = Math.max(history.coveredTo, history.omittedTo) === 0;
-  // Memories are made where a summary covers: before, asking for them would cost each turn a query.
-  const hasMemories = history.coveredTo > 0;
   return {
     text: due.map((message) => message.text).join("\n"),
     entries: isAllInView ? 0 : RECALL_LIMIT,
-    memories: hasMemories ? MEMORY_LIMIT : 0,
+    // What is remembered of what is in view need not be looked up: asking would cost each turn a query.
+    memories: isAllInView ? 0 : MEMORY_LIMIT,
   };
 }

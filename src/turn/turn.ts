@@ -12,13 +12,19 @@ import { storableText } from "../core/text.ts";
 import type { FailureKind } from "../prompts.ts";
 import { type Agent, budgetOf } from "./agent.ts";
 import { visibleAnswer } from "./answer-text.ts";
-import { contextSources, type Place, type TurnSituation } from "./context-sources.ts";
+import {
+  type Attached,
+  contextSources,
+  type LookedUp,
+  NOTHING_ATTACHED,
+  type Scene,
+} from "./context-sources.ts";
 import { firstRecall } from "./first-recall.ts";
 import { runToolCalls } from "./tool-calls.ts";
 
 /** What a turn may do to its channel. */
 export interface TurnChannel {
-  readonly place: Place;
+  readonly scene: Scene;
   /** The history as of now. */
   snapshot(): Promise<History>;
   /** Its last request that this model's provider has counted; null: none, or another model answered since. */
@@ -31,6 +37,8 @@ export interface TurnChannel {
   recall(text: string, scope: "hidden" | "all", limit: number): Promise<EntryReference[]>;
   /** Memories that may be shown in this channel and fit a text. `turn`: only as far as it takes no time. */
   recallMemories(text: string, purpose: "turn" | "tool", limit: number): Promise<Memory[]>;
+  /** What belongs to the messages to answer beside their text. */
+  attached(): Promise<Attached>;
   /** Shows the answer so far; null: what was shown is void. Must not throw or wait. */
   showDraft(text: string | null): void;
   /** Told of every request before it is sent. Must not throw or wait. */
@@ -117,10 +125,10 @@ class TurnRun {
 
   async untilOutcome(): Promise<TurnOutcome> {
     const history = await this.#channel.snapshot();
-    const recalled = await this.#recall(history);
+    const found = await this.#lookUp(history);
     for (let step = 0; ; step++) {
       const isLast = step >= this.#agent.config.maxToolIterations;
-      const answer = await this.#ask(recalled, isLast ? "none" : "auto");
+      const answer = await this.#ask(found, isLast ? "none" : "auto");
       if (this.#signal.aborted) return { kind: "stopped", text: visibleAnswer(this.textSoFar) };
       if (answer.calls.length === 0 || isLast) return this.#answered(answer);
       const outcome = await this.#runTools(answer);
@@ -157,34 +165,35 @@ class TurnRun {
   }
 
   /** Recall is a help, not a condition: without it the turn goes on. */
-  async #recall(history: History): Promise<Recalled> {
+  async #lookUp(history: History): Promise<LookedUp> {
     const { text, entries, memories } = firstRecall(history, this.#turn.toSeq);
-    const [recalled, remembered] = await Promise.all([
-      entries === 0 ? [] : this.#orNothing(this.#channel.recall(text, "hidden", entries)),
-      memories === 0 ? [] : this.#orNothing(this.#channel.recallMemories(text, "turn", memories)),
+    const [recalled, remembered, attached] = await Promise.all([
+      entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
+      memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
+      this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
     ]);
-    return { recalled, remembered };
+    return { recalled, remembered, attached };
   }
 
-  async #orNothing<Found>(search: Promise<Found[]>): Promise<Found[]> {
+  async #orElse<Found>(nothing: Found, search: Promise<Found>): Promise<Found> {
     try {
       return await search;
     } catch (error) {
       this.#channel.onToolFailure("recall", errorMessage(error));
-      return [];
+      return nothing;
     }
   }
 
   /** One answer; a window that turns out smaller than believed is learned, and gets one more try. */
-  async #ask(recalled: Recalled, toolChoice: "auto" | "none"): Promise<ModelAnswer> {
+  async #ask(found: LookedUp, toolChoice: "auto" | "none"): Promise<ModelAnswer> {
     try {
-      return await this.#askOnce(recalled, toolChoice);
+      return await this.#askOnce(found, toolChoice);
     } catch (error) {
       if (!(error instanceof ModelError) || error.kind !== "context_length" || this.#sent === null)
         throw error;
       this.#learnRefusal(error.window, this.#sent);
       this.#showNothing();
-      return this.#askOnce(recalled, toolChoice);
+      return this.#askOnce(found, toolChoice);
     }
   }
 
@@ -201,16 +210,16 @@ class TurnRun {
     else models.learnFactor(model, { estimated, reported: usableTokens(budget) / RETRY_SHARE });
   }
 
-  async #askOnce(recalled: Recalled, toolChoice: "auto" | "none"): Promise<ModelAnswer> {
+  async #askOnce(found: LookedUp, toolChoice: "auto" | "none"): Promise<ModelAnswer> {
     const agent = this.#agent;
     const name = await agent.models.resolve(agent.config.model);
     const history = await this.#channel.snapshot();
     const situation = {
       history,
       turn: this.#turn,
-      ...recalled,
+      ...found,
       now: this.#clock.now(),
-      place: this.#channel.place,
+      scene: this.#channel.scene,
     };
     const budget = budgetOf(agent, name, this.#channel.anchor(name));
     this.#sent = null;
@@ -260,9 +269,6 @@ class TurnRun {
 
 /** After a refusal for its length that says nothing more, a request is made smaller by a quarter. */
 const RETRY_SHARE = 0.75;
-/** What was found for a turn. */
-type Recalled = Pick<TurnSituation, "recalled" | "remembered">;
-
 /**
  * Calls as the log can hold them: a NUL that a model wrote would be refused by Postgres each time the turn is begun
  * again. Some servers give every call the same id; a result must name one.

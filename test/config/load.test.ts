@@ -14,6 +14,7 @@ const DEFAULT_AGENTS = [
     model: "auto",
     compactorModel: "auto",
     fallbacks: [],
+    seesImages: false,
     temperature: null,
     contextWindow: 0,
     maxOutputTokens: 2048,

@@ -9,7 +9,7 @@ import type { EntryReference, RememberedStatement } from "../../src/core/entry.t
 import { loadPrompts } from "../../src/prompts.ts";
 import { createTools } from "../../src/tools/tools.ts";
 import { type Agent, createAgent } from "../../src/turn/agent.ts";
-import { contextSources } from "../../src/turn/context-sources.ts";
+import { contextSources, NOTHING_ATTACHED } from "../../src/turn/context-sources.ts";
 import type { Seen } from "./conversation.ts";
 
 const prompts = loadPrompts({ dir: join(import.meta.dirname, "../../prompts/en") });
@@ -61,8 +61,9 @@ export function sourcesOf(
     ...seen,
     recalled,
     remembered,
+    attached: NOTHING_ATTACHED,
     now: new Date("2026-11-21T20:00:00Z"),
-    place: { platform: "terminal", channel: "general" },
+    scene: { platform: "terminal", channel: "general" },
   });
 }
 

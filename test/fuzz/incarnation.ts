@@ -133,7 +133,8 @@ export class Incarnation {
       commands: { has: () => false, run: async () => "" },
       limits: new AskLimits(() => performance.now()),
       voice: new Voice(() => main, log),
-      tooOftenText: "",
+      seesImages: () => false,
+      failureText: () => "",
     });
   }
 

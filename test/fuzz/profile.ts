@@ -66,6 +66,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
     model: MODEL,
     compactorModel: SUMMARISER,
     fallbacks: [],
+    seesImages: false,
     temperature: null,
     contextWindow: window,
     maxOutputTokens: 200,

@@ -41,7 +41,12 @@ async function talk(weir: TestWeir, room: string, messages = 40): Promise<void> 
 
 async function command(weir: TestWeir, room: string, name: string): Promise<string> {
   const channel = { platform: "test", name: room };
-  return weir.daemon.inbox.command({ channel, name, argument: "", asker: { id: "u-ann", name: "Ann", roles: [] } });
+  return weir.daemon.inbox.command({
+    channel,
+    name,
+    argument: "",
+    asker: { id: "u-ann", name: "Ann", roles: [] },
+  });
 }
 
 async function idOf(weir: TestWeir, room: string): Promise<number> {

@@ -216,7 +216,12 @@ test("/reset while a summary is being written: it is void, what is answered is t
   }
   await summariserAsked(server, 3);
   const channel = { platform: "test", name: room };
-  await weir.daemon.inbox.command({ channel, name: "reset", argument: "", asker: { id: "u-ann", name: "Ann", roles: [] } });
+  await weir.daemon.inbox.command({
+    channel,
+    name: "reset",
+    argument: "",
+    asker: { id: "u-ann", name: "Ann", roles: [] },
+  });
   held.release(text("zxqlate: too late to be of use."));
   await compaction(weir, room, "stale");
   const jobs = await open.sql("select state, reason from jobs order by id");

@@ -17,7 +17,12 @@ async function start(server: ModelServer, platform = new TestPlatform()): Promis
 
 async function command(weir: TestWeir, room: string, name: string): Promise<string> {
   const channel = { platform: "test", name: room };
-  return weir.daemon.inbox.command({ channel, name, argument: "", asker: { id: "u-ann", name: "Ann", roles: [] } });
+  return weir.daemon.inbox.command({
+    channel,
+    name,
+    argument: "",
+    asker: { id: "u-ann", name: "Ann", roles: [] },
+  });
 }
 
 async function find(weir: TestWeir, name: string): Promise<ChannelRow> {

@@ -1,4 +1,5 @@
 import { platformContract } from "./contract.ts";
+import { openDiscordHarness } from "./discord/discord-harness.ts";
 import { openLoopbackHarness } from "./loopback/loopback-harness.ts";
 import { openSlackHarness } from "./slack/slack-harness.ts";
 import { openJsonlHarness, openLinesHarness } from "./terminal/terminal-harness.ts";
@@ -7,3 +8,4 @@ platformContract("the terminal with JSON lines", openJsonlHarness);
 platformContract("the terminal with piped lines", openLinesHarness);
 platformContract("loopback", openLoopbackHarness);
 platformContract("slack", openSlackHarness);
+platformContract("discord", openDiscordHarness);

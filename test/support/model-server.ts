@@ -15,13 +15,26 @@ import { text as readText } from "node:stream/consumers";
 
 import { z } from "zod";
 
+/** A message with pictures, as text: each of them is `<image>`. */
+const contentParts = z
+  .array(
+    z.discriminatedUnion("type", [
+      z.object({ type: z.literal("text"), text: z.string() }),
+      z.object({
+        type: z.literal("image_url"),
+        image_url: z.object({ url: z.string().startsWith("data:image/") }),
+      }),
+    ]),
+  )
+  .transform((parts) => parts.map((part) => (part.type === "text" ? part.text : "<image>")).join(""));
+
 /** The body of `POST /chat/completions`, as far as tests look at it; another shape is the client's error. */
 const chatRequest = z.looseObject({
   model: z.string(),
   messages: z.array(
     z.looseObject({
       role: z.enum(["system", "developer", "user", "assistant", "tool"]),
-      content: z.string().nullish(),
+      content: z.union([z.string(), contentParts]).nullish(),
       tool_call_id: z.string().optional(),
       tool_calls: z
         .array(

@@ -14,13 +14,16 @@ const COMPLETIONS = [
   "/as ",
   "/compact",
   "/context",
+  "/forget",
   "/help",
   "/memory",
   "/quit",
+  "/remember ",
   "/reset",
   "/status",
   "/stop",
   "/summarize",
+  "/why",
 ];
 /** Answers whose shown text is remembered, so that an edit prints only what is new. */
 const MAX_REMEMBERED = 32;

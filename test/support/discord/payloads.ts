@@ -49,9 +49,10 @@ export function toRole(role: RoleRecord): object {
     colors: { primary_color: 0, secondary_color: null, tertiary_color: null },
     hoist: false,
     position: 0,
-    managed: false,
+    managed: role.botId !== null,
     mentionable: true,
     flags: 0,
+    ...(role.botId === null ? {} : { tags: { bot_id: role.botId } }),
   };
 }
 

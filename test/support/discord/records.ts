@@ -19,6 +19,8 @@ export interface RoleRecord {
   readonly id: string;
   readonly name: string;
   readonly permissions: bigint;
+  /** The bot that Discord made the role for. */
+  readonly botId: string | null;
 }
 
 export interface GuildRecord {

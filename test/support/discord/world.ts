@@ -8,7 +8,7 @@ import { answersTo, invokeCommand } from "./interactions.ts";
 import type { CommandAnswer, CommandOptions } from "./interactions.ts";
 import { deleteMessages, editMessage, emitMessage, emitPartialUpdate, postMessage } from "./messages.ts";
 import { setArchived, setReaction } from "./messages.ts";
-import { toChannel, toFullMember, toGuildCreate } from "./payloads.ts";
+import { toChannel, toFullMember, toGuildCreate, toRole } from "./payloads.ts";
 import type { Access, ChannelRecord, MemberRecord } from "./records.ts";
 import type { State } from "./state.ts";
 import { createThread, dmWith } from "./threads.ts";
@@ -62,7 +62,7 @@ export class World {
   /** A server with the bot in it, told to whoever is connected. */
   addGuild(guild: { name: string } = { name: "guild" }): string {
     const id = this.#state.ids.next();
-    const everyone = { id, name: "@everyone", permissions: EVERYONE_MAY };
+    const everyone = { id, name: "@everyone", permissions: EVERYONE_MAY, botId: null };
     const roles = new Map([[id, everyone]]);
     const record = { id, name: guild.name, ownerId: id, roles, members: new Map<string, MemberRecord>() };
     this.#state.guilds.set(id, record);
@@ -110,9 +110,13 @@ export class World {
     this.#emitGuilds(channel.thread ? "THREAD_DELETE" : "CHANNEL_DELETE", toChannel(this.#state, channel));
   }
 
-  addRole(guildId: string, name: string): string {
+  /** @param options isBots: the role that Discord makes for the bot */
+  addRole(guildId: string, name: string, options: { isBots?: boolean } = {}): string {
     const id = this.#state.ids.next();
-    this.#state.guild(guildId).roles.set(id, { id, name, permissions: 0n });
+    const botId = options.isBots === true ? this.botId : null;
+    const role = { id, name, permissions: 0n, botId };
+    this.#state.guild(guildId).roles.set(id, role);
+    this.#emitGuilds("GUILD_ROLE_CREATE", { guild_id: guildId, role: toRole(role) });
     return id;
   }
 

@@ -1,0 +1,65 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pino } from "pino";
+import { loadConfig } from "../../../src/config/load.ts";
+import { agentId } from "../../../src/core/ids.ts";
+import { buildDaemon, type Daemon } from "../../../src/daemon.ts";
+import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
+import type { DiscordTiming } from "../../../src/platforms/discord/timing.ts";
+import { type Binding, bindPlatform } from "../../../src/router/bindings.ts";
+import type { WeirEvent } from "../../../src/telemetry/events.ts";
+
+export interface DiscordWeirOptions {
+  readonly databaseUrl: string;
+  readonly modelUrl: string;
+  readonly discord: { readonly token: string; readonly apiUrl: string };
+  readonly timing?: Partial<DiscordTiming>;
+  /** What of the binding is not as by default. */
+  readonly binding?: Partial<Binding>;
+  readonly onLine?: (line: string) => void;
+}
+
+export interface DiscordWeir extends AsyncDisposable {
+  readonly daemon: Daemon;
+  readonly events: readonly WeirEvent[];
+}
+
+const CONFIG = `[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n`;
+const TIMING = { isLoginPaced: false, streamMs: 20, callsPerSecond: 1000, closeMs: 200 };
+
+/** The whole daemon on a Discord server; disposing drains it. */
+export async function startDiscordWeir(options: DiscordWeirOptions): Promise<DiscordWeir> {
+  const folder = await mkdtemp(path.join(tmpdir(), "weir-discord-"));
+  await writeFile(path.join(folder, "config.toml"), CONFIG);
+  const env = { DATABASE_URL: options.databaseUrl, OPENAI_BASE_URL: options.modelUrl };
+  const config = loadConfig({ cwd: folder, env });
+  const write = options.onLine ?? ((): void => undefined);
+  const log = pino({ level: "info" }, { write });
+  const discord = createDiscord({
+    config: {
+      ...options.discord,
+      dm: "everyone",
+      allow: [],
+      owners: [],
+      ownerRoles: [],
+      catchUpMaxAgeMs: 3_600_000,
+    },
+    log,
+    commands: [{ name: "status", help: "what it does", argument: null }],
+    timing: { ...TIMING, ...options.timing },
+  });
+  const bindings = [{ ...bindPlatform("discord", agentId("main")), ...options.binding }];
+  const daemon = await buildDaemon({ config, log, platforms: () => [discord], bindings });
+  const events: WeirEvent[] = [];
+  daemon.events.on((event) => void events.push(event));
+  await daemon.open();
+  return {
+    daemon,
+    events,
+    async [Symbol.asyncDispose]() {
+      await daemon[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

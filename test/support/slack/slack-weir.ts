@@ -1,0 +1,66 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pino } from "pino";
+import type { SlackConfig } from "../../../src/config/config.ts";
+import { loadConfig } from "../../../src/config/load.ts";
+import { agentId } from "../../../src/core/ids.ts";
+import { buildDaemon, type Daemon } from "../../../src/daemon.ts";
+import { createSlack } from "../../../src/platforms/slack/adapter.ts";
+import type { SlackTiming } from "../../../src/platforms/slack/timing.ts";
+import { type Binding, bindPlatform } from "../../../src/router/bindings.ts";
+import type { WeirEvent } from "../../../src/telemetry/events.ts";
+
+export interface SlackWeirOptions {
+  /** Of the Postgres; null: the embedded one, in a folder of its own. */
+  readonly databaseUrl: string;
+  readonly modelUrl: string;
+  readonly slack: Pick<SlackConfig, "botToken" | "intake" | "apiUrl">;
+  readonly timing?: Partial<SlackTiming>;
+  /** What of the binding is not as by default. */
+  readonly binding?: Partial<Binding>;
+  readonly onLine?: (line: string) => void;
+}
+
+export interface SlackWeir extends AsyncDisposable {
+  readonly daemon: Daemon;
+  readonly events: readonly WeirEvent[];
+}
+
+const CONFIG = `[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n`;
+
+/** The whole daemon on a Slack server; disposing drains it. */
+export async function startSlackWeir(options: SlackWeirOptions): Promise<SlackWeir> {
+  const folder = await mkdtemp(path.join(tmpdir(), "weir-slack-"));
+  await writeFile(path.join(folder, "config.toml"), CONFIG);
+  const env = { DATABASE_URL: options.databaseUrl, OPENAI_BASE_URL: options.modelUrl };
+  const config = loadConfig({ cwd: folder, env });
+  const write = options.onLine ?? ((): void => undefined);
+  const log = pino({ level: "info" }, { write });
+  const slack = createSlack({
+    config: {
+      ...options.slack,
+      dm: "everyone",
+      allow: [],
+      owners: [],
+      ownerRoles: [],
+      catchUpMaxAgeMs: 3_600_000,
+    },
+    log,
+    commands: [{ name: "status", help: "what it does", argument: null }],
+    timing: { shortMs: 0, streamMs: 20, ...options.timing },
+  });
+  const bindings = [{ ...bindPlatform("slack", agentId("main")), ...options.binding }];
+  const daemon = await buildDaemon({ config, log, platforms: () => [slack], bindings });
+  const events: WeirEvent[] = [];
+  daemon.events.on((event) => void events.push(event));
+  await daemon.open();
+  return {
+    daemon,
+    events,
+    async [Symbol.asyncDispose]() {
+      await daemon[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
