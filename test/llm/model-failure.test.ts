@@ -23,15 +23,18 @@ import type { Behaviour } from "../support/model-server.ts";
 
 const KEY = "sk-a-secret-key";
 
-function modelAt(baseUrl: string): Model {
-  const timeouts = { firstTokenMs: 200, idleMs: 200, totalMs: 500 };
+/** Patient, where it is not patience that is tested: the machine may be busy. */
+const PATIENT = { firstTokenMs: 10_000, idleMs: 10_000, totalMs: 20_000 };
+const IMPATIENT = { firstTokenMs: 200, idleMs: 200, totalMs: 500 };
+
+function modelAt(baseUrl: string, timeouts = PATIENT): Model {
   return createChatModel({ baseUrl, apiKey: KEY, isOpenAi: false, timeouts });
 }
 
-async function failureOf(behaviour: Behaviour) {
+async function failureOf(behaviour: Behaviour, timeouts = PATIENT) {
   await using server = await startModelServer();
   server.reply(behaviour);
-  const { failure, records } = await ask(modelAt(server.url));
+  const { failure, records } = await ask(modelAt(server.url, timeouts));
   assert.equal(server.requests.length, 1, "one attempt, no retry");
   assert.deepEqual(
     records.map(({ outcome }) => outcome),
@@ -82,7 +85,7 @@ describe("a failure is classified by what happened", () => {
   ];
   for (const [name, behaviour, kind] of cases) {
     test(`${name}: ${kind}`, async () => {
-      const failure = await failureOf(behaviour);
+      const failure = await failureOf(behaviour, kind === "timeout" ? IMPATIENT : PATIENT);
       assert.equal(failure?.kind, kind);
       assert.doesNotMatch(failure.message, new RegExp(KEY), "the key stays out of the log");
     });
