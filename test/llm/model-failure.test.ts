@@ -109,7 +109,7 @@ describe("a failure says what happened", () => {
       const timer = setInterval(() => response.write(thinking), 30);
       signal.addEventListener("abort", () => clearInterval(timer));
     });
-    const { failure } = await ask(modelAt(server.url));
+    const { failure } = await ask(modelAt(server.url, IMPATIENT));
     assert.equal(failure?.kind, "timeout");
     assert.match(failure.message, /500 ms/);
     assert.equal(await server.requests[0]?.done, "aborted");
@@ -119,7 +119,7 @@ describe("a failure says what happened", () => {
     const failure = await failureOf(({ response }) => {
       response.writeHead(500, { "content-type": "application/json", "content-length": "100" });
       response.flushHeaders();
-    });
+    }, IMPATIENT);
     assert.equal(failure?.kind, "timeout");
   });
 
