@@ -104,6 +104,11 @@ export class ChannelActor {
     this.#takeIn(seq, async () => this.history.catchUp(seq));
   }
 
+  /** As `remind`, of a message that is only listened to. */
+  mention(seq: Seq): void {
+    this.#takeIn(null, async () => this.history.catchUp(seq));
+  }
+
   #takeIn(dueSeq: Seq | null, work: () => Promise<void>): void {
     this.#lastUsedAt = steadyNow();
     if (dueSeq !== null) this.#runner.accepted(dueSeq);

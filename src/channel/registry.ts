@@ -144,6 +144,12 @@ export class ChannelRegistry implements AsyncDisposable {
     await this.#with(id, (actor) => actor.remind(seq));
   }
 
+  /** Tells a channel of a message that nobody waits for an answer to, where it is in memory. Must not throw. */
+  async mention(id: ChannelId, seq: Seq): Promise<void> {
+    this.#parts.indexer.mark(id);
+    (await this.inMemory(id))?.mention(seq);
+  }
+
   /**
    * Takes up what is due by the log after a start.
    * @param rawEntries so many that nothing covers are due for a compaction

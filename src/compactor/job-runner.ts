@@ -1,5 +1,5 @@
 import type { CommitOutcome, Job, JobResult, SummaryDraft } from "../core/compaction.ts";
-import { errorMessage, unreachable } from "../core/errors.ts";
+import { unreachable } from "../core/errors.ts";
 import { type History, legalCuts, type Summary } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import { estimateTokens } from "../core/tokens.ts";
@@ -26,7 +26,7 @@ export type JobEnd =
   | { readonly kind: "left" };
 
 export interface JobRunnerParts {
-  readonly store: Pick<Store, "jobs" | "log" | "mergedOf" | "modelCalls">;
+  readonly store: Pick<Store, "jobs" | "log" | "coverage" | "mergedOf" | "modelCalls">;
   readonly agent: CompactorAgent;
   readonly breaker: Breaker;
   /** Told of an attempt that brought no summary. */
@@ -124,7 +124,7 @@ export class JobRunner {
     const name = await agent.resolve(modelName, signal).catch(() => null);
     if (name === null) return signal.aborted ? { kind: "aborted" } : unreachableModel(breaker, modelName);
     const windowTokens = agent.windowOf(name);
-    const material = await this.#material(job, run, windowTokens);
+    const material = await this.#material(job, windowTokens);
     const outcome = await attemptSummary(agent, material, {
       model: agent.model,
       modelName: name,
@@ -148,11 +148,12 @@ export class JobRunner {
   }
 
   /** Merges and redos are written from the raw text where it fits the summariser, else from the summaries. */
-  async #material(job: Job, run: JobRun, windowTokens: number): Promise<Material> {
+  async #material(job: Job, windowTokens: number): Promise<Material> {
     const { store } = this.#parts;
     const { fromSeq, toSeq, kind } = job;
-    const neighbour = run.history.summaries.find((one) => one.toSeq === fromSeq - 1 && one.kind !== "reset");
-    const replaced = run.history.summaries.filter((one) => one.fromSeq >= fromSeq && one.toSeq <= toSeq);
+    const summaries = await this.#summaries(job);
+    const neighbour = summaries.find((one) => one.toSeq === fromSeq - 1 && one.kind !== "reset");
+    const replaced = within(job, summaries);
     const common = { kind, neighbour: neighbour ?? null };
     const isRaw = kind === "leaf" || (kind === "redo" && job.level === 1);
     if (isRaw || (await store.log.tokensOf(job.channel, fromSeq, toSeq)) < windowTokens * RAW_SHARE) {
@@ -163,6 +164,14 @@ export class JobRunner {
     const merged = await store.mergedOf(job.channel, job);
     const edits = await this.#edits(job);
     return { ...common, entries: null, summaries: [...(merged.length > 0 ? merged : replaced), ...edits] };
+  }
+
+  /**
+   * From the log and not from memory, which hears of a deletion a moment after it is committed: what the log has once the
+   * job's row is there, a deletion behind it will find read by this job.
+   */
+  async #summaries({ channel }: Job): Promise<readonly Summary[]> {
+    return (await this.#parts.store.coverage(channel)).summaries;
   }
 
   /** What it was made of may be older than an edit: the new texts come behind it, as one text more. */
@@ -200,15 +209,10 @@ export class JobRunner {
   async #digest(job: Job, run: JobRun, { isFinal }: { readonly isFinal: boolean }): Promise<JobEnd> {
     const { agent, store } = this.#parts;
     const isMerge = job.kind !== "leaf" && job.level > 1;
-    const texts = isMerge
-      ? run.history.summaries.filter((one) => one.fromSeq >= job.fromSeq && one.toSeq <= job.toSeq)
-      : [];
+    const texts = isMerge ? within(job, await this.#summaries(job)).map(({ text: one }) => one) : [];
     const { text, tokens } =
       texts.length > 0
-        ? agent.digester.ofTexts(
-            texts.map((one: Summary) => one.text),
-            run.summaryCap,
-          )
+        ? agent.digester.ofTexts(texts, run.summaryCap)
         : agent.digester.ofEntries(
             await store.log.readCurrent(job.channel, job.fromSeq, job.toSeq),
             run.summaryCap,
@@ -251,6 +255,10 @@ const MAX_EDITS = 20;
 /** Share of the summariser's window that a raw text may take to be read once more for a merge. */
 const RAW_SHARE = 0.6;
 
+function within({ fromSeq, toSeq }: Job, summaries: readonly Summary[]): Summary[] {
+  return summaries.filter((one) => one.fromSeq >= fromSeq && one.toSeq <= toSeq);
+}
+
 function unreachableModel(breaker: Breaker, modelName: string): AttemptOutcome {
   breaker.failed(modelName);
   return { kind: "unavailable", why: "the model server does not say which model it has" };
@@ -261,7 +269,7 @@ function whyNot(outcome: Exclude<AttemptOutcome, { kind: "finished" }>): string 
     case "refused":
       return `${outcome.refusal.kind}: ${outcome.refusal.why}`;
     case "unavailable":
-      return errorMessage(outcome.why);
+      return outcome.why;
     case "aborted":
       return "no summary within the deadline";
   }

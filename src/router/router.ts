@@ -149,6 +149,7 @@ export class Router implements PlatformInbox {
     const { id, seq } = appended;
     // A duplicate that is still due may be what an attempt of ours, or an earlier delivery, committed without hearing of it.
     if (appended.duplicate && appended.due) void registry.remind(id, seq);
+    else if (appended.duplicate && isRepeated) void registry.mention(id, seq);
     if (appended.duplicate && !(appended.due && isRepeated)) return { outcome: "duplicate", seq };
     const { id: messageId, addressed } = message;
     events.emit({ type: "message_accepted", channel, seq, messageId, addressed });

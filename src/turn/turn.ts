@@ -155,6 +155,8 @@ class TurnRun {
       },
       onFailure: (tool, why) => this.#channel.onToolFailure(tool, why),
     });
+    // What a call has found may be deleted by now, and nobody would read it again.
+    if (this.#signal.aborted) return { kind: "stopped", text: visibleAnswer(this.textSoFar) };
     if (skip !== null) {
       const text = visibleAnswer(answer.text);
       return text === "" ? { kind: "skipped", reason: skip } : { kind: "answered", text };

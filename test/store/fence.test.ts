@@ -75,6 +75,25 @@ test("a takeover that races a settlement leaves the turn to exactly one of them"
   }
 });
 
+test("a turn begins behind an edit under way, and an edit sees the turn that began before it", async () => {
+  const { store } = weir;
+  const { id, epoch } = await weir.channel("begin-and-edit");
+  await weir.say(id, "one");
+  let begun: Promise<unknown> = Promise.resolve();
+  let isBegun = false;
+  await weir.db.transaction(async (client) => {
+    // As an edit and a deletion do first.
+    await client.query({ name: "test_lock", text: "select from channels where id = $1 for no key update" }, [
+      id,
+    ]);
+    begun = store.turns.begin({ channel: id, epoch }, 1, 1).then(() => (isBegun = true));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(isBegun, false);
+  });
+  await begun;
+  assert.equal(isBegun, true);
+});
+
 test("messages, edits and deletions may be written by anyone", async () => {
   const { store } = weir;
   const { id } = await weir.channel("anyone");

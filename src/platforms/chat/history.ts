@@ -24,7 +24,8 @@ export interface ChatHistory {
   after(channel: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]>;
   /**
    * What was said before the first message that Weir sees of a channel, oldest first, at most `limit`: in a thread
-   * its root message (over and above `limit`) and what its parent said before that; elsewhere what stands before it.
+   * its root message and what stands in it before that (over and above `limit`), and what its parent said before; elsewhere
+   * what stands before it.
    * All of it is handed in as messages of `channel`.
    */
   background(

@@ -182,7 +182,11 @@ export class Intake {
     const { promise: done, resolve } = Promise.withResolvers<void>();
     const gate: Gate = { gap, done, isFilled: false, isStale: false };
     this.#gates.set(name, gate);
-    void this.#catchUps.add(async () => this.#fill(gate)).finally(resolve);
+    // What is cleared from the queue at the end is left to the next start.
+    void this.#catchUps
+      .add(async () => this.#fill(gate))
+      .catch(() => undefined)
+      .finally(resolve);
   }
 
   /** Must not throw. */

@@ -169,6 +169,24 @@ class AwayError extends WeirError {
   readonly retryable = true;
 }
 
+test("closing with catch-ups that wait ends them in silence", async () => {
+  const { inbox, history, intake } = open();
+  history.pause = new Promise(() => undefined);
+  inbox.gaps = Array.from({ length: 20 }, (_, index) => ({
+    ...gapAfter(1),
+    channel: { platform: "chat", name: `room-${index}` },
+  }));
+  const rejections: unknown[] = [];
+  const onRejection = (reason: unknown): void => void rejections.push(reason);
+  process.on("unhandledRejection", onRejection);
+  intake.resume();
+  while (history.calls.length === 0) await new Promise(setImmediate);
+  intake.close();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  process.off("unhandledRejection", onRejection);
+  assert.deepEqual(rejections, []);
+});
+
 describe("what cannot be stored", () => {
   test("just now is fetched as soon as it can, before what comes later", async () => {
     const { inbox, history, intake, got } = open();
