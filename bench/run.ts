@@ -9,6 +9,7 @@ import { cpus, totalmem, type } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { digest } from "./digest.ts";
+import { discord } from "./discord.ts";
 import { listening } from "./listening.ts";
 import { longLog } from "./long-log.ts";
 import { memory } from "./memory.ts";
@@ -39,6 +40,7 @@ const FIGURES: readonly Figure[] = [
   digest,
   recallQuality,
   slack,
+  discord,
 ];
 
 interface Measured {

@@ -1,10 +1,12 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { describeConfig } from "../config/describe-config.ts";
 import { startLoopbackServer } from "../platforms/loopback/server.ts";
 import { loadPrompts, promptSources } from "../prompts.ts";
 import { openDatabase } from "../store/open-database.ts";
 import { compact } from "./compact.ts";
 import { type CompactionsOptions, showCompactions } from "./compactions.ts";
+import { doctor } from "./doctor.ts";
+import { invite } from "./invite.ts";
 import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
 import { type MemoriesOptions, showMemories } from "./memories.ts";
 import { replay, type ReplayOptions } from "./replay.ts";
@@ -58,7 +60,11 @@ function addDaemon(program: Command, io: Io): void {
         multi: false,
         jsonl: false,
       };
-      await runSession(io, { config: readConfig(io, options), terminal: isTerminal ? terminal : null });
+      await runSession(io, {
+        config: readConfig(io, options),
+        terminal: isTerminal ? terminal : null,
+        isDaemon: true,
+      });
     });
 }
 
@@ -75,6 +81,7 @@ function addChat(program: Command, io: Io): void {
       await runSession(io, {
         config: readConfig(io, options),
         terminal: { channel, agent, speaker, multi, jsonl },
+        isDaemon: false,
       });
     });
   withConfig(program.command("replay"))
@@ -143,6 +150,13 @@ function addUpkeep(program: Command, io: Io): void {
       loadPrompts(promptSources(checked));
       say(io, describeConfig(checked));
     });
+  withConfig(program.command("doctor"))
+    .description("look at database, models, Discord and Slack, and say what to do about what is wrong")
+    .action(async (options: CommonOptions) => doctor(io, options));
+  withConfig(program.command("invite"))
+    .addArgument(new Argument("<platform>", "where to").choices(["discord", "slack"]))
+    .description("print the link by which the bot comes into a server, or the app into a workspace")
+    .action(async (platform: string, options: CommonOptions) => invite(io, platform, options));
   program
     .command("loopback")
     .description("run a small HTTP chat platform on this machine, for tests and scripts")

@@ -12,7 +12,7 @@ import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.t
 import type { Events } from "../telemetry/events.ts";
 import { createLog } from "../telemetry/log.ts";
 import { type Io, openLog, say } from "./io.ts";
-import { bindPlatform } from "../router/bindings.ts";
+import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
 
 /** A terminal that takes part in a daemon's platforms. */
 export interface TerminalSession {
@@ -27,6 +27,8 @@ export interface SessionOptions {
   readonly config: Config;
   /** Null: no terminal, the daemon alone. */
   readonly terminal: TerminalSession | null;
+  /** Discord and Slack are served, too. */
+  readonly isDaemon: boolean;
 }
 
 /** Builds the daemon with its platforms, runs it until the terminal is done or a signal comes, and drains. */
@@ -40,7 +42,7 @@ export async function runSession(io: Io, options: SessionOptions): Promise<void>
       : openLog(io, config, mode === "lines" && config.log.level === "info" ? "warn" : config.log.level);
   let shown: TerminalPlatform | null = null;
   const platforms = (events: Events): Platform[] => {
-    const list: Platform[] = [];
+    const list: Platform[] = options.isDaemon ? openChatPlatforms(config, log) : [];
     const { loopback } = config.platforms;
     if (loopback !== null) list.push(createLoopback({ url: loopback.url, log }));
     if (terminal !== null) {
@@ -57,7 +59,7 @@ export async function runSession(io: Io, options: SessionOptions): Promise<void>
     }
     return list;
   };
-  const bindings = ["terminal", "loopback"].map((platform) => bindPlatform(platform, agent));
+  const bindings = bindingsOf(config, agent);
   await using daemon = await buildDaemon({ config, log, platforms, bindings });
   if (mode !== null && mode !== "jsonl" && daemon.models.isOffline)
     io.stderr.write(`${daemon.models.describe()}\n`);

@@ -214,6 +214,10 @@ test("answers go to the thread, reactions and removals to their message; the sig
   await slack.journal.until("the sign", () => slack.statuses.size === 1);
   assert.equal(slack.journal.calls("assistant.threads.setStatus").length, 1);
   platform.showWorking?.({ platform: "slack", name: general.id }, [], true);
+  await slack.journal.until(
+    "it is known",
+    () => slack.journal.calls("assistant.threads.setStatus")[0]?.outcome === "answered",
+  );
   const id = await platform.send(outbound({ platform, channel: channel.name }, { text: "draft" }));
   assert.deepEqual(botTexts(slack, general, root), ["draft"]);
   await platform.react?.(channel, `${general.id}/${root}`, "👀");
@@ -222,6 +226,27 @@ test("answers go to the thread, reactions and removals to their message; the sig
   await platform.remove?.(channel, id);
   await platform.remove?.(channel, id);
   assert.deepEqual(botTexts(slack, general, root), []);
+});
+
+test("the sign goes where nothing comes of it, and is not asked for again where the app may not", async () => {
+  await using scene = await openSlackScene();
+  const { slack, platform } = scene;
+  const channel = { platform: "slack", name: `${scene.general.id}/1763712000.000100` };
+  platform.showWorking?.(channel, [], true);
+  await slack.journal.until("the sign", () => slack.statuses.get(channel.name) === "is thinking…");
+  await slack.journal.until("no sign", () => {
+    platform.showWorking?.(channel, [], false);
+    return slack.statuses.get(channel.name) === "";
+  });
+  const method = "assistant.threads.setStatus";
+  slack.faults.next({ method, fault: "error", error: "not_allowed" });
+  platform.showWorking?.(channel, [], true);
+  await slack.journal.until("the refusal", () => slack.faults.pending === 0);
+  const calls = slack.journal.calls(method).length;
+  platform.showWorking?.(channel, [], false);
+  platform.showWorking?.(channel, [], true);
+  await platform.send(outbound({ platform, channel: channel.name }, { text: "hi" }));
+  assert.equal(slack.journal.calls(method).length, calls);
 });
 
 test("a post whose answer was lost is found by its key, also by another process and among many", async () => {

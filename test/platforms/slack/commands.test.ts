@@ -9,79 +9,85 @@ const HTTP: SceneOptions = {
   }),
 };
 
-for (const [mode, options] of Object.entries<SceneOptions>({ "Socket Mode": {}, "HTTP mode": HTTP })) {
+for (const [mode, options] of Object.entries<SceneOptions>({ "Socket Mode": {}, "HTTP mode": HTTP }))
   describe(`commands in ${mode}`, () => {
-    test("are run with their argument, and answered to the asker alone", async () => {
-      await using scene = await openSlackScene(options);
-      const { slack, ana, general, inbox } = scene;
-      inbox.onCommand = ({ name, argument }) => `**${name}** of <${argument}>`;
-      const command = slack.world.command(ana, general, "/weir", " Context  detail all ");
-      assert.deepEqual(await command.acknowledged, {
-        isAcknowledged: true,
-        body: { response_type: "ephemeral", text: "*context* of &lt;detail all&gt;" },
-      });
-      assert.deepEqual(inbox.commands, [
-        {
-          channel: { platform: "slack", name: general.id },
-          name: "context",
-          argument: "detail all",
-          asker: { id: ana.id, name: "Ana", roles: [] },
-        },
-      ]);
-      await slack.world.command(ana, general, "/weir").acknowledged;
-      assert.equal(inbox.commands[1]?.name, "help");
-    });
+    answered(options);
+    troubled(options);
+  });
 
-    test("that take long are acknowledged in time, and answered later", async () => {
-      await using scene = await openSlackScene(options);
-      const { slack, ana, general, inbox } = scene;
-      const { promise, resolve } = Promise.withResolvers<string>();
-      inbox.onCommand = async () => promise;
-      const command = slack.world.command(ana, general, "/weir", "status");
-      const { isAcknowledged } = await command.acknowledged;
-      assert.equal(isAcknowledged, true);
-      assert.deepEqual(command.posts, []);
-      resolve("at last");
-      await posts(scene, command, 1);
-      assert.deepEqual(
-        command.posts.map(({ text, type }) => [text, type]),
-        [["at last", "ephemeral"]],
-      );
+function answered(options: SceneOptions): void {
+  test("are run with their argument, and answered to the asker alone", async () => {
+    await using scene = await openSlackScene(options);
+    const { slack, ana, general, inbox } = scene;
+    inbox.onCommand = ({ name, argument }) => `**${name}** of <${argument}>`;
+    const command = slack.world.command(ana, general, "/weir", " Context  detail all ");
+    assert.deepEqual(await command.acknowledged, {
+      isAcknowledged: true,
+      body: { response_type: "ephemeral", text: "*context* of &lt;detail all&gt;" },
     });
+    assert.deepEqual(inbox.commands, [
+      {
+        channel: { platform: "slack", name: general.id },
+        name: "context",
+        argument: "detail all",
+        asker: { id: ana.id, name: "Ana", roles: [] },
+      },
+    ]);
+    await slack.world.command(ana, general, "/weir").acknowledged;
+    assert.equal(inbox.commands[1]?.name, "help");
+  });
 
-    test("whose answer is long are answered in several posts, as many as Slack takes", async () => {
-      await using scene = await openSlackScene(options);
-      const { slack, ana, general, inbox } = scene;
-      inbox.onCommand = () => "some words & more ".repeat(300);
-      const command = slack.world.command(ana, general, "/weir", "status");
-      await posts(scene, command, 2);
-      assert.equal(
-        command.posts
-          .map(({ text }) => text)
-          .join("")
-          .replaceAll("&amp;", "&").length,
-        5400,
-      );
-      inbox.onCommand = () => "too many words ".repeat(3000);
-      const longer = slack.world.command(ana, general, "/weir", "status");
-      await posts(scene, longer, 5);
-      assert.match(longer.posts.at(-1)?.text ?? "", /too long for Slack/);
-      assert.ok(slack.journal.responses.every(({ status }) => status === 200));
-    });
+  test("that take long are acknowledged in time, and answered later", async () => {
+    await using scene = await openSlackScene(options);
+    const { slack, ana, general, inbox } = scene;
+    const { promise, resolve } = Promise.withResolvers<string>();
+    inbox.onCommand = async () => promise;
+    const command = slack.world.command(ana, general, "/weir", "status");
+    const { isAcknowledged } = await command.acknowledged;
+    assert.equal(isAcknowledged, true);
+    assert.deepEqual(command.posts, []);
+    resolve("at last");
+    await posts(scene, command, 1);
+    assert.deepEqual(
+      command.posts.map(({ text, type }) => [text, type]),
+      [["at last", "ephemeral"]],
+    );
+  });
+}
 
-    test("that fail say so", async () => {
-      await using scene = await openSlackScene(options);
-      const { slack, ana, general, inbox } = scene;
-      inbox.onCommand = () => {
-        throw new Error("secret detail");
-      };
-      const command = slack.world.command(ana, general, "/weir", "status");
-      await command.acknowledged;
-      assert.deepEqual(
-        command.posts.map(({ text }) => text),
-        ["/weir status did not work just now. Please try again."],
-      );
-    });
+function troubled(options: SceneOptions): void {
+  test("whose answer is long are answered in several posts, as many as Slack takes", async () => {
+    await using scene = await openSlackScene(options);
+    const { slack, ana, general, inbox } = scene;
+    inbox.onCommand = () => "some words & more ".repeat(300);
+    const command = slack.world.command(ana, general, "/weir", "status");
+    await posts(scene, command, 2);
+    assert.equal(
+      command.posts
+        .map(({ text }) => text)
+        .join("")
+        .replaceAll("&amp;", "&").length,
+      5400,
+    );
+    inbox.onCommand = () => "too many words ".repeat(3000);
+    const longer = slack.world.command(ana, general, "/weir", "status");
+    await posts(scene, longer, 5);
+    assert.match(longer.posts.at(-1)?.text ?? "", /too long for Slack/);
+    assert.ok(slack.journal.responses.every(({ status }) => status === 200));
+  });
+
+  test("that fail say so", async () => {
+    await using scene = await openSlackScene(options);
+    const { slack, ana, general, inbox } = scene;
+    inbox.onCommand = () => {
+      throw new Error("secret detail");
+    };
+    const command = slack.world.command(ana, general, "/weir", "status");
+    await command.acknowledged;
+    assert.deepEqual(
+      command.posts.map(({ text }) => text),
+      ["/weir status did not work just now. Please try again."],
+    );
   });
 }
 

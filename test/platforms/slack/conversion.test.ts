@@ -60,6 +60,15 @@ const OUTBOUND: Readonly<Record<string, string>> = {
     "```\na        | b\n---------+----\n1        | x|y\nlong one | 2\n```\nend",
 };
 
+/** What the properties build texts of. */
+const MARKUP = [
+  "<!channel> <!here|x> <@U9> <#C1> <!subteam^S1> [a]( ](<!here>) ``` ` ** * _ ~~ | |-| @Ana @here @channel".split(
+    " ",
+  ),
+  "https://a.test/ <https:// mailto: ( ) [ ] \\ &lt;!here&gt; word < > & !".split(" "),
+  ["\n", "# ", "> ", "- ", "\uD83D", " "],
+].flat();
+
 describe("what people wrote, made readable", () => {
   for (const [raw, readable] of Object.entries(INBOUND))
     test(raw, () => assert.equal(readableText(raw, NAMES), readable));
@@ -104,25 +113,7 @@ describe("what the agent wrote, as Slack's markup", () => {
   for (const [markdown, mrkdwn] of Object.entries(OUTBOUND))
     test(markdown, () => assert.equal(toMrkdwn(markdown, people), mrkdwn));
 
-  const piece = fc.oneof(
-    fc.constantFrom(
-      ...[
-        "<!channel>",
-        "<!here|x>",
-        "<@U9>",
-        "<#C1>",
-        "<!subteam^S1>",
-        "[a](",
-        "](<!here>)",
-        "```",
-        "`",
-        "**",
-      ],
-      ...["*", "_", "~~", "|", "|-|", "\n", "# ", "> ", "- ", "@Ana", "@here", "@channel", "https://a.test/"],
-      ...["<https://", "mailto:", "(", ")", "[", "]", "\\", "&lt;!here&gt;", "\uD83D", " ", "word"],
-    ),
-    fc.string({ maxLength: 5 }),
-  );
+  const piece = fc.oneof(fc.constantFrom(...MARKUP), fc.string({ maxLength: 5 }));
   const texts = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(""));
 
   test("no text calls a channel, or somebody who was not met", () => {

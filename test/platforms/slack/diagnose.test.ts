@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { z } from "zod";
 import { diagnoseSlack } from "../../../src/platforms/slack/diagnose.ts";
 import { manifestLink, missingScopes, slackManifest } from "../../../src/platforms/slack/manifest.ts";
 import { type SlackServerOptions, startSlackServer } from "../../support/slack/server.ts";
@@ -8,10 +9,9 @@ import { slackConfig } from "./slack-harness.ts";
 const SCOPES = ["chat:write", "app_mentions:read"];
 
 test("doctor says what is right", async () => {
-  const { oauth_config: oauth } = JSON.parse(JSON.stringify(slackManifest("socket"))) as {
-    oauth_config: { scopes: { bot: string[] } };
-  };
-  await using slack = await startSlackServer({ scopes: oauth.scopes.bot });
+  const manifest = z.object({ oauth_config: z.object({ scopes: z.object({ bot: z.array(z.string()) }) }) });
+  const scopes = manifest.parse(slackManifest("socket")).oauth_config.scopes.bot;
+  await using slack = await startSlackServer({ scopes });
   assert.deepEqual(await diagnoseSlack(slackConfig(slack)), [
     { what: "Slack token", state: "ok", detail: "it is @weir in Weir test" },
     { what: "Slack scopes", state: "ok", detail: "the token has all that are needed" },

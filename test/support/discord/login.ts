@@ -44,11 +44,11 @@ export async function login(
 
 const PATIENCE_MS = 5_000;
 
-/** Resolves once the look says true. @throws Error after five seconds */
-export async function until(what: string, look: () => boolean): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
+/** Resolves once the look says true. @throws Error after five seconds, unless told otherwise */
+export async function until(what: string, look: () => boolean, patienceMs = PATIENCE_MS): Promise<void> {
+  const deadline = performance.now() + patienceMs;
   while (!look()) {
-    if (performance.now() > deadline) throw new Error(`No ${what} within ${PATIENCE_MS} ms.`);
+    if (performance.now() > deadline) throw new Error(`No ${what} within ${patienceMs} ms.`);
     await new Promise((resolve) => {
       setTimeout(resolve, 5);
     });

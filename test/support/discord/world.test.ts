@@ -58,6 +58,7 @@ test("deletions, reactions, threads, channels, guilds and members are told", asy
   world.removeGuild(guild);
   await until("last event", () => seen.includes("GUILD_DELETE"));
   assert.deepEqual(seen, [
+    "GUILD_ROLE_CREATE",
     "MESSAGE_CREATE",
     "MESSAGE_REACTION_ADD",
     "MESSAGE_REACTION_REMOVE",

@@ -1,0 +1,199 @@
+import type { Logger } from "pino";
+import type { DiscordConfig } from "../../config/config.ts";
+import type { ChannelAddress } from "../../core/ids.ts";
+import type { OutboundMessage } from "../../core/message.ts";
+import { Connection, type Session } from "../chat/connection.ts";
+import { Intake } from "../chat/intake.ts";
+import type { Platform, PlatformCapabilities, PlatformCommand, PlatformInbox } from "../platform.ts";
+import { DiscordApi, PLATFORM_NAME } from "./api.ts";
+import { Directory } from "./directory.ts";
+import { DiscordEvents } from "./events.ts";
+import { GatewaySession } from "./gateway-session.ts";
+import { DiscordHistory } from "./history.ts";
+import { Hold } from "./hold.ts";
+import { createNewest, type Newest } from "./newest.ts";
+import { readyPayload } from "./payload.ts";
+import { People } from "./people.ts";
+import { Poster } from "./poster.ts";
+import { MessageReader } from "./reader.ts";
+import { Self } from "./self.ts";
+import { SlashCommands } from "./slash-commands.ts";
+import { DISCORD_TIMING, type DiscordTiming } from "./timing.ts";
+
+export interface DiscordOptions {
+  readonly config: DiscordConfig;
+  readonly log: Logger;
+  /** What Discord lists when somebody types a slash. */
+  readonly commands: readonly PlatformCommand[];
+  /** Default: the wall clock. */
+  readonly now?: () => Date;
+  /** For tests. */
+  readonly timing?: Partial<DiscordTiming>;
+}
+
+/** Discord takes 2,000 characters: the rest is for mentions and tables. */
+const MAX_TEXT_LENGTH = 1900;
+
+/** Discord by its gateway and its REST API. */
+export function createDiscord(options: DiscordOptions): Platform {
+  return new DiscordPlatform(options);
+}
+
+/** What one opened intake is made of. */
+interface Intaking {
+  readonly intake: Intake;
+  readonly events: DiscordEvents;
+  readonly commands: SlashCommands;
+  readonly hold: Hold;
+}
+
+class DiscordPlatform implements Platform {
+  readonly name = PLATFORM_NAME;
+  readonly capabilities: PlatformCapabilities;
+  readonly #options: DiscordOptions;
+  readonly #timing: DiscordTiming;
+  readonly #api: DiscordApi;
+  readonly #self: Self;
+  readonly #directory: Directory;
+  readonly #people: People;
+  readonly #newest: Newest = createNewest();
+  readonly #reader: MessageReader;
+  readonly #poster: Poster;
+  #connection: Connection | null = null;
+  #intaking: Intaking | null = null;
+
+  constructor(options: DiscordOptions) {
+    const { config, log } = options;
+    const timing = { ...DISCORD_TIMING, ...options.timing };
+    const api = new DiscordApi({ token: config.token, apiUrl: config.apiUrl, timing });
+    const self = new Self(api);
+    const directory = new Directory(api);
+    const people = new People(api);
+    const newest = this.#newest;
+    this.#options = options;
+    this.#timing = timing;
+    this.#api = api;
+    this.#self = self;
+    this.#directory = directory;
+    this.#people = people;
+    this.#reader = new MessageReader({ directory, people, apiUrl: config.apiUrl, log });
+    this.#poster = new Poster({ api, self, directory, people, newest, timing, log });
+    this.capabilities = {
+      streaming: { intervalMs: timing.streamMs },
+      takesIdempotencyKeys: true,
+      maxTextLength: MAX_TEXT_LENGTH,
+      hasTextCommands: true,
+      serves: (channel) => channel.platform === PLATFORM_NAME,
+    };
+  }
+
+  /** Resolves after the first attempt to connect: what goes wrong is logged, and tried again. */
+  async start(inbox: PlatformInbox): Promise<void> {
+    const { config, log } = this.#options;
+    const { backOff } = this.#timing;
+    const intaking = this.#openIntake(inbox);
+    this.#intaking = intaking;
+    this.#connection = new Connection({
+      platform: PLATFORM_NAME,
+      open: async (signal): Promise<Session> => {
+        intaking.hold.close();
+        return await GatewaySession.open(
+          {
+            token: config.token,
+            apiUrl: config.apiUrl,
+            timing: this.#timing,
+            log,
+            dispatch: (t, d) => this.#dispatch(intaking, t, d),
+            interrupted: () => intaking.hold.close(),
+          },
+          signal,
+        );
+      },
+      log,
+      ...(backOff !== undefined && { backOff }),
+    });
+    await this.#connection.start();
+  }
+
+  async stopIntake(): Promise<void> {
+    this.#intaking?.intake.close();
+    await this.#connection?.[Symbol.asyncDispose]();
+    await this.#intaking?.commands.idle();
+  }
+
+  async send(message: OutboundMessage): Promise<string> {
+    return await this.#poster.send(message);
+  }
+
+  async edit(messageId: string, message: OutboundMessage): Promise<void> {
+    await this.#poster.edit(messageId, message);
+  }
+
+  async remove(channel: ChannelAddress, messageId: string): Promise<void> {
+    await this.#poster.remove(channel, messageId);
+  }
+
+  async react(channel: ChannelAddress, messageId: string, emoji: string): Promise<void> {
+    await this.#poster.react(channel, messageId, emoji);
+  }
+
+  showWorking(channel: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {
+    this.#poster.showWorking(channel, isWorking);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stopIntake();
+    this.#api[Symbol.dispose]();
+  }
+
+  #openIntake(inbox: PlatformInbox): Intaking {
+    const { config, log, commands, now = () => new Date() } = this.#options;
+    const { backOff, holdMs } = this.#timing;
+    const [api, reader, self] = [this.#api, this.#reader, this.#self];
+    const intake = new Intake({
+      platform: PLATFORM_NAME,
+      inbox,
+      history: new DiscordHistory({ api, reader, self }),
+      log,
+      catchUpMaxAgeMs: config.catchUpMaxAgeMs,
+      now,
+      ...(backOff !== undefined && { backOff }),
+      ...(holdMs !== undefined && { holdMs }),
+    });
+    const [directory, people, newest] = [this.#directory, this.#people, this.#newest];
+    return {
+      intake,
+      events: new DiscordEvents({ api, directory, people, reader, newest, intake, inbox, now, log }),
+      commands: new SlashCommands({ api, inbox, commands, reader, log }),
+      hold: new Hold(),
+    };
+  }
+
+  /** Places are learned, and commands answered, at once; what people say waits for what was said before. */
+  #dispatch(intaking: Intaking, t: string, d: unknown): void {
+    const { intake, events, commands, hold } = intaking;
+    this.#directory.learn(t, d);
+    switch (t) {
+      case "READY": {
+        const { user, application } = readyPayload.parse(d);
+        const bot = { user, applicationId: application.id };
+        this.#self.set(bot);
+        intake.resume();
+        hold.open();
+        void commands.register(bot);
+        return;
+      }
+      case "RESUMED":
+        intake.resume();
+        hold.open();
+        return;
+      case "INTERACTION_CREATE":
+        commands.take(d);
+        return;
+      default: {
+        const bot = this.#self.known;
+        if (bot !== null) hold.pass(() => events.take(t, d, bot));
+      }
+    }
+  }
+}

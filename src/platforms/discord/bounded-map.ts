@@ -1,0 +1,34 @@
+/** A map of at most so many values: the one that was set longest ago goes first. */
+export class BoundedMap<Value> {
+  readonly #limit: number;
+  readonly #values = new Map<string, Value>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get(key: string): Value | undefined {
+    return this.#values.get(key);
+  }
+
+  set(key: string, value: Value): void {
+    this.#values.delete(key);
+    this.#values.set(key, value);
+    for (const oldest of this.#values.keys()) {
+      if (this.#values.size <= this.#limit) return;
+      this.#values.delete(oldest);
+    }
+  }
+
+  delete(key: string): void {
+    this.#values.delete(key);
+  }
+
+  entries(): IterableIterator<[string, Value]> {
+    return this.#values.entries();
+  }
+
+  get size(): number {
+    return this.#values.size;
+  }
+}

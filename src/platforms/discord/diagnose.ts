@@ -1,0 +1,121 @@
+import { ApplicationFlags, ApplicationFlagsBitField, PermissionFlagsBits, Routes } from "discord.js";
+import { z } from "zod";
+import type { DiscordConfig } from "../../config/config.ts";
+import { errorMessage, OperatorError } from "../../core/errors.ts";
+import type { Finding } from "../../core/finding.ts";
+import { DiscordApi, DiscordRefusal } from "./api.ts";
+import { MISSING_INTENT, WRONG_TOKEN } from "./refusals.ts";
+import { DISCORD_TIMING } from "./timing.ts";
+
+/** What Weir does in a server. */
+const PERMISSIONS =
+  PermissionFlagsBits.ViewChannel |
+  PermissionFlagsBits.SendMessages |
+  PermissionFlagsBits.SendMessagesInThreads |
+  PermissionFlagsBits.ReadMessageHistory |
+  PermissionFlagsBits.AddReactions |
+  PermissionFlagsBits.EmbedLinks |
+  PermissionFlagsBits.UseExternalEmojis;
+
+const application = z.object({ id: z.string(), name: z.string(), flags: z.number().default(0) });
+const gateway = z.object({
+  url: z.string(),
+  session_start_limit: z.object({ total: z.number(), remaining: z.number(), reset_after: z.number() }),
+});
+const guilds = z.array(z.object({ id: z.string() }));
+
+type Application = z.infer<typeof application>;
+
+function open({ token, apiUrl }: DiscordConfig): DiscordApi {
+  return new DiscordApi({ token, apiUrl, timing: DISCORD_TIMING });
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof DiscordRefusal && error.status === 401;
+}
+
+/**
+ * The link by which somebody invites the bot to a server.
+ * @throws OperatorError where Discord does not know the token; PlatformError where it does not answer
+ */
+export async function inviteLink(config: DiscordConfig): Promise<string> {
+  using api = open(config);
+  try {
+    const { id } = await api.get(Routes.currentApplication(), application);
+    const query = new URLSearchParams({
+      client_id: id,
+      scope: "bot applications.commands",
+      permissions: String(PERMISSIONS),
+    });
+    return `https://discord.com/oauth2/authorize?${query.toString()}`;
+  } catch (error) {
+    if (isUnauthorized(error)) throw new OperatorError(WRONG_TOKEN);
+    throw error;
+  }
+}
+
+/** Looks at the token, the intent, the gateway and the servers. Does not throw. */
+export async function diagnoseDiscord(config: DiscordConfig): Promise<readonly Finding[]> {
+  using api = open(config);
+  let app: Application;
+  try {
+    app = await api.get(Routes.currentApplication(), application);
+  } catch (error) {
+    return [tokenFinding(error)];
+  }
+  return [
+    { what: "Discord token", state: "ok", detail: `it is that of the application ${app.name} (${app.id})` },
+    intentFinding(app),
+    ...(await Promise.all([lookAtGateway(api), lookAtGuilds(api)])),
+  ];
+}
+
+function tokenFinding(error: unknown): Finding {
+  const what = "Discord token";
+  if (isUnauthorized(error))
+    return { what, state: "wrong", detail: "Discord does not know it", todo: WRONG_TOKEN };
+  const todo = "see that this machine reaches discord.com, and platforms.discord.api_url if you set it";
+  return { what, state: "unsure", detail: errorMessage(error), todo };
+}
+
+function intentFinding({ flags }: Application): Finding {
+  const what = "Discord message content intent";
+  const bits = new ApplicationFlagsBitField(flags);
+  const isOn = bits.any([
+    ApplicationFlags.GatewayMessageContent,
+    ApplicationFlags.GatewayMessageContentLimited,
+  ]);
+  return isOn
+    ? { what, state: "ok", detail: "on" }
+    : { what, state: "wrong", detail: "off", todo: MISSING_INTENT };
+}
+
+async function lookAtGateway(api: DiscordApi): Promise<Finding> {
+  const what = "Discord gateway";
+  try {
+    const { session_start_limit: limit } = await api.get(Routes.gatewayBot(), gateway);
+    const detail = `it can be reached; ${limit.remaining} of ${limit.total} logins are left today`;
+    if (limit.remaining > 0) return { what, state: "ok", detail };
+    const todo = `wait ${Math.ceil(limit.reset_after / 60_000)} minutes, and see what restarts Weir so often`;
+    return { what, state: "wrong", detail, todo };
+  } catch (error) {
+    return { what, state: "unsure", detail: errorMessage(error), todo: "try again in a minute" };
+  }
+}
+
+async function lookAtGuilds(api: DiscordApi): Promise<Finding> {
+  const what = "Discord servers";
+  try {
+    const { length } = await api.get(Routes.userGuilds(), guilds);
+    const more = length >= 200 ? "at least " : "";
+    if (length > 0) return { what, state: "ok", detail: `the bot is in ${more}${length}` };
+    return {
+      what,
+      state: "wrong",
+      detail: "the bot is in none",
+      todo: "open the link of: weir invite discord",
+    };
+  } catch (error) {
+    return { what, state: "unsure", detail: errorMessage(error), todo: "try again in a minute" };
+  }
+}

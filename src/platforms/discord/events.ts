@@ -1,0 +1,206 @@
+import { Routes } from "discord.js";
+import type { Logger } from "pino";
+import { errorMessage, WeirError } from "../../core/errors.ts";
+import { type ChannelOnPlatform, type InboundEvent, REACTION_PREFIX } from "../../core/message.ts";
+import type { Intake } from "../chat/intake.ts";
+import { PlatformError, type PlatformInbox } from "../platform.ts";
+import { type DiscordApi, PLATFORM_NAME } from "./api.ts";
+import type { Directory } from "./directory.ts";
+import type { Newest } from "./newest.ts";
+import {
+  bulkDeletionPayload,
+  deletionPayload,
+  type MessagePayload,
+  messagePayload,
+  type ReactionPayload,
+  reactionPayload,
+  tellUnread,
+  updatePayload,
+} from "./payload.ts";
+import { isSpoken } from "./inbound.ts";
+import type { People } from "./people.ts";
+import type { MessageReader } from "./reader.ts";
+import type { Bot } from "./self.ts";
+
+export interface EventParts {
+  readonly api: DiscordApi;
+  readonly directory: Directory;
+  readonly people: People;
+  readonly reader: MessageReader;
+  readonly newest: Newest;
+  readonly intake: Intake;
+  readonly inbox: PlatformInbox;
+  readonly now: () => Date;
+  readonly log: Logger;
+}
+
+interface Outcome {
+  readonly event: InboundEvent;
+  readonly home: ChannelOnPlatform;
+}
+
+/** Events that are being read at a time. What comes above it is fetched later, as after an interruption. */
+const MAX_WAITING = 10_000;
+
+/** Makes events of what the gateway tells, of each channel one after the other, and hands them to the intake. */
+export class DiscordEvents {
+  readonly #parts: EventParts;
+  readonly #lanes = new Map<string, Promise<void>>();
+  #waiting = 0;
+
+  constructor(parts: EventParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns at once. What cannot be made out is logged, and nothing else comes of it. */
+  take(t: string, d: unknown, bot: Bot): void {
+    try {
+      this.#route(t, d, bot);
+    } catch (error) {
+      tellUnread(this.#parts.log, t, error);
+    }
+  }
+
+  #route(t: string, d: unknown, bot: Bot): void {
+    switch (t) {
+      case "MESSAGE_CREATE": {
+        const message = messagePayload.parse(d);
+        this.#parts.newest.set(message.channel_id, message.id);
+        return this.#enqueue(message.channel_id, async () => this.#message(message, bot));
+      }
+      case "MESSAGE_UPDATE": {
+        const { channel_id: lane } = updatePayload.parse(d);
+        return this.#enqueue(lane, async () => this.#update(d, bot));
+      }
+      case "MESSAGE_DELETE": {
+        const { id, channel_id: channelId, guild_id: guildId } = deletionPayload.parse(d);
+        return this.#enqueue(channelId, async () => this.#deletions([id], channelId, guildId));
+      }
+      case "MESSAGE_DELETE_BULK": {
+        const { ids, channel_id: channelId, guild_id: guildId } = bulkDeletionPayload.parse(d);
+        return this.#enqueue(channelId, async () => this.#deletions(ids, channelId, guildId));
+      }
+      case "MESSAGE_REACTION_ADD":
+      case "MESSAGE_REACTION_REMOVE": {
+        const reaction = reactionPayload.parse(d);
+        if (reaction.user_id === bot.user.id) return undefined;
+        const isAdded = t === "MESSAGE_REACTION_ADD";
+        return this.#enqueue(reaction.channel_id, async () => this.#reaction(reaction, isAdded));
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  #enqueue(lane: string, work: () => Promise<readonly Outcome[]>): void {
+    const { intake } = this.#parts;
+    if (this.#waiting >= MAX_WAITING) {
+      intake.resume();
+      return;
+    }
+    this.#waiting += 1;
+    const before = this.#lanes.get(lane) ?? Promise.resolve();
+    const task = before.then(async () => this.#run(lane, work));
+    this.#lanes.set(lane, task);
+    void task.finally(() => {
+      this.#waiting -= 1;
+      if (this.#lanes.get(lane) === task) this.#lanes.delete(lane);
+    });
+  }
+
+  /** Must not throw: the lane goes on. */
+  async #run(lane: string, work: () => Promise<readonly Outcome[]>): Promise<void> {
+    const { intake, log } = this.#parts;
+    try {
+      // Handed over in order; that it is stored is not waited for.
+      for (const { event, home } of await work()) void intake.hand(event, home);
+    } catch (error) {
+      const isLater = error instanceof WeirError && error.retryable;
+      const fields = { platform: PLATFORM_NAME, channel: lane, why: errorMessage(error) };
+      log.warn(fields, isLater ? "event_not_read_yet" : "event_not_read");
+      if (isLater) intake.resume();
+    }
+  }
+
+  async #message(message: MessagePayload, bot: Bot): Promise<readonly Outcome[]> {
+    if (message.author.id === bot.user.id || !isSpoken(message)) return [];
+    const home = await this.#home(message);
+    if (home === null) return [];
+    const isFull = message.attachments.length === 0 || (await this.#isWanted(home, message, bot));
+    return [{ event: await this.#parts.reader.read(message, home, { bot, isFull }), home }];
+  }
+
+  /** Where nobody answers, nothing is downloaded. */
+  async #isWanted(home: ChannelOnPlatform, message: MessagePayload, bot: Bot): Promise<boolean> {
+    try {
+      const { isBound, listens } = await this.#parts.inbox.standing(home);
+      const isTalk = home.kind === "thread" || this.#parts.reader.isAddressed(message, home, bot);
+      return isBound && (listens || isTalk);
+    } catch (error) {
+      // It cannot be told just now; the message will have to wait for the same reason.
+      if (error instanceof WeirError) return true;
+      throw error;
+    }
+  }
+
+  /** An update without a time of an edit is a preview of a link, a pin, and the like. */
+  async #update(d: unknown, bot: Bot): Promise<readonly Outcome[]> {
+    const { id, channel_id: channelId, edited_timestamp: at, author } = updatePayload.parse(d);
+    if (at == null || author?.id === bot.user.id) return [];
+    const whole = messagePayload.safeParse(d);
+    // One without an author lacks other things, too, its attachments for one.
+    const message = whole.success ? whole.data : await this.#fetch(channelId, id);
+    if (message === null || message.author.id === bot.user.id || !isSpoken(message)) return [];
+    const { guild_id: guildId, channel_type: channelType } = updatePayload.parse(d);
+    const known = { ...message, guild_id: guildId, channel_type: message.channel_type ?? channelType };
+    const home = await this.#home(known);
+    if (home === null) return [];
+    const { text } = await this.#parts.reader.read(known, home, { bot, isFull: true });
+    return [{ event: { type: "edit", platform: PLATFORM_NAME, id, text, at: new Date(at) }, home }];
+  }
+
+  async #fetch(channelId: string, id: string): Promise<MessagePayload | null> {
+    try {
+      return await this.#parts.api.get(Routes.channelMessage(channelId, id), messagePayload);
+    } catch (error) {
+      if (error instanceof PlatformError && !error.retryable) return null;
+      throw error;
+    }
+  }
+
+  async #deletions(
+    ids: readonly string[],
+    channelId: string,
+    guildId: string | undefined,
+  ): Promise<readonly Outcome[]> {
+    const { directory, now } = this.#parts;
+    const home = await directory.where(channelId, guildId);
+    if (home === null) return [];
+    const at = now();
+    return ids.map((id) => ({ event: { type: "deletion", platform: PLATFORM_NAME, id, at }, home }));
+  }
+
+  async #reaction(reaction: ReactionPayload, isAdded: boolean): Promise<readonly Outcome[]> {
+    const { directory, people, reader, now } = this.#parts;
+    const { user_id: userId, message_id: replyTo, guild_id: guildId, member, emoji } = reaction;
+    const home = await directory.where(reaction.channel_id, guildId);
+    if (home === null) return [];
+    const sign = emoji.name ?? emoji.id ?? "?";
+    const id = `${REACTION_PREFIX}${replyTo}/${userId}/${sign}`;
+    const at = now();
+    if (!isAdded) return [{ event: { type: "deletion", platform: PLATFORM_NAME, id, at }, home }];
+    const author =
+      member === undefined
+        ? { id: userId, name: await people.findName(userId), isBot: false }
+        : reader.person(member.user, member, guildId);
+    const shown = emoji.id == null ? sign : `:${sign}:`;
+    const text = `reacted with ${shown}`;
+    return [{ event: { type: "message", ...home, id, author, text, at, addressed: false, replyTo }, home }];
+  }
+
+  async #home(message: MessagePayload): Promise<ChannelOnPlatform | null> {
+    const { author, channel_id: id, guild_id: guildId, channel_type: channelType } = message;
+    const name = author.global_name ?? author.username;
+    return this.#parts.directory.where(id, guildId, { name, channelType });
+  }
+}

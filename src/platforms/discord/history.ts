@@ -1,0 +1,156 @@
+import { type RouteLike, Routes } from "discord.js";
+import { z } from "zod";
+import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
+import type { ChatHistory, HistoryMessage, NewestMessages } from "../chat/history.ts";
+import { PlatformError } from "../platform.ts";
+import type { DiscordApi } from "./api.ts";
+import { isSpoken } from "./inbound.ts";
+import { type MessagePayload, messagePayload } from "./payload.ts";
+import type { MessageReader } from "./reader.ts";
+import type { Bot, Self } from "./self.ts";
+import { compareIds } from "./snowflake.ts";
+
+export interface HistoryParts {
+  readonly api: DiscordApi;
+  readonly reader: MessageReader;
+  readonly self: Self;
+}
+
+/** Most that Discord gives at once. */
+const PAGE = 100;
+/** Pages without a word of people's that are turned over in the search for one. */
+const MAX_EMPTY_PAGES = 5;
+
+const messages = z.array(messagePayload);
+
+/** What Discord has of what was said. The bot's own words and Discord's notices are left out. */
+export class DiscordHistory implements ChatHistory {
+  readonly pageSize = PAGE;
+  readonly #parts: HistoryParts;
+
+  constructor(parts: HistoryParts) {
+    this.#parts = parts;
+  }
+
+  async newest(channel: ChannelOnPlatform, limit: number): Promise<NewestMessages> {
+    const bot = await this.#parts.self.bot();
+    const found: MessagePayload[] = [];
+    let before: string | null = null;
+    for (let page = 0; page < MAX_EMPTY_PAGES; page++) {
+      const payloads = await this.#page(channel.channel.name, {
+        limit: String(limit),
+        ...(before !== null && { before }),
+      });
+      found.unshift(...payloads.filter((payload) => isPeoples(payload, bot)));
+      before = payloads[0]?.id ?? null;
+      const isAll = payloads.length < limit;
+      if (isAll || found.length > 0) return { messages: await this.#read(channel, found, bot), isAll };
+    }
+    return { messages: [], isAll: false };
+  }
+
+  async after(channel: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]> {
+    const bot = await this.#parts.self.bot();
+    const found: MessagePayload[] = [];
+    for (let from = id; found.length < limit;) {
+      const payloads = await this.#page(channel.channel.name, { after: from, limit: String(limit) });
+      found.push(...payloads.filter((payload) => isPeoples(payload, bot)));
+      const last = payloads.at(-1);
+      if (last === undefined || payloads.length < limit) break;
+      from = last.id;
+    }
+    return this.#read(channel, found.slice(0, limit), bot);
+  }
+
+  async background(
+    channel: ChannelOnPlatform,
+    first: InboundMessage,
+    limit: number,
+  ): Promise<readonly InboundMessage[]> {
+    const bot = await this.#parts.self.bot();
+    const { name } = channel.channel;
+    const own = await this.#before(name, first.id, limit);
+    const spoken = own.filter((payload) => isPeoples(payload, bot));
+    const parent = channel.place?.parent ?? null;
+    const around =
+      channel.kind !== "thread" || parent === null ? [] : await this.#ofParent(name, parent.id, limit);
+    const known = new Set(around.map(({ id }) => id));
+    const all = [...around, ...spoken.filter(({ id }) => !known.has(id))].filter(({ id }) => id !== first.id);
+    return Promise.all(
+      all.map(async (payload) =>
+        this.#parts.reader.read(payload, channel, { bot, isFull: isEdited(payload) }),
+      ),
+    );
+  }
+
+  compare(a: string, b: string): number {
+    return compareIds(a, b);
+  }
+
+  /** A thread has the id of the message that it was begun with, so what belongs to it comes later. */
+  isOwn({ kind, channel }: ChannelOnPlatform, id: string): boolean {
+    return kind !== "thread" || compareIds(id, channel.name) > 0;
+  }
+
+  /** What the parent said before a thread, and the message that it was begun with: the bot's words, too. */
+  async #ofParent(threadId: string, parentId: string, limit: number): Promise<MessagePayload[]> {
+    const before = await this.#before(parentId, threadId, limit);
+    const root =
+      (await this.#one(Routes.channelMessage(parentId, threadId))) ??
+      // A forum's post has its first message in itself.
+      (await this.#one(Routes.channelMessage(threadId, threadId)));
+    return [...before, ...(root === null ? [] : [root])].filter(isSpoken);
+  }
+
+  async #before(channelId: string, id: string, limit: number): Promise<MessagePayload[]> {
+    return limit === 0
+      ? []
+      : await this.#page(channelId, { before: id, limit: String(Math.min(limit, PAGE)) });
+  }
+
+  /** @returns null: there is none */
+  async #one(route: RouteLike): Promise<MessagePayload | null> {
+    try {
+      return await this.#parts.api.get(route, messagePayload);
+    } catch (error) {
+      if (error instanceof PlatformError && !error.retryable) return null;
+      throw error;
+    }
+  }
+
+  /** Oldest first. */
+  async #page(channelId: string, query: Readonly<Record<string, string>>): Promise<MessagePayload[]> {
+    const page = await this.#parts.api.get(Routes.channelMessages(channelId), messages, query);
+    return page.toSorted((a, b) => compareIds(a.id, b.id));
+  }
+
+  /** Only what the log may lack is read with its files and its author's roles. */
+  async #read(
+    channel: ChannelOnPlatform,
+    payloads: readonly MessagePayload[],
+    bot: Bot,
+  ): Promise<HistoryMessage[]> {
+    const afterId = "afterId" in channel && typeof channel.afterId === "string" ? channel.afterId : "0";
+    return Promise.all(
+      payloads.map(async (payload) => {
+        const isFull = isEdited(payload) || compareIds(payload.id, afterId) > 0;
+        return {
+          message: await this.#parts.reader.read(payload, channel, { bot, isFull }),
+          editedAt: editedAt(payload),
+        };
+      }),
+    );
+  }
+}
+
+function isPeoples(payload: MessagePayload, bot: Bot): boolean {
+  return payload.author.id !== bot.user.id && isSpoken(payload);
+}
+
+function isEdited(payload: MessagePayload): boolean {
+  return editedAt(payload) !== null;
+}
+
+function editedAt({ edited_timestamp: at }: MessagePayload): Date | null {
+  return at == null ? null : new Date(at);
+}

@@ -1,0 +1,169 @@
+import { ChannelType } from "discord.js";
+import type { Logger } from "pino";
+import { z } from "zod";
+import { errorMessage } from "../../core/errors.ts";
+
+/** What Weir reads of Discord's payloads, from the gateway and from REST alike. Everything else is left out. */
+
+export const userPayload = z.object({
+  id: z.string(),
+  username: z.string(),
+  global_name: z.string().nullish(),
+  bot: z.boolean().optional(),
+});
+export type UserPayload = z.infer<typeof userPayload>;
+
+export const memberPayload = z.object({
+  nick: z.string().nullish(),
+  roles: z.array(z.string()).default([]),
+});
+export type MemberPayload = z.infer<typeof memberPayload>;
+
+const fullMember = memberPayload.extend({ user: userPayload });
+
+const attachment = z.object({
+  filename: z.string(),
+  content_type: z.string().nullish(),
+  size: z.number().default(0),
+  url: z.string(),
+});
+export type AttachmentPayload = z.infer<typeof attachment>;
+
+const embed = z.object({
+  type: z.string().optional(),
+  title: z.string().nullish(),
+  description: z.string().nullish(),
+  fields: z.array(z.object({ name: z.string(), value: z.string() })).optional(),
+});
+
+const mention = userPayload.extend({ member: memberPayload.partial().optional() });
+
+const poll = z.object({
+  question: z.object({ text: z.string().nullish() }),
+  answers: z.array(z.object({ poll_media: z.object({ text: z.string().nullish() }) })).default([]),
+});
+
+const said = z.object({
+  content: z.string().default(""),
+  attachments: z.array(attachment).default([]),
+  embeds: z.array(embed).default([]),
+  mentions: z.array(mention).default([]),
+  sticker_items: z.array(z.object({ name: z.string() })).optional(),
+  poll: poll.nullish(),
+});
+
+export const messagePayload = said.extend({
+  id: z.string(),
+  channel_id: z.string(),
+  guild_id: z.string().optional(),
+  channel_type: z.number().optional(),
+  type: z.number().default(0),
+  author: userPayload,
+  member: memberPayload.optional(),
+  webhook_id: z.string().optional(),
+  timestamp: z.string(),
+  edited_timestamp: z.string().nullish(),
+  nonce: z.union([z.string(), z.number()]).nullish(),
+  mention_roles: z.array(z.string()).default([]),
+  message_reference: z.object({ type: z.number().optional(), message_id: z.string().optional() }).nullish(),
+  referenced_message: z.object({ author: userPayload }).nullish(),
+  message_snapshots: z.array(z.object({ message: said.partial() })).optional(),
+});
+export type MessagePayload = z.infer<typeof messagePayload>;
+
+/** An update may bring no more than the ids and what has changed. */
+export const updatePayload = z.object({
+  id: z.string(),
+  channel_id: z.string(),
+  guild_id: z.string().optional(),
+  channel_type: z.number().optional(),
+  edited_timestamp: z.string().nullish(),
+  author: z.object({ id: z.string() }).optional(),
+});
+
+const deletedFrom = { channel_id: z.string(), guild_id: z.string().optional() };
+export const deletionPayload = z.object({ id: z.string(), ...deletedFrom });
+export const bulkDeletionPayload = z.object({ ids: z.array(z.string()), ...deletedFrom });
+
+export const emojiPayload = z.object({ id: z.string().nullish(), name: z.string().nullish() });
+
+export const reactionPayload = z.object({
+  user_id: z.string(),
+  channel_id: z.string(),
+  message_id: z.string(),
+  guild_id: z.string().optional(),
+  member: fullMember.optional(),
+  emoji: emojiPayload,
+});
+export type ReactionPayload = z.infer<typeof reactionPayload>;
+
+export const channelPayload = z.object({
+  id: z.string(),
+  type: z.number(),
+  guild_id: z.string().optional(),
+  name: z.string().nullish(),
+  parent_id: z.string().nullish(),
+  recipients: z.array(userPayload).optional(),
+});
+export type ChannelPayload = z.infer<typeof channelPayload>;
+
+const role = z.object({
+  id: z.string(),
+  name: z.string(),
+  tags: z.object({ bot_id: z.string().optional() }).optional(),
+});
+
+export const guildPayload = z.object({
+  id: z.string(),
+  name: z.string(),
+  roles: z.array(role).default([]),
+  channels: z.array(channelPayload).optional(),
+  threads: z.array(channelPayload).optional(),
+});
+export type GuildPayload = z.infer<typeof guildPayload>;
+
+export const guildLeftPayload = z.object({ id: z.string(), unavailable: z.boolean().optional() });
+export const rolePayload = z.object({ guild_id: z.string(), role });
+export const roleGonePayload = z.object({ guild_id: z.string(), role_id: z.string() });
+export const threadsPayload = z.object({ guild_id: z.string(), threads: z.array(channelPayload) });
+
+export const readyPayload = z.object({
+  user: userPayload,
+  application: z.object({ id: z.string() }),
+  guilds: z.array(z.object({ id: z.string() })),
+});
+
+export const interactionPayload = z.object({
+  id: z.string(),
+  application_id: z.string(),
+  type: z.number(),
+  token: z.string(),
+  guild_id: z.string().optional(),
+  channel_id: z.string().optional(),
+  member: fullMember.optional(),
+  user: userPayload.optional(),
+  data: z
+    .object({
+      name: z.string(),
+      options: z.array(z.object({ name: z.string(), value: z.unknown() })).optional(),
+    })
+    .optional(),
+});
+export type InteractionPayload = z.infer<typeof interactionPayload>;
+
+/** What could not be read of the gateway, without what was in it. */
+export function tellUnread(log: Logger, t: string, error: unknown): void {
+  const why = error instanceof z.ZodError ? "it is not what Discord's API tells" : errorMessage(error);
+  log.warn({ platform: "discord", t, why }, "event_not_read");
+}
+
+const THREAD_TYPES: ReadonlySet<number> = new Set([
+  ChannelType.PublicThread,
+  ChannelType.PrivateThread,
+  ChannelType.AnnouncementThread,
+]);
+
+/** A thread of a channel, a forum's post too. */
+export function isThreadType(type: number): boolean {
+  return THREAD_TYPES.has(type);
+}

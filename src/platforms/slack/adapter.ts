@@ -1,0 +1,187 @@
+import type { App, HTTPReceiver, SocketModeReceiver } from "@slack/bolt";
+import type { Logger } from "pino";
+import type { SlackConfig } from "../../config/config.ts";
+import type { ChannelAddress } from "../../core/ids.ts";
+import type { OutboundMessage } from "../../core/message.ts";
+import { Connection, type Session } from "../chat/connection.ts";
+import { Intake } from "../chat/intake.ts";
+import type { Platform, PlatformCapabilities, PlatformCommand, PlatformInbox } from "../platform.ts";
+import { PLATFORM_NAME } from "./address.ts";
+import { SlackApi, type SlackApiOptions, SlackError } from "./api.ts";
+import { createApp, type Handlers } from "./bolt-app.ts";
+import { SlashCommands } from "./commands.ts";
+import { SlackEvents } from "./events.ts";
+import { SlackHistory } from "./history.ts";
+import { openHttpSession } from "./http-session.ts";
+import { missingScopes } from "./manifest.ts";
+import { type Bot, Names } from "./names.ts";
+import { People } from "./people.ts";
+import { Poster } from "./poster.ts";
+import { MessageReader } from "./reader.ts";
+import { forOperator } from "./refusals.ts";
+import { openSocketSession } from "./socket-session.ts";
+import { SLACK_TIMING, type SlackTiming } from "./timing.ts";
+
+export interface SlackOptions {
+  readonly config: SlackConfig;
+  readonly log: Logger;
+  /** What `/weir` knows. */
+  readonly commands: readonly PlatformCommand[];
+  /** Default: the wall clock. */
+  readonly now?: () => Date;
+  /** For tests. */
+  readonly timing?: Partial<SlackTiming>;
+  /** HTTP mode: told the port that is listened on. */
+  readonly onListening?: (port: number) => void;
+}
+
+/** Slack takes 4,000 characters that can be changed later: the rest is for entities, mentions and tables. */
+const MAX_TEXT_LENGTH = 3000;
+
+/** Slack by its Web API and Socket Mode, or requests over HTTP. */
+export function createSlack(options: SlackOptions): Platform {
+  return new SlackPlatform(options);
+}
+
+class SlackPlatform implements Platform {
+  readonly name = PLATFORM_NAME;
+  /**
+   * An answer that is being written is shown by `chat.update`, not by Slack's own streams: a stream only grows, where a draft
+   * may be taken back or change what it showed; it takes no metadata before its end, so that one whose beginning was cut
+   * off could not be found again; and it cannot be changed any more when Slack has let it expire.
+   */
+  readonly capabilities: PlatformCapabilities;
+  readonly #options: SlackOptions;
+  readonly #timing: SlackTiming;
+  readonly #apiOptions: SlackApiOptions;
+  readonly #names: Names;
+  readonly #reader: MessageReader;
+  readonly #history: SlackHistory;
+  readonly #poster: Poster;
+  #connection: Connection | null = null;
+  #intake: Intake | null = null;
+  #commands: SlashCommands | null = null;
+
+  constructor(options: SlackOptions) {
+    const { config, log } = options;
+    this.#options = options;
+    this.#timing = { ...SLACK_TIMING, ...options.timing };
+    const { apiUrl, botToken } = config;
+    this.#apiOptions = { token: botToken, apiUrl, timeoutMs: this.#timing.callMs, log };
+    const api = new SlackApi(this.#apiOptions);
+    const people = new People();
+    this.#names = new Names(api, log);
+    this.#reader = new MessageReader({ names: this.#names, people, botToken, apiUrl, log });
+    this.#history = new SlackHistory({ api, reader: this.#reader, names: this.#names });
+    this.#poster = new Poster({ api, names: this.#names, people, log });
+    this.capabilities = {
+      streaming: { intervalMs: this.#timing.streamMs },
+      takesIdempotencyKeys: true,
+      maxTextLength: MAX_TEXT_LENGTH,
+      hasTextCommands: true,
+      serves: (channel) => channel.platform === PLATFORM_NAME,
+    };
+  }
+
+  /** Resolves after the first attempt to connect: what goes wrong is logged, and tried again. */
+  async start(inbox: PlatformInbox): Promise<void> {
+    const { config, log, now = () => new Date() } = this.#options;
+    const { backOff, holdMs } = this.#timing;
+    const waits = backOff === undefined ? {} : { backOff };
+    const intake = new Intake({
+      platform: PLATFORM_NAME,
+      inbox,
+      history: this.#history,
+      log,
+      catchUpMaxAgeMs: config.catchUpMaxAgeMs,
+      now,
+      ...waits,
+      ...(holdMs !== undefined && { holdMs }),
+    });
+    this.#intake = intake;
+    const handlers = this.#handlers(inbox, intake);
+    const open = async (signal: AbortSignal): Promise<Session> => this.#open(handlers, signal);
+    this.#connection = new Connection({ platform: PLATFORM_NAME, open, log, ...waits });
+    await this.#connection.start();
+  }
+
+  async stopIntake(): Promise<void> {
+    this.#intake?.close();
+    await this.#connection?.[Symbol.asyncDispose]();
+    await this.#commands?.idle();
+  }
+
+  async send(message: OutboundMessage): Promise<string> {
+    return await this.#poster.send(message);
+  }
+
+  async edit(messageId: string, message: OutboundMessage): Promise<void> {
+    await this.#poster.edit(messageId, message);
+  }
+
+  async remove(_channel: ChannelAddress, messageId: string): Promise<void> {
+    await this.#poster.remove(messageId);
+  }
+
+  async react(_channel: ChannelAddress, messageId: string, emoji: string): Promise<void> {
+    await this.#poster.react(messageId, emoji);
+  }
+
+  showWorking(channel: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {
+    this.#poster.showWorking(channel, isWorking);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stopIntake();
+  }
+
+  #handlers(inbox: PlatformInbox, intake: Intake): Handlers {
+    const { log, commands } = this.#options;
+    const reader = this.#reader;
+    const events = new SlackEvents({
+      api: new SlackApi(this.#apiOptions),
+      names: this.#names,
+      reader,
+      intake,
+      inbox,
+      log,
+    });
+    const { commandMs: ackMs, callMs } = this.#timing;
+    const slash = new SlashCommands({ inbox, commands, reader, log, ackMs, callMs });
+    this.#commands = slash;
+    return {
+      event: async (body) => events.take(body),
+      command: async (command, acknowledge) => slash.run(command, acknowledge),
+      connected: () => intake.resume(),
+    };
+  }
+
+  /** @throws OperatorError where the operator has to change something */
+  async #open(handlers: Handlers, signal: AbortSignal): Promise<Session> {
+    const { config, log, onListening } = this.#options;
+    const bot = await this.#whoAmI();
+    const create = (receiver: SocketModeReceiver | HTTPReceiver): App =>
+      createApp(receiver, handlers, { ...this.#apiOptions, bot, log });
+    const { intake } = config;
+    if (intake.mode === "http")
+      return await openHttpSession({ ...intake, createApp: create, handlers, log, onListening });
+    const { apiUrl } = config;
+    const { appToken } = intake;
+    return await openSocketSession(
+      { appToken, apiUrl, createApp: create, handlers, log, timing: this.#timing },
+      signal,
+    );
+  }
+
+  async #whoAmI(): Promise<Bot> {
+    try {
+      this.#names.forgetBot();
+      const bot = await this.#names.bot();
+      const missing = missingScopes(bot.scopes);
+      if (missing.length > 0) this.#options.log.warn({ platform: PLATFORM_NAME, missing }, "scopes_missing");
+      return bot;
+    } catch (error) {
+      throw error instanceof SlackError ? forOperator(error, "SLACK_BOT_TOKEN") : error;
+    }
+  }
+}

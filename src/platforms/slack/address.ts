@@ -1,0 +1,64 @@
+import type { ChannelAddress } from "../../core/ids.ts";
+import { REACTION_PREFIX } from "../../core/message.ts";
+
+export const PLATFORM_NAME = "slack";
+
+/** Where a conversation is, in Slack's own words. */
+export interface SlackPlace {
+  /** `C…`, `G…` or `D…`. */
+  readonly channel: string;
+  /** The ts of the thread's root; null: the channel itself. */
+  readonly threadTs: string | null;
+}
+
+/** `C123` is a channel, `C123/1763.0001` a thread of it: the form by which Weir knows them. Pure. */
+export function addressOf({ channel, threadTs }: SlackPlace): ChannelAddress {
+  return { platform: PLATFORM_NAME, name: threadTs === null ? channel : `${channel}/${threadTs}` };
+}
+
+/** The inverse of {@link addressOf}. Pure. */
+export function placeOf({ name }: ChannelAddress): SlackPlace {
+  const [channel = "", threadTs] = name.split("/");
+  return { channel, threadTs: threadTs ?? null };
+}
+
+/** A ts is unique in its channel only. Pure. */
+export function messageId(channel: string, ts: string): string {
+  return `${channel}/${ts}`;
+}
+
+/** The inverse of {@link messageId}; null where it is the id of something else, as of a reaction. Pure. */
+export function parseMessageId(id: string): { readonly channel: string; readonly ts: string } | null {
+  const match = /^([A-Z0-9]+)\/(\d+\.\d+)$/.exec(id);
+  return match?.[1] === undefined || match[2] === undefined ? null : { channel: match[1], ts: match[2] };
+}
+
+/** The id under which a reaction is kept as a message. Pure. */
+export function reactionId(channel: string, ts: string, user: string, name: string): string {
+  return `${REACTION_PREFIX}${messageId(channel, ts)}/${user}/${name}`;
+}
+
+/** Which of two ts is earlier: below 0, 0, above 0. Pure. */
+export function compareTs(a: string, b: string): number {
+  const [seconds = "", fraction = ""] = a.split(".");
+  const [otherSeconds = "", otherFraction = ""] = b.split(".");
+  const difference = Number(seconds) - Number(otherSeconds);
+  return difference === 0
+    ? Number(fraction.padEnd(6, "0")) - Number(otherFraction.padEnd(6, "0"))
+    : difference;
+}
+
+/** The ts in a message's id; of anything else the id itself. Pure. */
+export function tsOf(id: string): string {
+  return parseMessageId(id)?.ts ?? id;
+}
+
+/** When that was, by Slack's clock. Pure. */
+export function timeOfTs(ts: string): Date {
+  return new Date(Math.round(Number(ts) * 1000));
+}
+
+/** Direct messages with one person. Pure. */
+export function isDm(channel: string): boolean {
+  return channel.startsWith("D");
+}

@@ -1,0 +1,25 @@
+import { LogLevel } from "@slack/bolt";
+import type { App } from "@slack/bolt";
+import type { Logger } from "pino";
+
+type BoltLogger = App["logger"];
+
+/**
+ * Slack's clients write message texts at their debug level, and bodies of errors behind their words: of what they say only the
+ * first words are kept, and no token.
+ */
+export function boltLogger(log: Logger): BoltLogger {
+  const words = (parts: readonly unknown[]): string =>
+    String(parts[0])
+      .slice(0, 200)
+      .replaceAll(/x(?:ox[a-z]|app)-[\w-]+/g, "[token]");
+  return {
+    debug: () => undefined,
+    info: (...parts) => log.debug({ from: "slack", said: words(parts) }, "client_said"),
+    warn: (...parts) => log.debug({ from: "slack", said: words(parts) }, "client_warned"),
+    error: (...parts) => log.debug({ from: "slack", said: words(parts) }, "client_warned"),
+    setLevel: () => undefined,
+    getLevel: () => LogLevel.INFO,
+    setName: () => undefined,
+  };
+}

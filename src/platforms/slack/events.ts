@@ -1,0 +1,245 @@
+import type { Logger } from "pino";
+import type { z } from "zod";
+import { errorMessage } from "../../core/errors.ts";
+import type { ChannelOnPlatform, InboundEvent } from "../../core/message.ts";
+import type { Intake } from "../chat/intake.ts";
+import type { PlatformInbox } from "../platform.ts";
+import { messageId, PLATFORM_NAME, timeOfTs } from "./address.ts";
+import type { SlackApi } from "./api.ts";
+import { setBounded } from "./cache.ts";
+import { shownEmoji } from "./emoji.ts";
+import { reactionId } from "./address.ts";
+import { isSpoken } from "./inbound.ts";
+import type { Names } from "./names.ts";
+import {
+  changedMessage,
+  deletedMessage,
+  eventCallback,
+  messagePage,
+  reactionEvent,
+  renameEvent,
+  saidMessage,
+  slackMessage,
+  type SlackMessage,
+} from "./payload.ts";
+import { isOwn, type MessageReader, placeOfMessage } from "./reader.ts";
+
+export interface EventsParts {
+  readonly api: SlackApi;
+  readonly names: Names;
+  readonly reader: MessageReader;
+  readonly intake: Pick<Intake, "hand">;
+  readonly inbox: Pick<PlatformInbox, "standing">;
+  readonly log: Logger;
+}
+
+/** An event of Slack's as Weir takes it in; null: nobody wants to know. */
+type Converted = { readonly event: InboundEvent; readonly home: ChannelOnPlatform } | null;
+
+/** Events and messages that are remembered, so that what comes twice is taken once. */
+const MAX_SEEN = 10_000;
+/** Messages whose thread is remembered, for the reactions under them. */
+const MAX_THREADS = 5000;
+
+/** Takes Slack's events in: each once, of each channel in the order in which they came. */
+export class SlackEvents {
+  readonly #parts: EventsParts;
+  /** By event id, and by message id, since a mention comes as `message` and as `app_mention`. */
+  readonly #seen = new Map<string, Promise<boolean>>();
+  readonly #lanes = new Map<string, Promise<unknown>>();
+  /** The thread of a message, by its id; null: it is none's. */
+  readonly #threads = new Map<string, string | null>();
+
+  constructor(parts: EventsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * @param body an `event_callback`
+   * @returns whether it may be acknowledged: it is durable, or no concern of ours. Does not throw
+   */
+  async take(body: unknown): Promise<boolean> {
+    const callback = eventCallback.safeParse(body);
+    if (!callback.success) {
+      this.#parts.log.warn({ platform: PLATFORM_NAME }, "event_not_understood");
+      return true;
+    }
+    const { event_id: eventId, event } = callback.data;
+    return this.#once(eventId, async () => this.#dispatch(event));
+  }
+
+  /** What is under way or done already is not done again; what failed is, when it comes again. */
+  async #once(key: string, work: () => Promise<boolean>): Promise<boolean> {
+    const known = this.#seen.get(key);
+    if (known !== undefined) return known;
+    const doing = work().catch((error: unknown) => {
+      this.#parts.log.warn({ platform: PLATFORM_NAME, why: errorMessage(error) }, "event_not_taken");
+      return false;
+    });
+    setBounded(this.#seen, key, doing, MAX_SEEN);
+    const isDone = await doing;
+    if (!isDone && this.#seen.get(key) === doing) this.#seen.delete(key);
+    return isDone;
+  }
+
+  async #dispatch(event: z.infer<typeof eventCallback>["event"]): Promise<boolean> {
+    switch (event.type) {
+      case "message":
+      case "app_mention":
+        return this.#message(event);
+      case "reaction_added":
+      case "reaction_removed":
+        return this.#reaction(event);
+      case "channel_rename":
+      case "group_rename": {
+        const renamed = renameEvent.safeParse(event);
+        if (renamed.success) this.#parts.names.forgetChannel(renamed.data.channel.id);
+        return true;
+      }
+      default:
+        return true;
+    }
+  }
+
+  async #message(event: z.infer<typeof eventCallback>["event"]): Promise<boolean> {
+    switch (event.subtype) {
+      case "message_changed": {
+        const changed = this.#parse(changedMessage, event);
+        return changed === null || this.#inLane(changed.channel, async () => this.#changed(changed));
+      }
+      case "message_deleted": {
+        const deleted = this.#parse(deletedMessage, event);
+        return deleted === null || this.#inLane(deleted.channel, async () => this.#deleted(deleted));
+      }
+      default: {
+        const said = this.#parse(saidMessage, event);
+        if (said === null || !isSpoken(said)) return true;
+        // A mention comes under two event ids; both have the same words.
+        return this.#once(messageId(said.channel, said.ts), async () =>
+          this.#inLane(said.channel, async () => this.#said(said.channel, said)),
+        );
+      }
+    }
+  }
+
+  async #said(channel: string, message: SlackMessage): Promise<Converted> {
+    const { reader, names, inbox } = this.#parts;
+    const place = placeOfMessage(channel, message);
+    setBounded(this.#threads, messageId(channel, message.ts), place.threadTs, MAX_THREADS);
+    if (isOwn(message, await names.bot())) return null;
+    const hasFiles = (message.files ?? []).length > 0;
+    const withFiles = hasFiles && (await inbox.standing(await reader.where(place))).isBound;
+    const event = await reader.read(channel, message, { withFiles });
+    return event.text === "" && event.images === undefined ? null : { event, home: event };
+  }
+
+  /** A preview that comes in changes no text; a root that was deleted and has replies becomes a tombstone. */
+  async #changed({
+    channel,
+    message,
+    previous_message: previous,
+    event_ts: eventTs,
+  }: z.infer<typeof changedMessage>): Promise<Converted> {
+    const { reader, names } = this.#parts;
+    if (message.subtype === "tombstone") return this.#gone(channel, previous ?? message, message.ts, eventTs);
+    const isSame = previous?.text === message.text;
+    if (isSame || !isSpoken(message) || isOwn(message, await names.bot())) return null;
+    const home = await reader.where(placeOfMessage(channel, message));
+    const { text } = await reader.said(message, { withFiles: true });
+    const at = timeOfTs(message.edited?.ts ?? eventTs);
+    return {
+      event: { type: "edit", platform: PLATFORM_NAME, id: messageId(channel, message.ts), text, at },
+      home,
+    };
+  }
+
+  async #deleted(event: z.infer<typeof deletedMessage>): Promise<Converted> {
+    return this.#gone(event.channel, event.previous_message ?? null, event.deleted_ts, event.event_ts);
+  }
+
+  async #gone(channel: string, before: SlackMessage | null, ts: string, eventTs: string): Promise<Converted> {
+    const { reader, names } = this.#parts;
+    if (before !== null && isOwn(before, await names.bot())) return null;
+    const home = await reader.where(
+      before === null ? { channel, threadTs: null } : placeOfMessage(channel, before),
+    );
+    const at = timeOfTs(eventTs);
+    return { event: { type: "deletion", platform: PLATFORM_NAME, id: messageId(channel, ts), at }, home };
+  }
+
+  async #reaction(event: unknown): Promise<boolean> {
+    const parsed = this.#parse(reactionEvent, event);
+    const { channel, ts } = parsed?.item ?? {};
+    if (parsed?.item.type !== "message" || typeof channel !== "string" || typeof ts !== "string") return true;
+    return this.#inLane(channel, async () => this.#reacted(parsed, channel, ts));
+  }
+
+  async #reacted(
+    { type, user, reaction, event_ts: eventTs }: z.infer<typeof reactionEvent>,
+    channel: string,
+    ts: string,
+  ): Promise<Converted> {
+    const { reader, names } = this.#parts;
+    if (user === (await names.bot()).userId) return null;
+    const home = await reader.where({ channel, threadTs: await this.#threadOf(channel, ts) });
+    const id = reactionId(channel, ts, user, reaction);
+    const at = timeOfTs(eventTs);
+    if (type === "reaction_removed")
+      return { event: { type: "deletion", platform: PLATFORM_NAME, id, at }, home };
+    const author = await reader.person(user);
+    const text = `reacted with ${shownEmoji(reaction)}`;
+    const replyTo = messageId(channel, ts);
+    const event: InboundEvent = { type: "message", ...home, id, author, text, at, addressed: false, replyTo };
+    return { event, home };
+  }
+
+  /** A reaction names no thread. */
+  async #threadOf(channel: string, ts: string): Promise<string | null> {
+    const id = messageId(channel, ts);
+    const known = this.#threads.get(id);
+    if (known !== undefined) return known;
+    const args = { channel, ts, limit: 1, inclusive: true };
+    const { messages } = await this.#parts.api.call("conversations.replies", args, messagePage);
+    const message = messages.find((one) => one.ts === ts) ?? slackMessage.parse({ ts });
+    const { threadTs } = placeOfMessage(channel, message);
+    setBounded(this.#threads, id, threadTs, MAX_THREADS);
+    return threadTs;
+  }
+
+  /** Names are looked up side by side; what was found is handed in as it came. */
+  async #inLane(channel: string, convert: () => Promise<Converted>): Promise<boolean> {
+    const converting = convert();
+    const before = this.#lanes.get(channel);
+    const handing = handBehind(before, converting, this.#parts.intake);
+    const lane = handing.catch(() => undefined);
+    this.#lanes.set(channel, lane);
+    try {
+      return await (
+        await handing
+      ).done;
+    } finally {
+      if (this.#lanes.get(channel) === lane) this.#lanes.delete(channel);
+    }
+  }
+
+  #parse<Schema extends z.ZodType>(schema: Schema, event: unknown): z.output<Schema> | null {
+    const parsed = schema.safeParse(event);
+    if (parsed.success) return parsed.data;
+    this.#parts.log.warn({ platform: PLATFORM_NAME }, "event_not_understood");
+    return null;
+  }
+}
+
+/** Resolves when it is handed in; `done`: when it is durable. */
+async function handBehind(
+  before: Promise<unknown> | undefined,
+  converting: Promise<Converted>,
+  intake: Pick<Intake, "hand">,
+): Promise<{ readonly done: Promise<boolean> }> {
+  // Where what comes before takes long, this one may fail meanwhile: somebody listens.
+  converting.catch(() => undefined);
+  await before;
+  const converted = await converting;
+  if (converted === null) return { done: Promise.resolve(true) };
+  return { done: intake.hand(converted.event, converted.home).then((receipt) => receipt !== undefined) };
+}

@@ -1,0 +1,229 @@
+import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
+import type { ChatHistory, HistoryMessage, NewestMessages } from "../chat/history.ts";
+import { compareTs, messageId, placeOf, type SlackPlace, timeOfTs, tsOf } from "./address.ts";
+import type { SlackApi } from "./api.ts";
+import { isSpoken } from "./inbound.ts";
+import type { Names } from "./names.ts";
+import { type MessagePage, messagePage, type SlackMessage } from "./payload.ts";
+import { isOwn, type MessageReader } from "./reader.ts";
+
+/** Messages of one page as Weir asks for them; Slack allows 1,000 and recommends 200. */
+const PAGE = 200;
+/** Pages that are read at a time of what was said after a message: of more, the newest. */
+const MAX_PAGES = 10;
+const LARGE_PAGE = 999;
+/** Earlier replies that a thread begins with. */
+const EARLIER_REPLIES = 50;
+/** Threads of one channel that are looked into after an interruption. */
+const MAX_THREADS = 20;
+
+export interface HistoryParts {
+  readonly api: SlackApi;
+  readonly reader: MessageReader;
+  readonly names: Names;
+}
+
+/** A channel that may have a gap behind a message: that what stands before it was read already. */
+type MaybeGap = ChannelOnPlatform & { readonly afterId?: string };
+
+/** Reads what was said by `conversations.history` and `conversations.replies`. Our own messages are in the log already. */
+export class SlackHistory implements ChatHistory {
+  readonly pageSize = PAGE;
+  readonly #parts: HistoryParts;
+  /** What is left of a gap that is read page by page, by the channel's name. */
+  readonly #rest = new Map<
+    string,
+    { readonly afterId: string; readonly messages: readonly SlackMessage[] }
+  >();
+
+  constructor(parts: HistoryParts) {
+    this.#parts = parts;
+  }
+
+  /** Replies that came after a gap's beginning to threads of the page are among them, as messages of their threads. */
+  async newest(channel: MaybeGap, limit: number): Promise<NewestMessages> {
+    const place = placeOf(channel.channel);
+    const { messages, isAll } =
+      place.threadTs === null
+        ? await this.#newestOfChannel(place, limit)
+        : await this.#newestOfThread(place.channel, place.threadTs, limit);
+    const afterId = channel.afterId ?? null;
+    const replies =
+      afterId === null || place.threadTs !== null ? [] : await this.#replies(place, messages, afterId);
+    const all = [...messages, ...replies].toSorted((a, b) => compareTs(a.ts, b.ts));
+    return { messages: await this.#toHistory(place.channel, all, afterId), isAll };
+  }
+
+  /**
+   * Slack does not say whether the oldest or the newest page comes first where only `oldest` is given: the whole gap is
+   * read, and handed out by pages.
+   */
+  async after({ channel }: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]> {
+    const place = placeOf(channel);
+    const rest = this.#rest.get(channel.name);
+    this.#rest.delete(channel.name);
+    const messages = rest?.afterId === id ? rest.messages : await this.#allAfter(place, tsOf(id));
+    const page = messages.slice(0, limit);
+    const last = page.at(-1);
+    if (last !== undefined && page.length < messages.length) {
+      const afterId = messageId(place.channel, last.ts);
+      this.#rest.set(channel.name, { afterId, messages: messages.slice(limit) });
+    }
+    return await this.#toHistory(place.channel, page, id);
+  }
+
+  async background(
+    { channel }: ChannelOnPlatform,
+    first: InboundMessage,
+    limit: number,
+  ): Promise<readonly InboundMessage[]> {
+    const place = placeOf(channel);
+    const before = place.threadTs ?? tsOf(first.id);
+    const above =
+      limit === 0 ? [] : (await this.#newestOfChannel({ ...place, threadTs: null }, limit, before)).messages;
+    const thread =
+      place.threadTs === null ? [] : await this.#threadBefore(place.channel, place.threadTs, first.id);
+    const where = { channel, kind: first.kind, workspace: first.workspace };
+    return await Promise.all(
+      [...above, ...thread].map(async (message) => ({
+        ...(await this.#parts.reader.read(place.channel, message, { withFiles: false })),
+        ...where,
+        ...(first.place !== undefined && { place: first.place }),
+      })),
+    );
+  }
+
+  compare(a: string, b: string): number {
+    return compareTs(tsOf(a), tsOf(b));
+  }
+
+  /** What the parent said stands before the thread's root. */
+  isOwn({ channel }: ChannelOnPlatform, id: string): boolean {
+    const { threadTs } = placeOf(channel);
+    return threadTs === null || compareTs(tsOf(id), threadTs) >= 0;
+  }
+
+  /** A thread's root, also where it is ours, and what was said in it before a message. */
+  async #threadBefore(channel: string, threadTs: string, firstId: string): Promise<readonly SlackMessage[]> {
+    const bot = await this.#parts.names.bot();
+    const pages = await this.#pages("conversations.replies", {
+      channel,
+      ts: threadTs,
+      latest: tsOf(firstId),
+      limit: LARGE_PAGE,
+    });
+    const replies = new Map(pages.messages.map((message) => [message.ts, message]));
+    const root = replies.get(threadTs);
+    replies.delete(threadTs);
+    const said = [...replies.values()].filter(
+      (message) => isSpoken(message) && !isOwn(message, bot) && compareTs(message.ts, tsOf(firstId)) < 0,
+    );
+    return [...(root !== undefined && isSpoken(root) ? [root] : []), ...said.slice(-EARLIER_REPLIES)];
+  }
+
+  async #newestOfChannel(
+    { channel }: SlackPlace,
+    limit: number,
+    latest?: string,
+  ): Promise<{ readonly messages: readonly SlackMessage[]; readonly isAll: boolean }> {
+    const args = { channel, limit: PAGE, ...(latest !== undefined && { latest }) };
+    const { messages, isAll } = await this.#pages("conversations.history", args, limit);
+    const wanted = await this.#ofPeople(messages, { channel, threadTs: null });
+    return { messages: wanted.slice(-limit), isAll: isAll && wanted.length <= limit };
+  }
+
+  /** Slack gives a thread from its beginning only. */
+  async #newestOfThread(
+    channel: string,
+    threadTs: string,
+    limit: number,
+  ): Promise<{ readonly messages: readonly SlackMessage[]; readonly isAll: boolean }> {
+    const args = { channel, ts: threadTs, limit: LARGE_PAGE };
+    const { messages, isAll } = await this.#pages("conversations.replies", args);
+    const wanted = await this.#ofPeople(messages, { channel, threadTs });
+    return { messages: wanted.slice(-limit), isAll: isAll && wanted.length <= limit };
+  }
+
+  async #allAfter({ channel, threadTs }: SlackPlace, oldest: string): Promise<readonly SlackMessage[]> {
+    const args = { channel, oldest, limit: LARGE_PAGE };
+    const { messages } =
+      threadTs === null
+        ? await this.#pages("conversations.history", args)
+        : await this.#pages("conversations.replies", { ...args, ts: threadTs });
+    return (await this.#ofPeople(messages, { channel, threadTs })).filter(
+      ({ ts }) => compareTs(ts, oldest) > 0,
+    );
+  }
+
+  /** What came after a gap's beginning in threads whose root is among these: nobody else would look there. */
+  async #replies(
+    { channel }: SlackPlace,
+    roots: readonly SlackMessage[],
+    afterId: string,
+  ): Promise<readonly SlackMessage[]> {
+    const oldest = tsOf(afterId);
+    const live = roots.filter(({ latest_reply: latest }) => (latest ? compareTs(latest, oldest) > 0 : false));
+    const found = await Promise.all(
+      live.slice(-MAX_THREADS).map(async ({ ts }) => this.#allAfter({ channel, threadTs: ts }, oldest)),
+    );
+    const known = new Set(roots.map(({ ts }) => ts));
+    return found.flat().filter(({ ts }) => !known.has(ts));
+  }
+
+  /** What people said in a place, oldest first; a reply that is shown in the channel, too, belongs to its thread alone. */
+  async #ofPeople(messages: readonly SlackMessage[], { threadTs }: SlackPlace): Promise<SlackMessage[]> {
+    const bot = await this.#parts.names.bot();
+    // A thread's root comes on each of its pages.
+    const once = new Map(messages.map((message) => [message.ts, message]));
+    return [...once.values()]
+      .filter(
+        (message) =>
+          isSpoken(message) &&
+          !isOwn(message, bot) &&
+          (threadTs !== null || (message.subtype !== "thread_broadcast" && !isReply(message))),
+      )
+      .toSorted((a, b) => compareTs(a.ts, b.ts));
+  }
+
+  /** Follows the cursors until there are `enough` messages, or nothing more. */
+  async #pages(
+    method: "conversations.history" | "conversations.replies",
+    args: Readonly<Record<string, unknown>>,
+    enough = Number.POSITIVE_INFINITY,
+  ): Promise<{ readonly messages: readonly SlackMessage[]; readonly isAll: boolean }> {
+    const messages: SlackMessage[] = [];
+    let page: MessagePage | null = null;
+    for (let count = 0; count < MAX_PAGES; count++) {
+      const cursor: string = page?.response_metadata?.next_cursor ?? "";
+      page = await this.#parts.api.call(method, { ...args, ...(cursor !== "" && { cursor }) }, messagePage);
+      messages.push(...page.messages);
+      const isLast = page.has_more !== true || (page.response_metadata?.next_cursor ?? "") === "";
+      if (isLast) return { messages, isAll: page.is_limited !== true };
+      if (messages.length >= enough) break;
+    }
+    return { messages, isAll: false };
+  }
+
+  /** @param afterId what stands before it is in the log already: its files are not fetched again */
+  async #toHistory(
+    channel: string,
+    messages: readonly SlackMessage[],
+    afterId: string | null,
+  ): Promise<HistoryMessage[]> {
+    return await Promise.all(
+      messages.map(async (message) => {
+        const isKnown = afterId !== null && compareTs(message.ts, tsOf(afterId)) <= 0;
+        const editedTs = message.edited?.ts ?? null;
+        const withFiles = !isKnown || editedTs !== null;
+        return {
+          message: await this.#parts.reader.read(channel, message, { withFiles }),
+          editedAt: editedTs === null ? null : timeOfTs(editedTs),
+        };
+      }),
+    );
+  }
+}
+
+function isReply({ ts, thread_ts: threadTs }: SlackMessage): boolean {
+  return typeof threadTs === "string" && threadTs !== ts;
+}

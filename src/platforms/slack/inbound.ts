@@ -1,0 +1,105 @@
+import type { SlackMessage } from "./payload.ts";
+
+/** What the ids in a text are called; an id without a name is shown as it is. */
+export interface TextNames {
+  readonly people: ReadonlyMap<string, string>;
+  readonly channels: ReadonlyMap<string, string>;
+  readonly groups: ReadonlyMap<string, string>;
+}
+
+/** The ids that a text mentions. */
+export interface MentionedIds {
+  readonly people: readonly string[];
+  readonly channels: readonly string[];
+  readonly groups: readonly string[];
+}
+
+/** `<@U123>`, `<#C123|general>`, `<!here>`, `<https://…|words>`: Slack escapes every other `<`. */
+const ENTITY = /<([^<>\n]+)>/g;
+
+/** Whose names are needed to make a text readable. Pure. */
+export function mentionedIds(text: string): MentionedIds {
+  const ids = { people: new Set<string>(), channels: new Set<string>(), groups: new Set<string>() };
+  for (const [, inner = ""] of text.matchAll(ENTITY)) {
+    const [id = "", label = ""] = inner.split("|", 2);
+    if (label !== "" && !id.startsWith("@")) continue;
+    if (id.startsWith("@")) ids.people.add(id.slice(1));
+    else if (id.startsWith("#")) ids.channels.add(id.slice(1));
+    else if (id.startsWith("!subteam^")) ids.groups.add(id.slice("!subteam^".length));
+  }
+  return { people: [...ids.people], channels: [...ids.channels], groups: [...ids.groups] };
+}
+
+/** Slack's text as people read it: names for ids, Markdown links, no entities. Pure; does not throw. */
+export function readableText(text: string, names: TextNames): string {
+  let readable = "";
+  let from = 0;
+  for (const match of text.matchAll(ENTITY)) {
+    readable += unescapeText(text.slice(from, match.index)) + entity(match[1] ?? "", names);
+    from = match.index + match[0].length;
+  }
+  return (readable + unescapeText(text.slice(from))).toWellFormed();
+}
+
+function entity(inner: string, names: TextNames): string {
+  const bar = inner.indexOf("|");
+  const target = bar < 0 ? inner : inner.slice(0, bar);
+  const label = bar < 0 ? "" : unescapeText(inner.slice(bar + 1));
+  const id = target.slice(1);
+  switch (target[0]) {
+    case "@":
+      return `@${names.people.get(id) ?? (label || id)}`;
+    case "#":
+      return `#${label || (names.channels.get(id) ?? id)}`;
+    case "!":
+      return special(id, label, names);
+    default:
+      return link(unescapeText(target), label);
+  }
+}
+
+/** `here`, `subteam^S1`, `date^1392734382^{date}`. */
+function special(id: string, label: string, { groups }: TextNames): string {
+  const [word = "", argument = ""] = id.split("^", 2);
+  if (word === "subteam")
+    return label === "" ? `@${groups.get(argument) ?? argument}` : `@${label.replace(/^@/, "")}`;
+  if (word === "date") return label || (dateOf(argument) ?? id);
+  return label || `@${word}`;
+}
+
+function dateOf(seconds: string): string | null {
+  const at = new Date(Number(seconds) * 1000);
+  return Number.isNaN(at.getTime()) ? null : at.toISOString();
+}
+
+function link(url: string, label: string): string {
+  const plain = url.replace(/^(?:mailto|tel):/, "");
+  const isSame =
+    label === "" || label === url || label === plain || label === url.replace(/^https?:\/\//, "");
+  return isSame ? (label === "" ? plain : label === plain ? label : url) : `[${label}](${url})`;
+}
+
+/** Pure. */
+export function unescapeText(text: string): string {
+  return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+}
+
+/** The subtypes in which somebody says something; all others are notices of Slack's. */
+const SPOKEN: ReadonlySet<string> = new Set(["file_share", "thread_broadcast", "me_message", "bot_message"]);
+
+/** False: somebody joined, a topic was set, something was pinned. Pure. */
+export function isSpoken({ subtype }: Pick<SlackMessage, "subtype">): boolean {
+  return subtype === undefined || subtype === null || SPOKEN.has(subtype);
+}
+
+/** What old integrations say beside the text; the previews of links are nobody's words. Pure. */
+export function attachedWords({ attachments }: SlackMessage): string {
+  return (attachments ?? [])
+    .filter(({ from_url: url, is_msg_unfurl: isQuote }) => (url ?? "") === "" && isQuote !== true)
+    .map(
+      ({ pretext, title, text, fallback }) =>
+        [pretext, title, text].filter(Boolean).join("\n") || (fallback ?? ""),
+    )
+    .filter((words) => words !== "")
+    .join("\n");
+}

@@ -1,0 +1,80 @@
+/** What the bot's token needs, and what for. */
+const SCOPES = {
+  "app_mentions:read": "mentions",
+  "assistant:write": "the line that says that an answer is being made",
+  "channels:history": "messages in public channels",
+  "channels:read": "names of public channels",
+  "chat:write": "answers",
+  commands: "/weir",
+  "files:read": "attached files",
+  "groups:history": "messages in private channels",
+  "groups:read": "names of private channels",
+  "im:history": "direct messages",
+  "im:read": "direct messages",
+  "mpim:history": "direct messages of several people",
+  "mpim:read": "direct messages of several people",
+  "reactions:read": "reactions",
+  "reactions:write": "reactions",
+  "usergroups:read": "names of user groups",
+  "users:read": "names of people",
+} as const;
+
+/** It works without them, only less well. */
+const OPTIONAL: ReadonlySet<string> = new Set(["assistant:write", "usergroups:read"]);
+
+const EVENTS = [
+  "app_mention",
+  "channel_rename",
+  "group_rename",
+  "message.channels",
+  "message.groups",
+  "message.im",
+  "message.mpim",
+  "reaction_added",
+  "reaction_removed",
+];
+
+/** Scopes that a token lacks and should have; none where Slack does not tell the token's. */
+export function missingScopes(granted: readonly string[]): string[] {
+  if (granted.length === 0) return [];
+  return Object.keys(SCOPES).filter((scope) => !OPTIONAL.has(scope) && !granted.includes(scope));
+}
+
+/** The settings of a Slack app that has everything that Weir needs, as Slack's app manifest. */
+export function slackManifest(mode: "socket" | "http"): object {
+  const url = "https://your-host.example/slack/events";
+  const isSocket = mode === "socket";
+  return {
+    display_information: { name: "Weir", description: "A chat bot that remembers the conversation" },
+    features: {
+      app_home: {
+        home_tab_enabled: false,
+        messages_tab_enabled: true,
+        messages_tab_read_only_enabled: false,
+      },
+      bot_user: { display_name: "weir", always_online: true },
+      slash_commands: [
+        {
+          command: "/weir",
+          description: "Ask Weir about itself: /weir help",
+          usage_hint: "help",
+          should_escape: false,
+          ...(isSocket ? {} : { url }),
+        },
+      ],
+    },
+    oauth_config: { scopes: { bot: Object.keys(SCOPES) } },
+    settings: {
+      event_subscriptions: { bot_events: EVENTS, ...(isSocket ? {} : { request_url: url }) },
+      interactivity: { is_enabled: false },
+      org_deploy_enabled: false,
+      socket_mode_enabled: isSocket,
+      token_rotation_enabled: false,
+    },
+  };
+}
+
+/** The page of Slack's where an app with these settings can be made. */
+export function manifestLink(mode: "socket" | "http"): string {
+  return `https://api.slack.com/apps?new_app=1&manifest_json=${encodeURIComponent(JSON.stringify(slackManifest(mode)))}`;
+}

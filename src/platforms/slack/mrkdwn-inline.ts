@@ -1,0 +1,125 @@
+/** Ids of people by their name in lower case: `@name` mentions them. */
+export type MentionNames = ReadonlyMap<string, string>;
+
+/** Pure. */
+export function escapeText(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** One kind of inline markup: what it looks like (sticky), and what Slack makes of it. */
+interface Rule {
+  readonly pattern: RegExp;
+  readonly show: (match: RegExpExecArray, names: MentionNames) => string | null;
+}
+
+const SAFE_URL = /^(?:https?:\/\/|mailto:)[^\s<>|]+$/i;
+
+/** In the order in which they are tried. None of them reaches over a line's end. */
+const RULES: readonly Rule[] = [
+  { pattern: /\\([\\`*_{}[\]()#+\-.!~>|])/y, show: ([, char = ""]) => escapeText(char) },
+  { pattern: /(`+)(?!`)(.+?)(?<!`)\1(?!`)/y, show: ([, , code = ""]) => codeSpan(code) },
+  {
+    pattern:
+      /!?\[([^\][\n]{0,300})\]\(\s*<?([^\s()<>]{1,1000}(?:\([^\s()<>]*\)[^\s()<>]*)?)>?(?:\s+"[^"\n]*")?\s*\)/y,
+    show: ([, words = "", url = ""]) => link(url, words),
+  },
+  { pattern: /<((?:https?:\/\/|mailto:)[^\s<>]+)>/iy, show: ([, url = ""]) => link(url, "") },
+  { pattern: /https?:\/\/[^\s<>|]+/iy, show: ([url]) => escapeText(url) },
+  {
+    pattern: /\*\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*\*/y,
+    show: ([, inner = ""], names) => `*_${emphasised(inner, names)}_*`,
+  },
+  {
+    pattern: /\*\*(?=\S)((?:[^*\n]|\*(?!\*))+?)(?<=\S)\*\*/y,
+    show: ([, inner = ""], names) => `*${emphasised(inner, names)}*`,
+  },
+  {
+    pattern: /__(?=\S)([^_\n]+?)(?<=\S)__(?![\p{L}\p{N}])/uy,
+    show: ([, inner = ""], names) => `*${emphasised(inner, names)}*`,
+  },
+  {
+    pattern: /~~(?=\S)([^~\n]+?)(?<=\S)~~/y,
+    show: ([, inner = ""], names) => `~${emphasised(inner, names)}~`,
+  },
+  {
+    pattern: /\*(?=\S)([^*\n]+?)(?<=\S)\*(?!\*)/y,
+    show: ([, inner = ""], names) => `_${emphasised(inner, names)}_`,
+  },
+];
+
+const WORD = /[\p{L}\p{N}_]/u;
+/** Where markup can begin. */
+const BEGINNINGS = /[\\`![<h*_~@]/gi;
+
+/** Inline Markdown of one line as mrkdwn, with everything else escaped. Pure. */
+export function emphasised(text: string, names: MentionNames): string {
+  let shown = "";
+  let plainFrom = 0;
+  for (let index = nextBeginning(text, 0); index >= 0;) {
+    const found = matchAt(text, index, names);
+    if (found === null) {
+      index = nextBeginning(text, index + 1);
+      continue;
+    }
+    shown += escapeText(text.slice(plainFrom, index)) + found.shown;
+    plainFrom = index + found.length;
+    index = nextBeginning(text, plainFrom);
+  }
+  return shown + escapeText(text.slice(plainFrom));
+}
+
+function nextBeginning(text: string, from: number): number {
+  BEGINNINGS.lastIndex = from;
+  return BEGINNINGS.exec(text)?.index ?? -1;
+}
+
+function matchAt(
+  text: string,
+  index: number,
+  names: MentionNames,
+): { readonly shown: string; readonly length: number } | null {
+  if (text[index] === "@") return mention(text, index, names);
+  // `snake_case_name` and `5h` are words.
+  if ((text[index] === "_" || /h/i.test(text[index] ?? "")) && WORD.test(text[index - 1] ?? "")) return null;
+  for (const { pattern, show } of RULES) {
+    pattern.lastIndex = index;
+    const match = pattern.exec(text);
+    const shown = match === null ? null : show(match, names);
+    if (match !== null && shown !== null) return { shown, length: match[0].length };
+  }
+  return null;
+}
+
+function codeSpan(code: string): string {
+  const inner = code.replaceAll("`", "\u02CB");
+  const trimmed = /^ .*[^ ].* $/.test(inner) ? inner.slice(1, -1) : inner;
+  return `\`${escapeText(trimmed)}\``;
+}
+
+/** Null: Slack would take that address for something else. */
+function link(url: string, words: string): string | null {
+  if (!SAFE_URL.test(url)) return null;
+  const label = escapeText(
+    words
+      .replaceAll(/[*_~`]/g, "")
+      .replaceAll("|", "\u00A6")
+      .trim(),
+  );
+  return label === "" ? `<${escapeText(url)}>` : `<${escapeText(url)}|${label}>`;
+}
+
+/** The longest name that stands behind an `@`, in whatever case. */
+function mention(
+  text: string,
+  index: number,
+  names: MentionNames,
+): { readonly shown: string; readonly length: number } | null {
+  if (names.size === 0 || WORD.test(text[index - 1] ?? "")) return null;
+  const rest = text.slice(index + 1, index + 100).toLowerCase();
+  let longest: { readonly name: string; readonly id: string } | null = null;
+  for (const [name, id] of names) {
+    const isThere = rest.startsWith(name) && !WORD.test(rest[name.length] ?? "");
+    if (isThere && name.length > (longest?.name.length ?? 0)) longest = { name, id };
+  }
+  return longest === null ? null : { shown: `<@${longest.id}>`, length: longest.name.length + 1 };
+}

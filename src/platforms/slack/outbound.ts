@@ -1,0 +1,99 @@
+import { emphasised, escapeText, type MentionNames } from "./mrkdwn-inline.ts";
+import { asColumns, isTableRule } from "./mrkdwn-table.ts";
+
+const FENCE = /^\s*(`{3,}|~{3,})/;
+const HEADING = /^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$/;
+const BULLET = /^(\s*)[-*+]\s+(?:\[([ xX])\]\s+)?(?=\S)/;
+const QUOTE = /^\s{0,3}((?:>\s?)+)/;
+
+/**
+ * Markdown as Slack shows it: mrkdwn, in which nothing but the links and the mentions of `names` is markup of Slack's, so
+ * that no text can call a whole channel. Pure; does not throw.
+ */
+export function toMrkdwn(markdown: string, names: MentionNames): string {
+  // The client throws at half a surrogate pair.
+  const lines = markdown.toWellFormed().split("\n");
+  const shown: string[] = [];
+  for (let index = 0; index < lines.length;) {
+    const block = codeBlock(lines, index) ?? table(lines, index);
+    if (block === null) shown.push(line(lines[index] ?? "", names));
+    else shown.push(block.text);
+    index += block?.lines ?? 1;
+  }
+  return shown.join("\n");
+}
+
+/**
+ * A text that Slack takes: converted, or where that is too long without the escapes that Slack does not need, or where even
+ * that is too long with characters that look alike instead of those that would have to be escaped. Pure.
+ */
+export function fitMrkdwn(markdown: string, names: MentionNames, limit: number): string {
+  const converted = toMrkdwn(markdown, names);
+  if (converted.length <= limit) return converted;
+  const lean = converted.replaceAll(NEEDLESS, (found) => (found.startsWith("<") ? found : unescaped(found)));
+  if (lean.length <= limit) return lean;
+  const text = markdown.toWellFormed();
+  return text.replaceAll("<", "\u2039").replaceAll(">", "\u203A").replaceAll("&", "\uFF06");
+}
+
+/** Outside of links and mentions, `>` is no markup, and neither is an `&` that begins no entity. */
+const NEEDLESS = /<[^>]*>|&gt;|&amp;(?!(?:amp|lt|gt);)/g;
+
+function unescaped(entity: string): string {
+  return entity === "&gt;" ? ">" : "&";
+}
+
+interface Block {
+  readonly text: string;
+  /** So many lines of the source. */
+  readonly lines: number;
+}
+
+/** Without the name of its language, which Slack would show as its first line. */
+function codeBlock(lines: readonly string[], from: number): Block | null {
+  const marker = FENCE.exec(lines[from] ?? "")?.[1];
+  if (marker === undefined || isInlineFence(lines[from] ?? "", marker)) return null;
+  const rest = lines.slice(from + 1);
+  const length = rest.findIndex((one) => one.trim().startsWith(marker) && /^[`~]+$/.test(one.trim()));
+  const content = rest.slice(0, length < 0 ? rest.length : length);
+  return { text: fenced(content.join("\n")), lines: content.length + (length < 0 ? 1 : 2) };
+}
+
+/** "```code``` on one line" opens nothing. */
+function isInlineFence(text: string, marker: string): boolean {
+  return marker.startsWith("`") && text.trim().slice(marker.length).includes("`");
+}
+
+function fenced(content: string): string {
+  // A fence inside it would end it.
+  return `\`\`\`\n${escapeText(content).replaceAll("```", "``\u200B`")}\n\`\`\``;
+}
+
+/** Slack has no tables: aligned columns in a code block. */
+function table(lines: readonly string[], from: number): Block | null {
+  const [head = "", rule = ""] = lines.slice(from, from + 2);
+  if (!head.includes("|") || !isTableRule(rule)) return null;
+  const rest = lines.slice(from + 2);
+  const end = rest.findIndex((one) => !one.includes("|"));
+  const rows = [head, ...rest.slice(0, end < 0 ? rest.length : end)];
+  return { text: fenced(asColumns(rows)), lines: rows.length + 1 };
+}
+
+function line(text: string, names: MentionNames): string {
+  const heading = HEADING.exec(text)?.[1];
+  if (heading !== undefined) {
+    // What is bold already would end it.
+    const inner = emphasised(heading.replaceAll(/\*\*|__/g, ""), names);
+    return inner === "" || inner.includes("*") ? inner : `*${inner}*`;
+  }
+  const quote = QUOTE.exec(text);
+  if (quote !== null) {
+    const rest = line(text.slice(quote[0].length), names);
+    return `> ${rest}`;
+  }
+  const bullet = BULLET.exec(text);
+  if (bullet === null || /^\s*([-*+]\s*){3,}$/.test(text)) return emphasised(text, names);
+  const [all, indent = "", box] = bullet;
+  const sign = box === undefined ? "•" : box === " " ? "☐" : "☑";
+  return `${indent}${sign} ${emphasised(text.slice(all.length), names)}`;
+}

@@ -1,0 +1,129 @@
+import { z } from "zod";
+
+/** What Weir reads of Slack's events and answers. Whatever else stands in them may change without notice. */
+
+const edited = z.object({ ts: z.string() });
+
+const slackFile = z.object({
+  id: z.string(),
+  name: z.string().nullish(),
+  title: z.string().nullish(),
+  mimetype: z.string().nullish(),
+  size: z.number().nullish(),
+  /** `tombstone`, `hidden_by_limit`: it is no more. */
+  mode: z.string().nullish(),
+  url_private: z.string().nullish(),
+  url_private_download: z.string().nullish(),
+});
+
+const slackAttachment = z.object({
+  /** A preview of a link in the text: nobody said it. */
+  from_url: z.string().nullish(),
+  is_msg_unfurl: z.boolean().nullish(),
+  pretext: z.string().nullish(),
+  title: z.string().nullish(),
+  text: z.string().nullish(),
+  fallback: z.string().nullish(),
+});
+
+export const slackMessage = z.object({
+  ts: z.string(),
+  subtype: z.string().nullish(),
+  user: z.string().nullish(),
+  bot_id: z.string().nullish(),
+  username: z.string().nullish(),
+  bot_profile: z.object({ name: z.string().nullish() }).nullish(),
+  text: z.string().nullish(),
+  thread_ts: z.string().nullish(),
+  parent_user_id: z.string().nullish(),
+  reply_count: z.number().nullish(),
+  latest_reply: z.string().nullish(),
+  files: z.array(slackFile).nullish(),
+  attachments: z.array(slackAttachment).nullish(),
+  edited: edited.nullish(),
+  metadata: z.object({ event_payload: z.looseObject({ key: z.unknown() }).nullish() }).nullish(),
+});
+
+/** A message as the Web API and the events show it. */
+export type SlackMessage = z.infer<typeof slackMessage>;
+export type SlackFile = z.infer<typeof slackFile>;
+
+export const changedMessage = z.object({
+  channel: z.string(),
+  event_ts: z.string(),
+  message: slackMessage,
+  previous_message: slackMessage.nullish(),
+});
+
+export const deletedMessage = z.object({
+  channel: z.string(),
+  event_ts: z.string(),
+  deleted_ts: z.string(),
+  previous_message: slackMessage.nullish(),
+});
+
+export const saidMessage = slackMessage.extend({ channel: z.string() });
+
+export const reactionEvent = z.object({
+  type: z.string(),
+  user: z.string(),
+  reaction: z.string(),
+  item: z.object({ type: z.string(), channel: z.string().nullish(), ts: z.string().nullish() }),
+  event_ts: z.string(),
+});
+
+export const renameEvent = z.object({ channel: z.object({ id: z.string() }) });
+
+export const eventCallback = z.object({
+  event_id: z.string(),
+  event: z.looseObject({ type: z.string(), subtype: z.string().nullish() }),
+});
+
+export const slashCommand = z.object({
+  command: z.string(),
+  text: z.string().nullish(),
+  channel_id: z.string(),
+  user_id: z.string(),
+  user_name: z.string().nullish(),
+  response_url: z.string(),
+});
+export type SlashCommand = z.infer<typeof slashCommand>;
+
+export const messagePage = z.object({
+  messages: z.array(slackMessage),
+  has_more: z.boolean().nullish(),
+  /** The plan of the workspace hides what is older. */
+  is_limited: z.boolean().nullish(),
+  response_metadata: z.object({ next_cursor: z.string().nullish() }).nullish(),
+});
+export type MessagePage = z.infer<typeof messagePage>;
+
+export const whoAmI = z.object({
+  user_id: z.string(),
+  user: z.string().nullish(),
+  bot_id: z.string().nullish(),
+  team_id: z.string(),
+  team: z.string().nullish(),
+  response_metadata: z.object({ scopes: z.array(z.string()).nullish() }).nullish(),
+});
+
+export const userInfo = z.object({
+  user: z.object({
+    name: z.string().nullish(),
+    real_name: z.string().nullish(),
+    is_bot: z.boolean().nullish(),
+    is_admin: z.boolean().nullish(),
+    is_owner: z.boolean().nullish(),
+    profile: z.object({ display_name: z.string().nullish(), real_name: z.string().nullish() }).nullish(),
+  }),
+});
+
+export const channelInfo = z.object({
+  channel: z.object({ name: z.string().nullish(), user: z.string().nullish() }),
+});
+
+export const userGroups = z.object({
+  usergroups: z.array(z.object({ id: z.string(), handle: z.string().nullish() })),
+});
+
+export const posted = z.object({ channel: z.string(), ts: z.string() });

@@ -1,0 +1,28 @@
+/** Times, ms; a test sets them. */
+export interface SlackTiming {
+  /** After which a call of the Web API without an answer has failed. */
+  readonly callMs: number;
+  /** A socket says hello within this time, or is none. */
+  readonly helloMs: number;
+  /** A socket that lasted less is opened again with growing pauses, any other at once. */
+  readonly shortMs: number;
+  /** How long Slack may leave a ping of ours without an answer. */
+  readonly pingMs: number;
+  /** Between two edits of an answer that is being written: Slack allows some fifty a minute. */
+  readonly streamMs: number;
+  /** The acknowledgement of a command waits so long for its answer: Slack waits 3 s. */
+  readonly commandMs: number;
+  /** Waits before a connection is tried again, and before what was missed is asked for again. */
+  readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
+  /** How long the events of a channel wait for what was missed before them. */
+  readonly holdMs?: number;
+}
+
+export const SLACK_TIMING: SlackTiming = {
+  callMs: 10_000,
+  helloMs: 10_000,
+  shortMs: 5000,
+  pingMs: 5000,
+  streamMs: 1500,
+  commandMs: 2500,
+};

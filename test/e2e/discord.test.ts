@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import path from "node:path";
+import { test } from "node:test";
+import { createTestDatabase } from "../support/database.ts";
+import { until } from "../support/discord/login.ts";
+import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../support/discord/server.ts";
+import type { DiscordOptions } from "../support/discord/state.ts";
+import { environment } from "../support/e2e.ts";
+import { echo, Gate } from "../support/e2e-model.ts";
+import { text } from "../support/model-behaviours.ts";
+import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { TestProcess } from "../support/process.ts";
+import { connectionUrl } from "../support/weir.ts";
+
+const PROCESS = path.join(import.meta.dirname, "..", "support", "discord", "weir-process.ts");
+
+interface Scene extends AsyncDisposable {
+  readonly discord: DiscordServer;
+  readonly model: ModelServer;
+  readonly ann: string;
+  readonly dm: string;
+  start(): Promise<TestProcess>;
+}
+
+async function openScene(options: DiscordOptions = {}): Promise<Scene> {
+  await using stack = new AsyncDisposableStack();
+  const model = stack.use(await startModelServer());
+  const discord = stack.use(await startDiscordServer(options));
+  const database = stack.use(await createTestDatabase());
+  const ann = discord.world.addUser({ name: "ann", globalName: "Ann" });
+  const dm = discord.world.openDm(ann);
+  const setUp = {
+    databaseUrl: connectionUrl(database.connection),
+    modelUrl: model.url,
+    apiUrl: discord.api,
+    token: discord.token,
+  };
+  const kept = stack.move();
+  return {
+    discord,
+    model,
+    ann,
+    dm,
+    async start() {
+      const args = [PROCESS, JSON.stringify(setUp)];
+      const surroundings = { cwd: import.meta.dirname, env: environment() };
+      const started = kept.use(new TestProcess(process.execPath, args, surroundings));
+      await started.line("ready");
+      return started;
+    },
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
+}
+
+/** Ends a process in peace, and says what people see in the end. */
+async function finish({ discord, dm }: Scene, daemon: TestProcess): Promise<string[]> {
+  daemon.signal("SIGTERM");
+  assert.deepEqual(await daemon.ended, { code: 0, signal: null });
+  return discord.answers(dm);
+}
+
+async function untilShown({ discord, dm }: Scene, words: string): Promise<void> {
+  await until(`"${words}"`, () => discord.answers(dm).some((shown) => shown.includes(words)), 20_000);
+}
+
+test("killed after the message was stored and before a word of the answer, it answers once", async () => {
+  await using scene = await openScene();
+  const { discord, model, ann, dm } = scene;
+  model.reply(() => undefined);
+  const killed = await scene.start();
+  discord.world.say(ann, dm, "are you there?");
+  await model.received(1);
+  await killed.kill();
+  assert.deepEqual(discord.answers(dm), []);
+  model.respond(echo);
+  const next = await scene.start();
+  await untilShown(scene, "are you there?");
+  assert.equal((await finish(scene, next)).length, 1);
+});
+
+for (const when of ["before", "after"] as const) {
+  // The server has forgotten the key when the next process comes: it has to look for the message.
+  test(`killed in the middle of a post, ${when} Discord took it, it is seen once`, async () => {
+    await using scene = await openScene({ nonceLifeMs: 1 });
+    const { discord, model, ann, dm } = scene;
+    model.respond(echo);
+    const killed = await scene.start();
+    discord.faults.next({ method: "POST", route: ROUTE_MESSAGES, fault: { kind: "hang", when } });
+    discord.world.say(ann, dm, `once, killed ${when}`);
+    await until("the post", () => discord.journal.calls("POST", ROUTE_MESSAGES).length === 1);
+    await until("its fate", () => discord.answers(dm).length === (when === "after" ? 1 : 0));
+    await killed.kill();
+    const next = await scene.start();
+    await untilShown(scene, `once, killed ${when}`);
+    assert.equal((await finish(scene, next)).length, 1);
+  });
+}
+
+test("killed while an answer is shown, it edits the same message into the final answer", async () => {
+  await using scene = await openScene();
+  const { discord, model, ann, dm } = scene;
+  const gate = new Gate();
+  model.reply(gate.between("Half of an answer", " that never comes"));
+  const killed = await scene.start();
+  discord.world.say(ann, dm, "tell me something");
+  await untilShown(scene, "Half of an answer");
+  await killed.kill();
+  const half = discord.messages(dm).at(-1)?.id;
+  model.reply(text("Something quite different."));
+  const next = await scene.start();
+  await untilShown(scene, "Something quite different.");
+  assert.deepEqual(await finish(scene, next), ["Something quite different."]);
+  assert.equal(discord.messages(dm).at(-1)?.id, half);
+});
+
+test("frozen until its connection is given up, it takes up what was said meanwhile, each once", async () => {
+  await using scene = await openScene({ heartbeatIntervalMs: 500 });
+  const { discord, model, ann, dm } = scene;
+  model.respond(() => text("Noted."));
+  const daemon = await scene.start();
+  discord.world.say(ann, dm, "word zero");
+  await untilShown(scene, "Noted.");
+  daemon.signal("SIGSTOP");
+  const said = ["one", "two", "three"];
+  for (const word of said) discord.world.say(ann, dm, `word ${word}`);
+  discord.gateway.forgetSessions();
+  discord.gateway.cut({ isReset: true });
+  daemon.signal("SIGCONT");
+  discord.world.say(ann, dm, "and now?");
+  const lastAsked = (): string =>
+    model.requests
+      .at(-1)
+      ?.body.messages.map(({ content }) => content ?? "")
+      .join("\n") ?? "";
+  await until("the last answer", () => lastAsked().includes("and now?"), 20_000);
+  for (const word of said) assert.equal(lastAsked().split(`Ann: word ${word}`).length, 2, word);
+  await until("it is shown", () => discord.answers(dm).length === model.requests.length);
+  assert.equal((await finish(scene, daemon)).length, model.requests.length);
+});

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import path from "node:path";
+import { test } from "node:test";
+import { botTexts } from "../platforms/slack/slack-harness.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { environment } from "../support/e2e.ts";
+import { echo, Gate } from "../support/e2e-model.ts";
+import { text } from "../support/model-behaviours.ts";
+import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { TestProcess } from "../support/process.ts";
+import type { SlackChannel, SlackUser } from "../support/slack/model.ts";
+import { type SlackServer, startSlackServer } from "../support/slack/server.ts";
+import { connectionUrl } from "../support/weir.ts";
+
+const PROCESS = path.join(import.meta.dirname, "..", "support", "slack", "weir-process.ts");
+
+interface Scene extends AsyncDisposable {
+  readonly slack: SlackServer;
+  readonly model: ModelServer;
+  readonly ann: SlackUser;
+  readonly dm: SlackChannel;
+  start(): Promise<TestProcess>;
+}
+
+async function openScene(retryDelaysMs: readonly number[] = []): Promise<Scene> {
+  await using stack = new AsyncDisposableStack();
+  const model = stack.use(await startModelServer());
+  const slack = stack.use(await startSlackServer({ retryDelaysMs, ackTimeoutMs: 1000 }));
+  const database = stack.use(await createTestDatabase());
+  const ann = slack.world.addUser("ann");
+  const dm = slack.world.openIm(ann);
+  const options = {
+    databaseUrl: connectionUrl(database.connection),
+    modelUrl: model.url,
+    apiUrl: slack.apiUrl.replace(/\/$/, ""),
+    botToken: slack.botToken,
+    appToken: slack.appToken,
+  };
+  const kept = stack.move();
+  return {
+    slack,
+    model,
+    ann,
+    dm,
+    async start() {
+      const args = [PROCESS, JSON.stringify(options)];
+      const surroundings = { cwd: import.meta.dirname, env: environment() };
+      const started = kept.use(new TestProcess(process.execPath, args, surroundings));
+      await started.line("ready");
+      return started;
+    },
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
+}
+
+/** Ends a process in peace, and says what people see in the end. */
+async function finish({ slack, dm }: Scene, daemon: TestProcess): Promise<string[]> {
+  daemon.signal("SIGTERM");
+  assert.deepEqual(await daemon.ended, { code: 0, signal: null });
+  return botTexts(slack, dm);
+}
+
+async function untilShown({ slack, dm }: Scene, words: string): Promise<void> {
+  await slack.journal.until(
+    `"${words}"`,
+    () => botTexts(slack, dm).some((shown) => shown.includes(words)),
+    20_000,
+  );
+}
+
+test("killed after the message was stored and before a word of the answer, it answers once", async () => {
+  await using scene = await openScene();
+  const { slack, model, ann, dm } = scene;
+  model.reply(() => undefined);
+  const killed = await scene.start();
+  slack.world.say(ann, dm, "are you there?");
+  await model.received(1);
+  await killed.kill();
+  assert.deepEqual(botTexts(slack, dm), []);
+  model.respond(echo);
+  const next = await scene.start();
+  await untilShown(scene, "are you there?");
+  assert.equal((await finish(scene, next)).length, 1);
+});
+
+test("killed between append and send, and between send and acknowledgement, it sends once", async () => {
+  for (const fault of ["hang_before", "hang_after"] as const) {
+    await using scene = await openScene();
+    const { slack, model, ann, dm } = scene;
+    model.respond(echo);
+    const killed = await scene.start();
+    slack.faults.next({ method: "chat.postMessage", fault });
+    slack.world.say(ann, dm, `once after ${fault}`);
+    await slack.journal.until("the post", () => slack.journal.calls("chat.postMessage").length === 1);
+    await killed.kill();
+    assert.equal(botTexts(slack, dm).length, fault === "hang_after" ? 1 : 0);
+    const next = await scene.start();
+    await untilShown(scene, `once after ${fault}`);
+    const shown = await finish(scene, next);
+    assert.equal(shown.length, 1, fault);
+  }
+});
+
+test("killed while an answer is shown, it edits the same message into the final answer", async () => {
+  await using scene = await openScene();
+  const { slack, model, ann, dm } = scene;
+  const gate = new Gate();
+  model.reply(gate.between("Half of an answer", " that never comes"));
+  const killed = await scene.start();
+  slack.world.say(ann, dm, "tell me something");
+  await untilShown(scene, "Half of an answer");
+  await killed.kill();
+  const half = slack.messages(dm).at(-1)?.ts;
+  model.reply(text("Something quite different."));
+  const next = await scene.start();
+  await untilShown(scene, "Something quite different.");
+  assert.deepEqual(await finish(scene, next), ["Something quite different."]);
+  assert.equal(slack.messages(dm).at(-1)?.ts, half);
+});
+
+test("frozen while events come, it gets them again and answers each once", async () => {
+  await using scene = await openScene([0, 300, 600, 1000]);
+  const { slack, model, ann, dm } = scene;
+  model.respond(() => text("Noted."));
+  const daemon = await scene.start();
+  daemon.signal("SIGSTOP");
+  const said = ["one", "two", "three", "four"];
+  for (const word of said) slack.world.say(ann, dm, `word ${word}`);
+  await slack.journal.until("a second delivery", () =>
+    slack.journal.envelopes().some((one) => one.retryAttempt === 1),
+  );
+  daemon.signal("SIGCONT");
+  await slack.journal.until("all acknowledged", () => slack.journal.acks.length >= 4, 20_000);
+  await slack.deliveries.idle();
+  // The words may be answered together, or one after the other: each is asked about once in the end.
+  slack.world.say(ann, dm, "and now?");
+  await slack.journal.until("the last answer", () => lastAsked(model).includes("and now?"), 20_000);
+  for (const word of said) assert.equal(lastAsked(model).split(`ann: word ${word}`).length, 2, word);
+  await slack.journal.until("it is shown", () => botTexts(slack, dm).length === model.requests.length);
+  assert.deepEqual(slack.journal.givenUp, []);
+  assert.equal((await finish(scene, daemon)).length, model.requests.length);
+});
+
+function lastAsked({ requests }: ModelServer): string {
+  return (
+    requests
+      .at(-1)
+      ?.body.messages.map(({ content }) => content ?? "")
+      .join("\n") ?? ""
+  );
+}

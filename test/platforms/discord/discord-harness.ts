@@ -1,0 +1,119 @@
+import { pino } from "pino";
+import type { DiscordConfig } from "../../../src/config/config.ts";
+import { storableText } from "../../../src/core/text.ts";
+import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
+import type { DiscordTiming } from "../../../src/platforms/discord/timing.ts";
+import type { Platform, PlatformCommand } from "../../../src/platforms/platform.ts";
+import type { Fault } from "../../support/discord/faults.ts";
+import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../../support/discord/server.ts";
+import type { DiscordOptions } from "../../support/discord/state.ts";
+import type { PlatformHarness, SendFailure } from "../contract.ts";
+import { RecordingInbox } from "../recording-inbox.ts";
+
+export const COMMANDS: readonly PlatformCommand[] = [
+  { name: "status", help: "what it does", argument: null },
+  { name: "context", help: "how full it is", argument: { name: "part", help: "which part" } },
+  { name: "help", help: "this list", argument: null },
+];
+
+/** Everything fast, so that a test need not wait for what a person would not notice. */
+export const FAST: Partial<DiscordTiming> = {
+  callMs: 2000,
+  longestWaitMs: 1000,
+  readyMs: 5000,
+  closeMs: 200,
+  streamMs: 20,
+  isLoginPaced: false,
+  callsPerSecond: 1000,
+  backOff: { firstMs: 10, maxMs: 50 },
+};
+
+export function discordConfig(discord: DiscordServer, overrides: Partial<DiscordConfig> = {}): DiscordConfig {
+  return {
+    token: discord.token,
+    apiUrl: discord.api,
+    dm: "everyone",
+    allow: [],
+    owners: [],
+    ownerRoles: [],
+    catchUpMaxAgeMs: 3_600_000,
+    ...overrides,
+  };
+}
+
+export interface DiscordScene extends AsyncDisposable {
+  readonly discord: DiscordServer;
+  readonly platform: Platform;
+  readonly inbox: RecordingInbox;
+  readonly ann: string;
+  readonly guild: string;
+  readonly general: string;
+  /** `<@…>` of the bot. */
+  readonly mention: string;
+  /** Lines of the log, as JSON. */
+  readonly lines: readonly string[];
+}
+
+export interface SceneOptions {
+  readonly server?: DiscordOptions;
+  readonly config?: Partial<DiscordConfig>;
+  readonly timing?: Partial<DiscordTiming>;
+  /** Runs before the adapter is started. */
+  readonly before?: (scene: Omit<DiscordScene, keyof AsyncDisposable>) => void;
+}
+
+/** The adapter on a small Discord, with Ann in #general of the server "Mill". */
+export async function openDiscordScene(options: SceneOptions = {}): Promise<DiscordScene> {
+  const discord = await startDiscordServer(options.server);
+  const guild = discord.world.addGuild({ name: "Mill" });
+  const general = discord.world.addChannel({ guild, name: "general" });
+  const ann = discord.world.addUser({ name: "ann", globalName: "Ann" });
+  const inbox = new RecordingInbox();
+  const lines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
+  const config = discordConfig(discord, options.config);
+  const platform = createDiscord({
+    config,
+    log,
+    commands: COMMANDS,
+    timing: { ...FAST, ...options.timing },
+  });
+  const mention = `<@${discord.world.botId}>`;
+  const scene = { discord, platform, inbox, ann, guild, general, mention, lines };
+  options.before?.(scene);
+  await platform.start(inbox);
+  return {
+    ...scene,
+    [Symbol.asyncDispose]: async () => {
+      await platform[Symbol.asyncDispose]();
+      await discord[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const FAULTS: Readonly<Record<SendFailure, Fault>> = {
+  unavailable: { kind: "status", status: 503 },
+  gone: { kind: "status", status: 404, body: { message: "Unknown Channel", code: 10_003 } },
+  rejected: { kind: "status", status: 400, body: { message: "Invalid Form Body", code: 50_035 } },
+  reset_after: { kind: "reset", when: "after" },
+};
+
+/** In a DM, where everything said is meant for the bot. */
+export async function openDiscordHarness(): Promise<PlatformHarness> {
+  const { discord, platform, inbox, ann, ...scene } = await openDiscordScene();
+  const dm = discord.world.openDm(ann);
+  return {
+    platform,
+    inbox,
+    channel: dm,
+    failures: ["unavailable", "gone", "rejected", "reset_after"],
+    say: async ({ text }) => {
+      discord.world.say(ann, dm, text);
+    },
+    shown: async () => discord.answers(dm),
+    // Discord's limit is the outbox's business; an adapter that is handed more shows what fits.
+    looks: (text) => storableText(text).slice(0, 2000),
+    fail: async (how) => discord.faults.next({ method: "POST", route: ROUTE_MESSAGES, fault: FAULTS[how] }),
+    [Symbol.asyncDispose]: async () => scene[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Gap } from "../../../src/platforms/platform.ts";
+import { until } from "../../support/discord/login.ts";
+import { ROUTE_MESSAGES } from "../../support/discord/server.ts";
+import { type DiscordScene, openDiscordScene } from "./discord-harness.ts";
+
+const IDENTIFY = 2;
+const RESUME = 6;
+
+function gapAfter(scene: Pick<DiscordScene, "general" | "guild">, afterId: string): Gap {
+  const { general, guild } = scene;
+  return { channel: { platform: "discord", name: general }, kind: "channel", workspace: guild, afterId };
+}
+
+/** What was logged under this event, so far. */
+function logged({ lines }: DiscordScene, event: string): string[] {
+  return lines.filter((line) => line.includes(`"${event}"`));
+}
+
+/** Says something, and remembers that whatever follows may be missing. */
+async function sayFirst(scene: DiscordScene): Promise<void> {
+  const { discord, inbox, ann, general } = scene;
+  const first = discord.world.say(ann, general, "first");
+  await inbox.received(1);
+  inbox.gaps = [gapAfter(scene, first)];
+}
+
+test("a connection that is cut is resumed: what was said meanwhile comes once, in order", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, ann, general } = scene;
+  await sayFirst(scene);
+  discord.gateway.cut();
+  for (const text of ["second", "third"]) discord.world.say(ann, general, text);
+  await until("the resume", () => discord.journal.received(RESUME).length === 1);
+  discord.world.say(ann, general, "fourth");
+  await until("all of it", () => inbox.said.includes("Ann: fourth"));
+  assert.deepEqual([...new Set(inbox.said)], ["Ann: first", "Ann: second", "Ann: third", "Ann: fourth"]);
+  assert.equal(discord.journal.received(IDENTIFY).length, 1);
+});
+
+for (const [what, interrupt] of [
+  ["op 7", ({ gateway }) => gateway.reconnect()],
+  ["close 4000", ({ gateway }) => gateway.close(4000)],
+  ["op 9 with a session that can be resumed", ({ gateway }) => gateway.invalidate(true)],
+] satisfies [string, (discord: DiscordScene["discord"]) => void][]) {
+  test(`${what} loses nothing`, async () => {
+    await using scene = await openDiscordScene();
+    const { discord, inbox, ann, general } = scene;
+    await sayFirst(scene);
+    interrupt(discord);
+    discord.world.say(ann, general, "second");
+    await until("the second", () => inbox.said.includes("Ann: second"));
+    await until("the catch-up", () => inbox.closed.length > 0);
+    assert.deepEqual([...new Set(inbox.said)], ["Ann: first", "Ann: second"]);
+  });
+}
+
+for (const [what, interrupt] of [
+  ["op 9 without a session", ({ gateway }) => gateway.invalidate(false)],
+  ["close 4007", ({ gateway }) => gateway.close(4007)],
+  [
+    "a cut with a forgotten session",
+    ({ gateway }) => {
+      gateway.forgetSessions();
+      gateway.cut();
+    },
+  ],
+] satisfies [string, (discord: DiscordScene["discord"]) => void][]) {
+  test(`${what}: what was missed is fetched, before anything newer is taken`, async () => {
+    await using scene = await openDiscordScene();
+    const { discord, inbox, ann, general } = scene;
+    await sayFirst(scene);
+    interrupt(discord);
+    const missed = discord.world.say(ann, general, "missed");
+    discord.faults.next({ method: "GET", route: ROUTE_MESSAGES, fault: { kind: "delay", ms: 100 } });
+    await until("a new session", () => discord.journal.received(IDENTIFY).length === 2);
+    await until("its beginning", () => discord.journal.dispatched("READY").length === 2);
+    discord.world.say(ann, general, "newer");
+    await until("the newer", () => inbox.said.includes("Ann: newer"));
+    assert.deepEqual([...new Set(inbox.said)], ["Ann: first", "Ann: missed", "Ann: newer"]);
+    assert.ok(inbox.events.some(({ id }) => id === missed));
+  });
+}
+
+test("what a replay leaves out is fetched, before what it brings is taken", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, ann, general } = scene;
+  await sayFirst(scene);
+  discord.gateway.cut();
+  discord.gateway.deliveries.lose("MESSAGE_CREATE");
+  for (const text of ["lost", "replayed"]) discord.world.say(ann, general, text);
+  await until("the replayed", () => inbox.said.includes("Ann: replayed"));
+  assert.equal(discord.journal.received(RESUME).length, 1);
+  assert.deepEqual([...new Set(inbox.said)], ["Ann: first", "Ann: lost", "Ann: replayed"]);
+});
+
+test("edits and deletions that were missed are found", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, ann, general } = scene;
+  const { world, gateway } = discord;
+  const ids = ["one", "two", "three"].map((text) => world.say(ann, general, text));
+  await inbox.received(3);
+  inbox.gaps = [gapAfter(scene, ids[2] ?? "")];
+  gateway.invalidate(false);
+  world.edit(ids[0] ?? "", "one!");
+  world.remove(ids[1] ?? "");
+  await inbox.received(5);
+  assert.deepEqual(
+    inbox.events.slice(3).map((event) => [event.type, event.id, "text" in event ? event.text : null]),
+    [
+      ["edit", ids[0], "one!"],
+      ["deletion", ids[1], null],
+    ],
+  );
+});
+
+test("heartbeats without an answer: the connection is given up, and what was said meanwhile comes", async () => {
+  await using scene = await openDiscordScene({ server: { heartbeatIntervalMs: 60 } });
+  const { discord, inbox, ann, general } = scene;
+  await sayFirst(scene);
+  discord.gateway.withholdAcks();
+  await until("another connection", () => discord.journal.connections("open").length === 2);
+  discord.gateway.withholdAcks(false);
+  discord.world.say(ann, general, "second");
+  await until("the second", () => inbox.said.includes("Ann: second"));
+});
+
+test("a RESUME that nobody answers is given up for a new connection", async () => {
+  await using scene = await openDiscordScene({ timing: { readyMs: 1200 } });
+  const { discord, inbox, ann, general } = scene;
+  await sayFirst(scene);
+  discord.gateway.next({ on: "resume", do: { kind: "silence" } });
+  discord.gateway.cut();
+  discord.world.say(ann, general, "missed");
+  await until("a new session", () => discord.journal.received(IDENTIFY).length === 2);
+  await until("the missed", () => inbox.said.includes("Ann: missed"));
+  assert.equal(logged(scene, "platform_disconnected").length, 1);
+  await until("one connection", () => discord.gateway.openConnections() === 1);
+});
+
+test("an outage is waited out", async () => {
+  await using scene = await openDiscordScene({ timing: { readyMs: 800 } });
+  const { discord, inbox, ann, general } = scene;
+  await sayFirst(scene);
+  await discord.outage();
+  discord.world.say(ann, general, "meanwhile");
+  await until("word of it", () => logged(scene, "platform_disconnected").length > 1);
+  await discord.listen();
+  await until("the message", () => inbox.said.includes("Ann: meanwhile"));
+  discord.world.say(ann, general, "after");
+  await until("the next", () => inbox.said.includes("Ann: after"));
+  assert.deepEqual([...new Set(inbox.said)], ["Ann: first", "Ann: meanwhile", "Ann: after"]);
+  assert.equal(discord.gateway.openConnections(), 1);
+});
+
+test("a wrong token is the operator's to mend, and is told without the token", async () => {
+  await using scene = await openDiscordScene({ config: { token: "wrong-token" } });
+  await until("two refusals", () => logged(scene, "platform_refused").length > 1);
+  assert.match(logged(scene, "platform_refused")[0] ?? "", /does not know the token.*Reset Token/);
+  assert.ok(!scene.lines.join("\n").includes("wrong-token"));
+});
+
+test("a token that is taken back while connected is told, and tried again", async () => {
+  await using scene = await openDiscordScene();
+  scene.discord.gateway.close(4004);
+  await until("word of it", () => logged(scene, "platform_refused").length > 0);
+  assert.match(logged(scene, "platform_refused")[0] ?? "", /does not know the token/);
+  await until("a new session", () => scene.discord.journal.received(IDENTIFY).length === 2);
+});
+
+test("an intent that is not allowed is named, with the place where it is switched on", async () => {
+  await using scene = await openDiscordScene({ server: { allowsMessageContent: false } });
+  await until("two refusals", () => logged(scene, "platform_refused").length > 1);
+  assert.match(
+    logged(scene, "platform_refused")[0] ?? "",
+    /Bot → Privileged Gateway Intents → Message Content Intent/,
+  );
+});
+
+for (const [what, fault] of [
+  ["never says hello", { on: "open", do: { kind: "silence" } }],
+  ["never gets ready", { on: "identify", do: { kind: "silence" } }],
+  ["refuses the upgrade", { on: "upgrade", do: { kind: "close", code: 1000 } }],
+] as const) {
+  test(`a gateway that ${what} is left for another connection, and leaves nothing behind`, async () => {
+    await using scene = await openDiscordScene({
+      timing: { readyMs: 300 },
+      before: ({ discord }) => discord.gateway.next(fault),
+    });
+    const { discord, inbox, ann, general } = scene;
+    await until("readiness", () => discord.journal.dispatched("READY").length === 1);
+    discord.world.say(ann, general, "hello");
+    await inbox.received(1);
+    await until("one connection", () => discord.gateway.openConnections() === 1);
+    assert.deepEqual(inbox.said, ["Ann: hello"]);
+  });
+}
+
+test("a message that comes twice has the same id twice; those of a channel keep their order", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, ann, general } = scene;
+  discord.gateway.deliveries.duplicate("MESSAGE_CREATE");
+  discord.world.say(ann, general, "one", { files: [{ name: "slow.txt", body: "words", delayMs: 100 }] });
+  discord.world.say(ann, general, "two");
+  await inbox.received(3);
+  const [a, b, c] = inbox.events;
+  assert.equal(a?.id, b?.id);
+  assert.notEqual(a?.id, c?.id);
+  assert.equal(inbox.said.at(-1), "Ann: two");
+});
+
+test("a bot that is stopped while its connection is down stays away", async () => {
+  const scene = await openDiscordScene();
+  const { discord, platform } = scene;
+  discord.gateway.cut();
+  await until("the cut", () => discord.gateway.openConnections() === 0);
+  await platform.stopIntake();
+  const before = discord.journal.connections("open").length;
+  // Longer than the client's own wait before it connects again.
+  await new Promise((resolve) => {
+    setTimeout(resolve, 700);
+  });
+  assert.equal(discord.journal.connections("open").length, before);
+  await scene[Symbol.asyncDispose]();
+});
