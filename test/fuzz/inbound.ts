@@ -75,7 +75,9 @@ export class People {
       text: editOf(chosen.marker, n),
       at: this.#world.now(),
     };
+    ledger.editing.add(markerOf(n));
     await this.#hand({ room, event }, incarnation);
+    ledger.editing.delete(markerOf(n));
   }
 
   async delete(room: Room, target: DeletionTarget, pick: number, incarnation: Incarnation): Promise<void> {

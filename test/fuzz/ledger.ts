@@ -30,6 +30,8 @@ export interface SeenPrompt {
   /** As of the last look before it was put together, and as of its arrival. */
   readonly before: Versions;
   readonly at: Versions;
+  /** Markers of the edits that were under way when it arrived. */
+  readonly editing: ReadonlySet<string>;
 }
 
 export interface Violation {
@@ -63,6 +65,8 @@ export class Ledger {
   readonly byMarker = new Map<string, SaidMessage>();
   readonly byMessageId = new Map<string, SaidMessage>();
   readonly entries = new Map<number, EntryRow>();
+  /** Markers of edits that were handed in, and are not acknowledged. */
+  readonly editing = new Set<string>();
   /** Markers of messages whose deletion has begun, and whose deletion was acknowledged. */
   readonly leaving = new Set<string>();
   readonly gone = new Set<string>();

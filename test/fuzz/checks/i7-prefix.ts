@@ -36,6 +36,8 @@ function compareHistory(last: SeenPrompt, { prompt }: Arrival): string[] {
     if (now !== undefined && JSON.stringify(now) === JSON.stringify(message)) continue;
     // An item that is a stub now, or was cut because all was too much: a pruning step.
     if (isShort(message) || (now !== undefined && isShort(now))) return [];
+    // By the log nobody had read the text when it was edited: the edit was under way when the turn began, which then began again.
+    if (now !== undefined && [...last.editing].some((marker) => now.text.includes(marker))) return [];
     if (lacksCalls(last.prompt) || lacksCalls(prompt)) return [];
     return [
       `message ${index} of ${earlier.length} of the raw history has changed: ` +
@@ -45,8 +47,10 @@ function compareHistory(last: SeenPrompt, { prompt }: Arrival): string[] {
   return [];
 }
 
-function isShort({ text }: ModelMessage): boolean {
-  return STUB.test(text) || CUT.test(text);
+function isShort(message: ModelMessage): boolean {
+  const calls = message.role === "assistant" ? message.calls : [];
+  const isCutCall = calls.some(({ arguments: json }) => json === "{}" || json.startsWith('{"cut":'));
+  return STUB.test(message.text) || CUT.test(message.text) || isCutCall;
 }
 
 /** In the last need calls go with their results; then something else was cut before them. */

@@ -20,5 +20,5 @@ export function checkPrompt(arrival: Arrival, ledger: Ledger): void {
     for (const what of check(arrival, ledger)) ledger.violate(invariant, what);
   }
   const { prompt, before, at } = arrival;
-  ledger.lastPrompt = arrival.isSole ? { prompt, before, at } : null;
+  ledger.lastPrompt = arrival.isSole ? { prompt, before, at, editing: new Set(ledger.editing) } : null;
 }

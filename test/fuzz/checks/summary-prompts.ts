@@ -18,12 +18,26 @@ export interface SummaryArrival {
   readonly gone: ReadonlySet<string>;
 }
 
+/** How long a request may be under way that was put together before its window was found to be smaller, ms. */
+const UNDER_WAY_MS = 5000;
+const believed = new WeakMap<Incarnation, { readonly window: number; readonly until: number }>();
+
+/** What a request may fill: another channel's may have been refused, and taught a smaller window, a moment ago. */
+function believedWindow(incarnation: Incarnation, model: string): number {
+  const window = incarnation.models.windowOf(model, 0);
+  const former = believed.get(incarnation);
+  const now = performance.now();
+  if (former !== undefined && former.window > window && now < former.until) return former.window;
+  believed.set(incarnation, { window, until: now + UNDER_WAY_MS });
+  return window;
+}
+
 /** It fits (I6), shows nothing deleted and nothing of another channel (I12), and nothing is paid for twice (I9). */
 export function checkSummaryPrompt(arrival: SummaryArrival, ledger: Ledger): void {
   const { request, content, incarnation, job, isSole, gone } = arrival;
   // A summariser's tools are counted without the names that a turn's have round them.
   const tokens = estimateRequest(request) - request.tools.length * 8 + request.maxOutputTokens;
-  const window = incarnation.models.windowOf(request.model, 0);
+  const window = believedWindow(incarnation, request.model);
   // A fallback may be the model that answers people, with its own window.
   if (request.model === SUMMARISER && tokens > window)
     ledger.violate("I6", `a summariser's request of ${tokens} tokens in ${window}`);
