@@ -99,14 +99,9 @@ export class ChannelActor {
     this.#takeIn(isDue ? entry.seq : null, async () => this.history.observe(entry));
   }
 
-  /** A message is due of which nobody told: the connection was cut behind the commit that appended it. */
-  remind(seq: Seq): void {
-    this.#takeIn(seq, async () => this.history.catchUp(seq));
-  }
-
-  /** As `remind`, of a message that is only listened to. */
-  mention(seq: Seq): void {
-    this.#takeIn(null, async () => this.history.catchUp(seq));
+  /** There is a message of which nobody told: the connection was cut behind the commit that appended it. */
+  remind(seq: Seq, isDue: boolean): void {
+    this.#takeIn(isDue ? seq : null, async () => this.history.catchUp(seq));
   }
 
   #takeIn(dueSeq: Seq | null, work: () => Promise<void>): void {

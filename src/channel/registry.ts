@@ -141,13 +141,13 @@ export class ChannelRegistry implements AsyncDisposable {
   /** Tells a channel of a due message that an earlier delivery appended. Must not throw. */
   async remind(id: ChannelId, seq: Seq): Promise<void> {
     this.#parts.indexer.mark(id);
-    await this.#with(id, (actor) => actor.remind(seq));
+    await this.#with(id, (actor) => actor.remind(seq, true));
   }
 
   /** Tells a channel of a message that nobody waits for an answer to, where it is in memory. Must not throw. */
   async mention(id: ChannelId, seq: Seq): Promise<void> {
     this.#parts.indexer.mark(id);
-    (await this.inMemory(id))?.mention(seq);
+    (await this.inMemory(id))?.remind(seq, false);
   }
 
   /**

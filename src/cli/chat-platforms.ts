@@ -2,19 +2,26 @@ import type { Logger } from "pino";
 import { commandTable } from "../admin/command-table.ts";
 import type { BindingConfig, ChatPlatformConfig, Config } from "../config/config.ts";
 import type { AgentId } from "../core/ids.ts";
-import { createDiscord } from "../platforms/discord/adapter.ts";
 import type { Platform } from "../platforms/platform.ts";
-import { createSlack } from "../platforms/slack/adapter.ts";
 import { type Binding, bindPlatform } from "../router/bindings.ts";
 
-/** The adapters of the platforms that have a token. */
-export function openChatPlatforms({ platforms }: Config, log: Logger): Platform[] {
+/**
+ * The adapters of the platforms that have a token. Their clients are read only where they are used: half a second and
+ * some 50 MB that a chat in the terminal need not pay.
+ */
+export async function openChatPlatforms({ platforms }: Config, log: Logger): Promise<Platform[]> {
   const { discord, slack } = platforms;
   const commands = commandTable();
-  return [
-    ...(discord === null ? [] : [createDiscord({ config: discord, log, commands })]),
-    ...(slack === null ? [] : [createSlack({ config: slack, log, commands })]),
-  ];
+  const opened: Platform[] = [];
+  if (discord !== null) {
+    const { createDiscord } = await import("../platforms/discord/adapter.ts");
+    opened.push(createDiscord({ config: discord, log, commands }));
+  }
+  if (slack !== null) {
+    const { createSlack } = await import("../platforms/slack/adapter.ts");
+    opened.push(createSlack({ config: slack, log, commands }));
+  }
+  return opened;
 }
 
 /** Who answers where. @param agent answers what has no binding in the file: the terminal and the loopback platform */

@@ -5,8 +5,6 @@ import { loadPrompts, promptSources } from "../prompts.ts";
 import { openDatabase } from "../store/open-database.ts";
 import { compact } from "./compact.ts";
 import { type CompactionsOptions, showCompactions } from "./compactions.ts";
-import { doctor } from "./doctor.ts";
-import { invite } from "./invite.ts";
 import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
 import { type MemoriesOptions, showMemories } from "./memories.ts";
 import { replay, type ReplayOptions } from "./replay.ts";
@@ -152,11 +150,17 @@ function addUpkeep(program: Command, io: Io): void {
     });
   withConfig(program.command("doctor"))
     .description("look at database, models, Discord and Slack, and say what to do about what is wrong")
-    .action(async (options: CommonOptions) => doctor(io, options));
+    .action(async (options: CommonOptions) => {
+      const { doctor } = await import("./doctor.ts");
+      await doctor(io, options);
+    });
   withConfig(program.command("invite"))
     .addArgument(new Argument("<platform>", "where to").choices(["discord", "slack"]))
     .description("print the link by which the bot comes into a server, or the app into a workspace")
-    .action(async (platform: string, options: CommonOptions) => invite(io, platform, options));
+    .action(async (platform: string, options: CommonOptions) => {
+      const { invite } = await import("./invite.ts");
+      await invite(io, platform, options);
+    });
   program
     .command("loopback")
     .description("run a small HTTP chat platform on this machine, for tests and scripts")

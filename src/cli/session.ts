@@ -41,8 +41,9 @@ export async function runSession(io: Io, options: SessionOptions): Promise<void>
       ? createLog(config.log.level, { kind: "file", path: path.join(config.database.dataDir, "weir.log") })
       : openLog(io, config, mode === "lines" && config.log.level === "info" ? "warn" : config.log.level);
   let shown: TerminalPlatform | null = null;
+  const chat = options.isDaemon ? await openChatPlatforms(config, log) : [];
   const platforms = (events: Events): Platform[] => {
-    const list: Platform[] = options.isDaemon ? openChatPlatforms(config, log) : [];
+    const list: Platform[] = [...chat];
     const { loopback } = config.platforms;
     if (loopback !== null) list.push(createLoopback({ url: loopback.url, log }));
     if (terminal !== null) {
