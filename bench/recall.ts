@@ -1,5 +1,6 @@
-import type { ChannelId } from "../src/core/ids.ts";
+import { agentId, type ChannelId } from "../src/core/ids.ts";
 import { Recall } from "../src/memory/recall.ts";
+import { RecallMemories } from "../src/memory/recall-memories.ts";
 import { createTalk } from "./support/conversation.ts";
 import { startBenchDaemon } from "./support/daemon.ts";
 import { type Bench, type Figure, median, quantile, type Row } from "./support/figure.ts";
@@ -33,7 +34,9 @@ export const recall: Figure = {
     }
     bench.progress("indexing it");
     await indexAll(weir.database);
-    const { search } = weir.daemon.store;
+    const { search, memories: stored } = weir.daemon.store;
+    const memories = new RecallMemories({ memories: stored, search, now: () => new Date() });
+    const asker = { agent: agentId("main"), workspace: "", kind: "channel" as const };
     const finder = new Recall({ search, now: Date.now });
     const talk = createTalk(99);
     const times = { short: [] as number[], long: [] as number[] };
@@ -41,9 +44,10 @@ export const recall: Figure = {
     const ask = async (into: "short" | "long", text: string): Promise<void> => {
       const [channel, to] = into === "short" ? [short, SHORT] : [long, LONG / scale];
       const startedAt = performance.now();
-      const hits = await finder.find({ channel, text, to, limit: 6, neighbours: 2 });
+      const asked = { ...asker, channel, text, limit: 6 };
+      const hits = await finder.findWithMemories({ text, to, limit: 6, neighbours: 2 }, memories, asked);
       times[into].push(performance.now() - startedAt);
-      found[into] += Number(hits.length > 0);
+      found[into] += Number(hits.entries.length > 0);
     };
     const turnAbout = async (count: number): Promise<void> => {
       for (let index = 0; index < count; index++) {

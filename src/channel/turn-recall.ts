@@ -2,6 +2,8 @@ import type { EntryReference, RecalledIds } from "../core/entry.ts";
 import { type History, rawFrom, type TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
+import type { RecallQuery } from "../memory/recall.ts";
+import type { MemoryRecallQuery } from "../memory/recall-memories.ts";
 import { firstRecall } from "../turn/first-recall.ts";
 import type { ActorParts } from "./actor-parts.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
@@ -39,8 +41,15 @@ export class TurnRecall {
   /** Looks already for what the turn will ask for first, while its row is being written. */
   start(): void {
     const { text, entries, memories } = firstRecall(this.#history.current, this.#turn.toSeq);
-    if (entries > 0) this.#entriesAhead = ahead(text, entries, this.#findEntries(text, "hidden", entries));
-    if (memories > 0) this.#memoriesAhead = ahead(text, memories, this.#findMemories(text, memories));
+    if (entries === 0 || memories === 0) return;
+    const both = this.#parts.recall.findWithMemories(
+      this.#entriesQuery(text, "hidden", entries),
+      this.#parts.memories,
+      this.#memoriesQuery(text, memories),
+    );
+    const [said, remembered] = [both.then((one) => one.entries), both.then((one) => one.memories)];
+    this.#entriesAhead = ahead(text, entries, said);
+    this.#memoriesAhead = ahead(text, memories, remembered);
   }
 
   /** @param scope `hidden`: only what is not in the view, and nothing that comes late; `all`: for a tool */
@@ -63,15 +72,23 @@ export class TurnRecall {
   }
 
   async #findEntries(text: string, scope: "hidden" | "all", limit: number): Promise<EntryReference[]> {
+    return this.#parts.recall.find(this.#entriesQuery(text, scope, limit));
+  }
+
+  #entriesQuery(text: string, scope: "hidden" | "all", limit: number): RecallQuery {
     const history = this.#history.current;
     const to = scope === "hidden" ? rawFrom(history) - 1 : Math.min(history.lastSeq, this.#turn.fromSeq - 1);
-    const { recall, owner } = this.#parts;
-    return recall.find({ channel: owner.channel, text, from: afterReset(history), to, limit, neighbours: 2 });
+    const { channel } = this.#parts.owner;
+    return { channel, text, from: afterReset(history), to, limit, neighbours: 2 };
   }
 
   async #findMemories(text: string, limit: number): Promise<Memory[]> {
-    const { agent, owner, workspace, kind, memories } = this.#parts;
-    return memories.find({ agent: agent.config.id, channel: owner.channel, workspace, kind, text, limit });
+    return this.#parts.memories.find(this.#memoriesQuery(text, limit));
+  }
+
+  #memoriesQuery(text: string, limit: number): MemoryRecallQuery {
+    const { agent, owner, workspace, kind } = this.#parts;
+    return { agent: agent.config.id, channel: owner.channel, workspace, kind, text, limit };
   }
 }
 

@@ -189,6 +189,9 @@ class ServerModels extends KnownWindows implements Models {
 
   async resolve(configured: string, signal?: AbortSignal): Promise<string> {
     if (this.#server.isOpenAi) return configured === AUTO_MODEL ? OPENAI_AUTO_MODEL : configured;
+    const known = configured === AUTO_MODEL ? this.#auto : configured;
+    // Most often there is nothing to ask, and no call to end.
+    if (known !== undefined && !this.#mayLearn(known, configured)) return known;
     const asking = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     try {
       const name = configured === AUTO_MODEL ? await this.#firstListed(asking) : configured;
@@ -225,7 +228,7 @@ class ServerModels extends KnownWindows implements Models {
 
   /** For the windows alone: a server that does not list its models is used all the same. */
   async #learnListed(signal: AbortSignal): Promise<void> {
-    if (this.#listed !== undefined || this.#isPaused("listing")) return;
+    if (!this.#mayList) return;
     try {
       await this.#list(signal);
     } catch (error) {
@@ -240,11 +243,23 @@ class ServerModels extends KnownWindows implements Models {
   }
 
   async #learnFromOllama(model: string, signal: AbortSignal): Promise<void> {
-    if (!this.#isOllama || this.knowsRefused(model) || this.#isPaused(model)) return;
+    if (!this.#mayAskOllama(model)) return;
     const window = await ollamaWindow(this.#url.origin, model, this.#server.timeouts.firstTokenMs, signal);
     signal.throwIfAborted();
     if (window === undefined) this.#pause(model);
     else this.learnWindow(model, window);
+  }
+
+  #mayLearn(model: string, configured: string): boolean {
+    return (configured !== AUTO_MODEL && this.#mayList) || this.#mayAskOllama(model);
+  }
+
+  get #mayList(): boolean {
+    return this.#listed === undefined && !this.#isPaused("listing");
+  }
+
+  #mayAskOllama(model: string): boolean {
+    return this.#isOllama && !this.knowsRefused(model) && !this.#isPaused(model);
   }
 
   #pause(question: string): void {

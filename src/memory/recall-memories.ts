@@ -1,7 +1,7 @@
 import type { Memory } from "../core/memory.ts";
 import { questionTerms } from "../core/terms.ts";
 import { sliceWhole, storableText } from "../core/text.ts";
-import type { AskingChannel, MemoryStore } from "../store/memories.ts";
+import type { AskingChannel, MemoryHit, MemoryQuery, MemoryStore } from "../store/memories.ts";
 import type { SearchStore } from "../store/search.ts";
 import { rankMemories } from "./rank-memories.ts";
 import { orQuery } from "./terms.ts";
@@ -36,17 +36,30 @@ export class RecallMemories {
    * @returns the memories that fit, best first; empty where none does
    * @throws WeirError where the database does not answer
    */
-  async find({ text: asked, limit, ...asker }: MemoryRecallQuery): Promise<Memory[]> {
-    const whole = storableText(asked);
-    // The newest words are what is asked.
-    const text = sliceWhole(whole, Math.max(0, whole.length - MAX_QUERY), whole.length);
-    if (text.trim() === "") return [];
+  async find(query: MemoryRecallQuery): Promise<Memory[]> {
+    const search = await this.toSearch(query.text);
+    return search === null ? [] : this.best(query, await this.#memories.search(query, search));
+  }
+
+  /** Null: there is nothing to look for. */
+  async toSearch(asked: string): Promise<MemoryQuery | null> {
+    const text = newest(asked);
+    if (text.trim() === "") return null;
     const words = orQuery(await this.#search.lexemes(text));
     const pieces = HAS_UNSPACED.test(text.normalize("NFKC"))
       ? questionTerms(text).filter((term) => UNSPACED.test(term))
       : [];
-    if (words === "" && pieces.length === 0) return [];
-    const found = await this.#memories.search(asker, { words, pieces, limit: CANDIDATES });
-    return rankMemories(text, found, this.#now()).slice(0, limit);
+    return words === "" && pieces.length === 0 ? null : { words, pieces, limit: CANDIDATES };
   }
+
+  /** The best of what was found, best first. */
+  best({ text, limit }: MemoryRecallQuery, found: readonly MemoryHit[]): Memory[] {
+    return rankMemories(newest(text), found, this.#now()).slice(0, limit);
+  }
+}
+
+/** The newest words are what is asked. */
+function newest(asked: string): string {
+  const whole = storableText(asked);
+  return sliceWhole(whole, Math.max(0, whole.length - MAX_QUERY), whole.length);
 }

@@ -1,7 +1,9 @@
 import type { EntryReference } from "../core/entry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
+import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../core/text.ts";
-import type { SearchStore } from "../store/search.ts";
+import type { SearchQuery, SearchStore } from "../store/search.ts";
+import type { MemoryRecallQuery, RecallMemories } from "./recall-memories.ts";
 import { chooseTerms, findPieces, orQuery } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
@@ -44,21 +46,40 @@ export class Recall {
 
   /** @returns hits with their neighbours, in the order of the log; empty where nothing fits */
   async find(query: RecallQuery): Promise<EntryReference[]> {
-    if (query.to < (query.from ?? FIRST) || query.text.trim() === "") return [];
+    const search = await this.#toSearch(query);
+    return search === null ? [] : this.#search.find(query.channel, search);
+  }
+
+  /** Entries and memories for a turn: in one look-up where both are looked for by words. */
+  async findWithMemories(
+    query: Omit<RecallQuery, "channel">,
+    memories: RecallMemories,
+    asked: MemoryRecallQuery,
+  ): Promise<{ entries: EntryReference[]; memories: Memory[] }> {
+    const [search, words] = await Promise.all([this.#toSearch(query), memories.toSearch(asked.text)]);
+    if (search === null || words === null || words.pieces.length > 0) {
+      const alone = search === null ? [] : this.#search.find(asked.channel, search);
+      const [entries, remembered] = await Promise.all([alone, memories.find(asked)]);
+      return { entries, memories: remembered };
+    }
+    const found = await this.#search.findWithMemories(asked, search, words);
+    return { entries: found.entries, memories: memories.best(asked, found.memories) };
+  }
+
+  /** Null: there is nothing to look for. */
+  async #toSearch(query: Omit<RecallQuery, "channel">): Promise<SearchQuery | null> {
+    const { from = FIRST, to, limit, neighbours } = query;
+    if (to < from || query.text.trim() === "") return null;
     // The newest words are what is asked.
     const whole = storableText(query.text);
     const text = sliceWhole(whole, Math.max(0, whole.length - MAX_QUERY), whole.length);
     const { literals, unspaced } = findPieces(text);
-    const terms = await this.#terms(query, text);
-    if (terms.pick === "" && literals.length === 0 && unspaced === "") return [];
-    const { channel, from = FIRST, to, limit, neighbours } = query;
-    return this.#search.find(channel, { ...terms, literals, unspaced, from, to, limit, neighbours });
+    const terms = await this.#terms(to, text);
+    if (terms.pick === "" && literals.length === 0 && unspaced === "") return null;
+    return { ...terms, literals, unspaced, from, to, limit, neighbours };
   }
 
-  async #terms(
-    { to }: RecallQuery,
-    text: string,
-  ): Promise<{ readonly pick: string; readonly terms: string }> {
+  async #terms(to: Seq, text: string): Promise<{ readonly pick: string; readonly terms: string }> {
     const [lexemes, frequencies] = await Promise.all([this.#search.lexemes(text), this.#loadFrequencies()]);
     const { pick, rank } = chooseTerms(lexemes, frequencies, to);
     return { pick: orQuery(pick), terms: orQuery(rank) };

@@ -113,6 +113,24 @@ export async function readEntriesAt(
   return resolve(client, channel, rows);
 }
 
+/** What people and agents said, as {@link said} reads it. */
+export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "author_name" | "revised"> & {
+  readonly at: Date | string;
+};
+
+/**
+ * What people and agents said at some seqs; by seq. Without the notes of edits: they are no one's words.
+ * @param channel, seqs expressions, the second of a set of seqs
+ */
+export function selectSaid(channel: string, seqs: string): string {
+  return `select e.seq, e.kind, e.at, e.text, e.author_name,
+                 (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
+                     and r.noted_seq is null order by r.revision desc limit 1) as revised
+            from entries e
+           where e.channel_id = ${channel} and e.seq = any(array(select unnest(${seqs})))
+             and e.kind in ('user', 'assistant') and e.deleted_at is null order by e.seq`;
+}
+
 /**
  * What people and agents said at the seqs that an expression of $1 (the channel) and further values gives; by seq.
  * @param statement its name, the expression, and its values
@@ -125,20 +143,12 @@ export async function readSaid(
     values,
   }: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
 ): Promise<EntryReference[]> {
-  const rows = await client.query<RawEntry>(
-    {
-      name,
-      // Without the notes of edits: they are no one's words.
-      text: `select e.seq, e.kind, e.at, e.text, e.author_name, false as deleted,
-                    (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
-                        and r.noted_seq is null order by r.revision desc limit 1) as revised
-               from entries e
-              where e.channel_id = $1 and e.seq = any(array(select unnest(${seqs})))
-                and e.kind in ('user', 'assistant') and e.deleted_at is null order by e.seq`,
-    },
-    values,
-  );
-  return rows.map(toReference);
+  const rows = await client.query<RawSaid>({ name, text: selectSaid("$1", seqs) }, values);
+  return rows.map(said);
+}
+
+export function said(row: RawSaid): EntryReference {
+  return toReference({ ...row, at: new Date(row.at), deleted: false });
 }
 
 async function resolve(client: Queryable, channel: ChannelId, rows: readonly RawEntry[]): Promise<Entry[]> {
@@ -179,7 +189,9 @@ async function readReferences(
   return new Map(rows.map((row) => [row.seq, toReference(row)]));
 }
 
-function toReference(row: RawEntry): EntryReference {
+function toReference(
+  row: Pick<RawEntry, "seq" | "at" | "kind" | "text" | "author_name" | "deleted" | "revised">,
+): EntryReference {
   const author = row.kind === "assistant" ? "you" : (row.author_name ?? "");
   return { seq: row.seq, at: row.at, author, text: row.deleted ? null : (row.revised ?? row.text) };
 }

@@ -64,8 +64,13 @@ interface RawMemory {
   asserted_by: string;
   statement: string;
   importance: number;
-  valid_from: Date;
+  valid_from: Date | string;
   proofs: number;
+}
+
+/** A row that was found by its words, and how well they fit. */
+export interface ScoredMemory extends RawMemory {
+  score: number;
 }
 
 interface RawRecord extends RawMemory {
@@ -92,6 +97,18 @@ const VISIBLE_HERE = `m.agent = $1 and m.valid_to is null and m.channel_id = $2
 const VISIBLE_FROM_WORKSPACE = `m.agent = $1 and m.valid_to is null and m.scope = 'workspace' and m.workspace = $3 and $3 <> ''`;
 const VISIBLE = `((${VISIBLE_HERE}) or (${VISIBLE_FROM_WORKSPACE}))`;
 
+/**
+ * $5 words, $6 most of them. The two halves of what is visible each have an index of their own; one condition with an OR
+ * would use neither.
+ */
+export const MEMORIES_BY_WORDS = `select ${COLUMNS}, m.score from (
+    select visible.*, ts_rank(tsv, $5::tsquery) as score from (
+      select * from memories m where ${VISIBLE_HERE} and m.tsv @@ $5::tsquery
+      union all
+      select * from memories m where ${VISIBLE_FROM_WORKSPACE} and m.tsv @@ $5::tsquery
+    ) visible order by score desc, id desc limit $6
+  ) m`;
+
 /** Rows of `memories`. They are written with what they come from: by `commit_job`, and by `remember_message`. */
 export class MemoryStore {
   readonly #db: Database;
@@ -107,8 +124,7 @@ export class MemoryStore {
       query.pieces.length === 0 ? [] : this.#byPieces(asker, query),
     ]);
     const hits = new Map<number, MemoryHit>();
-    for (const { score, ...row } of byWords)
-      hits.set(row.id, { memory: toMemory(row), words: score, pieces: 0 });
+    for (const row of byWords) hits.set(row.id, toHit(row));
     for (const { score, ...row } of byPieces) {
       const words = hits.get(row.id)?.words ?? 0;
       hits.set(row.id, { memory: toMemory(row), words, pieces: score });
@@ -118,24 +134,17 @@ export class MemoryStore {
       .slice(0, query.limit);
   }
 
-  /** The two halves of what is visible each have an index of their own; one condition with an OR would use neither. */
-  async #byWords(asker: AskingChannel, query: MemoryQuery): Promise<(RawMemory & { score: number })[]> {
+  async #byWords(asker: AskingChannel, query: MemoryQuery): Promise<ScoredMemory[]> {
     return this.#db.query(
       {
         name: "memories_by_words",
-        text: `select ${COLUMNS}, m.score from (
-                 select visible.*, ts_rank(tsv, $5::tsquery) as score from (
-                   select * from memories m where ${VISIBLE_HERE} and m.tsv @@ $5::tsquery
-                   union all
-                   select * from memories m where ${VISIBLE_FROM_WORKSPACE} and m.tsv @@ $5::tsquery
-                 ) visible order by score desc, id desc limit $6
-               ) m`,
+        text: MEMORIES_BY_WORDS,
       },
       [...askedBy(asker), query.words, query.limit],
     );
   }
 
-  async #byPieces(asker: AskingChannel, query: MemoryQuery): Promise<(RawMemory & { score: number })[]> {
+  async #byPieces(asker: AskingChannel, query: MemoryQuery): Promise<ScoredMemory[]> {
     return this.#db.query(
       {
         name: "memories_by_pieces",
@@ -249,13 +258,19 @@ export async function readStatements(
   );
   return new Map(
     rows.map(({ id, type, asserted_by: assertedBy, valid_from: at, statement }) => {
-      return [id, { type, assertedBy, at, statement }];
+      return [id, { type, assertedBy, at: new Date(at), statement }];
     }),
   );
 }
 
-function askedBy({ agent, channel, workspace, kind }: AskingChannel): unknown[] {
+/** $1 to $4 of what is visible. */
+export function askedBy({ agent, channel, workspace, kind }: AskingChannel): unknown[] {
   return [agent, channel, workspace, kind];
+}
+
+/** A memory that was found by its words alone. */
+export function toHit(row: ScoredMemory): MemoryHit {
+  return { memory: toMemory(row), words: row.score, pieces: 0 };
 }
 
 function toMemory(row: RawMemory): Memory {
@@ -267,7 +282,7 @@ function toMemory(row: RawMemory): Memory {
     assertedBy: row.asserted_by,
     statement: row.statement,
     importance: row.importance,
-    at: row.valid_from,
+    at: new Date(row.valid_from),
     proofs: row.proofs,
   };
 }

@@ -1,7 +1,16 @@
 import type { EntryReference } from "../core/entry.ts";
 import { type ChannelId, type Seq, channelId } from "../core/ids.ts";
 import { sliceWhole } from "../core/text.ts";
-import { readSaid } from "./entry-rows.ts";
+import { type RawSaid, readSaid, said, selectSaid } from "./entry-rows.ts";
+import {
+  askedBy,
+  type AskingChannel,
+  MEMORIES_BY_WORDS,
+  type MemoryHit,
+  type MemoryQuery,
+  type ScoredMemory,
+  toHit,
+} from "./memories.ts";
 import type { Database } from "./pool.ts";
 
 /** A found entry. */
@@ -190,17 +199,40 @@ export class SearchStore {
 
   /** What somebody said in a channel and fits a query, with what was said just before and after; by seq. */
   async find(channel: ChannelId, query: SearchQuery): Promise<EntryReference[]> {
-    const patterns = query.literals.map(patternOf);
-    const tails = query.literals.map((literal) =>
-      patternOf(sliceWhole(literal, Math.max(0, literal.length - TAIL), literal.length)),
-    );
-    const { pick, terms, unspaced, from, to, limit, neighbours } = query;
     return readSaid(this.#db, {
       name: "search_find",
       seqs: "find_entries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-      values: [channel, pick, terms, patterns, tails, unspaced, from, to, limit, neighbours],
+      values: [channel, ...findValues(query)],
     });
   }
+
+  /** The same, and memories by their words, in one round trip. */
+  async findWithMemories(
+    asker: AskingChannel,
+    query: SearchQuery,
+    memories: MemoryQuery,
+  ): Promise<{ entries: EntryReference[]; memories: MemoryHit[] }> {
+    const seqs = "find_entries($2, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
+    const [row] = await this.#db.query<{ said: RawSaid[]; remembered: ScoredMemory[] }>(
+      {
+        name: "search_find_both",
+        text: `select (select coalesce(json_agg(s), '[]') from (${selectSaid("$2", seqs)}) s) as said,
+                      (select coalesce(json_agg(w), '[]') from (${MEMORIES_BY_WORDS}) w) as remembered`,
+      },
+      [...askedBy(asker), memories.words, memories.limit, ...findValues(query)],
+    );
+    return { entries: (row?.said ?? []).map(said), memories: (row?.remembered ?? []).map(toHit) };
+  }
+}
+
+/** What `find_entries` takes behind the channel. */
+function findValues(query: SearchQuery): unknown[] {
+  const patterns = query.literals.map(patternOf);
+  const tails = query.literals.map((literal) =>
+    patternOf(sliceWhole(literal, Math.max(0, literal.length - TAIL), literal.length)),
+  );
+  const { pick, terms, unspaced, from, to, limit, neighbours } = query;
+  return [pick, terms, patterns, tails, unspaced, from, to, limit, neighbours];
 }
 
 /** Characters at the end of a literal by which the index is asked. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { agentId } from "../../src/core/ids.ts";
+import { Recall } from "../../src/memory/recall.ts";
 import { RecallMemories } from "../../src/memory/recall-memories.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "../store/open-store.ts";
@@ -69,4 +70,26 @@ test("the newest words of a long text are what is asked", async () => {
 test("another channel finds none of them", async () => {
   const { id } = await open.channel("elsewhere");
   assert.deepEqual(await recall.find({ ...asker, channel: id, text: "Ann", limit: 5 }), []);
+});
+
+test("entries and memories looked up together are those that are found apart", async () => {
+  const entries = new Recall({ search: store.search, now: Date.now });
+  const { id: other } = await open.channel("together");
+  await open.say(other, "Ann left the boathouse unlocked.");
+  await store.search.indexAll([channel, other], 100);
+  for (const one of [channel, other]) {
+    for (const text of ["is Ann at the boathouse?", "水曜日の会議は何時ですか", "penguins", "the of", ""]) {
+      const query = { channel: one, text, to: 10, limit: 2, neighbours: 1 };
+      const asked = { ...asker, channel: one, text, limit: 2 };
+      assert.deepEqual(
+        await entries.findWithMemories(query, recall, asked),
+        { entries: await entries.find(query), memories: await recall.find(asked) },
+        `${one} ${text}`,
+      );
+    }
+  }
+  const asked = { ...asker, text: "is Ann at the boathouse?", limit: 2 };
+  const query = { channel, text: asked.text, to: 10, limit: 2, neighbours: 1 };
+  const both = await entries.findWithMemories(query, recall, asked);
+  assert.deepEqual([both.entries.length > 0, both.memories.length], [true, 2]);
 });
