@@ -29,6 +29,8 @@ const OWNERS: Readonly<Record<string, string>> = {
   "toml-eslint-parser": "config",
   hono: "platforms/loopback",
   "@hono/node-server": "platforms/loopback",
+  "discord.js": "platforms/discord",
+  "@slack/bolt": "platforms/slack",
 };
 
 /** Parts that decide and do nothing else. */

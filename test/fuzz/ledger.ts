@@ -48,6 +48,8 @@ export class Findings {
   readonly trail: string[] = [];
 
   note(what: string): void {
+    // A compactor that looks again and again would push out what led to it.
+    if (what === this.trail.at(-1)) return;
     this.trail.push(what);
     if (this.trail.length > LONGEST_TRAIL) this.trail.shift();
   }

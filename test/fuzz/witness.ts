@@ -88,7 +88,8 @@ export class Witness {
 
   decided(incarnation: Incarnation, state: CompactionState, decision: Decision): void {
     const { rooms, findings } = this.#world;
-    findings.note(`decided ${JSON.stringify(decision)}`);
+    const { isResting } = state;
+    findings.note(`decided ${JSON.stringify(decision)}${isResting ? " (resting)" : ""}`);
     const isFull = state.tokens >= state.roomAt(state.rules.backgroundThreshold);
     const { enabled: isEnabled } = state.rules;
     // Histories are values: the one that was measured belongs to the actor that has it.

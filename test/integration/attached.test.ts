@@ -31,7 +31,13 @@ test("a reply shows what it replies to: a person's message, as it reads now, and
   server.respond(() => text("It will rain."));
   await weir.say("the key is under the mat", { room: "replies", id: "said-1", addressed: false, at: AT });
   const at = new Date("2026-03-01T10:31:00Z");
-  await weir.daemon.inbox.receive({ type: "edit", platform: "test", id: "said-1", text: "the key is gone", at });
+  await weir.daemon.inbox.receive({
+    type: "edit",
+    platform: "test",
+    id: "said-1",
+    text: "the key is gone",
+    at,
+  });
   await weir.say("what is this?", { room: "replies", replyTo: "said-1" });
   const answer = await answered(weir, "replies");
   assert.match(shown(server, 0), /> Ann answers \[2026-03-01 10:30\] Ann: the key is gone/);

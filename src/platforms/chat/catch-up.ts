@@ -49,7 +49,7 @@ async function missed(
 ): Promise<{ readonly pages: readonly HistoryMessage[]; readonly isWhole: boolean }> {
   const isAfter = ({ message }: HistoryMessage, id: string): boolean => history.compare(message.id, id) > 0;
   const first = newest[0];
-  if (isAll || first === undefined || history.compare(first.message.id, gap.afterId) <= 0)
+  if (isAll || (first !== undefined && history.compare(first.message.id, gap.afterId) <= 0))
     return { pages: newest.filter((one) => isAfter(one, gap.afterId)), isWhole: true };
   const pages: HistoryMessage[] = [];
   let afterId = gap.afterId;
@@ -61,7 +61,10 @@ async function missed(
     afterId = last.message.id;
   }
   const rest = newest.filter((one) => isAfter(one, afterId));
-  return { pages: [...pages, ...rest], isWhole: history.compare(afterId, first.message.id) >= 0 };
+  return {
+    pages: [...pages, ...rest],
+    isWhole: first === undefined || history.compare(afterId, first.message.id) >= 0,
+  };
 }
 
 function aged({ now, maxAgeMs }: CatchUpParts, message: HistoryMessage["message"]): InboundEvent {

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { pino } from "pino";
 import type { OutboundMessage } from "../../../src/core/message.ts";
+import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 import { until } from "../../support/discord/login.ts";
 import { ROUTE_MESSAGE, ROUTE_MESSAGES } from "../../support/discord/server.ts";
-import { type DiscordScene, openDiscordScene } from "./discord-harness.ts";
+import { COMMANDS, discordConfig, type DiscordScene, FAST, openDiscordScene } from "./discord-harness.ts";
 
 function outbound(channel: string, text: string, rest: Partial<OutboundMessage> = {}): OutboundMessage {
   return {
@@ -97,6 +99,20 @@ test("what only looks alike is not taken for it", async () => {
   await platform.send(
     outbound(general, "Yes.", { idempotencyKey: "b", inReplyTo: [asked], mayBeThere: true }),
   );
+  assert.deepEqual(discord.answers(general), ["Yes.", "Yes."]);
+});
+
+test("an answer to somebody else that another process sent is not taken for it", async () => {
+  await using scene = await openDiscordScene({ server: { nonceLifeMs: 1 }, timing: { nonceMs: 1 } });
+  const { discord, platform, general } = scene;
+  const earlier = await said(scene, "one");
+  const asked = await said(scene, "two");
+  await platform.send(outbound(general, "Yes.", { idempotencyKey: "a", inReplyTo: [earlier] }));
+  const config = discordConfig(discord);
+  const log = pino({ level: "silent" });
+  await using successor = createDiscord({ config, log, commands: COMMANDS, timing: FAST });
+  const message = outbound(general, "Yes.", { idempotencyKey: "b", inReplyTo: [asked], mayBeThere: true });
+  await successor.send(message);
   assert.deepEqual(discord.answers(general), ["Yes.", "Yes."]);
 });
 
