@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
-import path from "node:path";
 import { test } from "node:test";
 import { createTestDatabase } from "../support/database.ts";
 import { until } from "../support/discord/login.ts";
 import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../support/discord/server.ts";
 import type { DiscordOptions } from "../support/discord/state.ts";
-import { environment } from "../support/e2e.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
 import { text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
-import { TestProcess } from "../support/process.ts";
+import { openMainHome } from "../support/e2e-main.ts";
+import type { TestProcess } from "../support/process.ts";
 import { connectionUrl } from "../support/weir.ts";
-
-const PROCESS = path.join(import.meta.dirname, "..", "support", "discord", "weir-process.ts");
 
 interface Scene extends AsyncDisposable {
   readonly discord: DiscordServer;
@@ -29,25 +26,19 @@ async function openScene(options: DiscordOptions = {}): Promise<Scene> {
   const database = stack.use(await createTestDatabase());
   const ann = discord.world.addUser({ name: "ann", globalName: "Ann" });
   const dm = discord.world.openDm(ann);
-  const setUp = {
-    databaseUrl: connectionUrl(database.connection),
-    modelUrl: model.url,
-    apiUrl: discord.api,
-    token: discord.token,
+  const env = {
+    DATABASE_URL: connectionUrl(database.connection),
+    OPENAI_BASE_URL: model.url,
+    DISCORD_TOKEN: discord.token,
   };
+  const home = stack.use(await openMainHome(`[platforms.discord]\napi_url = "${discord.api}"`, env));
   const kept = stack.move();
   return {
     discord,
     model,
     ann,
     dm,
-    async start() {
-      const args = [PROCESS, JSON.stringify(setUp)];
-      const surroundings = { cwd: import.meta.dirname, env: environment() };
-      const started = kept.use(new TestProcess(process.execPath, args, surroundings));
-      await started.line("ready");
-      return started;
-    },
+    start: async () => home.start(),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }

@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
-import path from "node:path";
 import { test } from "node:test";
 import { botTexts } from "../platforms/slack/slack-harness.ts";
 import { createTestDatabase } from "../support/database.ts";
-import { environment } from "../support/e2e.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
 import { text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
-import { TestProcess } from "../support/process.ts";
+import { openMainHome } from "../support/e2e-main.ts";
+import type { TestProcess } from "../support/process.ts";
 import type { SlackChannel, SlackUser } from "../support/slack/model.ts";
 import { type SlackServer, startSlackServer } from "../support/slack/server.ts";
 import { connectionUrl } from "../support/weir.ts";
-
-const PROCESS = path.join(import.meta.dirname, "..", "support", "slack", "weir-process.ts");
 
 interface Scene extends AsyncDisposable {
   readonly slack: SlackServer;
@@ -29,26 +26,20 @@ async function openScene(retryDelaysMs: readonly number[] = []): Promise<Scene> 
   const database = stack.use(await createTestDatabase());
   const ann = slack.world.addUser("ann");
   const dm = slack.world.openIm(ann);
-  const options = {
-    databaseUrl: connectionUrl(database.connection),
-    modelUrl: model.url,
-    apiUrl: slack.apiUrl.replace(/\/$/, ""),
-    botToken: slack.botToken,
-    appToken: slack.appToken,
+  const env = {
+    DATABASE_URL: connectionUrl(database.connection),
+    OPENAI_BASE_URL: model.url,
+    SLACK_BOT_TOKEN: slack.botToken,
+    SLACK_APP_TOKEN: slack.appToken,
   };
+  const home = stack.use(await openMainHome(`[platforms.slack]\napi_url = "${slack.apiUrl}"`, env));
   const kept = stack.move();
   return {
     slack,
     model,
     ann,
     dm,
-    async start() {
-      const args = [PROCESS, JSON.stringify(options)];
-      const surroundings = { cwd: import.meta.dirname, env: environment() };
-      const started = kept.use(new TestProcess(process.execPath, args, surroundings));
-      await started.line("ready");
-      return started;
-    },
+    start: async () => home.start(),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }

@@ -95,6 +95,13 @@ describe("what becomes of a message", () => {
     assert.equal(outcome({ allowBots: true }, bot), "turn");
   });
 
+  test("a thread begins with its root, whoever said it", () => {
+    const author = { id: "b", name: "Alerts", isBot: true };
+    const root = { ...thread, author, id: thread.channel.name, isBackground: true };
+    assert.equal(outcome({}, root), "listened");
+    assert.equal(outcome({}, { ...root, id: "199" }), "ignored");
+    assert.equal(outcome({}, { ...root, isBackground: false }), "ignored");
+  });
   test("what was said before the bot came is context, whoever it names", () => {
     assert.equal(outcome({ listen: false }, { addressed: true, isBackground: true }), "listened");
     assert.equal(outcome({ dmAllow: [] }, { ...dm, isBackground: true }), "ignored");
@@ -136,6 +143,11 @@ describe("commands in messages", () => {
     assert.deepEqual(parse("/stop"), { name: "stop", argument: "" });
     assert.deepEqual(parse("@weir /context list"), { name: "context", argument: "list" });
     assert.deepEqual(parse("@weir, /Context detail x "), { name: "context", argument: "detail x" });
+  });
+  test("are looked for in no time", () => {
+    const startedAt = performance.now();
+    for (const sign of [",", ":", " ", "\t", "@"]) assert.equal(parse(`@a${sign.repeat(40_000)}b`), null);
+    assert.ok(performance.now() - startedAt < 500);
   });
   test("are not to be found in what is none", () => {
     for (const text of ["/usr/bin", "please /stop", "/stop\nnow", "stop", "/unknown", "@a @b /stop"])

@@ -16,6 +16,10 @@ const FOREIGN = new Set([
   "OPENAI_BASE_URL",
   "NODE_OPTIONS",
   "NODE_TEST_CONTEXT",
+  "DISCORD_TOKEN",
+  "SLACK_BOT_TOKEN",
+  "SLACK_APP_TOKEN",
+  "SLACK_SIGNING_SECRET",
 ]);
 
 /** The surroundings of a test's process. */

@@ -25,6 +25,7 @@ export function said(id: number, more: Partial<InboundMessage> = {}): InboundMes
 /** A platform's past, as a test writes it. */
 export class ScriptedHistory implements ChatHistory {
   readonly pageSize: number;
+  catchUpEveryMs = 0;
   /** Oldest first. */
   messages: HistoryMessage[] = [];
   /** What the next calls fail with. */

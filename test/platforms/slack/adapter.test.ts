@@ -263,3 +263,38 @@ test("a post whose answer was lost is found by its key, also by another process 
   assert.deepEqual(botTexts(slack, general), ["once"]);
   assert.equal(slack.messages(general)[1]?.ts, id.split("/")[1]);
 });
+
+test("a file that is taken out of a message goes from its text", async () => {
+  await using scene = await openSlackScene();
+  const { slack, ana, general, inbox } = scene;
+  const file = slack.world.addFile(ana, "plan.txt", "at noon");
+  slack.world.say(ana, general, "see", { files: [file] });
+  await until(scene, "the message", 1);
+  const [said] = slack.journal.envelopes("events_api").map(({ payload }) => payload);
+  const before = Object(said?.["event"]);
+  const event = {
+    type: "message",
+    subtype: "message_changed",
+    channel: general.id,
+    event_ts: `${Math.ceil(Date.now() / 1000)}.000100`,
+    message: { ...before, files: [], subtype: undefined },
+    previous_message: before,
+  };
+  slack.deliveries.send({ ...said, event_id: "Ev0FILEGONE", event });
+  await until(scene, "the change", 2);
+  const texts = inbox.events.map((one) => ("text" in one ? one.text : ""));
+  assert.match(texts[0] ?? "", /at noon/);
+  assert.equal(texts[1], "see");
+});
+
+test("who answers a channel is not decided by a name that Slack did not tell just then", async () => {
+  await using scene = await openSlackScene();
+  const { slack, ana, general } = scene;
+  slack.faults.next({ method: "conversations.info", fault: "status", status: 503 });
+  slack.world.say(ana, general, "hello");
+  await until(scene, "the message", 1);
+  assert.deepEqual(
+    messagesOf(scene).map(({ place }) => place?.channel),
+    ["general"],
+  );
+});

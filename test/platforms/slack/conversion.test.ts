@@ -169,6 +169,8 @@ describe("what the agent wrote, as Slack's markup", () => {
       "**a".repeat(1000),
       "_a ".repeat(1000),
       "[a](".repeat(750),
+      `# a${" ".repeat(3000)}b`,
+      `# ${"# ".repeat(1500)}b`,
     ])
       toMrkdwn(text, people);
     assert.ok(performance.now() - startedAt < 1000);
