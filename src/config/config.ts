@@ -90,21 +90,30 @@ export interface SlackConfig extends ChatPlatformConfig {
     | { readonly mode: "http"; readonly signingSecret: string; readonly host: string; readonly port: number };
 }
 
-/** One `[[bindings]]`, complete. */
+/** One `[[bindings]]`, complete. An empty list of names is no condition. */
 export interface BindingConfig {
   readonly agent: AgentId;
   readonly platform: ChatPlatformName;
+  /** Ids or names of guilds or teams. */
   readonly workspaces: readonly string[];
+  /** Ids or names of channels; a thread belongs to its channel. */
   readonly channels: readonly string[];
   readonly threads: boolean;
   readonly dms: boolean;
+  /** In a channel only what is meant for the bot makes a turn. */
   readonly mentionRequired: boolean;
+  /** What makes no turn is context. */
   readonly listen: boolean;
+  /** Who may cause a turn: ids of people, ids or names of roles. Both lists empty: everybody. */
   readonly allowUsers: readonly string[];
   readonly allowRoles: readonly string[];
+  /** Other bots may cause turns. */
   readonly allowBots: boolean;
+  /** Turns a person may cause in a minute; 0: no limit. */
   readonly rateLimit: number;
+  /** Answers are shown while they are written, where the platform can. */
   readonly streaming: boolean;
+  /** An emoji under each message that will be answered; "": none. */
   readonly acknowledge: string;
 }
 

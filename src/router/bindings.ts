@@ -1,33 +1,12 @@
+import type { BindingConfig } from "../config/config.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../core/message.ts";
 
-/** Which agent answers which channels, and when. An empty list of names is no condition. */
-export interface Binding {
-  readonly agent: AgentId;
+/** Which agent answers which channels, and when. */
+export interface Binding extends Omit<BindingConfig, "platform"> {
   readonly platform: string;
-  /** Ids or names of guilds or teams. */
-  readonly workspaces: readonly string[];
-  /** Ids or names of channels; a thread belongs to its channel. */
-  readonly channels: readonly string[];
-  readonly threads: boolean;
-  readonly dms: boolean;
   /** Ids of the people whose DMs are wanted; null: everybody's. */
   readonly dmAllow: readonly string[] | null;
-  /** In a channel only what is meant for the bot makes a turn. */
-  readonly mentionRequired: boolean;
-  /** What makes no turn is context. */
-  readonly listen: boolean;
-  /** Who may cause a turn: ids of people, ids or names of roles. Both lists empty: everybody. */
-  readonly allowUsers: readonly string[];
-  readonly allowRoles: readonly string[];
-  /** Other bots may cause turns. */
-  readonly allowBots: boolean;
-  /** Turns a person may cause in a minute; 0: no limit. */
-  readonly rateLimit: number;
-  /** Answers are shown while they are written, where the platform can. */
-  readonly streaming: boolean;
-  /** An emoji under each message that will be answered; "": none. */
-  readonly acknowledge: string;
 }
 
 /** A binding of everything on a platform: who is addressed there is the adapter's word alone. */
@@ -97,13 +76,18 @@ export type Ruling =
 export function rule(binding: Binding, message: InboundMessage, takesPart: boolean): Ruling {
   const { author, kind, addressed } = message;
   const isDm = kind === "dm";
-  if (author.isBot && !binding.allowBots) return { outcome: "ignored", why: "bot" };
+  if (author.isBot && !binding.allowBots && !isRoot(message)) return { outcome: "ignored", why: "bot" };
   if (isDm && binding.dmAllow !== null && !binding.dmAllow.includes(author.id))
     return { outcome: "ignored", why: "dm_not_allowed" };
   if (message.isBackground === true) return { outcome: "listened" };
   const isMeant = addressed || !binding.mentionRequired || (kind === "thread" && takesPart);
   if (isMeant && mayAsk(binding, message)) return { outcome: "turn" };
   return binding.listen || isDm ? { outcome: "listened" } : { outcome: "ignored", why: "not_addressed" };
+}
+
+/** What a thread is about, be it an alarm of another bot's or our own answer: both platforms name a thread after it. */
+function isRoot({ kind, channel, id, isBackground }: InboundMessage): boolean {
+  return kind === "thread" && isBackground === true && id === channel.name;
 }
 
 function mayAsk({ allowUsers, allowRoles }: Binding, { author, kind }: InboundMessage): boolean {
