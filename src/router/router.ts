@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
-import { errorMessage } from "../core/errors.ts";
 import { type AgentId, type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
@@ -19,7 +18,7 @@ import type { AskLimits } from "./ask-limits.ts";
 import { type Binding, findBinding, rule } from "./bindings.ts";
 import { insist } from "./insist.ts";
 import { assertStorable } from "./storable-event.ts";
-import { parseTextCommand } from "./text-command.ts";
+import { type Commands, TextCommands } from "./text-commands.ts";
 import type { Voice } from "./voice.ts";
 
 export interface RouterParts {
@@ -40,11 +39,6 @@ export interface RouterParts {
   readonly failureText: (kind: "too_often" | "internal") => string;
 }
 
-export interface Commands {
-  has(name: string): boolean;
-  run(command: InboundCommand): Promise<string>;
-}
-
 /** Channels whose id is remembered; others of which something is. */
 const KNOWN_CHANNELS = 10_000;
 /** Channels of a platform whose gaps are looked for. */
@@ -62,11 +56,11 @@ export class Router implements PlatformInbox {
   readonly #threads = new Set<string>();
   /** Channels that nobody answers, of which the log knows. */
   readonly #unbound = new Set<string>();
-  /** Messages that were commands, and were run. */
-  readonly #commands = new Set<string>();
+  readonly #commands: TextCommands;
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
+    this.#commands = new TextCommands(parts);
   }
 
   async receive(event: InboundEvent): Promise<Receipt> {
@@ -130,8 +124,9 @@ export class Router implements PlatformInbox {
       this.#parts.log.debug({ channel: formatAddress(message.channel), why: ruling.why }, "message_ignored");
       return { outcome: "ignored" };
     }
+    if (await this.#wasTakenBack(message)) return { outcome: "ignored" };
     const isAsked = ruling.outcome === "turn";
-    if (isAsked && this.#runCommand(message)) return { outcome: "command" };
+    if (isAsked && (await this.#commands.run(message))) return { outcome: "command" };
     const addressed = this.#withinLimits(binding, message, isAsked);
     return this.#append({ ...message, addressed }, binding);
   }
@@ -159,6 +154,12 @@ export class Router implements PlatformInbox {
     return { outcome: "accepted", seq };
   }
 
+  /** The platform may still have what somebody had us forget, and give it as the background of a new thread. */
+  async #wasTakenBack({ channel, id, kind, isBackground }: InboundMessage): Promise<boolean> {
+    if (kind !== "thread" || isBackground !== true) return false;
+    return this.#parts.store.channels.wasTakenBack(channel.platform, id);
+  }
+
   /** The agent has been asked something in this thread before: what is said there is meant for it, too. */
   async #takesPart(binding: Binding, message: InboundMessage): Promise<boolean> {
     if (message.kind !== "thread" || message.addressed || !binding.mentionRequired) return false;
@@ -183,27 +184,6 @@ export class Router implements PlatformInbox {
     const asked = limits.ask(`${channel.platform}\n${author.id}`, binding.rateLimit);
     if (asked === "first_over") voice.tell(channel, id, failureText("too_often"));
     return asked === "within";
-  }
-
-  /** A command that stands in a message is run once, and is no message. @returns false: it is none */
-  #runCommand(message: InboundMessage): boolean {
-    const { voice, commands, log, failureText } = this.#parts;
-    const { channel, author, id } = message;
-    if (!voice.hasTextCommands(channel)) return false;
-    const command = parseTextCommand(message.text, (name) => commands.has(name));
-    if (command === null) return false;
-    const key = `${formatAddress(channel)}\n${id}`;
-    if (this.#commands.has(key)) return true;
-    addBounded(this.#commands, key);
-    const asker = { id: author.id, name: author.name, roles: author.roles ?? [] };
-    void commands.run({ channel, ...command, asker }).then(
-      (text) => voice.tell(channel, id, text),
-      (error: unknown) => {
-        log.warn({ channel: formatAddress(channel), why: errorMessage(error) }, "command_failed");
-        voice.tell(channel, id, failureText("internal"));
-      },
-    );
-    return true;
   }
 
   /** One line a channel: somebody may talk there all day. */

@@ -10,7 +10,7 @@ export interface TextCommand {
  * @param known whether there is a command of this name
  */
 export function parseTextCommand(text: string, known: (name: string) => boolean): TextCommand | null {
-  const match = /^(?:@\S+[\s,:]+)?\/([a-z]{1,32})(?:[ \t]+(\S.*))?$/i.exec(text.trim());
+  const match = /^(?:@[^\s,:]+[\s,:]+)?\/([a-z]{1,32})(?:[ \t]+(\S.*))?$/i.exec(text.trim());
   const name = match?.[1]?.toLowerCase() ?? "";
   return match === null || !known(name) ? null : { name, argument: match[2]?.trim() ?? "" };
 }

@@ -152,6 +152,19 @@ export class ChannelStore {
     return rows.map(toChannel);
   }
 
+  /** A message was taken back, wherever it stood. */
+  async wasTakenBack(platform: string, messageId: string): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "message_taken_back",
+        text: `select from entries e join channels c on c.id = e.channel_id
+                where e.message_id = $2 and c.platform = $1 and e.deleted_at is not null limit 1`,
+      },
+      [platform, messageId],
+    );
+    return rows.length > 0;
+  }
+
   /** Somebody has asked the agent something there. */
   async hasAddressed(address: ChannelAddress): Promise<boolean> {
     const rows = await this.#db.query(

@@ -12,6 +12,7 @@ import { LogStore } from "./log.ts";
 import { MemoryStore } from "./memories.ts";
 import { ModelCallStore } from "./model-calls.ts";
 import { PeopleStore } from "./people.ts";
+import { RunCommandStore } from "./run-commands.ts";
 import type { Database } from "./pool.ts";
 import { RequestStore } from "./requests.ts";
 import { SearchStore } from "./search.ts";
@@ -30,6 +31,7 @@ export interface Store {
   readonly compactions: CompactionStore;
   readonly requests: RequestStore;
   readonly people: PeopleStore;
+  readonly runCommands: RunCommandStore;
   readonly answers: AnswerStore;
   readonly attached: AttachedStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
@@ -53,6 +55,7 @@ export function createStore(db: Database): Store {
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),
     people: new PeopleStore(db),
+    runCommands: new RunCommandStore(db),
     answers: new AnswerStore(db),
     attached: new AttachedStore(db),
     load: async (channel) => loadSnapshot(db, channel),

@@ -70,6 +70,24 @@ test("a command in a message is run once, and is no message", async () => {
   assert.equal(channel?.lastSeq, 2, "the message and its answer");
 });
 
+test("a command that is looked at again after a restart is not run again", async () => {
+  await using server = await startModelServer();
+  const command = { room: "again", id: "command-again" };
+  {
+    await using weir = await start(server, {});
+    await weir.say("@weir /status", command);
+    await weir.platform.until(() => weir.platform.calls.length === 1);
+  }
+  await using weir = await start(server, {});
+  assert.deepEqual(await weir.say("@weir /status", command), { outcome: "command" });
+  await weir.say("@weir /status", { ...command, id: "command-new" });
+  await weir.platform.until(() => weir.platform.calls.length > 0);
+  assert.deepEqual(
+    weir.platform.calls.map(({ message }) => message.inReplyTo),
+    [["command-new"]],
+  );
+});
+
 test("a thread in which the agent was asked needs no mention any more, also after a restart", async () => {
   const thread = { room: "thread", kind: "thread" as const, addressed: false };
   await using server = await startModelServer();
@@ -168,4 +186,15 @@ test("an edit and a deletion reach each channel that has the message", async () 
   assert.deepEqual(await texts(), ["the changed", "the changed"]);
   await weir.daemon.inbox.receive({ type: "deletion", platform: "test", id: "shared", at });
   assert.deepEqual(await texts(), ["", ""]);
+});
+
+test("what was taken back does not return as the background of a thread", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server, {});
+  await weir.say("the secret", { room: "above", id: "taken-back", addressed: false });
+  const deletion = { type: "deletion", platform: "test", id: "taken-back", at: new Date() } as const;
+  await weir.daemon.inbox.receive(deletion);
+  const copy = { room: "below", kind: "thread", addressed: false, isBackground: true } as const;
+  assert.equal((await weir.say("the secret", { ...copy, id: "taken-back" })).outcome, "ignored");
+  assert.equal((await weir.say("the rest", { ...copy, id: "left" })).outcome, "accepted");
 });

@@ -3,7 +3,9 @@ import type { Gap, PlatformInbox } from "../platform.ts";
 import type { ChatHistory, HistoryMessage, NewestMessages } from "./history.ts";
 
 export interface CatchUpParts {
-  readonly inbox: PlatformInbox;
+  readonly inbox: Pick<PlatformInbox, "held" | "closeGap">;
+  /** Takes in what was found. Throws as the inbox does. */
+  readonly receive: (event: InboundEvent) => Promise<unknown>;
   readonly history: ChatHistory;
   readonly now: () => Date;
   /** What is older is context, and not answered any more. */
@@ -28,14 +30,14 @@ export interface CaughtUp {
  * @throws PlatformError, and WeirError of the inbox
  */
 export async function catchUp(parts: CatchUpParts, gap: Gap): Promise<CaughtUp> {
-  const { inbox, history } = parts;
+  const { inbox, history, receive } = parts;
   const newest = await history.newest(gap, history.pageSize);
   const { pages, isWhole } = await missed(history, gap, newest);
-  for (const { message } of pages) await inbox.receive(aged(parts, message));
-  for (const event of changes(gap, newest.messages)) await inbox.receive(event);
+  for (const { message } of pages) await receive(aged(parts, message));
+  for (const event of changes(gap, newest.messages)) await receive(event);
   const held = await inbox.held(gap.channel, MAX_COMPARED);
   for (const id of gone(history, gap, newest, held)) {
-    await inbox.receive({ type: "deletion", platform: gap.channel.platform, id, at: parts.now() });
+    await receive({ type: "deletion", platform: gap.channel.platform, id, at: parts.now() });
   }
   await inbox.closeGap(gap.channel);
   return { messages: pages.length, isWhole };

@@ -19,6 +19,11 @@ export interface NewestMessages {
 export interface ChatHistory {
   /** Most messages that one call can bring. */
   readonly pageSize: number;
+  /**
+   * Least time between two catch-ups that nobody waits for, after the first few, ms: some platforms allow less than a call
+   * a second. Left out: none.
+   */
+  readonly catchUpEveryMs?: number;
   newest(channel: ChannelOnPlatform, limit: number): Promise<NewestMessages>;
   /** The first messages after that one, oldest first. */
   after(channel: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]>;

@@ -6,6 +6,7 @@ import { formatAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundEvent, InboundMessage, Receipt } from "../../core/message.ts";
 import { type Gap, PlatformError, type PlatformInbox } from "../platform.ts";
 import { type CatchUpParts, catchUp } from "./catch-up.ts";
+import { EarlyChanges } from "./early-changes.ts";
 import type { ChatHistory } from "./history.ts";
 
 export interface IntakeParts {
@@ -25,7 +26,9 @@ export interface IntakeParts {
 const FIRST_CONTACT = 50;
 /** Catch-ups at a time: platforms allow some dozens of calls a second. */
 const CATCH_UPS = 4;
-/** Attempts at one channel's catch-up before its gap is left for the next connection. */
+/** Catch-ups that begin at once, where the platform wants them spaced. */
+const BURST = 20;
+/** Attempts at one channel's catch-up before others have their turn: it is tried again after the longest wait. */
 const ATTEMPTS = 5;
 const HOLD_MS = 10_000;
 const BACK_OFF = { firstMs: 500, maxMs: 60_000 };
@@ -37,6 +40,8 @@ interface Gate {
   readonly gap: Gap;
   /** Resolves when nothing more is tried. */
   readonly done: Promise<void>;
+  readonly end: () => void;
+  state: "waits" | "begun" | "over";
   isFilled: boolean;
   /** The connection was lost again meanwhile: what was fetched is not all. */
   isStale: boolean;
@@ -51,6 +56,11 @@ export class Intake {
   readonly #lanes = new Map<string, Promise<unknown>>();
   readonly #gates = new Map<string, Gate>();
   readonly #catchUps = new PQueue({ concurrency: CATCH_UPS });
+  /** Catch-ups that an event waits for. */
+  readonly #urgent = new PQueue({ concurrency: CATCH_UPS });
+  /** When the next catch-up that nobody waits for may begin, by a steady clock, ms. */
+  #nextAt = 0;
+  readonly #changes: EarlyChanges;
   readonly #closing = new AbortController();
   /** Channels that Weir has seen something of. */
   readonly #known = new Set<string>();
@@ -61,6 +71,7 @@ export class Intake {
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
+    this.#changes = new EarlyChanges(parts.inbox);
   }
 
   /**
@@ -101,7 +112,7 @@ export class Intake {
   /** Resolves when everything that was handed in is taken, and nothing is being fetched. */
   async idle(): Promise<void> {
     await this.#resuming;
-    await this.#catchUps.onIdle();
+    await Promise.all([this.#catchUps.onIdle(), this.#urgent.onIdle()]);
     await Promise.all(this.#lanes.values());
   }
 
@@ -109,6 +120,7 @@ export class Intake {
   close(): void {
     this.#closing.abort();
     this.#catchUps.clear();
+    this.#urgent.clear();
   }
 
   /** Must not throw: the lane goes on. */
@@ -118,7 +130,7 @@ export class Intake {
       await this.#resuming;
       await this.#behindGap(home.channel.name);
       if (event.type === "message") await this.#meet(event);
-      return await this.#parts.inbox.receive(event);
+      return await this.#changes.receive(event);
     } catch (error) {
       const isLater = error instanceof WeirError && error.retryable;
       const fields = { channel: formatAddress(home.channel), id: event.id, why: errorMessage(error) };
@@ -132,6 +144,7 @@ export class Intake {
   async #behindGap(lane: string): Promise<void> {
     const gate = this.#gates.get(lane);
     if (gate === undefined) return;
+    if (gate.state === "waits") this.#enqueue(this.#urgent, async () => this.#begin(gate));
     const over = new AbortController();
     const signal = AbortSignal.any([this.#closing.signal, over.signal]);
     const late = delay(this.#parts.holdMs ?? HOLD_MS, undefined, { signal }).catch(() => undefined);
@@ -153,7 +166,7 @@ export class Intake {
     if (!isKnown && isWanted) {
       try {
         const before = await history.background(first, first, listens ? FIRST_CONTACT : 0);
-        for (const message of before) await inbox.receive({ ...message, isBackground: true });
+        for (const message of before) await this.#changes.receive({ ...message, isBackground: true });
       } catch (error) {
         // It is context and no more: the message itself matters.
         if (!(error instanceof PlatformError)) throw error;
@@ -175,24 +188,59 @@ export class Intake {
     const { name } = gap.channel;
     this.#known.add(name);
     const known = this.#gates.get(name);
-    if (known !== undefined && !known.isFilled) {
+    if (known !== undefined && known.state !== "over") {
       known.isStale = true;
       return;
     }
-    const { promise: done, resolve } = Promise.withResolvers<void>();
-    const gate: Gate = { gap, done, isFilled: false, isStale: false };
+    const { promise: done, resolve: end } = Promise.withResolvers<void>();
+    const gate: Gate = { gap, done, end, state: "waits", isFilled: false, isStale: false };
     this.#gates.set(name, gate);
-    // What is cleared from the queue at the end is left to the next start.
-    void this.#catchUps
-      .add(async () => this.#fill(gate))
-      .catch(() => undefined)
-      .finally(resolve);
+    this.#enqueue(this.#catchUps, async () => {
+      if (gate.state === "waits") await this.#pace();
+      await this.#begin(gate);
+    });
+  }
+
+  /** What is cleared from the queue at the end is left to the next start. */
+  #enqueue(queue: PQueue, work: () => Promise<void>): void {
+    void queue.add(work).catch(() => undefined);
+  }
+
+  /** Waits until one more catch-up is no burden to the platform. */
+  async #pace(): Promise<void> {
+    const everyMs = this.#parts.history.catchUpEveryMs ?? 0;
+    const now = performance.now();
+    this.#nextAt = Math.max(this.#nextAt, now - BURST * everyMs) + everyMs;
+    const waitMs = this.#nextAt - now;
+    if (waitMs > 0) await this.#pause(waitMs);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+  }
+
+  /** Must not throw. */
+  async #begin(gate: Gate): Promise<void> {
+    const { signal } = this.#closing;
+    if (gate.state !== "waits" || signal.aborted) return;
+    gate.state = "begun";
+    await this.#fill(gate);
+    gate.state = "over";
+    gate.end();
+    if (!gate.isFilled && !signal.aborted) void this.#later(gate.gap);
+  }
+
+  /** The connection may last for hours after a platform's failure that was over in a minute. Must not throw. */
+  async #later(gap: Gap): Promise<void> {
+    await this.#pause((this.#parts.backOff ?? BACK_OFF).maxMs);
+    if (!this.#closing.signal.aborted) this.#openGate(gap);
   }
 
   /** Must not throw. */
   async #fill(gate: Gate): Promise<void> {
     const { inbox, history, now, catchUpMaxAgeMs, log } = this.#parts;
-    const parts: CatchUpParts = { inbox, history, now, maxAgeMs: catchUpMaxAgeMs };
+    const receive = async (event: InboundEvent): Promise<void> => this.#fetched(gate.gap, event);
+    const parts: CatchUpParts = { inbox, receive, history, now, maxAgeMs: catchUpMaxAgeMs };
     const channel = formatAddress(gate.gap.channel);
     gate.isFilled = await this.#retrying("catch_up_failed", ATTEMPTS, async () => {
       gate.isStale = false;
@@ -204,6 +252,15 @@ export class Intake {
       gate.isFilled = false;
       await this.#fill(gate);
     } else if (gate.isFilled && this.#gates.get(name) === gate) this.#gates.delete(name);
+  }
+
+  /** A reply that a channel's catch-up finds may begin its thread here; a thread with a gap of its own comes in order there. */
+  async #fetched({ channel }: Gap, event: InboundEvent): Promise<void> {
+    if (event.type === "message" && event.channel.name !== channel.name) {
+      if (this.#gates.has(event.channel.name)) return;
+      await this.#meet(event);
+    }
+    await this.#changes.receive(event);
   }
 
   /** @returns whether it was done, or never can be */
@@ -224,7 +281,7 @@ export class Intake {
         if (isGone) return true;
         if (attempt >= attempts) return false;
         const retryAfterMs = error instanceof PlatformError ? error.retryAfterMs : undefined;
-        await delay(retryAfterMs ?? waitMs, undefined, { signal }).catch(() => undefined);
+        await this.#pause(retryAfterMs ?? waitMs);
       }
     }
     return false;

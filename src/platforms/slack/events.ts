@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { z } from "zod";
 import { errorMessage } from "../../core/errors.ts";
@@ -9,7 +10,7 @@ import type { SlackApi } from "./api.ts";
 import { setBounded } from "./cache.ts";
 import { shownEmoji } from "./emoji.ts";
 import { reactionId } from "./address.ts";
-import { isSpoken } from "./inbound.ts";
+import { attachedWords, isSpoken } from "./inbound.ts";
 import type { Names } from "./names.ts";
 import {
   changedMessage,
@@ -133,19 +134,21 @@ export class SlackEvents {
     return event.text === "" && event.images === undefined ? null : { event, home: event };
   }
 
-  /** A preview that comes in changes no text; a root that was deleted and has replies becomes a tombstone. */
+  /** A preview that comes in changes nothing that was said; a root that was deleted and has replies becomes a tombstone. */
   async #changed({
     channel,
     message,
     previous_message: previous,
     event_ts: eventTs,
   }: z.infer<typeof changedMessage>): Promise<Converted> {
-    const { reader, names } = this.#parts;
+    const { reader, names, inbox } = this.#parts;
     if (message.subtype === "tombstone") return this.#gone(channel, previous ?? message, message.ts, eventTs);
-    const isSame = previous?.text === message.text;
-    if (isSame || !isSpoken(message) || isOwn(message, await names.bot())) return null;
+    if (isSameSaid(previous ?? null, message) || !isSpoken(message) || isOwn(message, await names.bot()))
+      return null;
     const home = await reader.where(placeOfMessage(channel, message));
-    const { text } = await reader.said(message, { withFiles: true });
+    const hasFiles = (message.files ?? []).length > 0;
+    const withFiles = hasFiles && (await inbox.standing(home)).isBound;
+    const { text } = await reader.said(message, { withFiles });
     const at = timeOfTs(message.edited?.ts ?? eventTs);
     return {
       event: { type: "edit", platform: PLATFORM_NAME, id: messageId(channel, message.ts), text, at },
@@ -228,6 +231,16 @@ export class SlackEvents {
     this.#parts.log.warn({ platform: PLATFORM_NAME }, "event_not_understood");
     return null;
   }
+}
+
+/** The words are as they were, and so are the files: one that was taken out has to go. */
+function isSameSaid(before: SlackMessage | null, now: SlackMessage): boolean {
+  const said = (message: SlackMessage): readonly string[] => [
+    message.text ?? "",
+    attachedWords(message),
+    ...(message.files ?? []).map(({ id, mode }) => `${id} ${mode === "tombstone"}`),
+  ];
+  return before !== null && isDeepStrictEqual(said(before), said(now));
 }
 
 /** Resolves when it is handed in; `done`: when it is durable. */

@@ -29,6 +29,8 @@ type MaybeGap = ChannelOnPlatform & { readonly afterId?: string };
 /** Reads what was said by `conversations.history` and `conversations.replies`. Our own messages are in the log already. */
 export class SlackHistory implements ChatHistory {
   readonly pageSize = PAGE;
+  /** Slack allows some fifty calls a minute of each method: a few are left for what somebody waits for. */
+  readonly catchUpEveryMs = 1500;
   readonly #parts: HistoryParts;
   /** What is left of a gap that is read page by page, by the channel's name. */
   readonly #rest = new Map<
@@ -43,13 +45,12 @@ export class SlackHistory implements ChatHistory {
   /** Replies that came after a gap's beginning to threads of the page are among them, as messages of their threads. */
   async newest(channel: MaybeGap, limit: number): Promise<NewestMessages> {
     const place = placeOf(channel.channel);
-    const { messages, isAll } =
+    const { messages, roots, isAll } =
       place.threadTs === null
         ? await this.#newestOfChannel(place, limit)
-        : await this.#newestOfThread(place.channel, place.threadTs, limit);
+        : { ...(await this.#newestOfThread(place.channel, place.threadTs, limit)), roots: [] };
     const afterId = channel.afterId ?? null;
-    const replies =
-      afterId === null || place.threadTs !== null ? [] : await this.#replies(place, messages, afterId);
+    const replies = afterId === null ? [] : await this.#replies(place, roots, tsOf(afterId));
     const all = [...messages, ...replies].toSorted((a, b) => compareTs(a.ts, b.ts));
     return { messages: await this.#toHistory(place.channel, all, afterId), isAll };
   }
@@ -125,11 +126,16 @@ export class SlackHistory implements ChatHistory {
     { channel }: SlackPlace,
     limit: number,
     latest?: string,
-  ): Promise<{ readonly messages: readonly SlackMessage[]; readonly isAll: boolean }> {
+  ): Promise<{
+    readonly messages: readonly SlackMessage[];
+    /** Our own messages, too: people reply under them. */
+    readonly roots: readonly SlackMessage[];
+    readonly isAll: boolean;
+  }> {
     const args = { channel, limit: PAGE, ...(latest !== undefined && { latest }) };
     const { messages, isAll } = await this.#pages("conversations.history", args, limit);
     const wanted = await this.#ofPeople(messages, { channel, threadTs: null });
-    return { messages: wanted.slice(-limit), isAll: isAll && wanted.length <= limit };
+    return { messages: wanted.slice(-limit), roots: messages, isAll: isAll && wanted.length <= limit };
   }
 
   /** Slack gives a thread from its beginning only. */
@@ -150,19 +156,22 @@ export class SlackHistory implements ChatHistory {
       threadTs === null
         ? await this.#pages("conversations.history", args)
         : await this.#pages("conversations.replies", { ...args, ts: threadTs });
-    return (await this.#ofPeople(messages, { channel, threadTs })).filter(
-      ({ ts }) => compareTs(ts, oldest) > 0,
-    );
+    const replies = threadTs === null ? await this.#replies({ channel, threadTs }, messages, oldest) : [];
+    const wanted = await this.#ofPeople(messages, { channel, threadTs });
+    return [...wanted, ...replies]
+      .filter(({ ts }) => compareTs(ts, oldest) > 0)
+      .toSorted((a, b) => compareTs(a.ts, b.ts));
   }
 
   /** What came after a gap's beginning in threads whose root is among these: nobody else would look there. */
   async #replies(
     { channel }: SlackPlace,
     roots: readonly SlackMessage[],
-    afterId: string,
+    oldest: string,
   ): Promise<readonly SlackMessage[]> {
-    const oldest = tsOf(afterId);
-    const live = roots.filter(({ latest_reply: latest }) => (latest ? compareTs(latest, oldest) > 0 : false));
+    const live = roots
+      .filter(({ latest_reply: latest }) => (latest ? compareTs(latest, oldest) > 0 : false))
+      .toSorted((a, b) => compareTs(a.ts, b.ts));
     const found = await Promise.all(
       live.slice(-MAX_THREADS).map(async ({ ts }) => this.#allAfter({ channel, threadTs: ts }, oldest)),
     );
@@ -170,7 +179,10 @@ export class SlackHistory implements ChatHistory {
     return found.flat().filter(({ ts }) => !known.has(ts));
   }
 
-  /** What people said in a place, oldest first; a reply that is shown in the channel, too, belongs to its thread alone. */
+  /**
+   * What people said in a place, and a thread's root whoever said it, oldest first; a reply that is shown in the channel,
+   * too, belongs to its thread alone.
+   */
   async #ofPeople(messages: readonly SlackMessage[], { threadTs }: SlackPlace): Promise<SlackMessage[]> {
     const bot = await this.#parts.names.bot();
     // A thread's root comes on each of its pages.
@@ -179,7 +191,7 @@ export class SlackHistory implements ChatHistory {
       .filter(
         (message) =>
           isSpoken(message) &&
-          !isOwn(message, bot) &&
+          (!isOwn(message, bot) || message.ts === threadTs) &&
           (threadTs !== null || (message.subtype !== "thread_broadcast" && !isReply(message))),
       )
       .toSorted((a, b) => compareTs(a.ts, b.ts));
@@ -197,8 +209,8 @@ export class SlackHistory implements ChatHistory {
       const cursor: string = page?.response_metadata?.next_cursor ?? "";
       page = await this.#parts.api.call(method, { ...args, ...(cursor !== "" && { cursor }) }, messagePage);
       messages.push(...page.messages);
-      const isLast = page.has_more !== true || (page.response_metadata?.next_cursor ?? "") === "";
-      if (isLast) return { messages, isAll: page.is_limited !== true };
+      if (page.has_more !== true) return { messages, isAll: page.is_limited !== true };
+      if ((page.response_metadata?.next_cursor ?? "") === "") break;
       if (messages.length >= enough) break;
     }
     return { messages, isAll: false };

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { displayName } from "../../core/text.ts";
@@ -93,13 +94,29 @@ export class Names {
     );
   }
 
+  /**
+   * A channel's name decides who answers it: where Slack does not answer just now, that is not made up.
+   * @throws SlackError `unavailable`
+   */
   async channel(id: string): Promise<NamedChannel> {
     return this.#channels.get(id, async () =>
       this.#orElse("conversations.info", { name: id, user: null }, async () => {
-        const { channel } = await this.#api.call("conversations.info", { channel: id }, channelInfo);
+        const { channel } = await patiently(async () =>
+          this.#api.call("conversations.info", { channel: id }, channelInfo),
+        );
         return { name: channel.name ?? "", user: channel.user ?? null };
       }),
     );
+  }
+
+  /** For a text that mentions it. */
+  async channelName(id: string): Promise<string> {
+    try {
+      return (await this.channel(id)).name;
+    } catch (error) {
+      if (error instanceof SlackError) return id;
+      throw error;
+    }
   }
 
   /** The handle of a user group, without `@`. */
@@ -122,11 +139,27 @@ export class Names {
     try {
       return { value: await load(), forMs: HOUR_MS };
     } catch (error) {
-      if (!(error instanceof SlackError)) throw error;
+      if (!(error instanceof SlackError) || (method === "conversations.info" && error.retryable)) throw error;
       this.#log.debug({ platform: "slack", method, why: error.message }, "name_not_found");
       return { value: fallback, forMs: MINUTE_MS };
     }
   }
+}
+
+/** Waits before a name is asked for again, ms: the event that needs it comes again only after a minute. */
+const AGAIN_MS = [200, 1000];
+
+/** @throws what the last attempt throws */
+async function patiently<Result>(ask: () => Promise<Result>): Promise<Result> {
+  for (const waitMs of AGAIN_MS) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof SlackError && error.retryable)) throw error;
+      await delay(waitMs, undefined, { ref: false });
+    }
+  }
+  return await ask();
 }
 
 export const nothing = z.object({});

@@ -2,7 +2,7 @@ import { emphasised, escapeText, type MentionNames } from "./mrkdwn-inline.ts";
 import { asColumns, isTableRule } from "./mrkdwn-table.ts";
 
 const FENCE = /^\s*(`{3,}|~{3,})/;
-const HEADING = /^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$/;
+const HEADING = /^\s{0,3}#{1,6}\s+([^]*)$/;
 const BULLET = /^(\s*)[-*+]\s+(?:\[([ xX])\]\s+)?(?=\S)/;
 const QUOTE = /^\s{0,3}((?:>\s?)+)/;
 
@@ -79,11 +79,19 @@ function table(lines: readonly string[], from: number): Block | null {
   return { text: fenced(asColumns(rows)), lines: rows.length + 1 };
 }
 
+/** `Words ##` without the signs behind. No expression: many spaces would take it minutes. */
+function unclosed(heading: string): string {
+  const words = heading.trimEnd();
+  let end = words.length;
+  while (words[end - 1] === "#") end -= 1;
+  return words.slice(0, end).trimEnd();
+}
+
 function line(text: string, names: MentionNames): string {
   const heading = HEADING.exec(text)?.[1];
   if (heading !== undefined) {
     // What is bold already would end it.
-    const inner = emphasised(heading.replaceAll(/\*\*|__/g, ""), names);
+    const inner = emphasised(unclosed(heading).replaceAll(/\*\*|__/g, ""), names);
     return inner === "" || inner.includes("*") ? inner : `*${inner}*`;
   }
   const quote = QUOTE.exec(text);

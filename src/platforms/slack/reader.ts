@@ -89,7 +89,7 @@ export class MessageReader {
       id === bot?.userId ? bot.name : (await names.person(id)).name;
     return readableText(text, {
       people: await named(ids.people, personName),
-      channels: await named(ids.channels, async (id) => (await names.channel(id)).name),
+      channels: await named(ids.channels, async (id) => names.channelName(id)),
       groups: await named(ids.groups, async (id) => names.group(id)),
     });
   }

@@ -94,11 +94,7 @@ test("edits and deletions of the time without a connection are found; a thread i
     .map((event) => `${event.type} ${"text" in event ? event.text : event.id}`)
     // Where the thread's own gap was filled before the channel's, this comes again: the log takes it once.
     .filter((event) => event !== "message reply");
-  const wanted = [
-    "edit was changed",
-    "message second reply",
-    `deletion ${general.id}/${gone}`,
-  ];
+  const wanted = ["edit was changed", "message second reply", `deletion ${general.id}/${gone}`];
   assert.deepEqual(new Set(later), new Set(wanted));
 });
 

@@ -1,0 +1,62 @@
+import type { InboundDeletion, InboundEdit, InboundEvent, Receipt } from "../../core/message.ts";
+import type { PlatformInbox } from "../platform.ts";
+
+/** Deletions and edits that are remembered. An edit has a text, so there are fewer of them. */
+const MAX_DELETIONS = 10_000;
+const MAX_EDITS = 500;
+
+/**
+ * Changes of messages that the log does not have yet: a platform may deliver a message again, or a page of its history
+ * may have been read, before it was changed. What was taken back is not taken in any more; an edit follows its message.
+ */
+export class EarlyChanges {
+  readonly #inbox: Pick<PlatformInbox, "receive">;
+  readonly #deletions = new Map<string, InboundDeletion>();
+  readonly #edits = new Map<string, InboundEdit>();
+
+  constructor(inbox: Pick<PlatformInbox, "receive">) {
+    this.#inbox = inbox;
+  }
+
+  /** As the inbox's own. */
+  async receive(event: InboundEvent): Promise<Receipt> {
+    switch (event.type) {
+      case "deletion":
+        this.#edits.delete(event.id);
+        remember(this.#deletions, event, MAX_DELETIONS);
+        return this.#inbox.receive(event);
+      case "edit": {
+        const receipt = await this.#inbox.receive(event);
+        if (receipt.outcome === "unknown_message") this.#keep(event);
+        return receipt;
+      }
+      case "message":
+        if (this.#deletions.has(event.id)) return { outcome: "ignored" };
+        return this.#follow(event.id, await this.#inbox.receive(event));
+    }
+  }
+
+  /** What came while the message was being written, too. */
+  async #follow(id: string, receipt: Receipt): Promise<Receipt> {
+    const change = this.#deletions.get(id) ?? this.#edits.get(id);
+    if (change === undefined || (receipt.outcome !== "accepted" && receipt.outcome !== "duplicate"))
+      return receipt;
+    await this.#inbox.receive(change);
+    this.#edits.delete(id);
+    return receipt;
+  }
+
+  #keep(edit: InboundEdit): void {
+    const known = this.#edits.get(edit.id);
+    if (known === undefined || known.at <= edit.at) remember(this.#edits, edit, MAX_EDITS);
+  }
+}
+
+function remember<Event extends InboundEvent>(events: Map<string, Event>, event: Event, limit: number): void {
+  events.delete(event.id);
+  events.set(event.id, event);
+  for (const oldest of events.keys()) {
+    if (events.size <= limit) return;
+    events.delete(oldest);
+  }
+}

@@ -1,0 +1,63 @@
+import type { Logger } from "pino";
+import { errorMessage } from "../core/errors.ts";
+import { formatAddress } from "../core/ids.ts";
+import type { InboundMessage } from "../core/message.ts";
+import type { InboundCommand } from "../platforms/platform.ts";
+import type { Store } from "../store/store.ts";
+import { insist } from "./insist.ts";
+import { parseTextCommand } from "./text-command.ts";
+import type { Voice } from "./voice.ts";
+
+export interface Commands {
+  has(name: string): boolean;
+  run(command: InboundCommand): Promise<string>;
+}
+
+export interface TextCommandsParts {
+  readonly store: Pick<Store, "runCommands">;
+  readonly commands: Commands;
+  readonly voice: Voice;
+  readonly log: Logger;
+  readonly failureText: (kind: "internal") => string;
+}
+
+/** Runs the commands that stand in messages, each once: what was missed is looked at again, also after a restart. */
+export class TextCommands {
+  readonly #parts: TextCommandsParts;
+
+  constructor(parts: TextCommandsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * A command is no message of the log. Its answer comes later.
+   * @returns false: there is none in it
+   * @throws WeirError where it cannot be noted as run: it was not
+   */
+  async run(message: InboundMessage): Promise<boolean> {
+    const { voice, commands, store } = this.#parts;
+    if (!voice.hasTextCommands(message.channel)) return false;
+    const command = parseTextCommand(message.text, (name) => commands.has(name));
+    if (command === null) return false;
+    const claim = store.runCommands.newClaim();
+    const { platform } = message.channel;
+    const { result: isOurs } = await insist(async () => store.runCommands.claim(platform, message.id, claim));
+    if (isOurs) void this.#answer(message, command);
+    return true;
+  }
+
+  /** Must not throw. */
+  async #answer(
+    { channel, author, id }: InboundMessage,
+    command: Pick<InboundCommand, "name" | "argument">,
+  ): Promise<void> {
+    const { voice, commands, log, failureText } = this.#parts;
+    const asker = { id: author.id, name: author.name, roles: author.roles ?? [] };
+    try {
+      voice.tell(channel, id, await commands.run({ channel, ...command, asker }));
+    } catch (error) {
+      log.warn({ channel: formatAddress(channel), why: errorMessage(error) }, "command_failed");
+      voice.tell(channel, id, failureText("internal"));
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { PlatformError } from "../../../src/platforms/platform.ts";
+import { gapAfter, open } from "./open-intake.ts";
+import { HOME, said } from "./scripted-history.ts";
+
+describe("a gap that the platform does not fill in five attempts", () => {
+  const down = (): PlatformError[] =>
+    Array.from({ length: 5 }, () => new PlatformError("chat", "unavailable", "down"));
+
+  test("is filled after the next connection", async () => {
+    const { inbox, history, intake, got } = open();
+    history.add(1, 2);
+    history.failures.push(...down());
+    inbox.gaps = [gapAfter(1)];
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual(got(), []);
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual(got(), ["+2"]);
+    intake.close();
+  });
+
+  test("is filled later, also where the connection lasts", async () => {
+    const { inbox, history, intake } = open();
+    history.add(1, 2);
+    history.failures.push(...down());
+    inbox.gaps = [gapAfter(1)];
+    intake.resume();
+    await inbox.received(1);
+    await intake.idle();
+    assert.deepEqual(inbox.closed, ["room"]);
+  });
+});
+
+test("a channel in which somebody speaks does not wait for the gaps of the others", async () => {
+  const { inbox, history, intake } = open({ holdMs: 60_000 });
+  const quiet = Promise.withResolvers<void>();
+  history.pause = quiet.promise;
+  inbox.gaps = Array.from({ length: 20 }, (_, index) => ({
+    ...gapAfter(1),
+    channel: { platform: "chat", name: `room-${index}` },
+  }));
+  intake.resume();
+  while (history.calls.length < 4) await new Promise(setImmediate);
+  history.pause = Promise.resolve();
+  const home = { ...HOME, channel: { platform: "chat", name: "room-19" } };
+  await intake.hand({ ...said(5), ...home }, home);
+  assert.equal(history.calls.length, 5);
+  assert.deepEqual(inbox.closed, ["room-19"]);
+  quiet.resolve();
+  await intake.idle();
+  assert.equal(inbox.closed.length, 20);
+});
+
+test("gaps that nobody waits for are spaced where the platform wants that, after the first few", async () => {
+  const { inbox, history, intake } = open();
+  history.catchUpEveryMs = 40;
+  inbox.gaps = Array.from({ length: 25 }, (_, index) => ({
+    ...gapAfter(1),
+    channel: { platform: "chat", name: `room-${index}` },
+  }));
+  const from = performance.now();
+  intake.resume();
+  await intake.idle();
+  assert.ok(performance.now() - from >= 5 * 40 - 5);
+});
+
+describe("a change that comes before its message", () => {
+  test("takes it back: it is not taken in any more, neither live nor fetched", async () => {
+    const { inbox, history, intake, got } = open();
+    await intake.hand({ type: "deletion", platform: "chat", id: "7", at: new Date(0) }, HOME);
+    await intake.hand(said(7), HOME);
+    history.add(7, 8);
+    inbox.gaps = [gapAfter(6)];
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual(got(), ["-7", "+8"]);
+  });
+
+  test("while it is being written takes it back all the same", async () => {
+    const { inbox, intake, got } = open();
+    const taken: Promise<unknown>[] = [];
+    inbox.onEvent = ({ type }) => {
+      const elsewhere = { ...HOME, channel: { platform: "chat", name: "other" } };
+      if (type !== "message") return;
+      taken.push(intake.hand({ type: "deletion", platform: "chat", id: "7", at: new Date(0) }, elsewhere));
+    };
+    await intake.hand(said(7), HOME);
+    await Promise.all(taken);
+    assert.deepEqual(new Set(got()), new Set(["+7", "-7"]));
+    assert.equal(got().at(-1), "-7");
+  });
+
+  test("edits it: the newest edit follows the message", async () => {
+    const { intake, inbox, got } = open();
+    for (const second of [2, 1]) {
+      const at = new Date(second * 1000);
+      await intake.hand({ type: "edit", platform: "chat", id: "7", text: `edit ${second}`, at }, HOME);
+    }
+    await intake.hand(said(7), HOME);
+    assert.deepEqual(got(), ["~7", "~7", "+7", "~7"]);
+    const last = inbox.events.at(-1);
+    assert.equal(last?.type === "edit" && last.text, "edit 2");
+  });
+});
