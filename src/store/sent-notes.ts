@@ -1,5 +1,5 @@
 import { WeirError } from "../core/errors.ts";
-import { type Database, UNHURRIED } from "./pool.ts";
+import type { Database } from "./pool.ts";
 
 /** A part of an answer that its platform has acknowledged. */
 export interface SentNote {
@@ -20,8 +20,8 @@ const MAX_NOTES = 100;
 
 /**
  * Notes what was delivered, of all channels together: what is acknowledged while a note is being written goes into the
- * next statement. Its commit does not wait for the disk: where the machine fails before the note is there, the part is
- * pending, as if it had failed before the note, and is sent again under its key.
+ * next statement. Nobody waits for it, and its commit waits for the disk all the same: where Postgres alone failed, and
+ * the daemon lived, a note that was lost would leave the part pending for as long as the daemon runs.
  */
 export class SentNotes {
   readonly #db: Database;
@@ -56,7 +56,7 @@ export class SentNotes {
         {
           name: "delivery_sent",
           text: `update deliveries d set state = 'sent', message_id = n.message_id, epoch = n.epoch, ended_at = clock_timestamp()
-                   from unnest($1::bigint[], $2::bigint[], $3::text[]) n (id, epoch, message_id), ${UNHURRIED}
+                   from unnest($1::bigint[], $2::bigint[], $3::text[]) n (id, epoch, message_id)
                   where d.id = n.id and d.state = 'pending'`,
         },
         [notes.map(({ id }) => id), notes.map(({ epoch }) => epoch), notes.map(({ messageId }) => messageId)],
