@@ -11,7 +11,7 @@ export async function contextCommand(parts: CommandParts, command: AskedCommand)
   if (word === "") return describeContext(parts, command);
   const isUnderstood = (word === "list" && key === "") || (word === "detail" && more.length === 0);
   if (!isUnderstood) return "This is /context, /context list or /context detail KEY.";
-  return withoutSecrets(await describeParts(parts, command, word === "list" ? null : key), parts.secrets);
+  return describeParts(parts, command, word === "list" ? null : key);
 }
 
 async function describeContext(parts: CommandParts, { channel }: AskedCommand): Promise<string> {
@@ -25,7 +25,7 @@ async function describeContext(parts: CommandParts, { channel }: AskedCommand): 
 
 /** @param key null: all of them, as a list */
 async function describeParts(
-  { store, agentOf, now }: CommandParts,
+  { store, agentOf, now, secrets }: CommandParts,
   { channel }: AskedCommand,
   key: string | null,
 ): Promise<string> {
@@ -35,8 +35,9 @@ async function describeParts(
   const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
   const situation = { model, spent, now: now() };
   const report = reportContext(agent, snapshot, situation);
-  if (key === null) return formatSegments(report);
+  const masked = (text: string): string => withoutSecrets(text, secrets);
+  if (key === null) return masked(formatSegments(report));
   const segment = report.segments.find((one) => one.key === key);
   if (segment === undefined) return unknownKey(key, report);
-  return formatSegment(segment, report, nextRequest(agent, snapshot, situation).context);
+  return formatSegment(segment, report, nextRequest(agent, snapshot, situation).context, masked);
 }

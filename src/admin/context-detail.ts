@@ -21,13 +21,21 @@ export function formatSegments(report: ContextReport): string {
   return [head, "", ...rows, "", total].join("\n");
 }
 
-/** One part in full, cut to a length that a person can read. Pure. */
-export function formatSegment(part: Part, report: ContextReport, context: Context): string {
+/**
+ * One part in full, cut to a length that a person can read. Pure.
+ * @param masked the text without secrets: a cut must not leave a piece of one
+ */
+export function formatSegment(
+  part: Part,
+  report: ContextReport,
+  context: Context,
+  masked: (text: string) => string,
+): string {
   const { key, label, tokens, count } = part;
   const head = `${key}: ${label}, ${counted(count, "item")}, ${counted(tokens, "token")}, ${shareOf(part, report)} of what is usable`;
   const messages = context.segments.find((segment) => segment.key === key)?.messages ?? [];
   const items = key === "tools" ? context.tools.map(describeTool) : messages.map(describeMessage);
-  const text = items.join("\n\n");
+  const text = masked(items.join("\n\n"));
   if (text === "") return `${head}\n\nThere is nothing in it.`;
   const shown = displayable(truncateMiddle(text, SHOWN_LENGTH));
   const cut = text.length - Math.floor(SHOWN_LENGTH * 0.7) - Math.floor(SHOWN_LENGTH * 0.2);

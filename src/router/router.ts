@@ -6,6 +6,7 @@ import type {
   InboundDeletion,
   InboundEdit,
   InboundEvent,
+  InboundImage,
   InboundMessage,
   Receipt,
 } from "../core/message.ts";
@@ -138,7 +139,7 @@ export class Router implements PlatformInbox {
       const id = await this.#channelId(message, binding);
       // Before the message: its turn may begin at once.
       if (message.images !== undefined && this.#parts.seesImages(binding.agent))
-        await store.attached.keep(message.channel.platform, message.id, message.images);
+        await this.#keepImages(message, message.images);
       return { id, ...(await store.log.appendMessage(id, message)) };
     });
     const { id, seq } = appended;
@@ -152,6 +153,13 @@ export class Router implements PlatformInbox {
       voice.acknowledge(message.channel, messageId, binding.acknowledge);
     if (!appended.duplicate) void registry.notify(id, appended.entry);
     return { outcome: "accepted", seq };
+  }
+
+  /** A message that was taken back may be delivered again, and its pictures are gone for good. */
+  async #keepImages({ channel, id }: InboundMessage, images: readonly InboundImage[]): Promise<void> {
+    const { channels, attached } = this.#parts.store;
+    const { platform } = channel;
+    if (!(await channels.wasTakenBack(platform, id))) await attached.keep(platform, id, images);
   }
 
   /** The platform may still have what somebody had us forget, and give it as the background of a new thread. */
@@ -197,6 +205,7 @@ export class Router implements PlatformInbox {
     return this.#change(edit, async ({ id }) => {
       const result = await this.#parts.store.log.edit(id, edit.id, edit.text, edit.at);
       if (result.outcome === "unknown") return { outcome: "unknown_message" };
+      await this.#parts.store.attached.dropUnnamed(edit.platform, edit.id, edit.text);
       if (result.outcome === "unchanged") return { outcome: "duplicate", seq: result.seq };
       const notedSeq = result.outcome === "noted" ? result.notedSeq : null;
       return { outcome: "accepted", seq: result.seq, notedSeq };

@@ -38,6 +38,21 @@ export class AttachedStore {
     }
   }
 
+  /** Drops the pictures that a message's text does not name any more; of several of one name, where one of them went, all. */
+  async dropUnnamed(platform: string, messageId: string, text: string): Promise<void> {
+    await this.#db.query(
+      {
+        name: "images_drop_unnamed",
+        text: `delete from images i using (
+                 select name, count(*) as kept, '[image ' || name || ',' as label from images
+                  where platform = $1 and message_id = $2 group by name) named
+                where i.platform = $1 and i.message_id = $2 and i.name = named.name
+                  and length($3::text) - length(replace($3, named.label, '')) < named.kept * length(named.label)`,
+      },
+      [platform, storableText(messageId), storableText(text)],
+    );
+  }
+
   /** The pictures of messages, the newest messages first, at most `limit`. */
   async imagesOf(platform: string, messageIds: readonly string[], limit: number): Promise<KeptImage[]> {
     const rows = await this.#db.query<{ message_id: string; type: string; bytes: Buffer }>(

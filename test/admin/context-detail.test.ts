@@ -11,6 +11,8 @@ const plain = defaultAgent();
 const agent = { ...plain, config: { ...plain.config, contextWindow: 12_000 } };
 const spent = { calls: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
 
+const SECRET = "sk-0123456789-abcdefghij";
+
 function look({ history }: Conversation) {
   const { lastSeq, settledTo, coveredTo, omittedTo } = history;
   const address = { platform: "terminal", name: "main" };
@@ -29,7 +31,8 @@ function look({ history }: Conversation) {
   const detail = (key: string): string => {
     const part = report.segments.find((segment) => segment.key === key);
     assert.ok(part !== undefined, key);
-    return formatSegment(part, report, nextRequest(agent, snapshot, situation).context);
+    const { context } = nextRequest(agent, snapshot, situation);
+    return formatSegment(part, report, context, (text) => withoutSecrets(text, [SECRET]));
   };
   return { report, detail };
 }
@@ -58,6 +61,13 @@ describe("/context list", () => {
 });
 
 describe("/context detail", () => {
+  test("shows no piece of a secret that stands where the text is cut", () => {
+    for (let before = 2050; before < 2110; before += 7) {
+      const shown = look(talk(`@bot ${"x".repeat(before)}${SECRET}${"y".repeat(4000)}`)).detail("due");
+      assert.doesNotMatch(shown, /sk-|0123/);
+    }
+  });
+
   test("shows a part as the model gets it, and obeys nothing in it", () => {
     const text = small.detail("history");
     assert.match(text, /^history: raw history, 1 item, \d+ tokens, \d+\.\d % of what is usable\n\n<user>\n/);

@@ -120,3 +120,37 @@ test("the model is told where it is, as people call it", async () => {
   await answered(weir, "t1");
   assert.match(shown(server, 0), /Place: the thread "weirs" of #general in River Club on test/);
 });
+
+test("a picture goes with an edit that takes it out, and does not come back with a forgotten message", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server, `${AGENT}sees_images = true\n`);
+  const { store, inbox } = weir.daemon;
+  const channel = { platform: "test", name: "gone" };
+  const kept = async (id: string): Promise<number> => (await store.attached.imagesOf("test", [id], 9)).length;
+  const edit = async (changed: string, minute: number): Promise<unknown> =>
+    inbox.receive({
+      type: "edit",
+      platform: "test",
+      id: "g1",
+      text: changed,
+      at: new Date(AT.getTime() + minute * 60_000),
+    });
+  const other = { ...PICTURE, name: "dog.png" };
+  const words = `${WORDS}\n[image dog.png, image/png, 20 bytes]`;
+  const picture = { room: "gone", addressed: false, at: AT };
+  await weir.say(words, { ...picture, id: "g1", images: [PICTURE, other] });
+  await edit(`${words} `, 1);
+  assert.equal(await kept("g1"), 2);
+  await edit(WORDS, 2);
+  assert.equal(await kept("g1"), 1);
+  await edit("look", 3);
+  assert.equal(await kept("g1"), 0);
+  await weir.say(WORDS, { ...picture, id: "g2", images: [PICTURE] });
+  const row = await store.channels.find(channel);
+  assert.ok(row);
+  const digester = { ofEntries: () => ({ text: "", tokens: 0 }), ofTexts: () => ({ text: "", tokens: 0 }) };
+  await store.people.blank(row.id, ["g2"], digester);
+  assert.equal(await kept("g2"), 0);
+  await weir.say(WORDS, { ...picture, id: "g2", images: [PICTURE] });
+  assert.equal(await kept("g2"), 0);
+});

@@ -155,7 +155,8 @@ export class DiscordEvents {
     const known = { ...message, guild_id: guildId, channel_type: message.channel_type ?? channelType };
     const home = await this.#home(known);
     if (home === null) return [];
-    const { text } = await this.#parts.reader.read(known, home, { bot, isFull: true });
+    const { isBound } = await this.#parts.inbox.standing(home);
+    const { text } = await this.#parts.reader.read(known, home, { bot, isFull: isBound });
     return [{ event: { type: "edit", platform: PLATFORM_NAME, id, text, at: new Date(at) }, home }];
   }
 

@@ -57,14 +57,20 @@ function blocksOf(text: string): { text: string; isCode: boolean }[] {
 
 /** Discord knows three levels of headings. Pictures come as links. */
 function line(text: string): string {
-  return text
-    .replace(
-      /^ {0,3}#{4,6}[ \t]+(.+?)[ \t]*#*[ \t]*$/,
-      (_, title: string) => `**${title.replaceAll("**", "")}**`,
-    )
-    .replaceAll(/!\[([^\][\n]*)\]\(([^()\s]+)\)/g, (_, label: string, url: string) =>
-      label === "" ? url : `[${label}](${url})`,
-    );
+  const title = deepTitle(text);
+  return (title === null ? text : `**${title.replaceAll("**", "")}**`).replaceAll(
+    /!\[([^\][\n]*)\]\(([^()\s]+)\)/g,
+    (_, label: string, url: string) => (label === "" ? url : `[${label}](${url})`),
+  );
+}
+
+/** The words of a heading below the third level. No expression finds both ends of them in linear time. */
+function deepTitle(heading: string): string | null {
+  const rest = /^ {0,3}#{4,6}[ \t]+(?=\S)(.+)$/.exec(heading)?.[1]?.trimEnd();
+  if (rest === undefined) return null;
+  let end = rest.length;
+  while (rest[end - 1] === "#") end -= 1;
+  return rest.slice(0, end).trimEnd() || rest;
 }
 
 /** A character of no width takes the meaning from `@everyone`. */

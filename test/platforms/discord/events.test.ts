@@ -234,3 +234,20 @@ test("an event that nobody can read harms nothing", async () => {
   assert.deepEqual(inbox.said.toSorted(), ["Ann: from here", "Ann: from nowhere"]);
   assert.equal(discord.gateway.openConnections(), 1);
 });
+
+test("where nobody answers, an edit has no file downloaded either", async () => {
+  await using scene = await openDiscordScene({
+    before: ({ inbox }) => {
+      inbox.standingOf = () => ({ isBound: false, listens: false, isKnown: false });
+    },
+  });
+  const { discord, inbox, ann, general } = scene;
+  const files = [{ name: "note.txt", body: "private words", contentType: "text/plain" }];
+  const id = discord.world.say(ann, general, "one", { files });
+  await inbox.received(1);
+  discord.world.edit(id, "two");
+  await inbox.received(2);
+  const texts = inbox.events.map((event) => (event.type === "deletion" ? "" : event.text));
+  assert.match(texts[1] ?? "", /^two\n\[file note\.txt/);
+  for (const text of texts) assert.doesNotMatch(text, /private words/);
+});

@@ -143,6 +143,9 @@ test("it takes time in line with the length of a text", () => {
     "``` `` ` ".repeat(200),
     "@ ".repeat(900),
     "|".repeat(1900),
+    `#### a${" ".repeat(1800)}x`,
+    `|a|\n${" ".repeat(900)}-${" ".repeat(900)}|x`,
+    `#### ${"# ".repeat(900)}\u2028`,
   ];
   const startedAt = performance.now();
   for (const text of texts) for (let index = 0; index < 20; index++) toDiscord(text, NAMES);
