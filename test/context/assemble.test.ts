@@ -55,7 +55,7 @@ describe("a context", () => {
     assert.deepEqual(
       context.segments.map(({ key, count }) => [key, count]),
       [
-        ["tools", 3],
+        ["tools", 4],
         ["system", 1],
         ["summaries", 0],
         ["history", 1],
