@@ -94,8 +94,8 @@ async function addChannels(cwd: string, count: number): Promise<void> {
   await database.script(`
     insert into channels (platform, name, kind, agent)
       select 'loopback', 'room' || n, 'channel', 'main' from generate_series(1, ${count}) n;
-    insert into entries (channel_id, seq, kind, at, text, tokens, author_id, author_name, author_bot, message_id)
-      select id, 1, 'user', now(), 'hello', 8, 'u1', 'Mira', false, 'm' || id from channels where id % 10 = 0;
+    select count(append_message(id, 'm' || id, 'u1', 'Mira', false, 'hello', 8, now(), false, null))
+      from channels where id % 10 = 0;
     insert into search_progress (channel_id, indexed_to) select id, 1 from channels where last_seq = 1;
   `);
 }
