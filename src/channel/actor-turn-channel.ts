@@ -1,4 +1,4 @@
-import { dueMessages, type TurnRange } from "../core/history.ts";
+import type { TurnRange } from "../core/history.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
 import type { ChannelKind, Place } from "../core/message.ts";
 import { StaleEpochError } from "../store/errors.ts";
@@ -51,17 +51,10 @@ function titleOf(address: ChannelAddress, kind: ChannelKind, place: Place | null
 
 /** What a turn of this channel may do to it. */
 export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
-  const { history, turn, draft, owner, address, platform, events, now, recall, indexer } = parts;
+  const { history, turn, draft, owner, address, events, now, recall, indexer } = parts;
   const channel = formatAddress(address);
   return {
     scene: sceneOf(parts),
-    async react(emoji) {
-      const due = dueMessages(history.current).filter(({ seq, deleted }) => seq <= turn.toSeq && !deleted);
-      const newest = due.at(-1);
-      if (newest === undefined || platform.react === undefined) return false;
-      await platform.react(address, newest.messageId, emoji);
-      return true;
-    },
     attached: async () => attachedTo(parts, history.current, turn),
     snapshot: async () => history.snapshot(),
     onRequest(model, context) {

@@ -41,7 +41,6 @@ export const TEMPLATES = {
   deleted: rules({}),
   "tool-memory-recall": rules({}),
   "tool-search-history": rules({}),
-  "tool-react": rules({}),
   "tool-skip": rules({}),
   "tool-memory-save": rules({}),
   compactor: rules(COMPACTOR),

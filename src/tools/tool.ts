@@ -32,8 +32,6 @@ export interface ToolContext {
   searchHistory(query: string, limit: number): Promise<EntryReference[]>;
   /** Memories that fit, best first; only those that may be shown in this channel. */
   recallMemories(query: string, limit: number): Promise<Memory[]>;
-  /** Puts an emoji under the newest message that is being answered. @returns false: the platform has no such thing */
-  react(emoji: string): Promise<boolean>;
 }
 
 /** The JSON Schema of a tool's arguments, without its dialect: no model needs that, and each request would pay for it. */

@@ -1,5 +1,4 @@
 import { createMemoryRecall } from "./memory-recall.ts";
-import { createReact } from "./react.ts";
 import { createSearchHistory } from "./search-history.ts";
 import { createSkip } from "./skip.ts";
 import type { Tool } from "./tool.ts";
@@ -7,7 +6,6 @@ import type { Tool } from "./tool.ts";
 /** The descriptions that the model reads; they come from `prompts/`. */
 export interface ToolTexts {
   readonly memoryRecall: string;
-  readonly react: string;
   readonly searchHistory: string;
   readonly skip: string;
 }
@@ -16,7 +14,6 @@ export interface ToolTexts {
 export function createTools(texts: ToolTexts): readonly Tool[] {
   return [
     createMemoryRecall(texts.memoryRecall),
-    createReact(texts.react),
     createSearchHistory(texts.searchHistory),
     createSkip(texts.skip),
   ];

@@ -37,8 +37,6 @@ export interface TurnChannel {
   recall(text: string, scope: "hidden" | "all", limit: number): Promise<EntryReference[]>;
   /** Memories that may be shown in this channel and fit a text. `turn`: only as far as it takes no time. */
   recallMemories(text: string, purpose: "turn" | "tool", limit: number): Promise<Memory[]>;
-  /** Puts an emoji under the newest message to answer. @returns false: the platform has no such thing */
-  react(emoji: string): Promise<boolean>;
   /** What belongs to the messages to answer beside their text. */
   attached(): Promise<Attached>;
   /** Shows the answer so far; null: what was shown is void. Must not throw or wait. */
@@ -154,7 +152,6 @@ class TurnRun {
       context: {
         searchHistory: async (query, limit) => this.#channel.recall(query, "all", limit),
         recallMemories: async (query, limit) => this.#channel.recallMemories(query, "tool", limit),
-        react: async (emoji) => this.#channel.react(emoji),
       },
       onFailure: (tool, why) => this.#channel.onToolFailure(tool, why),
     });

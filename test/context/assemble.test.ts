@@ -55,7 +55,7 @@ describe("a context", () => {
     assert.deepEqual(
       context.segments.map(({ key, count }) => [key, count]),
       [
-        ["tools", 4],
+        ["tools", 3],
         ["system", 1],
         ["summaries", 0],
         ["history", 1],

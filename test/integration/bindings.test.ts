@@ -198,16 +198,3 @@ test("what was taken back does not return as the background of a thread", async 
   assert.equal((await weir.say("the secret", { ...copy, id: "taken-back" })).outcome, "ignored");
   assert.equal((await weir.say("the rest", { ...copy, id: "left" })).outcome, "accepted");
 });
-
-test("the agent may react to the message that it answers", async () => {
-  await using server = await startModelServer();
-  await using weir = await start(server, {});
-  server.reply(
-    toolCalls([{ id: "c1", name: "react", arguments: '{"emoji":"🎉"}' }]),
-    text("Congratulations!"),
-  );
-  await weir.say("I passed!", { room: "react", id: "passed" });
-  await delivered(weir, "react");
-  assert.deepEqual(weir.platform.reactions, ["passed 🎉"]);
-  assert.deepEqual(weir.platform.texts("react"), ["Congratulations!"]);
-});

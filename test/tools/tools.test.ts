@@ -4,15 +4,10 @@ import { describe, test } from "node:test";
 import type { EntryReference } from "../../src/core/entry.ts";
 import { memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
-import { type ToolContext, ToolInputError } from "../../src/tools/tool.ts";
+import { ToolInputError } from "../../src/tools/tool.ts";
 import { createTools } from "../../src/tools/tools.ts";
 
-const tools = createTools({
-  memoryRecall: "Remember.",
-  react: "React.",
-  searchHistory: "Search.",
-  skip: "Stay silent.",
-});
+const tools = createTools({ memoryRecall: "Remember.", searchHistory: "Search.", skip: "Stay silent." });
 const signal = new AbortController().signal;
 const recallMemories = async (): Promise<Memory[]> => [];
 
@@ -27,7 +22,7 @@ describe("the tools", () => {
     const names = tools.map(({ spec }) => spec.name);
     assert.deepEqual(names, names.toSorted());
     for (const { spec } of tools) {
-      assert.match(spec.description, /^(?:Remember|React|Search|Stay silent)\.$/);
+      assert.match(spec.description, /^(?:Remember|Search|Stay silent)\.$/);
       assert.equal(spec.parameters["type"], "object");
       assert.equal(spec.parameters["additionalProperties"], false);
     }
@@ -45,7 +40,7 @@ describe("search_history", () => {
     };
     const outcome = await named("search_history").run(
       { query: "  colour " },
-      { signal, searchHistory, recallMemories, react: async () => false },
+      { signal, searchHistory, recallMemories },
     );
     assert.deepEqual(asked, [["colour", 8]]);
     assert.deepEqual(outcome, { kind: "result", text: "", references: [found] });
@@ -54,13 +49,13 @@ describe("search_history", () => {
   });
 
   test("says so where nothing was found", async () => {
-    const context = { signal, searchHistory: async () => [], recallMemories, react: async () => false };
+    const context = { signal, searchHistory: async () => [], recallMemories };
     const outcome = await named("search_history").run({ query: "x", limit: 1 }, context);
     assert.deepEqual(outcome, { kind: "result", text: "Nothing was found in this channel.", references: [] });
   });
 
   test("refuses what is no query", async () => {
-    const context = { signal, searchHistory: async () => [found], recallMemories, react: async () => false };
+    const context = { signal, searchHistory: async () => [found], recallMemories };
     for (const input of [
       null,
       1,
@@ -93,7 +88,6 @@ describe("memory_recall", () => {
     const context = {
       signal,
       searchHistory: async () => [],
-      react: async () => false,
       recallMemories: async (query: string): Promise<Memory[]> => {
         asked.push(query);
         return [memory];
@@ -107,34 +101,10 @@ describe("memory_recall", () => {
   });
 
   test("says so where nothing is remembered, and refuses what is no query", async () => {
-    const context = { signal, searchHistory: async () => [], recallMemories, react: async () => false };
+    const context = { signal, searchHistory: async () => [], recallMemories };
     const outcome = await named("memory_recall").run({ query: "x" }, context);
     assert.ok(outcome.kind === "result" && outcome.text === "Nothing is remembered about that.");
     for (const input of [null, {}, { query: " " }, { query: "x", limit: 2 }])
       await assert.rejects(named("memory_recall").run(input, context), ToolInputError);
   });
-});
-
-test("react shows an emoji, says where none can be shown, and wants one", async () => {
-  const react = tools.find(({ spec }) => spec.name === "react");
-  assert.ok(react);
-  const shown: string[] = [];
-  const context = (isThere: boolean): ToolContext => ({
-    signal: new AbortController().signal,
-    searchHistory: async () => [],
-    recallMemories: async () => [],
-    react: async (emoji) => {
-      shown.push(emoji);
-      return isThere;
-    },
-  });
-  const texts = [];
-  for (const isThere of [true, false]) {
-    const outcome = await react.run({ emoji: "👍" }, context(isThere));
-    texts.push(outcome.kind === "result" ? outcome.text : outcome.kind);
-  }
-  assert.match(texts[0] ?? "", /is there/);
-  assert.match(texts[1] ?? "", /no reactions/);
-  assert.deepEqual(shown, ["👍", "👍"]);
-  await assert.rejects(react.run({ emoji: "" }, context(true)), ToolInputError);
 });

@@ -19,12 +19,7 @@ function result(text: string): ToolOutcome {
   return { kind: "result", text, references: [] };
 }
 
-const shipped = createTools({
-  memoryRecall: "Remember.",
-  react: "React.",
-  searchHistory: "Search.",
-  skip: "Stay silent.",
-});
+const shipped = createTools({ memoryRecall: "Remember.", searchHistory: "Search.", skip: "Stay silent." });
 
 /** Runs calls, and keeps the process alive meanwhile: a signal's own timer does not. */
 async function run(
@@ -43,11 +38,7 @@ async function run(
     tools: options.tools ?? shipped,
     timeoutMs: options.timeoutMs ?? 10_000,
     signal: options.signal ?? new AbortController().signal,
-    context: {
-      searchHistory: options.found ?? (async () => []),
-      recallMemories: async () => [],
-      react: async () => false,
-    },
+    context: { searchHistory: options.found ?? (async () => []), recallMemories: async () => [] },
     onFailure: (name, why) => failures.push([name, why]),
   });
   over.abort();
@@ -127,7 +118,7 @@ describe("a call that fails", () => {
     const [text, why] = await failing(call("🎈".repeat(60)));
     assert.match(
       text,
-      /^Error: there is no tool "(?:🎈){32}"\. There are: memory_recall, react, search_history, skip\.$/u,
+      /^Error: there is no tool "(?:🎈){32}"\. There are: memory_recall, search_history, skip\.$/u,
     );
     assert.equal(why, "unknown tool");
   });
