@@ -57,7 +57,7 @@ test("background: every rung is tried, then it gives up and rests; nothing bad i
   const { server, open } = scene;
   script(server, (_, index) => LADDER[index] ?? status(500));
   const room = "rungs";
-  await fillLog(open, room, 55);
+  await fillLog(open, room, 57);
   await using weir = await scene.start({ agent: `fallbacks = ["${SPARE}"]` });
   await ask(weir, server, room, "are you there?");
   const { tier, reason } = await compaction(weir, room, "failed");
