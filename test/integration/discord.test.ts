@@ -66,7 +66,7 @@ async function answers({ discord, weir }: Scene, channel: string, count: number)
       );
       return delivered.length >= count;
     },
-    20_000,
+    60_000,
   );
   return discord.answers(channel);
 }

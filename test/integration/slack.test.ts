@@ -47,7 +47,7 @@ async function answers({ slack, weir }: Scene, channel: SlackChannel, count: num
     weir.events.filter(
       (event) => event.type === "reply_delivered" && event.channel.startsWith(`slack:${channel.id}`),
     ).length;
-  await slack.journal.until(`${count} answers`, () => delivered() >= count);
+  await slack.journal.until(`${count} answers`, () => delivered() >= count, 60_000);
   await slack.deliveries.idle();
   return botTexts(slack, channel);
 }
