@@ -7,9 +7,7 @@ import { formatAddress, type Seq } from "../core/ids.ts";
 import type { ChannelSnapshot } from "../store/history.ts";
 import { StaleEpochError } from "../store/errors.ts";
 import type { RunningTurn } from "../store/turns.ts";
-import { budgetOf } from "../turn/agent.ts";
 import type { ActorParts } from "./actor-parts.ts";
-import { chooseTurn } from "./due.ts";
 import { buildRooms } from "./actor-rooms.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { Outbox } from "./outbox.ts";
@@ -91,6 +89,15 @@ export class ChannelActor {
       due: dueMessages(this.history.current).length,
       delivering: !this.#outbox.isIdle,
     };
+  }
+
+  /**
+   * A message that wants an answer is about to be appended. Where nothing else is to be done, what its turn needs to know
+   * is looked for meanwhile.
+   */
+  expect(text: string): void {
+    const isFree = this.#mayBegin && !this.#isInDoubt && this.#noticing === 0;
+    if (isFree && dueMessages(this.history.current).length === 0) this.#runner.expect(text);
   }
 
   /** Takes in an appended entry; a message that wants an answer wakes the actor. */
@@ -209,7 +216,7 @@ export class ChannelActor {
   async #work(): Promise<void> {
     while (this.#mayBegin) {
       if (this.#isInDoubt) await this.#readAgain();
-      const turn = await this.#nextTurn();
+      const turn = await this.#runner.next(this.#leftBehind);
       if (turn === null) {
         this.#runner.forget(this.history.current.settledTo);
         this.#isStopWanted = false;
@@ -235,16 +242,6 @@ export class ChannelActor {
       this.#isStopWanted = false;
       return;
     }
-  }
-
-  /** The turn that was left running, or one that takes what is due; null: nothing is due. */
-  async #nextTurn(): Promise<RunningTurn | null> {
-    const { store, owner, agent } = this.#parts;
-    if (this.#leftBehind !== null) return store.turns.beginAgain(owner, this.#leftBehind);
-    const range = chooseTurn(await this.history.snapshot(), budgetOf(agent, agent.config.model));
-    if (range === null) return null;
-    this.#runner.lookAhead(range);
-    return store.turns.begin(owner, range.fromSeq, range.toSeq);
   }
 
   /** A connection that was cut in a commit leaves it open what was committed; the log knows. */

@@ -42,19 +42,26 @@ export class Outbox {
   readonly #closing = new AbortController();
   /** Turns whose answer is here, so that reading the log again does not bring it twice. */
   readonly #underWay = new Set<TurnId>();
+  /** Notes of what was sent that are not committed yet: the next answer does not wait for them. */
+  readonly #notes = new Set<Promise<unknown>>();
 
   constructor(parts: OutboxParts) {
     this.#parts = parts;
   }
 
-  /** Nothing is on its way. */
+  /** Nothing is on its way, and the log knows of all that was. */
   get isIdle(): boolean {
+    return this.#isEmpty && this.#notes.size === 0;
+  }
+
+  get #isEmpty(): boolean {
     return this.#queue.size === 0 && this.#queue.pending === 0;
   }
 
   /** Resolves when all that was handed in is sent, failed, or left to the next owner by `close`. */
   async idle(): Promise<void> {
     await this.#queue.onIdle();
+    await Promise.all(this.#notes);
   }
 
   /** Texts into which an answer is split for this platform. */
@@ -66,7 +73,7 @@ export class Outbox {
   openDraft(turnId: TurnId, idempotencyKey: string, inReplyTo: readonly string[]): Draft | null {
     const { platform, deliveries, owner, address, streams } = this.#parts;
     const { streaming } = platform.capabilities;
-    if (!streams || streaming === false || !this.isIdle) return null;
+    if (!streams || streaming === false || !this.#isEmpty) return null;
     const signal = this.#closing.signal;
     return new Draft({
       platform,
@@ -86,9 +93,24 @@ export class Outbox {
     if (this.#underWay.has(answer.turnId)) return;
     this.#underWay.add(answer.turnId);
     void this.#queue.add(async () => {
-      await this.#deliverAll(answer);
-      this.#underWay.delete(answer.turnId);
+      const notes = await this.#deliverAll(answer);
+      const noted = this.#noted(answer, notes);
+      this.#notes.add(noted);
+      void noted.finally(() => this.#notes.delete(noted));
     });
+  }
+
+  /** Tells that an answer was delivered, once the log says so. */
+  async #noted(
+    { turnId, acceptedAt, parts }: PendingAnswer,
+    notes: readonly Promise<boolean>[],
+  ): Promise<void> {
+    const turnMs = Math.round(steadyNow() - acceptedAt.getTime());
+    const isWhole = (await Promise.all(notes)).every(Boolean) && notes.length === parts.length;
+    this.#underWay.delete(turnId);
+    if (!isWhole) return;
+    const channel = formatAddress(this.#parts.address);
+    this.#parts.events.emit({ type: "reply_delivered", channel, turn: turnId, parts: parts.length, turnMs });
   }
 
   /** Takes back what was shown of an answer that never came. Returns at once; where it fails, it stays. */
@@ -109,47 +131,61 @@ export class Outbox {
     this.#queue.clear();
   }
 
-  async #deliverAll(answer: PendingAnswer): Promise<void> {
+  /** @returns the notes of the parts that were sent */
+  async #deliverAll(answer: PendingAnswer): Promise<Promise<boolean>[]> {
     const texts = this.split(answer.text);
+    const notes: Promise<boolean>[] = [];
     for (const [index, part] of answer.parts.entries()) {
-      const fate = await this.#untilSent(part, answer, texts[part.part] ?? "");
-      if (fate === "failed") await this.#giveUp(answer.parts.slice(index));
-      if (fate !== "sent") return;
+      const sent = await this.#untilSent(part, answer, texts[part.part] ?? "");
+      if (sent === "failed") await this.#giveUp(answer.parts.slice(index));
+      if (sent === "failed" || sent === "left") break;
+      notes.push(this.#note(part, sent.messageId));
     }
-    const turnMs = Math.round(steadyNow() - answer.acceptedAt.getTime());
-    const channel = formatAddress(this.#parts.address);
-    const parts = answer.parts.length;
-    this.#parts.events.emit({ type: "reply_delivered", channel, turn: answer.turnId, parts, turnMs });
+    return notes;
+  }
+
+  /** Writes down that a part was sent, until that is in the log. Must not throw. @returns false: it is left to the next owner */
+  async #note({ id }: Delivery, messageId: string): Promise<boolean> {
+    const { owner, deliveries, onLost } = this.#parts;
+    for (let waitMs = RETRY_FROM_MS; ; waitMs = Math.min(waitMs * 2, RETRY_TO_MS)) {
+      try {
+        await deliveries.sent(owner, id, messageId);
+        return true;
+      } catch (error) {
+        if (error instanceof StaleEpochError) {
+          onLost(error);
+          return false;
+        }
+        this.#tellFailure(error, waitMs);
+        if (this.#closing.signal.aborted) return false;
+        await this.#pause(waitMs);
+      }
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
   }
 
   /** `left`: to the next owner of the channel. */
   async #untilSent(
-    first: Delivery,
+    part: Delivery,
     answer: PendingAnswer,
     text: string,
-  ): Promise<"sent" | "failed" | "left"> {
-    const { owner, deliveries, onLost } = this.#parts;
-    let { messageId } = first;
-    let mayBeThere = answer.isRecovered || first.drafted;
+  ): Promise<{ readonly messageId: string } | "failed" | "left"> {
+    let mayBeThere = answer.isRecovered || part.drafted;
     for (
       let waitMs = RETRY_FROM_MS;
       !this.#closing.signal.aborted;
       waitMs = Math.min(waitMs * 2, RETRY_TO_MS)
     ) {
       try {
-        // Where only our own note of it fails, the next round edits the message instead of sending a second.
-        const sending = this.#sendPart({ ...first, messageId }, { ...answer, mayBeThere }, text);
+        const sending = this.#sendPart(part, { ...answer, mayBeThere }, text);
         // A platform that never answers must not keep the channel from being let go: the next owner sends it again.
         const sent = await unlessAborted(sending, this.#closing.signal);
         if (sent === ABORTED) break;
-        messageId = sent;
-        await deliveries.sent(owner, first.id, messageId);
-        return "sent";
+        return { messageId: sent };
       } catch (error) {
-        if (error instanceof StaleEpochError) {
-          onLost(error);
-          return "left";
-        }
         mayBeThere = true;
         const isFinal = error instanceof PlatformError && !error.retryable;
         const retryInMs = isFinal
@@ -157,7 +193,7 @@ export class Outbox {
           : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ?? waitMs);
         this.#tellFailure(error, retryInMs);
         if (retryInMs === null) return "failed";
-        await delay(retryInMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+        await this.#pause(retryInMs);
       }
     }
     return "left";

@@ -119,6 +119,11 @@ export class ChannelRegistry implements AsyncDisposable {
     return this.#actors.get(id)?.catch(() => undefined);
   }
 
+  /** A message that wants an answer is about to be appended: a channel in memory prepares for it. */
+  expect(id: ChannelId, text: string): void {
+    this.#ready.get(id)?.expect(text);
+  }
+
   /** Tells a channel of an appended entry. One that only listens is not loaded for each. Must not throw. */
   async notify(id: ChannelId, entry: Entry): Promise<void> {
     this.#parts.indexer.mark(id);

@@ -4,7 +4,7 @@ import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import type { RecallQuery } from "../memory/recall.ts";
 import type { MemoryRecallQuery } from "../memory/recall-memories.ts";
-import { firstRecall } from "../turn/first-recall.ts";
+import type { FirstRecall } from "../turn/first-recall.ts";
 import type { ActorParts } from "./actor-parts.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 
@@ -33,14 +33,18 @@ export class TurnRecall {
     this.#turn = turn;
   }
 
+  /** It was begun for this turn, and for these words. */
+  isFor({ fromSeq, toSeq }: Pick<TurnRange, "fromSeq" | "toSeq">, { text }: FirstRecall): boolean {
+    return this.#turn.fromSeq === fromSeq && this.#turn.toSeq === toSeq && this.#entriesAhead?.text === text;
+  }
+
   /** What was found before the model was asked. */
   get found(): RecalledIds {
     return this.#found;
   }
 
-  /** Looks already for what the turn will ask for first, while its row is being written. */
-  start(): void {
-    const { text, entries, memories } = firstRecall(this.#history.current, this.#turn.toSeq);
+  /** Looks already for what the turn will ask for first. */
+  start({ text, entries, memories }: FirstRecall): void {
     if (entries === 0 || memories === 0) return;
     const both = this.#parts.recall.findWithMemories(
       this.#entriesQuery(text, "hidden", entries),

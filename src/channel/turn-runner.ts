@@ -3,10 +3,14 @@ import { dueMessages } from "../core/history.ts";
 import { formatAddress, type Seq, type TurnId } from "../core/ids.ts";
 import type { ModelCallRow } from "../store/model-calls.ts";
 import type { RunningTurn, Settlement, TurnEnd } from "../store/turns.ts";
+import { storableText } from "../core/text.ts";
+import { budgetOf } from "../turn/agent.ts";
+import { type FirstRecall, firstRecall, recallFor } from "../turn/first-recall.ts";
 import { runTurn, type TurnResult } from "../turn/turn.ts";
 import type { ActorParts } from "./actor-parts.ts";
 import { createTurnChannel } from "./actor-turn-channel.ts";
 import type { Draft } from "./draft.ts";
+import { chooseTurn } from "./due.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { LastRequest } from "./last-request.ts";
 import { storeBillLine } from "./model-bill.ts";
@@ -104,10 +108,28 @@ export class TurnRunner {
     if (seq <= (this.#running?.turn.toSeq ?? 0)) this.interrupt("redo");
   }
 
-  /** Looks already for what a new turn will want to know, while its row is being written. */
-  lookAhead(range: Pick<RunningTurn, "fromSeq" | "toSeq">): void {
+  /** A message is being appended: looks already for what its turn will want to know, should it be alone in it. */
+  expect(text: string): void {
+    const seq = this.#history.current.lastSeq + 1;
+    this.#lookAhead({ fromSeq: seq, toSeq: seq }, recallFor(this.#history.current, storableText(text)));
+  }
+
+  /** Begins the turn that was left running, or one that takes what is due. Null: nothing is due. */
+  async next(leftBehind: RunningTurn | null): Promise<RunningTurn | null> {
+    const { store, owner, agent } = this.#parts;
+    if (leftBehind !== null) return store.turns.beginAgain(owner, leftBehind);
+    const history = await this.#history.snapshot();
+    const range = chooseTurn(history, budgetOf(agent, agent.config.model));
+    if (range === null) return null;
+    // While its row is being written, it is looked for what it will want to know.
+    const wanted = firstRecall(history, range.toSeq);
+    if (this.#ahead?.isFor(range, wanted) !== true) this.#lookAhead(range, wanted);
+    return store.turns.begin(owner, range.fromSeq, range.toSeq);
+  }
+
+  #lookAhead(range: Pick<RunningTurn, "fromSeq" | "toSeq">, wanted: FirstRecall): void {
     this.#ahead = new TurnRecall(this.#parts, this.#history, range);
-    this.#ahead.start();
+    this.#ahead.start(wanted);
   }
 
   /** Ends the running turn. @returns false where none runs */

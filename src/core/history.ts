@@ -113,9 +113,11 @@ export function turnView(history: History, turn: TurnRange): TurnView {
 
 /** Messages that wait for a turn, oldest first. */
 export function dueMessages(history: History): UserEntry[] {
-  return history.entries.filter(
-    (entry): entry is UserEntry => entry.kind === "user" && entry.addressed && entry.seq > history.settledTo,
-  );
+  // By seq: what is due stands at the end.
+  const from = history.entries.findLastIndex(({ seq }) => seq <= history.settledTo) + 1;
+  return history.entries
+    .slice(from)
+    .filter((entry): entry is UserEntry => entry.kind === "user" && entry.addressed);
 }
 
 /** Adds entries that the log has appended; they must be the next ones. */

@@ -57,6 +57,9 @@ const UNSPACED =
 /** Paths, links, versions, snake_case and camelCase. */
 const IDENTIFIER = /[\w@#~+-]*[\w@#][./:_-][\w./:@#?=&%+-]*\w|\b[a-z]+[A-Z]\w*/g;
 
+/** Without such a run at its end a literal has only trigrams that very many texts have, too: 100 ms in a long log. */
+const TELLING = /[\p{L}\p{N}]{4}.{0,8}$/u;
+
 /** What full-text search is no good at; both arms cost much in a long channel, so they get little. */
 export interface Pieces {
   /** At most 4, each of at most 80 characters. */
@@ -67,8 +70,8 @@ export interface Pieces {
 
 export function findPieces(query: string): Pieces {
   const literals = (query.match(IDENTIFIER) ?? [])
-    .filter(({ length }) => length >= 4)
-    .map((one) => one.slice(0, 80));
+    .map((one) => one.slice(0, 80))
+    .filter((one) => TELLING.test(one));
   const unspaced = sliceWhole((query.match(UNSPACED) ?? []).join(" "), 0, 80);
   return { literals: [...new Set(literals)].slice(0, 4), unspaced };
 }

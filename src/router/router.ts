@@ -140,6 +140,7 @@ export class Router implements PlatformInbox {
       // Before the message: its turn may begin at once.
       if (message.images !== undefined && this.#parts.seesImages(binding.agent))
         await this.#keepImages(message, message.images);
+      if (message.addressed) registry.expect(id, message.text);
       return { id, ...(await store.log.appendMessage(id, message)) };
     });
     const { id, seq } = appended;

@@ -17,9 +17,6 @@ const MAX_LENGTH = 200_000;
 /** A larger batch is a transaction of its own, and is told of with a pause. */
 const AT_ONCE = 10;
 
-/** Told of the lexemes of a message that a turn is about to look up. */
-export type OnLexemes = (text: string, lexemes: string[]) => void;
-
 interface Waiting {
   readonly draft: MessageDraft;
   readonly appended: PromiseWithResolvers<Appended>;
@@ -31,7 +28,6 @@ interface Waiting {
  */
 export class AppendLanes {
   readonly #db: Database;
-  readonly #onLexemes: OnLexemes;
   readonly #listened: ListenedBatches;
   /** Channels with an append under way, and what waits behind it. */
   readonly #lanes = new Map<ChannelId, Waiting[]>();
@@ -39,9 +35,8 @@ export class AppendLanes {
   /** The last large batch that waits for its turn of the event loop. */
   #breath: Promise<unknown> = Promise.resolve();
 
-  constructor(db: Database, onLexemes: OnLexemes) {
+  constructor(db: Database) {
     this.#db = db;
-    this.#onLexemes = onLexemes;
     this.#listened = new ListenedBatches(db, async (channel, drafts) => this.#write(channel, drafts));
   }
 
@@ -74,7 +69,6 @@ export class AppendLanes {
       for (const [index, { draft, appended }] of batch.entries()) {
         const row = rows[index];
         if (row === undefined) throw new Error("an append returned too few rows");
-        if (row.lexemes) this.#onLexemes(draft.text, row.lexemes);
         appended.resolve(toAppended(draft, row));
       }
     } catch (error) {

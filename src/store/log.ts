@@ -3,7 +3,7 @@ import type { ChannelId, Seq, TurnId } from "../core/ids.ts";
 import type { InboundMessage } from "../core/message.ts";
 import { storableText } from "../core/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
-import { AppendLanes, type OnLexemes } from "./append-lanes.ts";
+import { AppendLanes } from "./append-lanes.ts";
 import { type Digester, deleteMessage } from "./deletion.ts";
 import {
   estimateDraft,
@@ -29,10 +29,9 @@ export class LogStore {
   readonly #db: Database;
   readonly #lanes: AppendLanes;
 
-  /** @param onLexemes told of the lexemes of a message that a turn is about to look up */
-  constructor(db: Database, onLexemes: OnLexemes = () => undefined) {
+  constructor(db: Database) {
     this.#db = db;
-    this.#lanes = new AppendLanes(db, onLexemes);
+    this.#lanes = new AppendLanes(db);
   }
 
   /** Appends a message once, behind those of its channel that were handed in before; resolves once it is durable. */

@@ -13,12 +13,11 @@ export type Appended =
   | { readonly duplicate: true; readonly seq: Seq; readonly due: boolean }
   | { readonly duplicate: false; readonly seq: Seq; readonly entry: UserEntry };
 
-/** What `append_message` and `append_messages` return; the lexemes of its text where a turn will look for them. */
+/** What `append_message` and `append_messages` return. */
 export interface AppendedRow {
   readonly seq: number;
   readonly duplicate: boolean;
   readonly due: boolean;
-  readonly lexemes?: string[] | null;
 }
 
 export function draftMessage(message: InboundMessage): MessageDraft {

@@ -37,7 +37,7 @@ export interface SearchQuery {
 
 /** Most entries that are ranked; the picking terms are chosen to bring fewer. */
 const CANDIDATES = 4000;
-/** Texts whose lexemes are kept for the turns that are about to ask for them. */
+/** Texts whose lexemes are kept for those who ask for them in the same moment. */
 const KNOWN_TEXTS = 64;
 /** Entries of the whole table from which on, and up to which, its statistics are seen to here; then the server does. */
 const FEW_ENTRIES = 200;
@@ -46,7 +46,7 @@ const MANY_ENTRIES = 20_000;
 /** The search index beside the log. */
 export class SearchStore {
   readonly #db: Database;
-  /** Lexemes that were asked for or told just now, by text: memories and entries are recalled with the same words. */
+  /** Lexemes that were asked for just now, by text: memories and entries are recalled with the same words. */
   readonly #lexemes = new Map<string, Promise<string[]>>();
   /** Entries that the planner's statistics are of, as far as that is known, and those that came after. */
   #analysed: number | null = null;
@@ -138,21 +138,12 @@ export class SearchStore {
     const known = this.#lexemes.get(text);
     if (known !== undefined) return known;
     const asked = this.#askLexemes(text);
-    this.#keepLexemes(text, asked);
-    return asked;
-  }
-
-  /** Takes note of a text's lexemes: it is about to be looked up. */
-  remember(text: string, lexemes: string[]): void {
-    this.#keepLexemes(text, Promise.resolve(lexemes));
-  }
-
-  #keepLexemes(text: string, lexemes: Promise<string[]>): void {
-    this.#lexemes.set(text, lexemes);
+    this.#lexemes.set(text, asked);
     // What failed is asked again.
-    lexemes.catch(() => this.#lexemes.delete(text));
+    asked.catch(() => this.#lexemes.delete(text));
     const [oldest] = this.#lexemes.keys();
     if (this.#lexemes.size > KNOWN_TEXTS && oldest !== undefined) this.#lexemes.delete(oldest);
+    return asked;
   }
 
   async #askLexemes(text: string): Promise<string[]> {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { WeirError } from "../core/errors.ts";
 import type { Database } from "./pool.ts";
 
@@ -17,11 +18,16 @@ interface Waiting {
 
 /** Notes of one statement. */
 const MAX_NOTES = 100;
+/**
+ * How long a note waits for others, ms: its commit and that of a message that comes meanwhile would wait for the disk one
+ * after the other, and a person waits for what becomes of the message. Whoever dies before it sends again, with the same key.
+ */
+const GATHER_MS = 10;
 
 /**
- * Notes what was delivered, of all channels together: what is acknowledged while a note is being written goes into the
- * next statement. Nobody waits for it, and its commit waits for the disk all the same: where Postgres alone failed, and
- * the daemon lived, a note that was lost would leave the part pending for as long as the daemon runs.
+ * Notes what was delivered, of all channels together, a moment later. Nobody waits for it, and its commit waits for the
+ * disk all the same: where Postgres alone failed, and the daemon lived, a note that was lost would leave the part pending
+ * for as long as the daemon runs.
  */
 export class SentNotes {
   readonly #db: Database;
@@ -42,8 +48,7 @@ export class SentNotes {
 
   async #work(): Promise<void> {
     this.#isWriting = true;
-    // The next message of the channel comes first: a person waits for what becomes of it.
-    await new Promise((resolve) => setImmediate(resolve));
+    await delay(GATHER_MS);
     while (this.#waiting.length > 0) await this.#write(this.#waiting.splice(0, MAX_NOTES));
     this.#isWriting = false;
   }

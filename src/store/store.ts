@@ -42,14 +42,13 @@ export interface Store {
 }
 
 export function createStore(db: Database): Store {
-  const search = new SearchStore(db);
   return {
     channels: new ChannelStore(db),
-    log: new LogStore(db, (text, lexemes) => search.remember(text, lexemes)),
+    log: new LogStore(db),
     turns: new TurnStore(db),
     deliveries: new DeliveryStore(db),
     modelCalls: new ModelCallStore(db),
-    search,
+    search: new SearchStore(db),
     memories: new MemoryStore(db),
     jobs: new JobStore(db),
     compactions: new CompactionStore(db),

@@ -15,9 +15,14 @@ export interface FirstRecall {
 /** Pure. @param toSeq the last message that the turn answers */
 export function firstRecall(history: History, toSeq: Seq): FirstRecall {
   const due = dueMessages(history).filter(({ seq }) => seq <= toSeq);
+  return recallFor(history, due.map((message) => message.text).join("\n"));
+}
+
+/** What a turn will look for whose messages say this. Pure. */
+export function recallFor(history: History, text: string): FirstRecall {
   const isAllInView = Math.max(history.coveredTo, history.omittedTo) === 0;
   return {
-    text: due.map((message) => message.text).join("\n"),
+    text,
     entries: isAllInView ? 0 : RECALL_LIMIT,
     // What is remembered of what is in view need not be looked up: asking would cost each turn a query.
     memories: isAllInView ? 0 : MEMORY_LIMIT,

@@ -147,7 +147,6 @@ test("200 channels at once are all answered, each once", async () => {
     assert.match(said[0] ?? "", new RegExp(`${channel.name}\\?`));
   }
   assert.equal(model.requests.length, 200);
-  assert.deepEqual(slack.journal.givenUp, []);
 });
 
 test("an answer of 30 kB full of code comes whole, in order, with every fence closed", async () => {

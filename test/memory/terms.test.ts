@@ -53,6 +53,11 @@ describe("the pieces of a query", () => {
     assert.equal(unspaced, "");
   });
 
+  test("are none that very many texts would have, too", () => {
+    assert.deepEqual(findPieces("to_do or a.b in the_end.md, v1.2.30").literals, []);
+    assert.deepEqual(findPieces("see main.ts and a_token").literals, ["main.ts", "a_token"]);
+  });
+
   test("are runs of scripts that are written without spaces", () => {
     assert.deepEqual(findPieces("What about 会議の場所 and データベース?"), {
       literals: [],
