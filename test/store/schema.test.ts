@@ -107,6 +107,15 @@ test("an entry takes its channel's next seq, or none", async () => {
   assert.equal(row?.last_seq, 3);
 });
 
+test("no row is of a channel that there is not", async () => {
+  await weir.refuses(
+    BROKEN,
+    "insert into entries (channel_id, seq, kind, at, text, tokens) values (999999, 1, 'notice', now(), 'x', 1)",
+  );
+  const turn = "insert into turns (channel_id, epoch, from_seq, to_seq) values (999999, 1, 1, 1)";
+  await weir.refuses("stale", turn);
+});
+
 test("a row of the log neither changes nor goes; only its text may", async () => {
   const { id } = await spokenIn("append-only", 2);
   await weir.store.log.edit(id, await messageId(id, 2), "edited", new Date());
