@@ -1,3 +1,5 @@
+import { BoundedMap } from "../core/bounded-map.ts";
+
 /** How long a person's turns count, ms. */
 const MINUTE_MS = 60_000;
 /** Bots may cause so many turns in a channel before a person has to say something again. */
@@ -12,11 +14,11 @@ const MAX_KNOWN = 10_000;
 export class AskLimits {
   readonly #now: () => number;
   /** When each person caused their newest turns, oldest first. */
-  readonly #asked = new Map<string, number[]>();
+  readonly #asked = new BoundedMap<number[]>(MAX_KNOWN);
   /** Until when a person has been told. */
-  readonly #told = new Map<string, number>();
+  readonly #told = new BoundedMap<number>(MAX_KNOWN);
   /** Turns that bots caused in a channel since a person spoke. */
-  readonly #botTurns = new Map<string, number>();
+  readonly #botTurns = new BoundedMap<number>(MAX_KNOWN);
 
   /** @param now a steady clock, ms */
   constructor(now: () => number) {
@@ -31,13 +33,13 @@ export class AskLimits {
     if (perMinute === 0) return "within";
     const now = this.#now();
     const recent = (this.#asked.get(person) ?? []).filter((at) => at > now - MINUTE_MS);
-    remember(this.#asked, person, recent);
+    this.#asked.set(person, recent);
     if (recent.length < perMinute) {
       recent.push(now);
       return "within";
     }
     if ((this.#told.get(person) ?? 0) > now) return "over";
-    remember(this.#told, person, now + MINUTE_MS);
+    this.#told.set(person, now + MINUTE_MS);
     return "first_over";
   }
 
@@ -49,12 +51,7 @@ export class AskLimits {
     }
     const turns = this.#botTurns.get(channel) ?? 0;
     if (turns >= BOT_TURNS) return false;
-    if (causesTurn) remember(this.#botTurns, channel, turns + 1);
+    if (causesTurn) this.#botTurns.set(channel, turns + 1);
     return true;
   }
-}
-
-function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  if (map.size >= MAX_KNOWN && !map.has(key)) map.clear();
-  map.set(key, value);
 }

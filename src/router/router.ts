@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
+import { BoundedMap } from "../core/bounded-map.ts";
 import { type AgentId, type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
@@ -52,11 +53,11 @@ const MAX_GAPS = 2000;
 export class Router implements PlatformInbox {
   readonly #parts: RouterParts;
   /** Ids by address and agent, so that a message costs one statement and not two. */
-  readonly #known = new Map<string, ChannelId>();
+  readonly #known = new BoundedMap<ChannelId>(KNOWN_CHANNELS);
   /** Threads that the agent takes part in. */
-  readonly #threads = new Set<string>();
+  readonly #threads = new BoundedMap<true>(KNOWN_CHANNELS);
   /** Channels that nobody answers, of which the log knows. */
-  readonly #unbound = new Set<string>();
+  readonly #unbound = new BoundedMap<true>(KNOWN_CHANNELS);
   readonly #commands: TextCommands;
 
   constructor(parts: RouterParts) {
@@ -175,7 +176,7 @@ export class Router implements PlatformInbox {
     const channel = formatAddress(message.channel);
     if (this.#threads.has(channel)) return true;
     const takesPart = await this.#parts.store.channels.hasAddressed(message.channel);
-    if (takesPart) addBounded(this.#threads, channel);
+    if (takesPart) this.#threads.set(channel, true);
     return takesPart;
   }
 
@@ -198,7 +199,7 @@ export class Router implements PlatformInbox {
   /** One line a channel: somebody may talk there all day. */
   #tellUnbound(channel: string): void {
     if (this.#unbound.has(channel)) return;
-    addBounded(this.#unbound, channel);
+    this.#unbound.set(channel, true);
     this.#parts.log.info({ channel }, "message_unbound");
   }
 
@@ -265,7 +266,6 @@ export class Router implements PlatformInbox {
     const { kind, workspace, channel: address, place } = message;
     const { agent } = binding;
     const id = await this.#parts.store.channels.open({ address, kind, workspace, place, agent });
-    if (this.#known.size >= KNOWN_CHANNELS) this.#known.clear();
     this.#known.set(key, id);
     return id;
   }
@@ -273,11 +273,6 @@ export class Router implements PlatformInbox {
 
 function channelKey({ agent }: Binding, channel: ChannelAddress): string {
   return `${agent}\n${formatAddress(channel)}`;
-}
-
-function addBounded(set: Set<string>, value: string): void {
-  if (set.size >= KNOWN_CHANNELS) set.clear();
-  set.add(value);
 }
 
 /** What became of an edit or a deletion, with the notice that tells of it. */

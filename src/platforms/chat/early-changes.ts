@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { InboundDeletion, InboundEdit, InboundEvent, Receipt } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
 
@@ -11,8 +12,8 @@ const MAX_EDITS = 500;
  */
 export class EarlyChanges {
   readonly #inbox: Pick<PlatformInbox, "receive">;
-  readonly #deletions = new Map<string, InboundDeletion>();
-  readonly #edits = new Map<string, InboundEdit>();
+  readonly #deletions = new BoundedMap<InboundDeletion>(MAX_DELETIONS);
+  readonly #edits = new BoundedMap<InboundEdit>(MAX_EDITS);
 
   constructor(inbox: Pick<PlatformInbox, "receive">) {
     this.#inbox = inbox;
@@ -23,7 +24,7 @@ export class EarlyChanges {
     switch (event.type) {
       case "deletion":
         this.#edits.delete(event.id);
-        remember(this.#deletions, event, MAX_DELETIONS);
+        this.#deletions.set(event.id, event);
         return this.#inbox.receive(event);
       case "edit": {
         const receipt = await this.#inbox.receive(event);
@@ -48,15 +49,6 @@ export class EarlyChanges {
 
   #keep(edit: InboundEdit): void {
     const known = this.#edits.get(edit.id);
-    if (known === undefined || known.at <= edit.at) remember(this.#edits, edit, MAX_EDITS);
-  }
-}
-
-function remember<Event extends InboundEvent>(events: Map<string, Event>, event: Event, limit: number): void {
-  events.delete(event.id);
-  events.set(event.id, event);
-  for (const oldest of events.keys()) {
-    if (events.size <= limit) return;
-    events.delete(oldest);
+    if (known === undefined || known.at <= edit.at) this.#edits.set(edit.id, edit);
   }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import PQueue from "p-queue";
 import type { Logger } from "pino";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { errorMessage, WeirError } from "../../core/errors.ts";
 import { formatAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundEvent, InboundMessage, Receipt } from "../../core/message.ts";
@@ -32,6 +33,8 @@ const BURST = 20;
 const ATTEMPTS = 5;
 const HOLD_MS = 10_000;
 const BACK_OFF = { firstMs: 500, maxMs: 60_000 };
+/** Channels that are remembered as known. */
+const MAX_KNOWN = 10_000;
 /** Events that wait at a time. What comes above it is fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
 
@@ -62,8 +65,8 @@ export class Intake {
   #nextAt = 0;
   readonly #changes: EarlyChanges;
   readonly #closing = new AbortController();
-  /** Channels that Weir has seen something of. */
-  readonly #known = new Set<string>();
+  /** Channels that Weir has seen something of; one that was forgotten here costs a look into the log. */
+  readonly #known = new BoundedMap<true>(MAX_KNOWN);
   /** Resolves when it is known where something may be missing. */
   #resuming: Promise<void> = Promise.resolve();
   #isResuming = false;
@@ -173,7 +176,7 @@ export class Intake {
         log.warn({ channel: formatAddress(first.channel), why: error.message }, "background_not_fetched");
       }
     }
-    if (isKnown || isWanted || first.addressed) this.#known.add(name);
+    if (isKnown || isWanted || first.addressed) this.#known.set(name, true);
   }
 
   /** Must not throw. Until it is known where something is missing, nothing is stored. */
@@ -186,7 +189,7 @@ export class Intake {
 
   #openGate(gap: Gap): void {
     const { name } = gap.channel;
-    this.#known.add(name);
+    this.#known.set(name, true);
     const known = this.#gates.get(name);
     if (known !== undefined && known.state !== "over") {
       known.isStale = true;

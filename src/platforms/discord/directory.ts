@@ -1,9 +1,9 @@
 import { ChannelType, Routes } from "discord.js";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { ChannelOnPlatform } from "../../core/message.ts";
 import { displayName } from "../../core/text.ts";
 import { PlatformError } from "../platform.ts";
 import { type DiscordApi, PLATFORM_NAME } from "./api.ts";
-import { BoundedMap } from "./bounded-map.ts";
 import {
   type ChannelPayload,
   channelPayload,

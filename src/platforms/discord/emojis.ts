@@ -1,7 +1,7 @@
 import { Routes } from "discord.js";
 import { z } from "zod";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { DiscordApi } from "./api.ts";
-import { BoundedMap } from "./bounded-map.ts";
 import { emojiPayload } from "./payload.ts";
 
 interface Known {

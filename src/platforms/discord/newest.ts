@@ -1,4 +1,4 @@
-import { BoundedMap } from "./bounded-map.ts";
+import { BoundedMap } from "../../core/bounded-map.ts";
 
 /** Ids of the newest messages of the channels that spoke last: an answer to the newest one needs no reference. */
 export type Newest = BoundedMap<string>;

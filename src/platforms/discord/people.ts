@@ -1,8 +1,8 @@
 import { Routes } from "discord.js";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { displayName } from "../../core/text.ts";
 import { PlatformError } from "../platform.ts";
 import type { DiscordApi } from "./api.ts";
-import { BoundedMap } from "./bounded-map.ts";
 import { memberPayload, type MemberPayload, type UserPayload, userPayload } from "./payload.ts";
 
 const MAX_CHANNELS = 2000;

@@ -1,3 +1,5 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
+
 interface Kept<Value> {
   readonly value: Promise<Value>;
   until: number;
@@ -11,11 +13,10 @@ export interface Loaded<Value> {
 
 /** Values that are loaded once and kept for a while, at most so many: the one that was asked for longest ago goes first. */
 export class Cache<Value> {
-  readonly #limit: number;
-  readonly #kept = new Map<string, Kept<Value>>();
+  readonly #kept: BoundedMap<Kept<Value>>;
 
   constructor(limit: number) {
-    this.#limit = limit;
+    this.#kept = new BoundedMap(limit);
   }
 
   /** The value of a key; whoever asks while it is being loaded gets the same. Throws as `load` does, and forgets that. */
@@ -32,7 +33,6 @@ export class Cache<Value> {
       until: Number.POSITIVE_INFINITY,
     };
     this.#kept.set(key, kept);
-    this.#trim();
     try {
       kept.until = performance.now() + (await loading).forMs;
     } catch {
@@ -43,22 +43,5 @@ export class Cache<Value> {
 
   delete(key: string): void {
     this.#kept.delete(key);
-  }
-
-  #trim(): void {
-    for (const key of this.#kept.keys()) {
-      if (this.#kept.size <= this.#limit) return;
-      this.#kept.delete(key);
-    }
-  }
-}
-
-/** Sets a value in a map that keeps the newest so many. */
-export function setBounded<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): void {
-  map.delete(key);
-  map.set(key, value);
-  for (const oldest of map.keys()) {
-    if (map.size <= limit) return;
-    map.delete(oldest);
   }
 }

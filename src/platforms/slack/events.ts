@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { z } from "zod";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { errorMessage } from "../../core/errors.ts";
 import type { ChannelOnPlatform, InboundEvent } from "../../core/message.ts";
 import type { Intake } from "../chat/intake.ts";
 import type { PlatformInbox } from "../platform.ts";
 import { messageId, PLATFORM_NAME, timeOfTs } from "./address.ts";
 import type { SlackApi } from "./api.ts";
-import { setBounded } from "./cache.ts";
 import { shownEmoji } from "./emoji.ts";
 import { reactionId } from "./address.ts";
 import { attachedWords, isSpoken } from "./inbound.ts";
@@ -46,10 +46,10 @@ const MAX_THREADS = 5000;
 export class SlackEvents {
   readonly #parts: EventsParts;
   /** By event id, and by message id, since a mention comes as `message` and as `app_mention`. */
-  readonly #seen = new Map<string, Promise<boolean>>();
+  readonly #seen = new BoundedMap<Promise<boolean>>(MAX_SEEN);
   readonly #lanes = new Map<string, Promise<unknown>>();
   /** The thread of a message, by its id; null: it is none's. */
-  readonly #threads = new Map<string, string | null>();
+  readonly #threads = new BoundedMap<string | null>(MAX_THREADS);
 
   constructor(parts: EventsParts) {
     this.#parts = parts;
@@ -77,7 +77,7 @@ export class SlackEvents {
       this.#parts.log.warn({ platform: PLATFORM_NAME, why: errorMessage(error) }, "event_not_taken");
       return false;
     });
-    setBounded(this.#seen, key, doing, MAX_SEEN);
+    this.#seen.set(key, doing);
     const isDone = await doing;
     if (!isDone && this.#seen.get(key) === doing) this.#seen.delete(key);
     return isDone;
@@ -126,7 +126,7 @@ export class SlackEvents {
   async #said(channel: string, message: SlackMessage): Promise<Converted> {
     const { reader, names, inbox } = this.#parts;
     const place = placeOfMessage(channel, message);
-    setBounded(this.#threads, messageId(channel, message.ts), place.threadTs, MAX_THREADS);
+    this.#threads.set(messageId(channel, message.ts), place.threadTs);
     if (isOwn(message, await names.bot())) return null;
     const hasFiles = (message.files ?? []).length > 0;
     const withFiles = hasFiles && (await inbox.standing(await reader.where(place))).isBound;
@@ -205,7 +205,7 @@ export class SlackEvents {
     const { messages } = await this.#parts.api.call("conversations.replies", args, messagePage);
     const message = messages.find((one) => one.ts === ts) ?? slackMessage.parse({ ts });
     const { threadTs } = placeOfMessage(channel, message);
-    setBounded(this.#threads, id, threadTs, MAX_THREADS);
+    this.#threads.set(id, threadTs);
     return threadTs;
   }
 

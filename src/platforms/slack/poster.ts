@@ -1,9 +1,10 @@
 import type { Logger } from "pino";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { compareTs, messageId, parseMessageId, placeOf, PLATFORM_NAME } from "./address.ts";
 import { type SlackApi, SlackError } from "./api.ts";
-import { Cache, setBounded } from "./cache.ts";
+import { Cache } from "./cache.ts";
 import { emojiName } from "./emoji.ts";
 import { type Names, nothing } from "./names.ts";
 import { fitMrkdwn } from "./outbound.ts";
@@ -33,7 +34,7 @@ const STATUS = "is thinking…";
 export class Poster {
   readonly #parts: PosterParts;
   /** Ids of what was posted, by idempotency key; null: nobody knows whether it was. */
-  readonly #posts = new Map<string, string | null>();
+  readonly #posts = new BoundedMap<string | null>(MAX_KEYS);
   readonly #statuses = new Cache<true>(1000);
   /** Threads that show a status, as far as we know. */
   readonly #working = new Set<string>();
@@ -53,7 +54,7 @@ export class Poster {
     if (this.#working.delete(message.channel.name)) this.#statuses.delete(message.channel.name);
     const earlier = message.mayBeThere || known === null ? await this.#find(message) : null;
     const id = earlier ?? (await this.#post(message));
-    setBounded(this.#posts, key, id, MAX_KEYS);
+    this.#posts.set(key, id);
     return id;
   }
 
@@ -116,7 +117,7 @@ export class Poster {
   async #post(message: OutboundMessage): Promise<string> {
     const { channel, threadTs } = placeOf(message.channel);
     const { idempotencyKey: key } = message;
-    setBounded(this.#posts, key, null, MAX_KEYS);
+    this.#posts.set(key, null);
     try {
       const args = {
         channel,

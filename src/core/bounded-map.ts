@@ -20,6 +20,10 @@ export class BoundedMap<Value> {
     }
   }
 
+  has(key: string): boolean {
+    return this.#values.has(key);
+  }
+
   delete(key: string): void {
     this.#values.delete(key);
   }
