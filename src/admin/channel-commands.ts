@@ -1,5 +1,6 @@
 import { formatAddress } from "../core/ids.ts";
 import { counted } from "../core/text.ts";
+import { inTime } from "../platforms/in-time.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { AskedCommand, CommandParts } from "./command-parts.ts";
 import { describeAnswer, forceCompaction, quoteSummary } from "./compact-answer.ts";
@@ -32,17 +33,6 @@ export async function forceAndDescribe(
   if (answer === null) return "This is still being summarised. /context shows how far it is.";
   const quoted = showsText ? quoteSummary(answer) : "";
   return quoted === "" ? describeAnswer(answer) : `${describeAnswer(answer)}\n\n${quoted}`;
-}
-
-/** @returns null where it takes longer; the work goes on, and the wait keeps no process alive */
-async function inTime<Result>(work: Promise<Result>, ms: number): Promise<Result | null> {
-  const { promise: late, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), ms).unref();
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** `/status` */

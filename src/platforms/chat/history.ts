@@ -7,6 +7,11 @@ export interface HistoryMessage {
   readonly editedAt: Date | null;
 }
 
+/** A channel, with the last message before its gap, where it has one: what stands before that was read already. */
+export interface MaybeGap extends ChannelOnPlatform {
+  readonly afterId?: string;
+}
+
 /** The newest messages of a channel. */
 export interface NewestMessages {
   /** Oldest first. */
@@ -24,7 +29,7 @@ export interface ChatHistory {
    * a second. Left out: none.
    */
   readonly catchUpEveryMs?: number;
-  newest(channel: ChannelOnPlatform, limit: number): Promise<NewestMessages>;
+  newest(channel: MaybeGap, limit: number): Promise<NewestMessages>;
   /** The first messages after that one, oldest first. */
   after(channel: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]>;
   /**

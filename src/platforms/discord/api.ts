@@ -79,6 +79,16 @@ export class DiscordApi implements Disposable {
     return parsed(schema, await this.call({ method: "GET", route, query }));
   }
 
+  /** As {@link get}; null: it is not there, or not for us. @throws PlatformError that may be mended by waiting */
+  async find<Schema extends z.ZodType>(route: RouteLike, schema: Schema): Promise<z.output<Schema> | null> {
+    try {
+      return await this.get(route, schema);
+    } catch (error) {
+      if (error instanceof PlatformError && !error.retryable) return null;
+      throw error;
+    }
+  }
+
   /** @returns the answer's body */
   async call({ method, route, body, query = {}, isAnonymous = false }: Call): Promise<unknown> {
     // One 401 makes the client forget it.

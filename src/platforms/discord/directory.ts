@@ -2,7 +2,6 @@ import { ChannelType, Routes } from "discord.js";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { ChannelOnPlatform } from "../../core/message.ts";
 import { displayName } from "../../core/text.ts";
-import { PlatformError } from "../platform.ts";
 import { type DiscordApi, PLATFORM_NAME } from "./api.ts";
 import {
   type ChannelPayload,
@@ -188,22 +187,14 @@ export class Directory {
   }
 
   async #fetch(id: string): Promise<ChannelInfo | null> {
-    try {
-      return this.#setChannel(await this.#api.get(Routes.channel(id), channelPayload));
-    } catch (error) {
-      if (error instanceof PlatformError && !error.retryable) return null;
-      throw error;
-    }
+    const channel = await this.#api.find(Routes.channel(id), channelPayload);
+    return channel === null ? null : this.#setChannel(channel);
   }
 
   async #fetchGuild(id: string): Promise<void> {
-    try {
-      const guild = await this.#api.get(Routes.guild(id), guildPayload);
-      // What the gateway told meanwhile is newer.
-      if (!this.#guilds.has(id)) this.#setGuild(guild);
-    } catch (error) {
-      if (!(error instanceof PlatformError) || error.retryable) throw error;
-    }
+    const guild = await this.#api.find(Routes.guild(id), guildPayload);
+    // What the gateway told meanwhile is newer.
+    if (guild !== null && !this.#guilds.has(id)) this.#setGuild(guild);
   }
 
   #ready(d: unknown): void {

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { errorMessage, WeirError } from "../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, REACTION_PREFIX } from "../../core/message.ts";
 import type { Intake } from "../chat/intake.ts";
-import { PlatformError, type PlatformInbox } from "../platform.ts";
+import type { PlatformInbox } from "../platform.ts";
 import { type DiscordApi, PLATFORM_NAME } from "./api.ts";
 import type { Directory } from "./directory.ts";
 import type { Newest } from "./newest.ts";
@@ -149,7 +149,9 @@ export class DiscordEvents {
     if (at == null || author?.id === bot.user.id) return [];
     const whole = messagePayload.safeParse(d);
     // One without an author lacks other things, too, its attachments for one.
-    const message = whole.success ? whole.data : await this.#fetch(channelId, id);
+    const message = whole.success
+      ? whole.data
+      : await this.#parts.api.find(Routes.channelMessage(channelId, id), messagePayload);
     if (message === null || message.author.id === bot.user.id || !isSpoken(message)) return [];
     const { guild_id: guildId, channel_type: channelType } = updatePayload.parse(d);
     const known = { ...message, guild_id: guildId, channel_type: message.channel_type ?? channelType };
@@ -158,15 +160,6 @@ export class DiscordEvents {
     const { isBound } = await this.#parts.inbox.standing(home);
     const { text } = await this.#parts.reader.read(known, home, { bot, isFull: isBound });
     return [{ event: { type: "edit", platform: PLATFORM_NAME, id, text, at: new Date(at) }, home }];
-  }
-
-  async #fetch(channelId: string, id: string): Promise<MessagePayload | null> {
-    try {
-      return await this.#parts.api.get(Routes.channelMessage(channelId, id), messagePayload);
-    } catch (error) {
-      if (error instanceof PlatformError && !error.retryable) return null;
-      throw error;
-    }
   }
 
   async #deletions(

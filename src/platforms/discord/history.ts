@@ -1,8 +1,7 @@
-import { type RouteLike, Routes } from "discord.js";
+import { Routes } from "discord.js";
 import { z } from "zod";
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
-import type { ChatHistory, HistoryMessage, NewestMessages } from "../chat/history.ts";
-import { PlatformError } from "../platform.ts";
+import type { ChatHistory, HistoryMessage, MaybeGap, NewestMessages } from "../chat/history.ts";
 import type { DiscordApi } from "./api.ts";
 import { isSpoken } from "./inbound.ts";
 import { type MessagePayload, messagePayload } from "./payload.ts";
@@ -32,7 +31,7 @@ export class DiscordHistory implements ChatHistory {
     this.#parts = parts;
   }
 
-  async newest(channel: ChannelOnPlatform, limit: number): Promise<NewestMessages> {
+  async newest(channel: MaybeGap, limit: number): Promise<NewestMessages> {
     const bot = await this.#parts.self.bot();
     const found: MessagePayload[] = [];
     let before: string | null = null;
@@ -94,11 +93,12 @@ export class DiscordHistory implements ChatHistory {
 
   /** What the parent said before a thread, and the message that it was begun with: the bot's words, too. */
   async #ofParent(threadId: string, parentId: string, limit: number): Promise<MessagePayload[]> {
+    const { api } = this.#parts;
     const before = await this.#before(parentId, threadId, limit);
     const root =
-      (await this.#one(Routes.channelMessage(parentId, threadId))) ??
+      (await api.find(Routes.channelMessage(parentId, threadId), messagePayload)) ??
       // A forum's post has its first message in itself.
-      (await this.#one(Routes.channelMessage(threadId, threadId)));
+      (await api.find(Routes.channelMessage(threadId, threadId), messagePayload));
     return [...before, ...(root === null ? [] : [root])].filter(isSpoken);
   }
 
@@ -106,16 +106,6 @@ export class DiscordHistory implements ChatHistory {
     return limit === 0
       ? []
       : await this.#page(channelId, { before: id, limit: String(Math.min(limit, PAGE)) });
-  }
-
-  /** @returns null: there is none */
-  async #one(route: RouteLike): Promise<MessagePayload | null> {
-    try {
-      return await this.#parts.api.get(route, messagePayload);
-    } catch (error) {
-      if (error instanceof PlatformError && !error.retryable) return null;
-      throw error;
-    }
   }
 
   /** Oldest first. */
@@ -126,11 +116,10 @@ export class DiscordHistory implements ChatHistory {
 
   /** Only what the log may lack is read with its files and its author's roles. */
   async #read(
-    channel: ChannelOnPlatform,
+    { afterId = "0", ...channel }: MaybeGap,
     payloads: readonly MessagePayload[],
     bot: Bot,
   ): Promise<HistoryMessage[]> {
-    const afterId = "afterId" in channel && typeof channel.afterId === "string" ? channel.afterId : "0";
     return Promise.all(
       payloads.map(async (payload) => {
         const isFull = isEdited(payload) || compareIds(payload.id, afterId) > 0;

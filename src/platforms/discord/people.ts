@@ -1,7 +1,6 @@
 import { Routes } from "discord.js";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { displayName } from "../../core/text.ts";
-import { PlatformError } from "../platform.ts";
 import type { DiscordApi } from "./api.ts";
 import { memberPayload, type MemberPayload, type UserPayload, userPayload } from "./payload.ts";
 
@@ -51,7 +50,7 @@ export class People {
   async findMember(guildId: string, userId: string): Promise<MemberPayload | undefined> {
     const key = `${guildId}/${userId}`;
     if (this.#members.get(key) === undefined) {
-      const member = await unlessGone(this.#api.get(Routes.guildMember(guildId, userId), memberPayload));
+      const member = await this.#api.find(Routes.guildMember(guildId, userId), memberPayload);
       this.#members.set(key, member);
     }
     return this.member(guildId, userId);
@@ -66,19 +65,10 @@ export class People {
   async findName(userId: string): Promise<string> {
     const known = this.#users.get(userId);
     if (known !== undefined) return known;
-    const user = await unlessGone(this.#api.get(Routes.user(userId), userPayload));
+    const user = await this.#api.find(Routes.user(userId), userPayload);
     const name = user === null ? userId : nameOf(user, undefined);
     this.#users.set(userId, name);
     return name;
-  }
-}
-
-async function unlessGone<Value>(asked: Promise<Value>): Promise<Value | null> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof PlatformError && !error.retryable) return null;
-    throw error;
   }
 }
 

@@ -1,3 +1,5 @@
+import { cellsOf } from "../chat/table.ts";
+
 const ROW = /^\s*\|?.*\|.*$/;
 const RULE_CELL = /^:?-+:?$/;
 
@@ -44,7 +46,10 @@ function isRule(line: string): boolean {
 
 /** A Markdown table as columns in a code block: Discord draws no tables. Pure. */
 export function drawTable([head = "", , ...body]: readonly string[]): string {
-  const rows = [head, ...body].map(cellsOf);
+  const rows = [head, ...body].map((row) =>
+    // Without the marks that a code block would show.
+    cellsOf(row).map((cell) => cell.replaceAll(/\*\*|__|`+/g, "")),
+  );
   const columns = Math.max(...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) =>
     Math.max(3, ...rows.map((row) => widthOf(row[column] ?? ""))),
@@ -57,20 +62,6 @@ export function drawTable([head = "", , ...body]: readonly string[]): string {
   const [top = [], ...rest] = rows;
   const rule = widths.map((width) => "-".repeat(width)).join("  ");
   return ["```", draw(top), rule, ...rest.map(draw), "```"].join("\n");
-}
-
-/** A cell's words, without the marks that a code block would show. */
-function cellsOf(line: string): string[] {
-  const inner = line
-    .trim()
-    .replace(/^\|/, "")
-    .replace(/(?<!\\)\|$/, "");
-  return inner.split(/(?<!\\)\|/).map((cell) =>
-    cell
-      .trim()
-      .replaceAll("\\|", "|")
-      .replaceAll(/\*\*|__|`+/g, ""),
-  );
 }
 
 function widthOf(text: string): number {

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../../core/errors.ts";
 import { splitText } from "../../core/split.ts";
+import { inTime } from "../in-time.ts";
 import type { PlatformCommand, PlatformInbox } from "../platform.ts";
 import { PLATFORM_NAME } from "./address.ts";
 import { fitMrkdwn } from "./outbound.ts";
@@ -110,15 +111,4 @@ function partsOf(text: string): readonly string[] {
   const parts = splitText(text, PART_LENGTH).map((part) => fitMrkdwn(part, new Map(), MAX_POST_LENGTH));
   if (parts.length <= MAX_PARTS) return parts;
   return [...parts.slice(0, MAX_PARTS - 1), "… the rest of this answer is too long for Slack."];
-}
-
-/** @returns null where it takes longer */
-async function inTime<Result>(work: Promise<Result>, ms: number): Promise<Result | null> {
-  const { promise: late, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), ms).unref();
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,5 +1,5 @@
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
-import type { ChatHistory, HistoryMessage, NewestMessages } from "../chat/history.ts";
+import type { ChatHistory, HistoryMessage, MaybeGap, NewestMessages } from "../chat/history.ts";
 import { compareTs, messageId, placeOf, type SlackPlace, timeOfTs, tsOf } from "./address.ts";
 import type { SlackApi } from "./api.ts";
 import { isSpoken } from "./inbound.ts";
@@ -22,9 +22,6 @@ export interface HistoryParts {
   readonly reader: MessageReader;
   readonly names: Names;
 }
-
-/** A channel that may have a gap behind a message: that what stands before it was read already. */
-type MaybeGap = ChannelOnPlatform & { readonly afterId?: string };
 
 /** Reads what was said by `conversations.history` and `conversations.replies`. Our own messages are in the log already. */
 export class SlackHistory implements ChatHistory {

@@ -1,3 +1,5 @@
+import { cellsOf } from "../chat/table.ts";
+
 /** `|---|:--:|` under the head of a table. Pure. */
 export function isTableRule(line: string): boolean {
   return line.includes("-") && line.includes("|") && /^[\s|:-]+$/.test(line);
@@ -5,14 +7,7 @@ export function isTableRule(line: string): boolean {
 
 /** Rows of a Markdown table as columns of the same width. Pure. */
 export function asColumns(rows: readonly string[]): string {
-  const cells = rows.map((row) =>
-    row
-      .trim()
-      .replace(/^\|/, "")
-      .replace(/(?<!\\)\|$/, "")
-      .split(/(?<!\\)\|/)
-      .map((cell) => plain(cell.trim())),
-  );
+  const cells = rows.map((row) => cellsOf(row).map(plain));
   const count = Math.max(...cells.map((row) => row.length));
   const widths = Array.from({ length: count }, (_, column) =>
     Math.max(...cells.map((row) => row[column]?.length ?? 0)),
@@ -30,7 +25,6 @@ export function asColumns(rows: readonly string[]): string {
 /** Nothing is markup in a code block. */
 function plain(cell: string): string {
   return cell
-    .replaceAll(String.raw`\|`, "|")
     .replaceAll(/\*\*([^*]+)\*\*/g, "$1")
     .replaceAll(/`([^`]+)`/g, "$1")
     .replaceAll(/\[([^\]]+)\]\([^)\s]+\)/g, "$1");
