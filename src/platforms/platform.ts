@@ -84,9 +84,16 @@ export interface PlatformInbox {
    */
   openGaps(platform: string): Promise<readonly Gap[]>;
   /** Later events of a channel go on though its gap is still open: it stays on record until `closeGap`. */
-  keepGap(channel: ChannelAddress, afterId: string): Promise<void>;
+  keepGap(gap: Gap): Promise<void>;
   /** What was missing of a channel has been handed in. */
   closeGap(channel: ChannelAddress): Promise<void>;
+  /**
+   * Up to when everything was heard that was said to a bot; null: it has never listened.
+   * @param account the platform's id of the bot
+   */
+  heardTo(platform: string, account: string): Promise<Date | null>;
+  /** Moves that on; an earlier time changes nothing. */
+  setHeardTo(platform: string, account: string, at: Date): Promise<void>;
   /** The platform's ids of the newest messages of people in the log that are not deleted, at most `limit`. */
   held(channel: ChannelAddress, limit: number): Promise<readonly string[]>;
 }

@@ -102,12 +102,25 @@ export class Router implements PlatformInbox {
       .filter((gap) => findBinding(this.#parts.bindings, gap) !== undefined);
   }
 
-  async keepGap(channel: ChannelAddress, afterId: string): Promise<void> {
-    await this.#parts.store.channels.setGap(channel, afterId);
+  /** Also of a channel that the log has nothing of: once a later event is there, nobody would look before it. */
+  async keepGap({ channel: address, kind, workspace, place, afterId }: Gap): Promise<void> {
+    const where = { channel: address, kind, workspace, ...(place !== undefined && { place }) };
+    const binding = findBinding(this.#parts.bindings, where);
+    if (binding === undefined) return;
+    const { agent } = binding;
+    await this.#parts.store.channels.keepGap({ address, kind, workspace, place, agent }, afterId);
   }
 
   async closeGap(channel: ChannelAddress): Promise<void> {
-    await this.#parts.store.channels.setGap(channel, null);
+    await this.#parts.store.channels.closeGap(channel);
+  }
+
+  async heardTo(platform: string, account: string): Promise<Date | null> {
+    return this.#parts.store.heardMarks.read(platform, account);
+  }
+
+  async setHeardTo(platform: string, account: string, at: Date): Promise<void> {
+    await this.#parts.store.heardMarks.move(platform, account, at);
   }
 
   async held(channel: ChannelAddress, limit: number): Promise<readonly string[]> {

@@ -184,26 +184,40 @@ export class ChannelStore {
       {
         name: "channels_gaps",
         text: `select ${COLUMNS_OF_C}, coalesce(c.fetched_to, said.message_id) as after_id
-                 from channels c join lateral (
+                 from channels c left join lateral (
                    select e.message_id, e.at from entries e
                     where e.channel_id = c.id and e.kind = 'user' and e.message_id not like $3
                     order by e.seq desc limit 1) said on true
-                where c.platform = $1 order by c.fetched_to is null, said.at desc limit $2`,
+                where c.platform = $1 and coalesce(c.fetched_to, said.message_id) is not null
+                order by c.fetched_to is null, said.at desc limit $2`,
       },
       [platform, limit, `${REACTION_PREFIX}%`],
     );
     return rows.map((row) => ({ ...toChannel(row), afterId: row.after_id }));
   }
 
-  /** Null: no gap is open any more. */
-  async setGap(address: ChannelAddress, afterId: string | null): Promise<void> {
+  /** A gap is open behind that message. The channel's row is made where it is new. */
+  async keepGap(channel: ChannelDescription, afterId: string): Promise<void> {
+    const { address, kind, workspace, place, agent } = channel;
     await this.#db.query(
       {
-        name: "channel_set_gap",
-        text: `update channels set fetched_to = $3
-                where platform = $1 and name = $2 and fetched_to is distinct from $3`,
+        name: "channel_keep_gap",
+        text: `insert into channels (platform, name, kind, workspace, place, agent, fetched_to)
+               values ($1, $2, $3, $4, $5, $6, $7)
+               on conflict (platform, name) do update set fetched_to = excluded.fetched_to`,
       },
-      [address.platform, address.name, afterId],
+      [address.platform, address.name, kind, workspace, place ?? null, agent, afterId],
+    );
+  }
+
+  async closeGap(address: ChannelAddress): Promise<void> {
+    await this.#db.query(
+      {
+        name: "channel_close_gap",
+        text: `update channels set fetched_to = null
+                where platform = $1 and name = $2 and fetched_to is not null`,
+      },
+      [address.platform, address.name],
     );
   }
 

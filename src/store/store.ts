@@ -6,6 +6,7 @@ import { ChannelStore } from "./channels.ts";
 import { CompactionStore } from "./compactions.ts";
 import { type Coverage, loadCoverage, readMerged } from "./coverage.ts";
 import { DeliveryStore } from "./deliveries.ts";
+import { HeardMarkStore } from "./heard-marks.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./history.ts";
 import { JobStore } from "./jobs.ts";
 import { LogStore } from "./log.ts";
@@ -34,6 +35,7 @@ export interface Store {
   readonly runCommands: RunCommandStore;
   readonly answers: AnswerStore;
   readonly attached: AttachedStore;
+  readonly heardMarks: HeardMarkStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
   /** What a commit changed, to be swapped into a history in memory. */
   coverage(channel: ChannelId): Promise<Coverage>;
@@ -57,6 +59,7 @@ export function createStore(db: Database): Store {
     runCommands: new RunCommandStore(db),
     answers: new AnswerStore(db),
     attached: new AttachedStore(db),
+    heardMarks: new HeardMarkStore(db),
     load: async (channel) => loadSnapshot(db, channel),
     coverage: async (channel) => loadCoverage(db, channel),
     mergedOf: async (channel, range) => readMerged(db, channel, range),

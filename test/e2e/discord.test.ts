@@ -128,3 +128,43 @@ test("frozen until its connection is given up, it takes up what was said meanwhi
   await until("it is shown", () => discord.answers(dm).length === model.requests.length);
   assert.equal((await finish(scene, daemon)).length, model.requests.length);
 });
+
+test("killed, it answers the first mentions that were said meanwhile in a channel and a thread it never heard of, once each", async () => {
+  await using scene = await openScene();
+  const { discord, model, ann } = scene;
+  const { world } = discord;
+  const guild = world.addGuild({ name: "Mill" });
+  const general = world.addChannel({ guild, name: "general" });
+  const quiet = world.addChannel({ guild, name: "quiet" });
+  const root = world.say(ann, general, "plans");
+  const thread = world.openThread(general, { name: "plans", owner: ann, fromMessage: root });
+  const mention = `<@${world.botId}>`;
+  model.respond(echo);
+  const killed = await scene.start();
+  await killed.kill();
+  world.say(ann, general, "only talk");
+  world.say(ann, general, `${mention} are you there?`);
+  world.say(ann, thread, `${mention} and in the thread?`);
+  const interrupted = await scene.start();
+  await until("the first request", () => model.requests.length >= 1, 20_000);
+  await interrupted.kill();
+  const next = await scene.start();
+  await until(
+    "both answers",
+    () => [general, thread].every((one) => discord.answers(one).length > 0),
+    20_000,
+  );
+  await finish(scene, next);
+  const again = await scene.start();
+  await finish(scene, again);
+  assert.match(discord.answers(general).join(), /are you there\?/);
+  assert.match(discord.answers(thread).join(), /and in the thread\?/);
+  assert.deepEqual(
+    [general, thread, quiet].map((one) => discord.answers(one).length),
+    [1, 1, 0],
+  );
+  assert.deepEqual(
+    discord.journal.calls("GET", ROUTE_MESSAGES).filter(({ path }) => path.includes(quiet)),
+    [],
+  );
+});

@@ -132,6 +132,32 @@ test("frozen while events come, it gets them again and answers each once", async
   assert.equal((await finish(scene, daemon)).length, model.requests.length);
 });
 
+test("killed, it answers the first direct message and the first mention that were said meanwhile, once each", async () => {
+  await using scene = await openScene();
+  const { slack, model, ann, dm } = scene;
+  const channel = slack.world.addChannel({ name: "general", members: [ann] });
+  model.respond(echo);
+  const killed = await scene.start();
+  await killed.kill();
+  slack.world.say(ann, dm, "are you there?");
+  slack.world.say(ann, channel, "only talk");
+  slack.world.say(ann, channel, `<@${slack.world.bot.id}> and here?`);
+  const interrupted = await scene.start();
+  await slack.journal.until(
+    "the first search",
+    () => slack.journal.calls("conversations.history").length > 0,
+  );
+  await interrupted.kill();
+  const next = await scene.start();
+  await untilShown(scene, "are you there?");
+  await slack.journal.until("the other", () => botTexts(slack, channel).length > 0, 20_000);
+  await finish(scene, next);
+  const again = await scene.start();
+  assert.equal((await finish(scene, again)).length, 1);
+  assert.equal(botTexts(slack, channel).length, 1);
+  assert.match(botTexts(slack, channel).join(), /and here\?/);
+});
+
 function lastAsked({ requests }: ModelServer): string {
   return (
     requests

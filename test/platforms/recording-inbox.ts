@@ -41,6 +41,8 @@ export class RecordingInbox implements PlatformInbox {
   gaps: readonly Gap[] = [];
   /** Gaps that were left open behind an id, by the channel's name. */
   readonly kept = new Map<string, string>();
+  /** Up to when everything was heard. */
+  mark: Date | null = null;
   /** Channels whose gap was closed. */
   readonly closed: string[] = [];
 
@@ -55,8 +57,18 @@ export class RecordingInbox implements PlatformInbox {
   }
 
   // oxlint-disable-next-line require-await -- an interface's method
-  async keepGap({ name }: ChannelAddress, afterId: string): Promise<void> {
-    this.kept.set(name, afterId);
+  async keepGap({ channel, afterId }: Gap): Promise<void> {
+    this.kept.set(channel.name, afterId);
+  }
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async heardTo(): Promise<Date | null> {
+    return this.mark;
+  }
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async setHeardTo(_platform: string, _account: string, at: Date): Promise<void> {
+    this.mark = this.mark === null || this.mark < at ? at : this.mark;
   }
 
   // oxlint-disable-next-line require-await -- an interface's method

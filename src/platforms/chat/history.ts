@@ -1,3 +1,4 @@
+import type { ChannelAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
 
 /** A message as the platform's history has it. */
@@ -43,6 +44,8 @@ export interface ChatHistory {
     first: InboundMessage,
     limit: number,
   ): Promise<readonly InboundMessage[]>;
+  /** An id of a channel that comes before those of all that is said there from then on. */
+  idBefore(channel: ChannelAddress, at: Date): string;
   /** Which of two messages of a channel was said first, by their ids: below 0, 0, above 0. */
   compare(a: string, b: string): number;
   /** False: in a thread it is background, a message of the parent. */

@@ -1,17 +1,20 @@
-import { setTimeout as delay } from "node:timers/promises";
-import PQueue from "p-queue";
 import type { Logger } from "pino";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { errorMessage, WeirError } from "../../core/errors.ts";
 import { formatAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundEvent, InboundMessage, Receipt } from "../../core/message.ts";
 import { type Gap, PlatformError, type PlatformInbox } from "../platform.ts";
-import { type CatchUpParts, catchUp } from "./catch-up.ts";
 import { EarlyChanges } from "./early-changes.ts";
+import { Gaps } from "./gaps.ts";
+import { HeardMark } from "./heard-mark.ts";
 import type { ChatHistory } from "./history.ts";
+import { Patience } from "./patience.ts";
+import { type FindSpoken, Unheard } from "./unheard.ts";
 
 export interface IntakeParts {
   readonly platform: string;
+  /** The platform's id of the bot as whom Weir listens. Throws PlatformError. */
+  readonly account: () => Promise<string>;
   readonly inbox: PlatformInbox;
   readonly history: ChatHistory;
   readonly log: Logger;
@@ -21,34 +24,17 @@ export interface IntakeParts {
   readonly holdMs?: number;
   /** First and longest wait before what was missed is asked for again. Default: 500 ms and 60 s. */
   readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
+  /** How often it is noted that everything was heard. Default: a minute. */
+  readonly markEveryMs?: number;
 }
 
 /** Messages that a channel begins with which Weir has not seen before. */
 const FIRST_CONTACT = 50;
-/** Catch-ups at a time: platforms allow some dozens of calls a second. */
-const CATCH_UPS = 4;
-/** Catch-ups that begin at once, where the platform wants them spaced. */
-const BURST = 20;
-/** Attempts at one channel's catch-up before others have their turn: it is tried again after the longest wait. */
-const ATTEMPTS = 5;
 const HOLD_MS = 10_000;
-const BACK_OFF = { firstMs: 500, maxMs: 60_000 };
 /** Channels that are remembered as known. */
 const MAX_KNOWN = 10_000;
 /** Events that wait at a time. What comes above it is fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
-
-/** A channel of which something may be missing. */
-interface Gate {
-  readonly gap: Gap;
-  /** Resolves when nothing more is tried. */
-  readonly done: Promise<void>;
-  readonly end: () => void;
-  state: "waits" | "begun" | "over";
-  isFilled: boolean;
-  /** The connection was lost again meanwhile: what was fetched is not all. */
-  isStale: boolean;
-}
 
 /**
  * Hands a platform's events to the inbox: of each channel in the platform's order, and behind what was missed of it
@@ -57,12 +43,10 @@ interface Gate {
 export class Intake {
   readonly #parts: IntakeParts;
   readonly #lanes = new Map<string, Promise<unknown>>();
-  readonly #gates = new Map<string, Gate>();
-  readonly #catchUps = new PQueue({ concurrency: CATCH_UPS });
-  /** Catch-ups that an event waits for. */
-  readonly #urgent = new PQueue({ concurrency: CATCH_UPS });
-  /** When the next catch-up that nobody waits for may begin, by a steady clock, ms. */
-  #nextAt = 0;
+  readonly #patience: Patience;
+  readonly #gaps: Gaps;
+  readonly #unheard: Unheard;
+  readonly #mark: HeardMark;
   readonly #changes: EarlyChanges;
   readonly #closing = new AbortController();
   /** Channels that Weir has seen something of; one that was forgotten here costs a look into the log. */
@@ -70,11 +54,33 @@ export class Intake {
   /** Resolves when it is known where something may be missing. */
   #resuming: Promise<void> = Promise.resolve();
   #isResuming = false;
+  #isConnected = false;
   #waiting = 0;
 
   constructor(parts: IntakeParts) {
+    const { inbox, history, platform, holdMs = HOLD_MS, catchUpMaxAgeMs: maxAgeMs, markEveryMs } = parts;
+    const { signal } = this.#closing;
+    const patience = new Patience({ ...parts, signal });
     this.#parts = parts;
-    this.#changes = new EarlyChanges(parts.inbox);
+    this.#changes = new EarlyChanges(inbox);
+    this.#patience = patience;
+    this.#gaps = new Gaps({
+      ...parts,
+      patience,
+      holdMs,
+      signal,
+      receive: async (gap, event) => this.#fetched(gap, event),
+      filled: (name) => this.#unheard.filled(name),
+    });
+    const open = (gap: Gap): void => this.#gaps.open(gap);
+    this.#unheard = new Unheard({ ...parts, history, patience, maxAgeMs, holdMs, open });
+    this.#mark = new HeardMark({
+      now: parts.now,
+      settled: async () => Promise.all(this.#lanes.values()),
+      isWhole: () => this.#isConnected && !this.#isResuming && this.#unheard.isDone,
+      write: async (at) => this.#noteHeard(platform, at),
+      ...(markEveryMs !== undefined && { everyMs: markEveryMs }),
+    });
   }
 
   /**
@@ -82,11 +88,28 @@ export class Intake {
    * once; later events wait for it.
    */
   resume(): void {
-    if (this.#isResuming) return;
-    this.#isResuming = true;
-    this.#resuming = this.#findGaps().finally(() => {
-      this.#isResuming = false;
-    });
+    this.#isConnected = true;
+    this.#findGaps();
+    this.#mark.start();
+  }
+
+  /** The connection is lost. */
+  interrupt(): void {
+    this.#isConnected = false;
+  }
+
+  /**
+   * To be called after `resume`, where the platform does not tell itself what was said meanwhile: what was said in the
+   * channels that are found is fetched, also where Weir has never heard of them. Their events wait for it.
+   */
+  search(find: FindSpoken): void {
+    this.#unheard.search(find, this.#resuming, false);
+  }
+
+  /** Something could not be taken in: it is fetched later, as after an interruption. @param where it was said */
+  miss(where: FindSpoken): void {
+    this.#findGaps();
+    this.#unheard.search(where, this.#resuming, true);
   }
 
   /**
@@ -96,7 +119,7 @@ export class Intake {
    */
   async hand(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
     if (this.#waiting >= MAX_WAITING) {
-      this.resume();
+      this.miss(async () => Promise.resolve([home]));
       return undefined;
     }
     const lane = home.channel.name;
@@ -115,15 +138,15 @@ export class Intake {
   /** Resolves when everything that was handed in is taken, and nothing is being fetched. */
   async idle(): Promise<void> {
     await this.#resuming;
-    await Promise.all([this.#catchUps.onIdle(), this.#urgent.onIdle()]);
+    await this.#gaps.idle();
     await Promise.all(this.#lanes.values());
   }
 
   /** Ends all waiting. */
   close(): void {
+    this.#mark.stop();
     this.#closing.abort();
-    this.#catchUps.clear();
-    this.#urgent.clear();
+    this.#gaps.close();
   }
 
   /** Must not throw: the lane goes on. */
@@ -131,31 +154,17 @@ export class Intake {
     if (this.#closing.signal.aborted) return undefined;
     try {
       await this.#resuming;
-      await this.#behindGap(home.channel.name);
+      await this.#unheard.behindSearch(home);
+      await this.#gaps.behind(home.channel.name);
       if (event.type === "message") await this.#meet(event);
       return await this.#changes.receive(event);
     } catch (error) {
       const isLater = error instanceof WeirError && error.retryable;
       const fields = { channel: formatAddress(home.channel), id: event.id, why: errorMessage(error) };
       this.#parts.log.warn(fields, isLater ? "event_not_stored_yet" : "event_refused");
-      if (isLater) this.resume();
+      if (isLater) this.miss(async () => Promise.resolve([home]));
       return undefined;
     }
-  }
-
-  /** What was missed comes first, unless it takes too long: then its gap stays on record, and life goes on. */
-  async #behindGap(lane: string): Promise<void> {
-    const gate = this.#gates.get(lane);
-    if (gate === undefined) return;
-    if (gate.state === "waits") this.#enqueue(this.#urgent, async () => this.#begin(gate));
-    const over = new AbortController();
-    const signal = AbortSignal.any([this.#closing.signal, over.signal]);
-    const late = delay(this.#parts.holdMs ?? HOLD_MS, undefined, { signal }).catch(() => undefined);
-    await Promise.race([gate.done, late]);
-    over.abort();
-    if (this.#gates.get(lane) !== gate) return;
-    if (!gate.isFilled) await this.#parts.inbox.keepGap(gate.gap.channel, gate.gap.afterId);
-    this.#gates.delete(lane);
   }
 
   /** A channel that Weir sees for the first time begins with what was said in it before. */
@@ -179,114 +188,38 @@ export class Intake {
     if (isKnown || isWanted || first.addressed) this.#known.set(name, true);
   }
 
-  /** Must not throw. Until it is known where something is missing, nothing is stored. */
-  async #findGaps(): Promise<void> {
+  /** Until it is known where something is missing, nothing is stored. */
+  #findGaps(): void {
+    if (this.#isResuming) return;
+    this.#isResuming = true;
     const { inbox, platform } = this.#parts;
-    await this.#retrying("gaps_not_found", Number.POSITIVE_INFINITY, async () => {
-      for (const gap of await inbox.openGaps(platform)) this.#openGate(gap);
+    const found = this.#patience.until("gaps_not_found", Number.POSITIVE_INFINITY, async () => {
+      const gaps = await inbox.openGaps(platform);
+      await this.#unheard.begin(new Set(gaps.map(({ channel }) => channel.name)));
+      for (const gap of gaps) {
+        this.#known.set(gap.channel.name, true);
+        this.#gaps.open(gap);
+      }
     });
-  }
-
-  #openGate(gap: Gap): void {
-    const { name } = gap.channel;
-    this.#known.set(name, true);
-    const known = this.#gates.get(name);
-    if (known !== undefined && known.state !== "over") {
-      known.isStale = true;
-      return;
-    }
-    const { promise: done, resolve: end } = Promise.withResolvers<void>();
-    const gate: Gate = { gap, done, end, state: "waits", isFilled: false, isStale: false };
-    this.#gates.set(name, gate);
-    this.#enqueue(this.#catchUps, async () => {
-      if (gate.state === "waits") await this.#pace();
-      await this.#begin(gate);
-    });
-  }
-
-  /** What is cleared from the queue at the end is left to the next start. */
-  #enqueue(queue: PQueue, work: () => Promise<void>): void {
-    void queue.add(work).catch(() => undefined);
-  }
-
-  /** Waits until one more catch-up is no burden to the platform. */
-  async #pace(): Promise<void> {
-    const everyMs = this.#parts.history.catchUpEveryMs ?? 0;
-    const now = performance.now();
-    this.#nextAt = Math.max(this.#nextAt, now - BURST * everyMs) + everyMs;
-    const waitMs = this.#nextAt - now;
-    if (waitMs > 0) await this.#pause(waitMs);
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
-  }
-
-  /** Must not throw. */
-  async #begin(gate: Gate): Promise<void> {
-    const { signal } = this.#closing;
-    if (gate.state !== "waits" || signal.aborted) return;
-    gate.state = "begun";
-    await this.#fill(gate);
-    gate.state = "over";
-    gate.end();
-    if (!gate.isFilled && !signal.aborted) void this.#later(gate.gap);
-  }
-
-  /** The connection may last for hours after a platform's failure that was over in a minute. Must not throw. */
-  async #later(gap: Gap): Promise<void> {
-    await this.#pause((this.#parts.backOff ?? BACK_OFF).maxMs);
-    if (!this.#closing.signal.aborted) this.#openGate(gap);
-  }
-
-  /** Must not throw. */
-  async #fill(gate: Gate): Promise<void> {
-    const { inbox, history, now, catchUpMaxAgeMs, log } = this.#parts;
-    const receive = async (event: InboundEvent): Promise<void> => this.#fetched(gate.gap, event);
-    const parts: CatchUpParts = { inbox, receive, history, now, maxAgeMs: catchUpMaxAgeMs };
-    const channel = formatAddress(gate.gap.channel);
-    gate.isFilled = await this.#retrying("catch_up_failed", ATTEMPTS, async () => {
-      gate.isStale = false;
-      const { messages, isWhole } = await catchUp(parts, gate.gap);
-      if (messages > 0 || !isWhole) log.info({ channel, messages, isWhole }, "caught_up");
-    });
-    const { name } = gate.gap.channel;
-    if (gate.isStale && !this.#closing.signal.aborted) {
-      gate.isFilled = false;
-      await this.#fill(gate);
-    } else if (gate.isFilled && this.#gates.get(name) === gate) this.#gates.delete(name);
+    this.#resuming = found.then(() => undefined).finally(() => (this.#isResuming = false));
   }
 
   /** A reply that a channel's catch-up finds may begin its thread here; a thread with a gap of its own comes in order there. */
   async #fetched({ channel }: Gap, event: InboundEvent): Promise<void> {
-    if (event.type === "message" && event.channel.name !== channel.name) {
-      if (this.#gates.has(event.channel.name)) return;
+    if (event.type === "message") {
+      if (event.channel.name !== channel.name && this.#gaps.has(event.channel.name)) return;
       await this.#meet(event);
     }
     await this.#changes.receive(event);
   }
 
-  /** @returns whether it was done, or never can be */
-  async #retrying(event: string, attempts: number, work: () => Promise<void>): Promise<boolean> {
-    const { firstMs, maxMs } = this.#parts.backOff ?? BACK_OFF;
-    const { signal } = this.#closing;
-    for (
-      let attempt = 1, waitMs = firstMs;
-      !signal.aborted;
-      attempt++, waitMs = Math.min(waitMs * 2, maxMs)
-    ) {
-      try {
-        await work();
-        return true;
-      } catch (error) {
-        const isGone = error instanceof PlatformError && !error.retryable;
-        this.#parts.log.warn({ platform: this.#parts.platform, why: errorMessage(error), isGone }, event);
-        if (isGone) return true;
-        if (attempt >= attempts) return false;
-        const retryAfterMs = error instanceof PlatformError ? error.retryAfterMs : undefined;
-        await this.#pause(retryAfterMs ?? waitMs);
-      }
+  /** Must not throw: the mark is moved on again soon. */
+  async #noteHeard(platform: string, at: Date): Promise<void> {
+    const { inbox, account, log } = this.#parts;
+    try {
+      await inbox.setHeardTo(platform, await account(), at);
+    } catch (error) {
+      log.debug({ platform, why: errorMessage(error) }, "mark_not_moved");
     }
-    return false;
   }
 }

@@ -17,6 +17,7 @@ import { People } from "./people.ts";
 import { Poster } from "./poster.ts";
 import { MessageReader } from "./reader.ts";
 import { Self } from "./self.ts";
+import { SpokenMeanwhile } from "./spoken.ts";
 import { SlashCommands } from "./slash-commands.ts";
 import { DISCORD_TIMING, type DiscordTiming } from "./timing.ts";
 
@@ -45,6 +46,7 @@ interface Intaking {
   readonly events: DiscordEvents;
   readonly commands: SlashCommands;
   readonly hold: Hold;
+  readonly spoken: SpokenMeanwhile;
 }
 
 class DiscordPlatform implements Platform {
@@ -93,10 +95,14 @@ class DiscordPlatform implements Platform {
     const { backOff } = this.#timing;
     const intaking = this.#openIntake(inbox);
     this.#intaking = intaking;
+    const interrupted = (): void => {
+      intaking.intake.interrupt();
+      intaking.hold.close();
+    };
     this.#connection = new Connection({
       platform: PLATFORM_NAME,
       open: async (signal): Promise<Session> => {
-        intaking.hold.close();
+        interrupted();
         return await GatewaySession.open(
           {
             token: config.token,
@@ -104,7 +110,7 @@ class DiscordPlatform implements Platform {
             timing: this.#timing,
             log,
             dispatch: (t, d) => this.#dispatch(intaking, t, d),
-            interrupted: () => intaking.hold.close(),
+            interrupted,
           },
           signal,
         );
@@ -152,6 +158,7 @@ class DiscordPlatform implements Platform {
     const [api, reader, self] = [this.#api, this.#reader, this.#self];
     const intake = new Intake({
       platform: PLATFORM_NAME,
+      account: async () => (await self.bot()).user.id,
       inbox,
       history: new DiscordHistory({ api, reader, self }),
       log,
@@ -166,12 +173,13 @@ class DiscordPlatform implements Platform {
       events: new DiscordEvents({ api, directory, people, reader, newest, intake, inbox, now, log }),
       commands: new SlashCommands({ api, inbox, commands, reader, log }),
       hold: new Hold(),
+      spoken: new SpokenMeanwhile(directory, intake),
     };
   }
 
   /** Places are learned, and commands answered, at once; what people say waits for what was said before. */
   #dispatch(intaking: Intaking, t: string, d: unknown): void {
-    const { intake, events, commands, hold } = intaking;
+    const { intake, events, commands, hold, spoken } = intaking;
     this.#directory.learn(t, d);
     switch (t) {
       case "READY": {
@@ -179,10 +187,14 @@ class DiscordPlatform implements Platform {
         const bot = { user, applicationId: application.id };
         this.#self.set(bot);
         intake.resume();
+        spoken.begin(d);
         hold.open();
         void commands.register(bot);
         return;
       }
+      case "GUILD_CREATE":
+        spoken.take(d);
+        return;
       case "RESUMED":
         intake.resume();
         hold.open();

@@ -34,6 +34,12 @@ export interface EventParts {
   readonly log: Logger;
 }
 
+/** Where something happened. */
+interface Place {
+  readonly channel_id: string;
+  readonly guild_id?: string | undefined;
+}
+
 interface Outcome {
   readonly event: InboundEvent;
   readonly home: ChannelOnPlatform;
@@ -66,41 +72,40 @@ export class DiscordEvents {
       case "MESSAGE_CREATE": {
         const message = messagePayload.parse(d);
         this.#parts.newest.set(message.channel_id, message.id);
-        return this.#enqueue(message.channel_id, async () => this.#message(message, bot));
+        return this.#enqueue(message, async () => this.#message(message, bot));
       }
       case "MESSAGE_UPDATE": {
-        const { channel_id: lane } = updatePayload.parse(d);
-        return this.#enqueue(lane, async () => this.#update(d, bot));
+        return this.#enqueue(updatePayload.parse(d), async () => this.#update(d, bot));
       }
       case "MESSAGE_DELETE": {
-        const { id, channel_id: channelId, guild_id: guildId } = deletionPayload.parse(d);
-        return this.#enqueue(channelId, async () => this.#deletions([id], channelId, guildId));
+        const deletion = deletionPayload.parse(d);
+        return this.#enqueue(deletion, async () => this.#deletions([deletion.id], deletion));
       }
       case "MESSAGE_DELETE_BULK": {
-        const { ids, channel_id: channelId, guild_id: guildId } = bulkDeletionPayload.parse(d);
-        return this.#enqueue(channelId, async () => this.#deletions(ids, channelId, guildId));
+        const deletion = bulkDeletionPayload.parse(d);
+        return this.#enqueue(deletion, async () => this.#deletions(deletion.ids, deletion));
       }
       case "MESSAGE_REACTION_ADD":
       case "MESSAGE_REACTION_REMOVE": {
         const reaction = reactionPayload.parse(d);
         if (reaction.user_id === bot.user.id) return undefined;
         const isAdded = t === "MESSAGE_REACTION_ADD";
-        return this.#enqueue(reaction.channel_id, async () => this.#reaction(reaction, isAdded));
+        return this.#enqueue(reaction, async () => this.#reaction(reaction, isAdded));
       }
       default:
         return undefined;
     }
   }
 
-  #enqueue(lane: string, work: () => Promise<readonly Outcome[]>): void {
-    const { intake } = this.#parts;
+  #enqueue(place: Place, work: () => Promise<readonly Outcome[]>): void {
+    const { channel_id: lane } = place;
     if (this.#waiting >= MAX_WAITING) {
-      intake.resume();
+      this.#miss(place);
       return;
     }
     this.#waiting += 1;
     const before = this.#lanes.get(lane) ?? Promise.resolve();
-    const task = before.then(async () => this.#run(lane, work));
+    const task = before.then(async () => this.#run(place, work));
     this.#lanes.set(lane, task);
     void task.finally(() => {
       this.#waiting -= 1;
@@ -108,17 +113,25 @@ export class DiscordEvents {
     });
   }
 
+  #miss({ channel_id: channelId, guild_id: guildId }: Place): void {
+    const { intake, directory } = this.#parts;
+    intake.miss(async () => {
+      const where = await directory.where(channelId, guildId);
+      return where === null ? [] : [where];
+    });
+  }
+
   /** Must not throw: the lane goes on. */
-  async #run(lane: string, work: () => Promise<readonly Outcome[]>): Promise<void> {
+  async #run(place: Place, work: () => Promise<readonly Outcome[]>): Promise<void> {
     const { intake, log } = this.#parts;
     try {
       // Handed over in order; that it is stored is not waited for.
       for (const { event, home } of await work()) void intake.hand(event, home);
     } catch (error) {
       const isLater = error instanceof WeirError && error.retryable;
-      const fields = { platform: PLATFORM_NAME, channel: lane, why: errorMessage(error) };
+      const fields = { platform: PLATFORM_NAME, channel: place.channel_id, why: errorMessage(error) };
       log.warn(fields, isLater ? "event_not_read_yet" : "event_not_read");
-      if (isLater) intake.resume();
+      if (isLater) this.#miss(place);
     }
   }
 
@@ -164,8 +177,7 @@ export class DiscordEvents {
 
   async #deletions(
     ids: readonly string[],
-    channelId: string,
-    guildId: string | undefined,
+    { channel_id: channelId, guild_id: guildId }: Place,
   ): Promise<readonly Outcome[]> {
     const { directory, now } = this.#parts;
     const home = await directory.where(channelId, guildId);

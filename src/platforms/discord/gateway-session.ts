@@ -76,6 +76,7 @@ export class GatewaySession implements Session {
     this.#parts = parts;
     const { promise, resolve } = Promise.withResolvers<Error | null>();
     this.closed = promise;
+    void promise.then(() => parts.interrupted());
     this.#end = resolve;
     this.#client = new Client(clientOptions(parts, (manager) => (this.#manager = manager)));
     this.#listen();

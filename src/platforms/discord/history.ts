@@ -1,5 +1,6 @@
 import { Routes } from "discord.js";
 import { z } from "zod";
+import type { ChannelAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
 import type { ChatHistory, HistoryMessage, MaybeGap, NewestMessages } from "../chat/history.ts";
 import type { DiscordApi } from "./api.ts";
@@ -7,7 +8,7 @@ import { isSpoken } from "./inbound.ts";
 import { type MessagePayload, messagePayload } from "./payload.ts";
 import type { MessageReader } from "./reader.ts";
 import type { Bot, Self } from "./self.ts";
-import { compareIds } from "./snowflake.ts";
+import { compareIds, idOfTime } from "./snowflake.ts";
 
 export interface HistoryParts {
   readonly api: DiscordApi;
@@ -80,6 +81,10 @@ export class DiscordHistory implements ChatHistory {
         this.#parts.reader.read(payload, channel, { bot, isFull: isEdited(payload) }),
       ),
     );
+  }
+
+  idBefore(_: ChannelAddress, at: Date): string {
+    return idOfTime(at);
   }
 
   compare(a: string, b: string): number {

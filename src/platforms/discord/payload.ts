@@ -103,6 +103,7 @@ export const channelPayload = z.object({
   guild_id: z.string().optional(),
   name: z.string().nullish(),
   parent_id: z.string().nullish(),
+  last_message_id: z.string().nullish(),
   recipients: z.array(userPayload).optional(),
 });
 export type ChannelPayload = z.infer<typeof channelPayload>;

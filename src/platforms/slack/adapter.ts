@@ -13,6 +13,7 @@ import { SlashCommands } from "./commands.ts";
 import { SlackEvents } from "./events.ts";
 import { SlackHistory } from "./history.ts";
 import { openHttpSession } from "./http-session.ts";
+import { findJoined } from "./joined.ts";
 import { missingScopes } from "./manifest.ts";
 import { type Bot, Names } from "./names.ts";
 import { People } from "./people.ts";
@@ -90,6 +91,10 @@ class SlackPlatform implements Platform {
     const waits = backOff === undefined ? {} : { backOff };
     const intake = new Intake({
       platform: PLATFORM_NAME,
+      account: async () => {
+        const { teamId, userId } = await this.#names.bot();
+        return `${teamId}/${userId}`;
+      },
       inbox,
       history: this.#history,
       log,
@@ -138,8 +143,9 @@ class SlackPlatform implements Platform {
   #handlers(inbox: PlatformInbox, intake: Intake): Handlers {
     const { log, commands } = this.#options;
     const reader = this.#reader;
+    const api = new SlackApi(this.#apiOptions);
     const events = new SlackEvents({
-      api: new SlackApi(this.#apiOptions),
+      api,
       names: this.#names,
       reader,
       intake,
@@ -152,7 +158,11 @@ class SlackPlatform implements Platform {
     return {
       event: async (body) => events.take(body),
       command: async (command, acknowledge) => slash.run(command, acknowledge),
-      connected: () => intake.resume(),
+      connected: () => {
+        intake.resume();
+        intake.search(async () => findJoined(api, this.#names));
+      },
+      disconnected: () => intake.interrupt(),
     };
   }
 

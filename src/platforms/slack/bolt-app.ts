@@ -15,6 +15,8 @@ export interface Handlers {
   command(command: SlashCommand, acknowledge: Acknowledge): Promise<void>;
   /** A connection is there: called before its first event. */
   connected(): void;
+  /** It is lost. */
+  disconnected(): void;
 }
 
 /** An event that is not durable: it must not be acknowledged, so that Slack sends it again. */

@@ -41,6 +41,10 @@ export class Cache<Value> {
     return await kept.value;
   }
 
+  set(key: string, { value, forMs }: Loaded<Value>): void {
+    this.#kept.set(key, { value: Promise.resolve(value), until: performance.now() + forMs });
+  }
+
   delete(key: string): void {
     this.#kept.delete(key);
   }

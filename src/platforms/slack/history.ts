@@ -1,3 +1,4 @@
+import type { ChannelAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
 import type { ChatHistory, HistoryMessage, MaybeGap, NewestMessages } from "../chat/history.ts";
 import { compareTs, messageId, placeOf, type SlackPlace, timeOfTs, tsOf } from "./address.ts";
@@ -89,6 +90,11 @@ export class SlackHistory implements ChatHistory {
         ...(first.place !== undefined && { place: first.place }),
       })),
     );
+  }
+
+  /** What stands behind the point of a ts is not always a time. */
+  idBefore(channel: ChannelAddress, at: Date): string {
+    return messageId(placeOf(channel).channel, `${Math.floor(at.getTime() / 1000)}.000000`);
   }
 
   compare(a: string, b: string): number {

@@ -10,7 +10,7 @@ export interface HttpParts {
   readonly host: string;
   readonly port: number;
   readonly createApp: (receiver: HTTPReceiver) => App;
-  readonly handlers: Pick<Handlers, "connected">;
+  readonly handlers: Pick<Handlers, "connected" | "disconnected">;
   readonly log: Logger;
   /** Told the port that is listened on, which may have been 0. */
   readonly onListening?: ((port: number) => void) | undefined;
@@ -38,6 +38,7 @@ export async function openHttpSession(parts: HttpParts): Promise<Session> {
       `Slack's requests cannot be listened for on ${host}:${port} (${errorMessage(error)}): change platforms.slack.listen.`,
     );
   });
+  void closed.then(() => parts.handlers.disconnected());
   server.once("close", () => resolve(new Error("The server for Slack's requests was closed.")));
   const address = server.address();
   if (typeof address === "object" && address !== null) parts.onListening?.(address.port);

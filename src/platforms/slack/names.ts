@@ -130,6 +130,11 @@ export class Names {
     return groups.get(id) ?? id;
   }
 
+  /** What Slack has told of a channel without being asked for it. */
+  learnChannel(id: string, channel: NamedChannel): void {
+    this.#channels.set(id, { value: channel, forMs: HOUR_MS });
+  }
+
   /** It has another name now. */
   forgetChannel(id: string): void {
     this.#channels.delete(id);

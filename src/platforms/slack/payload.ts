@@ -122,6 +122,20 @@ export const channelInfo = z.object({
   channel: z.object({ name: z.string().nullish(), user: z.string().nullish() }),
 });
 
+const joinedChannel = z.object({
+  id: z.string(),
+  name: z.string().nullish(),
+  user: z.string().nullish(),
+  /** Unix time, s. */
+  created: z.number().nullish(),
+});
+export type JoinedChannel = z.infer<typeof joinedChannel>;
+
+export const joinedPage = z.object({
+  channels: z.array(joinedChannel),
+  response_metadata: z.object({ next_cursor: z.string().nullish() }).nullish(),
+});
+
 export const userGroups = z.object({
   usergroups: z.array(z.object({ id: z.string(), handle: z.string().nullish() })),
 });

@@ -13,7 +13,7 @@ export interface SocketParts {
   readonly appToken: string;
   readonly apiUrl: string | null;
   readonly createApp: (receiver: SocketModeReceiver) => App;
-  readonly handlers: Pick<Handlers, "connected">;
+  readonly handlers: Pick<Handlers, "connected" | "disconnected">;
   readonly log: Logger;
   readonly timing: SlackTiming;
 }
@@ -76,7 +76,10 @@ class SocketSession implements Session {
     this.#client.removeAllListeners("slack_event");
     this.#client.on("slack_event", (envelope: Envelope) => void this.#take(envelope));
     this.#client.on("connected", () => parts.handlers.connected());
-    this.#client.on("disconnected", () => this.#lost.resolve());
+    this.#client.on("disconnected", () => {
+      parts.handlers.disconnected();
+      this.#lost.resolve();
+    });
     this.#client.on("ws_message", (data: unknown) => this.#noteReason(data));
   }
 

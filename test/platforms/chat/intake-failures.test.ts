@@ -67,6 +67,19 @@ test("gaps that nobody waits for are spaced where the platform wants that, after
   assert.ok(performance.now() - from >= 5 * 40 - 5);
 });
 
+test("the first few of them begin at once, also right after the start of the process", async () => {
+  const { inbox, history, intake } = open();
+  // Longer than any process has been running.
+  history.catchUpEveryMs = 1e9;
+  inbox.gaps = Array.from({ length: 20 }, (_, index) => ({
+    ...gapAfter(1),
+    channel: { platform: "chat", name: `room-${index}` },
+  }));
+  intake.resume();
+  await intake.idle();
+  assert.equal(inbox.closed.length, 20);
+});
+
 describe("a change that comes before its message", () => {
   test("takes it back: it is not taken in any more, neither live nor fetched", async () => {
     const { inbox, history, intake, got } = open();

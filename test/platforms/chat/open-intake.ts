@@ -17,6 +17,7 @@ export function open(options: Partial<IntakeParts> & { pageSize?: number } = {})
   const history = new ScriptedHistory(options.pageSize ?? 10);
   const intake = new Intake({
     platform: "chat",
+    account: async () => Promise.resolve("bot"),
     inbox,
     history,
     log: pino({ level: "silent" }),

@@ -1,3 +1,4 @@
+import type { ChannelAddress } from "../../../src/core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../../src/core/message.ts";
 import type { ChatHistory, HistoryMessage, NewestMessages } from "../../../src/platforms/chat/history.ts";
 import type { PlatformError } from "../../../src/platforms/platform.ts";
@@ -62,6 +63,10 @@ export class ScriptedHistory implements ChatHistory {
       .map(({ message }) => message)
       .filter(({ id }) => this.compare(id, first.id) < 0);
     return limit === 0 ? [] : before.slice(-limit);
+  }
+
+  idBefore(_: ChannelAddress, at: Date): string {
+    return String((at.getTime() - 1_000_000) / 1000);
   }
 
   compare(a: string, b: string): number {

@@ -1,0 +1,9 @@
+-- Up to when each platform was listened to, so that what is said meanwhile in a channel that the log has nothing of is looked for, too.
+create table heard_marks (
+  platform text        not null,
+  account  text        not null,
+  heard_to timestamptz not null,
+  primary key (platform, account)
+);
+comment on column heard_marks.account is 'the bot as whom Weir listens, by the platform''s id';
+comment on column heard_marks.heard_to is 'everything that was said to it before is in the log, or on record as missing';

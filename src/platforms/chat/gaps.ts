@@ -1,0 +1,155 @@
+import PQueue from "p-queue";
+import type { Logger } from "pino";
+import { formatAddress } from "../../core/ids.ts";
+import type { InboundEvent } from "../../core/message.ts";
+import type { Gap, PlatformInbox } from "../platform.ts";
+import { type CatchUpParts, catchUp } from "./catch-up.ts";
+import type { ChatHistory } from "./history.ts";
+import type { Patience } from "./patience.ts";
+
+export interface GapsParts {
+  readonly inbox: Pick<PlatformInbox, "held" | "keepGap" | "closeGap">;
+  readonly history: ChatHistory;
+  readonly patience: Patience;
+  readonly log: Logger;
+  readonly catchUpMaxAgeMs: number;
+  readonly now: () => Date;
+  /** How long later events of a channel wait for what was missed before them, ms. */
+  readonly holdMs: number;
+  readonly signal: AbortSignal;
+  /** Takes in what was found of a gap. Throws as the inbox does. */
+  readonly receive: (gap: Gap, event: InboundEvent) => Promise<void>;
+  /** Told the name of each channel of which nothing is missing any more. */
+  readonly filled: (name: string) => void;
+}
+
+/** Catch-ups at a time: platforms allow some dozens of calls a second. */
+const CATCH_UPS = 4;
+/** Catch-ups that begin at once, where the platform wants them spaced. */
+const BURST = 20;
+/** Attempts at one channel's catch-up before others have their turn: it is tried again after the longest wait. */
+const ATTEMPTS = 5;
+
+/** A channel of which something may be missing. */
+interface Gate {
+  readonly gap: Gap;
+  /** Resolves when nothing more is tried. */
+  readonly done: Promise<void>;
+  readonly end: () => void;
+  state: "waits" | "begun" | "over";
+  isFilled: boolean;
+  /** The connection was lost again meanwhile: what was fetched is not all. */
+  isStale: boolean;
+}
+
+/** Fetches what was missed of channels: first of those in which somebody speaks, of the others as the platform wants it. */
+export class Gaps {
+  readonly #parts: GapsParts;
+  readonly #gates = new Map<string, Gate>();
+  readonly #catchUps = new PQueue({ concurrency: CATCH_UPS });
+  /** Catch-ups that an event waits for. */
+  readonly #urgent = new PQueue({ concurrency: CATCH_UPS });
+  /** When the next catch-up that nobody waits for may begin, by a steady clock, ms. */
+  #nextAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: GapsParts) {
+    this.#parts = parts;
+  }
+
+  has(name: string): boolean {
+    return this.#gates.has(name);
+  }
+
+  open(gap: Gap): void {
+    const { name } = gap.channel;
+    const known = this.#gates.get(name);
+    if (known !== undefined && known.state !== "over") {
+      known.isStale = true;
+      return;
+    }
+    const { promise: done, resolve: end } = Promise.withResolvers<void>();
+    const gate: Gate = { gap, done, end, state: "waits", isFilled: false, isStale: false };
+    this.#gates.set(name, gate);
+    this.#enqueue(this.#catchUps, async () => {
+      if (gate.state === "waits") await this.#pace();
+      await this.#begin(gate);
+    });
+  }
+
+  /** What was missed comes first, unless it takes too long: then its gap stays on record, and life goes on. */
+  async behind(name: string): Promise<void> {
+    const gate = this.#gates.get(name);
+    if (gate === undefined) return;
+    const { patience, holdMs, inbox } = this.#parts;
+    if (gate.state === "waits") this.#enqueue(this.#urgent, async () => this.#begin(gate));
+    await patience.within(holdMs, gate.done);
+    if (this.#gates.get(name) !== gate) return;
+    if (!gate.isFilled) await inbox.keepGap(gate.gap);
+    this.#gates.delete(name);
+  }
+
+  /** Resolves when nothing is being fetched. */
+  async idle(): Promise<void> {
+    await Promise.all([this.#catchUps.onIdle(), this.#urgent.onIdle()]);
+  }
+
+  /** What is cleared from the queues is left to the next start. */
+  close(): void {
+    this.#catchUps.clear();
+    this.#urgent.clear();
+  }
+
+  #enqueue(queue: PQueue, work: () => Promise<void>): void {
+    void queue.add(work).catch(() => undefined);
+  }
+
+  /** Waits until one more catch-up is no burden to the platform. */
+  async #pace(): Promise<void> {
+    const everyMs = this.#parts.history.catchUpEveryMs ?? 0;
+    const now = performance.now();
+    this.#nextAt = Math.max(this.#nextAt, now - BURST * everyMs) + everyMs;
+    const waitMs = this.#nextAt - now;
+    if (waitMs > 0) await this.#parts.patience.pause(waitMs);
+  }
+
+  /** Must not throw. */
+  async #begin(gate: Gate): Promise<void> {
+    const { signal } = this.#parts;
+    if (gate.state !== "waits" || signal.aborted) return;
+    gate.state = "begun";
+    await this.#fill(gate);
+    gate.state = "over";
+    gate.end();
+    if (gate.isFilled) this.#parts.filled(gate.gap.channel.name);
+    else if (!signal.aborted) void this.#later(gate.gap);
+  }
+
+  /** The connection may last for hours after a platform's failure that was over in a minute. Must not throw. */
+  async #later(gap: Gap): Promise<void> {
+    await this.#parts.patience.rest();
+    if (!this.#parts.signal.aborted) this.open(gap);
+  }
+
+  /** Must not throw. */
+  async #fill(gate: Gate): Promise<void> {
+    const { inbox, history, now, catchUpMaxAgeMs, log, patience, signal, receive } = this.#parts;
+    const parts: CatchUpParts = {
+      inbox,
+      receive: async (event) => receive(gate.gap, event),
+      history,
+      now,
+      maxAgeMs: catchUpMaxAgeMs,
+    };
+    const channel = formatAddress(gate.gap.channel);
+    gate.isFilled = await patience.until("catch_up_failed", ATTEMPTS, async () => {
+      gate.isStale = false;
+      const { messages, isWhole } = await catchUp(parts, gate.gap);
+      if (messages > 0 || !isWhole) log.info({ channel, messages, isWhole }, "caught_up");
+    });
+    const { name } = gate.gap.channel;
+    if (gate.isStale && !signal.aborted) {
+      gate.isFilled = false;
+      await this.#fill(gate);
+    } else if (gate.isFilled && this.#gates.get(name) === gate) this.#gates.delete(name);
+  }
+}

@@ -1,0 +1,55 @@
+export interface HeardMarkParts {
+  readonly now: () => Date;
+  /** Resolves when everything that has come in so far is in the log, or on record as missing. */
+  readonly settled: () => Promise<unknown>;
+  /** Somebody listens, and nothing is missing but what is on record. */
+  readonly isWhole: () => boolean;
+  /** Notes up to when everything was heard. Must not throw. */
+  readonly write: (heardTo: Date) => Promise<void>;
+  /** How often it is moved. Default: a minute. */
+  readonly everyMs?: number;
+}
+
+const EVERY_MS = 60_000;
+/**
+ * How far the mark stays behind what was heard: a dead connection is noticed within 82 s (Discord's heartbeat), and the platform's
+ * clock may be behind ours. What lies between is looked at once more, and changes nothing.
+ */
+const LAG_MS = 120_000;
+
+/**
+ * Moves on the time up to which everything was heard, while somebody listens. What it notes at a look is the time of the look
+ * before: a process that was frozen between the two has not listened to what came after that.
+ */
+export class HeardMark {
+  readonly #parts: HeardMarkParts;
+  #timer: NodeJS.Timeout | null = null;
+  #last: { readonly at: Date; isSettled: boolean } | null = null;
+
+  constructor(parts: HeardMarkParts) {
+    this.#parts = parts;
+  }
+
+  /** May be called twice. */
+  start(): void {
+    this.#timer ??= setInterval(() => this.#look(), this.#parts.everyMs ?? EVERY_MS).unref();
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const { now, settled, isWhole, write } = this.#parts;
+    const last = this.#last;
+    if (!isWhole()) {
+      this.#last = null;
+      return;
+    }
+    if (last !== null && !last.isSettled) return;
+    if (last !== null) void write(new Date(last.at.getTime() - LAG_MS));
+    const next = { at: now(), isSettled: false };
+    this.#last = next;
+    void settled().finally(() => (next.isSettled = true));
+  }
+}

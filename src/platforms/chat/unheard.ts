@@ -1,0 +1,155 @@
+import type { Logger } from "pino";
+import type { ChannelOnPlatform } from "../../core/message.ts";
+import type { Gap, PlatformInbox } from "../platform.ts";
+import type { ChatHistory } from "./history.ts";
+import type { Patience } from "./patience.ts";
+
+export interface UnheardParts {
+  readonly platform: string;
+  /** The bot as whom Weir listens. Throws PlatformError. */
+  readonly account: () => Promise<string>;
+  readonly inbox: Pick<PlatformInbox, "heardTo" | "setHeardTo" | "standing" | "keepGap">;
+  readonly history: Pick<ChatHistory, "idBefore">;
+  readonly patience: Patience;
+  readonly log: Logger;
+  readonly now: () => Date;
+  /** What is older is not looked for: nobody would be answered, and a channel begins with its past anyway. */
+  readonly maxAgeMs: number;
+  /** How long the events of a channel wait until it is known whether something is missing of it, ms. */
+  readonly holdMs: number;
+  /** Has the gap of a channel filled; `filled` is to be called when it is. */
+  readonly open: (gap: Gap) => void;
+}
+
+/** Finds channels in which somebody may have spoken since then, the newest first where that is known. */
+export type FindSpoken = (since: Date) => Promise<readonly ChannelOnPlatform[]>;
+
+/** Channels that are looked into after one connection. */
+const MAX_CHANNELS = 300;
+
+/**
+ * Channels that the log has nothing of: what was said there while nobody listened is looked for from the time on up to
+ * which everything was heard.
+ */
+export class Unheard {
+  readonly #parts: UnheardParts;
+  /** Null: it is the first time that anybody listens. */
+  #heardTo: Date | null = null;
+  #begunAt: Date;
+  /** Channels with a gap of their own. */
+  #known: ReadonlySet<string> = new Set();
+  #found = 0;
+  #leftOut = 0;
+  /** Searches under way, since when by a steady clock, and when the last of them is over. */
+  #searches = 0;
+  #searchedFrom = 0;
+  #searched: Promise<unknown> = Promise.resolve();
+  /** Channels whose events did not wait for the end of the search. */
+  readonly #overtaken = new Set<string>();
+  /** Channels whose gap is not filled yet. */
+  readonly #open = new Set<string>();
+
+  constructor(parts: UnheardParts) {
+    this.#parts = parts;
+    this.#begunAt = parts.now();
+  }
+
+  /** Nothing is being looked for, and nothing that was found is missing any more. */
+  get isDone(): boolean {
+    return this.#searches === 0 && this.#open.size === 0;
+  }
+
+  /**
+   * A connection is there.
+   * @param known channels with a gap of their own
+   * @throws PlatformError, and WeirError of the inbox
+   */
+  async begin(known: ReadonlySet<string>): Promise<void> {
+    const { platform, account, inbox, now } = this.#parts;
+    const bot = await account();
+    const heardTo = await inbox.heardTo(platform, bot);
+    const at = now();
+    if (heardTo === null) await inbox.setHeardTo(platform, bot, at);
+    this.#heardTo = heardTo;
+    this.#begunAt = at;
+    this.#known = known;
+    this.#found = 0;
+    this.#leftOut = 0;
+  }
+
+  /**
+   * Looks for channels, and has what was missed of them fetched. Returns at once.
+   * @param begun resolves when `begin` is done
+   * @param isMissed an event of these channels is known to be missing; false: nothing is when nobody listened before
+   */
+  search(find: FindSpoken, begun: Promise<void>, isMissed: boolean): void {
+    if (this.#searches === 0) {
+      this.#searchedFrom = performance.now();
+      this.#overtaken.clear();
+    }
+    this.#searches += 1;
+    const searching = this.#search(find, begun, isMissed).finally(() => {
+      this.#searches -= 1;
+    });
+    this.#searched = Promise.all([this.#searched, searching]);
+  }
+
+  /** Waits until it is known whether something is missing of a channel, unless that takes too long: then it is on record. */
+  async behindSearch(channel: ChannelOnPlatform): Promise<void> {
+    const { patience, holdMs, inbox } = this.#parts;
+    const { name } = channel.channel;
+    if (this.#searches === 0 || this.#known.has(name) || this.#overtaken.has(name)) return;
+    const leftMs = holdMs - (performance.now() - this.#searchedFrom);
+    if (leftMs > 0 && (await patience.within(leftMs, this.#searched))) return;
+    await inbox.keepGap(this.#gapOf(channel));
+    this.#overtaken.add(name);
+  }
+
+  filled(name: string): void {
+    this.#open.delete(name);
+  }
+
+  /** Must not throw. */
+  async #search(find: FindSpoken, begun: Promise<void>, isMissed: boolean): Promise<void> {
+    await begun;
+    if (this.#heardTo === null && !isMissed) return;
+    await this.#parts.patience.until("channels_not_found", Number.POSITIVE_INFINITY, async () => {
+      for (const channel of await find(this.#since)) {
+        if (this.#known.has(channel.channel.name)) continue;
+        const { isBound } = await this.#parts.inbox.standing(channel);
+        if (isBound) this.#take(channel);
+      }
+    });
+    this.#tellLeftOut();
+  }
+
+  #take(channel: ChannelOnPlatform): void {
+    const { name } = channel.channel;
+    if (!this.#open.has(name)) {
+      if (this.#found >= MAX_CHANNELS) {
+        this.#leftOut += 1;
+        return;
+      }
+      this.#found += 1;
+      this.#open.add(name);
+    }
+    this.#parts.open(this.#gapOf(channel));
+  }
+
+  #gapOf({ channel, kind, workspace, place }: ChannelOnPlatform): Gap {
+    const afterId = this.#parts.history.idBefore(channel, this.#since);
+    return { channel, kind, workspace, ...(place !== undefined && { place }), afterId };
+  }
+
+  get #since(): Date {
+    const { now, maxAgeMs } = this.#parts;
+    const from = this.#heardTo ?? this.#begunAt;
+    return new Date(Math.max(from.getTime(), now().getTime() - maxAgeMs));
+  }
+
+  #tellLeftOut(): void {
+    const { log, platform } = this.#parts;
+    if (this.#leftOut > 0) log.warn({ platform, channels: this.#leftOut }, "channels_not_looked_into");
+    this.#leftOut = 0;
+  }
+}

@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { pino } from "pino";
+import { WeirError } from "../../../src/core/errors.ts";
+import type { ChannelOnPlatform } from "../../../src/core/message.ts";
+import { HeardMark } from "../../../src/platforms/chat/heard-mark.ts";
+import { PlatformError } from "../../../src/platforms/platform.ts";
+import { gapAfter, HOUR_MS, open } from "./open-intake.ts";
+import { HOME, said } from "./scripted-history.ts";
+
+const FRESH = { isBound: true, listens: true, isKnown: false };
+/** The time of a message. */
+const timeOf = (id: number): Date => said(id).at;
+const room = (index: number): ChannelOnPlatform => ({
+  ...HOME,
+  channel: { platform: "chat", name: `room-${index}` },
+});
+const never = async (): Promise<readonly ChannelOnPlatform[]> => new Promise(() => undefined);
+
+describe("a channel that was never heard of", () => {
+  test("is asked for what was said since everything was heard, before what is live", async () => {
+    const { inbox, history, intake, got } = open();
+    inbox.mark = timeOf(2);
+    inbox.standingOf = () => ({ ...FRESH, isKnown: true });
+    for (const id of [1, 2, 3, 4])
+      history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
+    intake.resume();
+    intake.search(async (since) => {
+      assert.deepEqual(since, timeOf(2));
+      return Promise.resolve([HOME]);
+    });
+    await intake.hand(said(5, { addressed: true }), HOME);
+    assert.deepEqual(got(), ["*3", "*4", "*5"]);
+    assert.deepEqual(inbox.closed, ["room"]);
+    intake.close();
+  });
+
+  test("begins with its past, and what was missed follows it", async () => {
+    const { inbox, history, intake, got } = open();
+    inbox.mark = timeOf(2);
+    inbox.standingOf = () => FRESH;
+    for (const id of [1, 2, 3])
+      history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
+    intake.resume();
+    intake.search(async () => Promise.resolve([HOME]));
+    await intake.hand(said(4), HOME);
+    assert.deepEqual(got(), ["+1", "+2", "*3", "+4"]);
+    intake.close();
+  });
+
+  test("is left alone on the first connection ever, where nobody answers it, and where its own gap is open", async () => {
+    const first = open();
+    first.intake.resume();
+    first.intake.search(() => assert.fail("nothing can have been missed"));
+    await first.intake.hand(said(1), HOME);
+    assert.deepEqual(first.inbox.mark, new Date(1_000_000 + HOUR_MS));
+    first.intake.close();
+    const { inbox, history, intake } = open();
+    inbox.mark = timeOf(0);
+    inbox.gaps = [gapAfter(1)];
+    inbox.standingOf = ({ channel }) => ({ ...FRESH, isBound: channel.name !== "room-1" });
+    intake.resume();
+    intake.search(async () => Promise.resolve([room(1), HOME]));
+    await intake.hand(said(9), HOME);
+    assert.deepEqual(history.calls, ["newest"]);
+    intake.close();
+  });
+
+  test("is looked into no further back than messages are answered", async () => {
+    const { inbox, history, intake, got } = open({ now: () => new Date(timeOf(3).getTime() + HOUR_MS) });
+    inbox.mark = timeOf(1);
+    history.add(1, 2, 3, 4, 5);
+    intake.resume();
+    intake.search(async () => Promise.resolve([HOME]));
+    await intake.hand(said(6), HOME);
+    assert.deepEqual(got(), ["+4", "+5", "+6"]);
+    intake.close();
+  });
+});
+
+describe("the search for channels", () => {
+  test("is waited for by the events of one that Weir does not know, but not long: then what may be missing is on record", async () => {
+    const { inbox, intake, got } = open({ holdMs: 30 });
+    inbox.mark = timeOf(2);
+    intake.resume();
+    intake.search(never);
+    const began = performance.now();
+    await intake.hand(said(5), HOME);
+    await intake.hand(said(6), HOME);
+    assert.ok(performance.now() - began >= 25);
+    assert.deepEqual(got(), ["+5", "+6"]);
+    assert.deepEqual([...inbox.kept], [["room", "2"]]);
+    intake.close();
+  });
+
+  test("holds up no channel that Weir knows", async () => {
+    const { inbox, intake, got } = open({ holdMs: 60_000 });
+    inbox.mark = timeOf(2);
+    inbox.gaps = [gapAfter(4)];
+    intake.resume();
+    intake.search(never);
+    await intake.hand(said(5), HOME);
+    assert.deepEqual(got(), ["+5"]);
+    intake.close();
+  });
+
+  test("is bounded: the newest are looked into, and it is told how many are not", async () => {
+    const lines: string[] = [];
+    const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
+    const { inbox, history, intake } = open({ log });
+    inbox.mark = timeOf(2);
+    intake.resume();
+    intake.search(async () => Promise.resolve(Array.from({ length: 400 }, (_, index) => room(index))));
+    while (inbox.closed.length < 300) await new Promise(setImmediate);
+    await intake.idle();
+    assert.equal(history.calls.length, 300);
+    assert.deepEqual(
+      new Set(inbox.closed),
+      new Set(Array.from({ length: 300 }, (_, index) => `room-${index}`)),
+    );
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? "", /"channels":100.*channels_not_looked_into/);
+    intake.close();
+  });
+
+  test("begins again where the platform does not answer", async () => {
+    const { inbox, history, intake, got } = open();
+    inbox.mark = timeOf(0);
+    history.add(1);
+    let asked = 0;
+    intake.resume();
+    intake.search(async () => {
+      asked += 1;
+      if (asked === 1) throw new PlatformError("chat", "unavailable", "down", { retryAfterMs: 5 });
+      return Promise.resolve([HOME]);
+    });
+    await intake.hand(said(2), HOME);
+    assert.deepEqual(got(), ["+1", "+2"]);
+    intake.close();
+  });
+});
+
+class AwayError extends WeirError {
+  readonly retryable = true;
+}
+
+test("what cannot be stored just now is fetched later, also where nothing of its channel is in the log", async () => {
+  const { inbox, history, intake, got } = open();
+  intake.resume();
+  await intake.idle();
+  inbox.mark = timeOf(0);
+  inbox.failures.push(new AwayError("the database is away"));
+  history.add(1);
+  assert.equal(await intake.hand(said(1), HOME), undefined);
+  await intake.hand(said(2), HOME);
+  assert.deepEqual(got(), ["+1", "+2"]);
+  intake.close();
+});
+
+/** An intake whose mark is moved every millisecond, by a clock that a test sets. */
+const ticking = (): ReturnType<typeof open> & {
+  readonly clock: { ms: number };
+  moved: () => Promise<void>;
+} => {
+  const clock = { ms: 10_000_000 };
+  const parts = open({ now: () => new Date(clock.ms), markEveryMs: 1 });
+  /** Some looks at the mark later. */
+  const moved = async (): Promise<void> => {
+    for (const until = performance.now() + 20; performance.now() < until;) await new Promise(setImmediate);
+  };
+  return { ...parts, clock, moved };
+};
+
+describe("the time up to which everything was heard", () => {
+  test("moves on while somebody listens, and stays two minutes behind", async () => {
+    const { inbox, intake, clock, moved } = ticking();
+    intake.resume();
+    await moved();
+    assert.deepEqual(inbox.mark, new Date(10_000_000));
+    clock.ms = 11_000_000;
+    await moved();
+    assert.deepEqual(inbox.mark, new Date(11_000_000 - 120_000));
+    intake.close();
+  });
+
+  test("stays where nobody listens, and where something that was found is still missing", async () => {
+    const { inbox, history, intake, clock, moved } = ticking();
+    inbox.mark = new Date(9_000_000);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    history.pause = promise;
+    intake.resume();
+    intake.search(async () => Promise.resolve([HOME]));
+    clock.ms = 11_000_000;
+    await moved();
+    assert.deepEqual(inbox.mark, new Date(9_000_000));
+    intake.interrupt();
+    resolve();
+    clock.ms = 12_000_000;
+    await moved();
+    assert.deepEqual(inbox.closed, ["room"]);
+    assert.deepEqual(inbox.mark, new Date(9_000_000));
+    intake.resume();
+    await moved();
+    assert.deepEqual(inbox.mark, new Date(12_000_000 - 120_000));
+    intake.close();
+  });
+
+  test("does not move past what is still being taken in, nor over the time of a frozen process", async () => {
+    const written: number[] = [];
+    let ms = 1_000_000;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let settling: Promise<void> = promise;
+    const mark = new HeardMark({
+      now: () => new Date(ms),
+      settled: async () => settling,
+      isWhole: () => true,
+      write: async (at) => Promise.resolve(void written.push(at.getTime())),
+      everyMs: 1,
+    });
+    const looks = async (): Promise<void> => {
+      for (const until = performance.now() + 10; performance.now() < until;) await new Promise(setImmediate);
+    };
+    mark.start();
+    await looks();
+    assert.deepEqual(written, [], "something waits");
+    settling = Promise.resolve();
+    ms = 5_000_000;
+    resolve();
+    while (written.length === 0) await new Promise(setImmediate);
+    mark.stop();
+    assert.equal(written[0], 1_000_000 - 120_000, "the time of the look before");
+  });
+});

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { until } from "../../support/discord/login.ts";
+import { ROUTE_MESSAGES } from "../../support/discord/server.ts";
+import { type DiscordScene, openDiscordScene } from "./discord-harness.ts";
+
+/** A past in which Weir has listened until now. */
+const hasListened: NonNullable<Parameters<typeof openDiscordScene>[0]>["before"] = ({ inbox }) => {
+  inbox.mark = new Date();
+};
+
+/** The channels whose messages were asked for. */
+function asked({ discord }: Pick<DiscordScene, "discord">): string[] {
+  return discord.journal.calls("GET", ROUTE_MESSAGES).map(({ path }) => path.split("/")[2] ?? "");
+}
+
+async function pause(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+test("the first mention in a channel and in a thread, while Weir was off, comes; nothing else is asked for", async () => {
+  let quiet = "";
+  let thread = "";
+  await using scene = await openDiscordScene({
+    before: (before) => {
+      const { discord, ann, guild, general, inbox, mention } = before;
+      const { world } = discord;
+      quiet = world.addChannel({ guild, name: "quiet" });
+      world.say(ann, quiet, "long ago");
+      const root = world.say(ann, quiet, "plans");
+      thread = world.openThread(quiet, { name: "plans", owner: ann, fromMessage: root });
+      inbox.mark = new Date();
+      // Ids are made of milliseconds.
+      for (const end = Date.now() + 2; Date.now() < end;);
+      world.say(ann, general, `${mention} are you there?`);
+      world.say(ann, thread, `${mention} and here?`);
+    },
+  });
+  const { inbox, general } = scene;
+  await inbox.received(2);
+  await until("both", () => inbox.closed.length === 2);
+  const found = inbox.events.map((event) =>
+    event.type === "message" ? [event.channel.name, event.kind, event.text, event.addressed] : [],
+  );
+  assert.deepEqual(
+    new Set(found.map((one) => JSON.stringify(one))),
+    new Set([
+      JSON.stringify([general, "channel", "@weir are you there?", true]),
+      JSON.stringify([thread, "thread", "@weir and here?", true]),
+    ]),
+  );
+  assert.deepEqual(new Set(asked(scene)), new Set([general, thread]));
+  assert.equal(asked(scene).includes(quiet), false);
+});
+
+test("a new session asks for what was said in channels never heard of; one that is resumed does not", async () => {
+  await using scene = await openDiscordScene({ before: hasListened });
+  const { discord, inbox, ann, guild, mention } = scene;
+  await pause();
+  const other = discord.world.addChannel({ guild, name: "other" });
+  discord.gateway.cut();
+  discord.world.say(ann, other, `${mention} one`);
+  await inbox.received(1);
+  assert.deepEqual(asked(scene), [], "it was replayed");
+  discord.gateway.forgetSessions();
+  discord.gateway.cut();
+  discord.world.say(ann, other, `${mention} two`);
+  await until("the other's gap", () => inbox.closed.includes(other));
+  assert.deepEqual([...new Set(inbox.said)], ["Ann: @weir one", "Ann: @weir two"]);
+  assert.deepEqual(asked(scene), [other]);
+});
+
+test("a server that the bot joins later is not asked for its past", async () => {
+  await using scene = await openDiscordScene({
+    before: ({ inbox }) => {
+      inbox.mark = new Date(Date.now() - 60_000);
+    },
+  });
+  const { discord, inbox, ann, mention } = scene;
+  const guild = discord.world.addGuild({ name: "Late" });
+  const hall = discord.world.addChannel({ guild, name: "hall" });
+  discord.world.say(ann, hall, `${mention} welcome`);
+  await inbox.received(1);
+  assert.deepEqual(asked(scene), []);
+});
+
+test("a first connection ever asks for nothing", async () => {
+  await using scene = await openDiscordScene({
+    before: ({ discord, ann, general, mention }) => void discord.world.say(ann, general, `${mention} hello?`),
+  });
+  const { discord, inbox, ann, general } = scene;
+  discord.world.say(ann, general, "now");
+  await inbox.received(1);
+  assert.deepEqual(asked(scene), []);
+  assert.ok(inbox.mark !== null);
+});

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { agentId } from "../../src/core/ids.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { openStore } from "./open-store.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const weir = openStore(database.connection);
+after(async () => weir[Symbol.asyncDispose]());
+const { store } = weir;
+
+test("the time up to which everything was heard is each bot's own, and never falls", async () => {
+  const { heardMarks } = store;
+  assert.equal(await heardMarks.read("discord", "1"), null);
+  await heardMarks.move("discord", "1", new Date(2000));
+  await heardMarks.move("discord", "1", new Date(1000));
+  assert.deepEqual(await heardMarks.read("discord", "1"), new Date(2000));
+  await heardMarks.move("discord", "1", new Date(3000));
+  assert.deepEqual(await heardMarks.read("discord", "1"), new Date(3000));
+  assert.equal(await heardMarks.read("discord", "2"), null);
+  assert.equal(await heardMarks.read("slack", "1"), null);
+});
+
+test("a gap is on record also of a channel without a message, until it is closed", async () => {
+  const { channels } = store;
+  const address = { platform: "chat", name: "new" };
+  const place = { workspace: "Mill", channel: "new", parent: null };
+  const channel = { address, kind: "channel", workspace: "9", place, agent: agentId("main") } as const;
+  await channels.keepGap(channel, "5");
+  const [gap, ...others] = await channels.gaps("chat", 10);
+  assert.deepEqual([gap?.afterId, gap?.address, gap?.place, others], ["5", address, place, []]);
+  const id = await channels.open(channel);
+  await weir.say(id, "later", { id: "9", channel: address });
+  assert.deepEqual(
+    (await channels.gaps("chat", 10)).map(({ afterId }) => afterId),
+    ["5"],
+  );
+  await channels.closeGap(address);
+  assert.deepEqual(
+    (await channels.gaps("chat", 10)).map(({ afterId }) => afterId),
+    ["9"],
+  );
+  const bare = { ...channel, address: { platform: "chat", name: "bare" } };
+  await channels.keepGap(bare, "5");
+  await channels.closeGap(bare.address);
+  assert.equal((await channels.gaps("chat", 10)).length, 1, "nothing of it is in the log");
+});
