@@ -1,14 +1,12 @@
+import { blank, BLANKED_AT_ONCE } from "../router/blank.ts";
 import { insist } from "../router/insist.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { OwnedMemory } from "../store/memories.ts";
-import type { Blanked } from "../store/people.ts";
 import { type AskedCommand, askingChannel, type CommandParts, placeName } from "./command-parts.ts";
 import { explainForget, formatAllForgotten, formatForgotten, warnOfAll } from "./forget-format.ts";
 import { MEMORIES_ASKED } from "./memory-format.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 
-/** Messages that one transaction takes back: others who write to the channel wait for it. */
-const BATCH = 100;
 /** How long one command goes on, ms. */
 const WITHIN_MS = 10_000;
 
@@ -78,7 +76,7 @@ async function forgetAll(parts: CommandParts, { channel, asker }: AskedCommand):
   let memories = 0;
   let isDone = false;
   while (!isDone && performance.now() < until) {
-    const places = await people.said(channel.id, asker.id, BATCH);
+    const places = await people.said(channel.id, asker.id, BLANKED_AT_ONCE);
     isDone = places.length === 0;
     for (const place of places) {
       const row = await channels.find(place.channel);
@@ -90,26 +88,4 @@ async function forgetAll(parts: CommandParts, { channel, asker }: AskedCommand):
   }
   const left = isDone ? 0 : (await people.countSaid(channel.id, asker.id)).messages;
   return formatAllForgotten({ messages, memories, left }, placeName(channel));
-}
-
-/** Takes messages back in the log, then in the memory of the channel's actor, as a deletion on the platform does. */
-async function blank(
-  { store, registry, digesterOf }: CommandParts,
-  channel: ChannelRow,
-  ids: readonly string[],
-): Promise<Blanked> {
-  if (ids.length === 0) return { seqs: [], memories: 0 };
-  let isInDoubt = true;
-  try {
-    const digester = digesterOf(channel);
-    const { result, isRepeated } = await insist(async () => store.people.blank(channel.id, ids, digester));
-    isInDoubt = isRepeated;
-    const { seqs } = result;
-    // A turn that has read any of them has read the first.
-    if (seqs.length > 0) await (await registry.inMemory(channel.id))?.changed(Math.min(...seqs), null);
-    return result;
-  } finally {
-    // What was committed without our hearing of it must not stay in memory as it was.
-    if (isInDoubt) (await registry.inMemory(channel.id))?.doubt();
-  }
 }

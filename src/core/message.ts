@@ -6,6 +6,11 @@ import type { ChannelAddress, Seq } from "./ids.ts";
  */
 export const REACTION_PREFIX = "reaction/";
 
+/** The id of a reaction as a message. Where it was taken back and is given again, it is followed by the number of the giving. */
+export function reactionId(messageId: string, person: string, emoji: string): string {
+  return `${REACTION_PREFIX}${messageId}/${person}/${emoji}`;
+}
+
 export type ChannelKind = "dm" | "channel" | "thread";
 
 export interface Author {
@@ -83,6 +88,17 @@ export interface InboundDeletion {
   readonly channel?: ChannelAddress;
   readonly id: string;
   readonly at: Date;
+  /** What was taken back is reactions: these, and `id` names them in the daemon's log. */
+  readonly reactions?: Reactions;
+}
+
+/** Reactions under a message. */
+export interface Reactions {
+  readonly messageId: string;
+  /** Left out: everybody's. */
+  readonly person?: string;
+  /** Left out: all. */
+  readonly emoji?: string;
 }
 
 export type InboundEvent = InboundMessage | InboundEdit | InboundDeletion;

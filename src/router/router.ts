@@ -1,11 +1,9 @@
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
-import { type AgentId, type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
+import { type AgentId, type ChannelAddress, type ChannelId, formatAddress } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
-  InboundDeletion,
-  InboundEdit,
   InboundEvent,
   InboundImage,
   InboundMessage,
@@ -18,6 +16,7 @@ import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { AskLimits } from "./ask-limits.ts";
 import { type Binding, findBinding, rule } from "./bindings.ts";
+import { Changes } from "./changes.ts";
 import { insist } from "./insist.ts";
 import { assertStorable } from "./storable-event.ts";
 import { type Commands, TextCommands } from "./text-commands.ts";
@@ -59,10 +58,12 @@ export class Router implements PlatformInbox {
   /** Channels that nobody answers, of which the log knows. */
   readonly #unbound = new BoundedMap<true>(KNOWN_CHANNELS);
   readonly #commands: TextCommands;
+  readonly #changes: Changes;
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
     this.#commands = new TextCommands(parts);
+    this.#changes = new Changes(parts);
   }
 
   async receive(event: InboundEvent): Promise<Receipt> {
@@ -71,9 +72,9 @@ export class Router implements PlatformInbox {
       case "message":
         return this.#message(event);
       case "edit":
-        return this.#edit(event);
+        return this.#changes.edit(event);
       case "deletion":
-        return this.#delete(event);
+        return this.#changes.delete(event);
     }
   }
 
@@ -143,7 +144,8 @@ export class Router implements PlatformInbox {
     const isAsked = ruling.outcome === "turn";
     if (isAsked && (await this.#commands.run(message))) return { outcome: "command" };
     const addressed = this.#withinLimits(binding, message, isAsked);
-    return this.#append({ ...message, addressed }, binding);
+    const id = await this.#changes.idOf(message);
+    return this.#append({ ...message, id, addressed }, binding);
   }
 
   async #append(message: InboundMessage, binding: Binding): Promise<Receipt> {
@@ -216,62 +218,6 @@ export class Router implements PlatformInbox {
     this.#parts.log.info({ channel }, "message_unbound");
   }
 
-  async #edit(edit: InboundEdit): Promise<Receipt> {
-    return this.#change(edit, async ({ id }) => {
-      const result = await this.#parts.store.log.edit(id, edit.id, edit.text, edit.at);
-      if (result.outcome === "unknown") return { outcome: "unknown_message" };
-      await this.#parts.store.attached.dropUnnamed(edit.platform, edit.id, edit.text);
-      if (result.outcome === "unchanged") return { outcome: "duplicate", seq: result.seq };
-      const notedSeq = result.outcome === "noted" ? result.notedSeq : null;
-      return { outcome: "accepted", seq: result.seq, notedSeq };
-    });
-  }
-
-  async #delete(deletion: InboundDeletion): Promise<Receipt> {
-    return this.#change(deletion, async (channel) => {
-      const digester = this.#parts.digesterOf(channel);
-      const seq = await this.#parts.store.log.delete(channel.id, deletion.id, digester);
-      return seq === undefined
-        ? { outcome: "unknown_message" }
-        : { outcome: "accepted", seq, notedSeq: null };
-    });
-  }
-
-  /** Changes a message in the log, then in the memory of its channel's actor, where it has one. */
-  async #change(
-    event: InboundEdit | InboundDeletion,
-    write: (channel: ChannelRow) => Promise<Change>,
-  ): Promise<Receipt> {
-    let receipt: Receipt = { outcome: "unknown_message" };
-    for (const row of await this.#channelsOf(event)) {
-      const changed = await this.#changeIn(row, write);
-      if (receipt.outcome !== "accepted") receipt = changed;
-    }
-    return receipt;
-  }
-
-  async #changeIn(row: ChannelRow, write: (channel: ChannelRow) => Promise<Change>): Promise<Receipt> {
-    let isInDoubt = true;
-    try {
-      const { result, isRepeated } = await insist(async () => write(row));
-      isInDoubt = isRepeated;
-      if (result.outcome !== "accepted") return result;
-      await (await this.#parts.registry.inMemory(row.id))?.changed(result.seq, result.notedSeq);
-      return { outcome: "accepted", seq: result.seq };
-    } finally {
-      // What was committed without our hearing of it must not stay in memory as it was.
-      if (isInDoubt) (await this.#parts.registry.inMemory(row.id))?.doubt();
-    }
-  }
-
-  /** A message may be background of threads, too. */
-  async #channelsOf(event: InboundEdit | InboundDeletion): Promise<ChannelRow[]> {
-    const { channels } = this.#parts.store;
-    if (event.channel === undefined) return channels.withMessage(event.platform, event.id);
-    const row = await channels.find(event.channel);
-    return row === undefined ? [] : [row];
-  }
-
   async #channelId(message: InboundMessage, binding: Binding): Promise<ChannelId> {
     const key = channelKey(binding, message.channel);
     const known = this.#known.get(key);
@@ -287,8 +233,3 @@ export class Router implements PlatformInbox {
 function channelKey({ agent }: Binding, channel: ChannelAddress): string {
   return `${agent}\n${formatAddress(channel)}`;
 }
-
-/** What became of an edit or a deletion, with the notice that tells of it. */
-type Change =
-  | Exclude<Receipt, { outcome: "accepted" }>
-  | { readonly outcome: "accepted"; readonly seq: Seq; readonly notedSeq: Seq | null };

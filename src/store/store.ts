@@ -15,6 +15,7 @@ import { ModelCallStore } from "./model-calls.ts";
 import { PeopleStore } from "./people.ts";
 import { RunCommandStore } from "./run-commands.ts";
 import type { Database } from "./pool.ts";
+import { ReactionStore } from "./reactions.ts";
 import { RequestStore } from "./requests.ts";
 import { SearchStore } from "./search.ts";
 import { TurnStore } from "./turns.ts";
@@ -36,6 +37,7 @@ export interface Store {
   readonly answers: AnswerStore;
   readonly attached: AttachedStore;
   readonly heardMarks: HeardMarkStore;
+  readonly reactions: ReactionStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
   /** What a commit changed, to be swapped into a history in memory. */
   coverage(channel: ChannelId): Promise<Coverage>;
@@ -60,6 +62,7 @@ export function createStore(db: Database): Store {
     answers: new AnswerStore(db),
     attached: new AttachedStore(db),
     heardMarks: new HeardMarkStore(db),
+    reactions: new ReactionStore(db),
     load: async (channel) => loadSnapshot(db, channel),
     coverage: async (channel) => loadCoverage(db, channel),
     mergedOf: async (channel, range) => readMerged(db, channel, range),

@@ -23,6 +23,8 @@ export class EarlyChanges {
   async receive(event: InboundEvent): Promise<Receipt> {
     switch (event.type) {
       case "deletion":
+        // A reaction may be given again.
+        if (event.reactions !== undefined) return this.#inbox.receive(event);
         this.#edits.delete(event.id);
         this.#deletions.set(event.id, event);
         return this.#inbox.receive(event);

@@ -1,7 +1,7 @@
 import { Routes } from "discord.js";
 import type { Logger } from "pino";
 import { errorMessage, WeirError } from "../../core/errors.ts";
-import { type ChannelOnPlatform, type InboundEvent, REACTION_PREFIX } from "../../core/message.ts";
+import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../core/message.ts";
 import type { Intake } from "../chat/intake.ts";
 import type { PlatformInbox } from "../platform.ts";
 import { type DiscordApi, PLATFORM_NAME } from "./api.ts";
@@ -14,6 +14,8 @@ import {
   messagePayload,
   type ReactionPayload,
   reactionPayload,
+  type ReactionRemovalPayload,
+  reactionRemovalPayload,
   tellUnread,
   updatePayload,
 } from "./payload.ts";
@@ -53,6 +55,8 @@ export class DiscordEvents {
   readonly #parts: EventParts;
   readonly #lanes = new Map<string, Promise<void>>();
   #waiting = 0;
+  /** The time of the newest reaction. */
+  #lastMs = 0;
 
   constructor(parts: EventParts) {
     this.#parts = parts;
@@ -85,12 +89,17 @@ export class DiscordEvents {
         const deletion = bulkDeletionPayload.parse(d);
         return this.#enqueue(deletion, async () => this.#deletions(deletion.ids, deletion));
       }
-      case "MESSAGE_REACTION_ADD":
-      case "MESSAGE_REACTION_REMOVE": {
+      case "MESSAGE_REACTION_ADD": {
         const reaction = reactionPayload.parse(d);
         if (reaction.user_id === bot.user.id) return undefined;
-        const isAdded = t === "MESSAGE_REACTION_ADD";
-        return this.#enqueue(reaction, async () => this.#reaction(reaction, isAdded));
+        return this.#enqueue(reaction, async () => this.#reaction(reaction));
+      }
+      case "MESSAGE_REACTION_REMOVE":
+      case "MESSAGE_REACTION_REMOVE_EMOJI":
+      case "MESSAGE_REACTION_REMOVE_ALL": {
+        const removal = reactionRemovalPayload.parse(d);
+        if (removal.user_id === bot.user.id) return undefined;
+        return this.#enqueue(removal, async () => this.#reactionRemoval(removal));
       }
       default:
         return undefined;
@@ -186,15 +195,14 @@ export class DiscordEvents {
     return ids.map((id) => ({ event: { type: "deletion", platform: PLATFORM_NAME, id, at }, home }));
   }
 
-  async #reaction(reaction: ReactionPayload, isAdded: boolean): Promise<readonly Outcome[]> {
-    const { directory, people, reader, now } = this.#parts;
+  async #reaction(reaction: ReactionPayload): Promise<readonly Outcome[]> {
+    const { directory, people, reader } = this.#parts;
     const { user_id: userId, message_id: replyTo, guild_id: guildId, member, emoji } = reaction;
     const home = await directory.where(reaction.channel_id, guildId);
     if (home === null) return [];
-    const sign = emoji.name ?? emoji.id ?? "?";
-    const id = `${REACTION_PREFIX}${replyTo}/${userId}/${sign}`;
-    const at = now();
-    if (!isAdded) return [{ event: { type: "deletion", platform: PLATFORM_NAME, id, at }, home }];
+    const sign = signOf(emoji);
+    const id = reactionId(replyTo, userId, sign);
+    const at = this.#moment();
     const author =
       member === undefined
         ? { id: userId, name: await people.findName(userId), isBot: false }
@@ -204,9 +212,37 @@ export class DiscordEvents {
     return [{ event: { type: "message", ...home, id, author, text, at, addressed: false, replyTo }, home }];
   }
 
+  /** Discord does not say when. A later one has a later time: it is by that that what is delivered again is told apart. */
+  #moment(): Date {
+    this.#lastMs = Math.max(this.#parts.now().getTime(), this.#lastMs + 1);
+    return new Date(this.#lastMs);
+  }
+
+  /** Of one person's, of everybody's with one emoji, or of all. */
+  async #reactionRemoval(removal: ReactionRemovalPayload): Promise<readonly Outcome[]> {
+    const { directory } = this.#parts;
+    const { user_id: person, message_id: messageId, emoji } = removal;
+    const home = await directory.where(removal.channel_id, removal.guild_id);
+    if (home === null) return [];
+    const sign = emoji === undefined ? undefined : signOf(emoji);
+    const reactions = {
+      messageId,
+      ...(person !== undefined && { person }),
+      ...(sign !== undefined && { emoji: sign }),
+    };
+    const id = reactionId(messageId, person ?? "*", sign ?? "*");
+    return [
+      { event: { type: "deletion", platform: PLATFORM_NAME, id, at: this.#moment(), reactions }, home },
+    ];
+  }
+
   async #home(message: MessagePayload): Promise<ChannelOnPlatform | null> {
     const { author, channel_id: id, guild_id: guildId, channel_type: channelType } = message;
     const name = author.global_name ?? author.username;
     return this.#parts.directory.where(id, guildId, { name, channelType });
   }
+}
+
+function signOf({ name, id }: ReactionPayload["emoji"]): string {
+  return name ?? id ?? "?";
 }

@@ -97,6 +97,15 @@ export const reactionPayload = z.object({
 });
 export type ReactionPayload = z.infer<typeof reactionPayload>;
 
+/** Without a person: everybody's; without an emoji: all. */
+export const reactionRemovalPayload = z.object({
+  message_id: z.string(),
+  user_id: z.string().optional(),
+  emoji: emojiPayload.optional(),
+  ...deletedFrom,
+});
+export type ReactionRemovalPayload = z.infer<typeof reactionRemovalPayload>;
+
 export const channelPayload = z.object({
   id: z.string(),
   type: z.number(),

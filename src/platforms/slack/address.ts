@@ -1,5 +1,4 @@
 import type { ChannelAddress } from "../../core/ids.ts";
-import { REACTION_PREFIX } from "../../core/message.ts";
 
 export const PLATFORM_NAME = "slack";
 
@@ -31,11 +30,6 @@ export function messageId(channel: string, ts: string): string {
 export function parseMessageId(id: string): { readonly channel: string; readonly ts: string } | null {
   const match = /^([A-Z0-9]+)\/(\d+\.\d+)$/.exec(id);
   return match?.[1] === undefined || match[2] === undefined ? null : { channel: match[1], ts: match[2] };
-}
-
-/** The id under which a reaction is kept as a message. Pure. */
-export function reactionId(channel: string, ts: string, user: string, name: string): string {
-  return `${REACTION_PREFIX}${messageId(channel, ts)}/${user}/${name}`;
 }
 
 /** Which of two ts is earlier: below 0, 0, above 0. Pure. */

@@ -3,13 +3,12 @@ import type { Logger } from "pino";
 import type { z } from "zod";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { errorMessage } from "../../core/errors.ts";
-import type { ChannelOnPlatform, InboundEvent } from "../../core/message.ts";
+import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../core/message.ts";
 import type { Intake } from "../chat/intake.ts";
 import type { PlatformInbox } from "../platform.ts";
 import { messageId, PLATFORM_NAME, timeOfTs } from "./address.ts";
 import type { SlackApi } from "./api.ts";
 import { shownEmoji } from "./emoji.ts";
-import { reactionId } from "./address.ts";
 import { attachedWords, isSpoken } from "./inbound.ts";
 import type { Names } from "./names.ts";
 import {
@@ -185,13 +184,15 @@ export class SlackEvents {
     const { reader, names } = this.#parts;
     if (user === (await names.bot()).userId) return null;
     const home = await reader.where({ channel, threadTs: await this.#threadOf(channel, ts) });
-    const id = reactionId(channel, ts, user, reaction);
+    const replyTo = messageId(channel, ts);
+    const id = reactionId(replyTo, user, reaction);
     const at = timeOfTs(eventTs);
-    if (type === "reaction_removed")
-      return { event: { type: "deletion", platform: PLATFORM_NAME, id, at }, home };
+    if (type === "reaction_removed") {
+      const reactions = { messageId: replyTo, person: user, emoji: reaction };
+      return { event: { type: "deletion", platform: PLATFORM_NAME, id, at, reactions }, home };
+    }
     const author = await reader.person(user);
     const text = `reacted with ${shownEmoji(reaction)}`;
-    const replyTo = messageId(channel, ts);
     const event: InboundEvent = { type: "message", ...home, id, author, text, at, addressed: false, replyTo };
     return { event, home };
   }

@@ -144,6 +144,22 @@ export function setReaction(
   state.emit({ t: isOn ? "MESSAGE_REACTION_ADD" : "MESSAGE_REACTION_REMOVE", intent, data: () => data });
 }
 
+/** Somebody who may takes back everybody's reactions with one emoji, or all. */
+export function clearReactions(state: State, message: MessageRecord, emoji?: string): void {
+  const channel = state.channel(message.channelId);
+  if (emoji === undefined) message.reactions.clear();
+  else message.reactions.delete(emoji);
+  const data = {
+    channel_id: channel.id,
+    message_id: message.id,
+    ...guildIdOf(channel),
+    ...(emoji !== undefined && { emoji: toEmoji(emoji) }),
+  };
+  const t = emoji === undefined ? "MESSAGE_REACTION_REMOVE_ALL" : "MESSAGE_REACTION_REMOVE_EMOJI";
+  if (channel.access === "none") return;
+  state.emit({ t, intent: GatewayIntentBits.GuildMessageReactions, data: () => data });
+}
+
 /** Archives a thread or opens it again. A message in an archived thread opens it, too. */
 export function setArchived(state: State, channel: ChannelRecord, isArchived: boolean): void {
   if (channel.thread === null) throw new Error(`${channel.name} is no thread.`);

@@ -6,7 +6,14 @@ import { storeFile } from "./files.ts";
 import type { FileDraft } from "./files.ts";
 import { answersTo, invokeCommand } from "./interactions.ts";
 import type { CommandAnswer, CommandOptions } from "./interactions.ts";
-import { deleteMessages, editMessage, emitMessage, emitPartialUpdate, postMessage } from "./messages.ts";
+import {
+  clearReactions,
+  deleteMessages,
+  editMessage,
+  emitMessage,
+  emitPartialUpdate,
+  postMessage,
+} from "./messages.ts";
 import { setArchived, setReaction } from "./messages.ts";
 import { toChannel, toFullMember, toGuildCreate, toRole } from "./payloads.ts";
 import type { Access, ChannelRecord, MemberRecord } from "./records.ts";
@@ -200,6 +207,11 @@ export class World {
 
   unreact(userId: string, messageId: string, emoji: string): void {
     setReaction(this.#state, this.#state.message(messageId), userId, emoji, false);
+  }
+
+  /** A moderator takes back everybody's reactions with an emoji, or all. */
+  clearReactions(messageId: string, emoji?: string): void {
+    clearReactions(this.#state, this.#state.message(messageId), emoji);
   }
 
   openThread(channelId: string, options: { name: string; owner: string; fromMessage?: string }): string {

@@ -7,3 +7,6 @@ create table heard_marks (
 );
 comment on column heard_marks.account is 'the bot as whom Weir listens, by the platform''s id';
 comment on column heard_marks.heard_to is 'everything that was said to it before is in the log, or on record as missing';
+
+-- A reaction may be given, taken back and given again: those under one message are looked up by it.
+create index entries_reactions on entries (reply_to) where message_id like 'reaction/%';

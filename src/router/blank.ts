@@ -1,0 +1,37 @@
+import type { ChannelRegistry } from "../channel/registry.ts";
+import type { ChannelRow } from "../store/channels.ts";
+import type { Digester } from "../store/deletion.ts";
+import type { Blanked } from "../store/people.ts";
+import type { Store } from "../store/store.ts";
+import { insist } from "./insist.ts";
+
+export interface BlankParts {
+  readonly store: Pick<Store, "people">;
+  readonly registry: Pick<ChannelRegistry, "inMemory">;
+  readonly digesterOf: (channel: ChannelRow) => Digester;
+}
+
+/** Messages that one transaction takes back: others who write to the channel wait for it. */
+export const BLANKED_AT_ONCE = 100;
+
+/** Takes messages back in the log, then in the memory of the channel's actor, as a deletion on the platform does. */
+export async function blank(
+  { store, registry, digesterOf }: BlankParts,
+  channel: ChannelRow,
+  ids: readonly string[],
+): Promise<Blanked> {
+  if (ids.length === 0) return { seqs: [], memories: 0 };
+  let isInDoubt = true;
+  try {
+    const digester = digesterOf(channel);
+    const { result, isRepeated } = await insist(async () => store.people.blank(channel.id, ids, digester));
+    isInDoubt = isRepeated;
+    const { seqs } = result;
+    // A turn that has read any of them has read the first.
+    if (seqs.length > 0) await (await registry.inMemory(channel.id))?.changed(Math.min(...seqs), null);
+    return result;
+  } finally {
+    // What was committed without our hearing of it must not stay in memory as it was.
+    if (isInDoubt) (await registry.inMemory(channel.id))?.doubt();
+  }
+}

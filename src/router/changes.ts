@@ -1,0 +1,142 @@
+import type { ChannelRegistry } from "../channel/registry.ts";
+import type { Seq } from "../core/ids.ts";
+import {
+  type InboundDeletion,
+  type InboundEdit,
+  type InboundMessage,
+  REACTION_PREFIX,
+  reactionId,
+  type Reactions,
+  type Receipt,
+} from "../core/message.ts";
+import type { ChannelRow } from "../store/channels.ts";
+import type { Digester } from "../store/deletion.ts";
+import type { ReactionRow } from "../store/reactions.ts";
+import type { Store } from "../store/store.ts";
+import { blank, BLANKED_AT_ONCE } from "./blank.ts";
+import { insist } from "./insist.ts";
+
+export interface ChangesParts {
+  readonly store: Store;
+  readonly registry: ChannelRegistry;
+  /** Makes the extract that stands in for a summary with a deleted text in it. */
+  readonly digesterOf: (channel: ChannelRow) => Digester;
+}
+
+/** What people change and take back of what they have said, in the log and in the memory of the actors. */
+export class Changes {
+  readonly #parts: ChangesParts;
+
+  constructor(parts: ChangesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The id under which a message is appended. A reaction that was taken back and is given again is another one; what is
+   * there, or was taken back after it was given, is delivered again.
+   */
+  async idOf({ id, channel, replyTo, author, at }: InboundMessage): Promise<string> {
+    if (replyTo === undefined || !id.startsWith(REACTION_PREFIX)) return id;
+    const { result: given } = await insist(async () =>
+      this.#parts.store.reactions.under(channel.platform, replyTo, author.id),
+    );
+    const same = given.filter((row) => isGiving(row, id));
+    const known = same.find((row) => !row.isTakenBack || row.at >= at);
+    return known?.id ?? (same.length === 0 ? id : `${id}/${same.length + 1}`);
+  }
+
+  async edit(edit: InboundEdit): Promise<Receipt> {
+    return this.#change(edit, async ({ id }) => {
+      const result = await this.#parts.store.log.edit(id, edit.id, edit.text, edit.at);
+      if (result.outcome === "unknown") return { outcome: "unknown_message" };
+      await this.#parts.store.attached.dropUnnamed(edit.platform, edit.id, edit.text);
+      if (result.outcome === "unchanged") return { outcome: "duplicate", seq: result.seq };
+      const notedSeq = result.outcome === "noted" ? result.notedSeq : null;
+      return { outcome: "accepted", seq: result.seq, notedSeq };
+    });
+  }
+
+  async delete(deletion: InboundDeletion): Promise<Receipt> {
+    if (deletion.reactions !== undefined) return this.#takeBack(deletion.reactions, deletion);
+    return this.#change(deletion, async (channel) => {
+      const digester = this.#parts.digesterOf(channel);
+      const seq = await this.#parts.store.log.delete(channel.id, deletion.id, digester);
+      return seq === undefined
+        ? { outcome: "unknown_message" }
+        : { outcome: "accepted", seq, notedSeq: null };
+    });
+  }
+
+  /** In bounded batches: each is one transaction, and what is done is done whatever comes. */
+  async #takeBack(
+    { messageId, person, emoji }: Reactions,
+    { platform, at }: InboundDeletion,
+  ): Promise<Receipt> {
+    const { store } = this.#parts;
+    const { result: given } = await insist(async () =>
+      store.reactions.under(platform, messageId, person ?? null),
+    );
+    const taken = given.filter(
+      (row) =>
+        !row.isTakenBack &&
+        row.at <= at &&
+        (emoji === undefined || isGiving(row, reactionId(messageId, row.person, emoji))),
+    );
+    let receipt: Receipt = { outcome: "unknown_message" };
+    for (const [, rows] of Map.groupBy(taken, ({ channel }) => channel)) {
+      const channel = rows[0] === undefined ? undefined : await store.channels.find(rows[0].address);
+      if (channel === undefined) continue;
+      for (let from = 0; from < rows.length; from += BLANKED_AT_ONCE) {
+        const ids = rows.slice(from, from + BLANKED_AT_ONCE).map(({ id }) => id);
+        const { seqs } = await blank(this.#parts, channel, ids);
+        if (seqs[0] !== undefined) receipt = { outcome: "accepted", seq: seqs[0] };
+      }
+    }
+    return receipt;
+  }
+
+  /** Changes a message in the log, then in the memory of its channel's actor, where it has one. */
+  async #change(
+    event: InboundEdit | InboundDeletion,
+    write: (channel: ChannelRow) => Promise<Change>,
+  ): Promise<Receipt> {
+    let receipt: Receipt = { outcome: "unknown_message" };
+    for (const row of await this.#channelsOf(event)) {
+      const changed = await this.#changeIn(row, write);
+      if (receipt.outcome !== "accepted") receipt = changed;
+    }
+    return receipt;
+  }
+
+  async #changeIn(row: ChannelRow, write: (channel: ChannelRow) => Promise<Change>): Promise<Receipt> {
+    let isInDoubt = true;
+    try {
+      const { result, isRepeated } = await insist(async () => write(row));
+      isInDoubt = isRepeated;
+      if (result.outcome !== "accepted") return result;
+      await (await this.#parts.registry.inMemory(row.id))?.changed(result.seq, result.notedSeq);
+      return { outcome: "accepted", seq: result.seq };
+    } finally {
+      // What was committed without our hearing of it must not stay in memory as it was.
+      if (isInDoubt) (await this.#parts.registry.inMemory(row.id))?.doubt();
+    }
+  }
+
+  /** A message may be background of threads, too. */
+  async #channelsOf(event: InboundEdit | InboundDeletion): Promise<ChannelRow[]> {
+    const { channels } = this.#parts.store;
+    if (event.channel === undefined) return channels.withMessage(event.platform, event.id);
+    const row = await channels.find(event.channel);
+    return row === undefined ? [] : [row];
+  }
+}
+
+/** The first or a later giving of a reaction. */
+function isGiving(row: ReactionRow, id: string): boolean {
+  return row.id === id || row.id.startsWith(`${id}/`);
+}
+
+/** What became of an edit or a deletion, with the notice that tells of it. */
+type Change =
+  | Exclude<Receipt, { outcome: "accepted" }>
+  | { readonly outcome: "accepted"; readonly seq: Seq; readonly notedSeq: Seq | null };
