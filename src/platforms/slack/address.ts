@@ -52,6 +52,11 @@ export function timeOfTs(ts: string): Date {
   return new Date(Math.round(Number(ts) * 1000));
 }
 
+/** The first ts of a time's second: what stands behind the point is not always a time. Pure. */
+export function tsOfTime(at: Date): string {
+  return `${Math.floor(at.getTime() / 1000)}.000000`;
+}
+
 /** Direct messages with one person. Pure. */
 export function isDm(channel: string): boolean {
   return channel.startsWith("D");

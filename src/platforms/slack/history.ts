@@ -1,7 +1,7 @@
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
 import type { ChatHistory, HistoryMessage, MaybeGap, NewestMessages } from "../chat/history.ts";
-import { compareTs, messageId, placeOf, type SlackPlace, timeOfTs, tsOf } from "./address.ts";
+import { compareTs, messageId, placeOf, type SlackPlace, timeOfTs, tsOf, tsOfTime } from "./address.ts";
 import type { SlackApi } from "./api.ts";
 import { isSpoken } from "./inbound.ts";
 import type { Names } from "./names.ts";
@@ -17,6 +17,9 @@ const LARGE_PAGE = 999;
 const EARLIER_REPLIES = 50;
 /** Threads of one channel that are looked into after an interruption. */
 const MAX_THREADS = 20;
+
+/** So far before a gap's beginning people still begin threads, ms. */
+const ROOTS_MS = 7 * 86_400_000;
 
 export interface HistoryParts {
   readonly api: SlackApi;
@@ -48,7 +51,7 @@ export class SlackHistory implements ChatHistory {
         ? await this.#newestOfChannel(place, limit)
         : { ...(await this.#newestOfThread(place.channel, place.threadTs, limit)), roots: [] };
     const afterId = channel.afterId ?? null;
-    const replies = afterId === null ? [] : await this.#replies(place, roots, tsOf(afterId));
+    const replies = afterId === null ? [] : await this.#newestReplies(place, roots, tsOf(afterId), isAll);
     const all = [...messages, ...replies].toSorted((a, b) => compareTs(a.ts, b.ts));
     return { messages: await this.#toHistory(place.channel, all, afterId), isAll };
   }
@@ -92,9 +95,8 @@ export class SlackHistory implements ChatHistory {
     );
   }
 
-  /** What stands behind the point of a ts is not always a time. */
   idBefore(channel: ChannelAddress, at: Date): string {
-    return messageId(placeOf(channel).channel, `${Math.floor(at.getTime() / 1000)}.000000`);
+    return messageId(placeOf(channel).channel, tsOfTime(at));
   }
 
   compare(a: string, b: string): number {
@@ -159,27 +161,54 @@ export class SlackHistory implements ChatHistory {
       threadTs === null
         ? await this.#pages("conversations.history", args)
         : await this.#pages("conversations.replies", { ...args, ts: threadTs });
-    const replies = threadTs === null ? await this.#replies({ channel, threadTs }, messages, oldest) : [];
+    const older = threadTs === null ? await this.#rootsBefore(channel, messages, oldest) : [];
+    const replies = threadTs === null ? await this.#replies(channel, [...older, ...messages], oldest) : [];
     const wanted = await this.#ofPeople(messages, { channel, threadTs });
     return [...wanted, ...replies]
       .filter(({ ts }) => compareTs(ts, oldest) > 0)
       .toSorted((a, b) => compareTs(a.ts, b.ts));
   }
 
+  /** A gap that is longer than the newest page is read as a whole later. */
+  async #newestReplies(
+    { channel, threadTs }: SlackPlace,
+    newest: readonly SlackMessage[],
+    oldest: string,
+    isAll: boolean,
+  ): Promise<readonly SlackMessage[]> {
+    if (threadTs !== null) return [];
+    const reachesBack = newest.some(({ ts }) => compareTs(ts, oldest) <= 0);
+    const older = reachesBack && !isAll ? await this.#rootsBefore(channel, newest, oldest) : [];
+    return this.#replies(channel, [...older, ...newest], oldest);
+  }
+
   /** What came after a gap's beginning in threads whose root is among these: nobody else would look there. */
   async #replies(
-    { channel }: SlackPlace,
+    channel: string,
     roots: readonly SlackMessage[],
     oldest: string,
   ): Promise<readonly SlackMessage[]> {
-    const live = roots
+    const known = new Map(roots.map((root) => [root.ts, root]));
+    const live = [...known.values()]
       .filter(({ latest_reply: latest }) => (latest ? compareTs(latest, oldest) > 0 : false))
       .toSorted((a, b) => compareTs(a.ts, b.ts));
     const found = await Promise.all(
       live.slice(-MAX_THREADS).map(async ({ ts }) => this.#allAfter({ channel, threadTs: ts }, oldest)),
     );
-    const known = new Set(roots.map(({ ts }) => ts));
     return found.flat().filter(({ ts }) => !known.has(ts));
+  }
+
+  /** One more page of roots: Slack does not tell where else somebody has begun a thread. In a quiet channel it is not needed. */
+  async #rootsBefore(
+    channel: string,
+    newest: readonly SlackMessage[],
+    gapTs: string,
+  ): Promise<readonly SlackMessage[]> {
+    const first = newest.map(({ ts }) => ts).reduce((a, b) => (compareTs(a, b) < 0 ? a : b), gapTs);
+    const from = tsOfTime(new Date(timeOfTs(gapTs).getTime() - ROOTS_MS));
+    if (compareTs(first, from) <= 0) return [];
+    const args = { channel, oldest: from, latest: first, inclusive: true, limit: LARGE_PAGE };
+    return (await this.#pages("conversations.history", args, 1)).messages;
   }
 
   /**

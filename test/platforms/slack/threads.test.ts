@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Gap } from "../../../src/platforms/platform.ts";
+import { messageId } from "../../../src/platforms/slack/address.ts";
+import type { SlackChannel } from "../../support/slack/model.ts";
+import { openSlackScene, type SlackScene } from "./slack-harness.ts";
+
+const DAY_MS = 86_400_000;
+
+function gapAfter(channel: SlackChannel, ts: string): Gap {
+  return {
+    channel: { platform: "slack", name: channel.id },
+    kind: "channel",
+    workspace: "T0WEIRTEAM1",
+    afterId: messageId(channel.id, ts),
+  };
+}
+
+/** A scene in which Ana has said `old` things long ago, the root first, and `since` things now. */
+async function openPast(
+  since: number,
+  agoMs: number,
+  old = 1,
+): Promise<SlackScene & { root: string; last: string }> {
+  const clock = { ms: Date.now() - agoMs };
+  const scene = await openSlackScene({ server: { retryDelaysMs: [], now: () => clock.ms } });
+  const { slack, ana, general, inbox } = scene;
+  slack.deliveries.dropNext(since + old);
+  const root = slack.world.say(ana, general, "an old root");
+  for (let count = 1; count < old; count++) slack.world.say(ana, general, "old");
+  clock.ms = Date.now();
+  let last = root;
+  for (let count = 1; count <= since; count++) last = slack.world.say(ana, general, `${count}`);
+  inbox.gaps = [gapAfter(general, last)];
+  return { ...scene, root, last, [Symbol.asyncDispose]: async () => scene[Symbol.asyncDispose]() };
+}
+
+async function reconnected({ slack, inbox }: SlackScene): Promise<void> {
+  slack.sockets.disconnect("warning");
+  await slack.journal.until("the gap", () => inbox.closed.length > 0);
+}
+
+/** Calls for the channel's own messages. */
+function pages({ slack, general }: SlackScene): number {
+  return slack.journal.calls("conversations.history").filter(({ args }) => args["channel"] === general.id)
+    .length;
+}
+
+test("a thread that was begun under a root far above the newest page is found, for one more call", async () => {
+  await using scene = await openPast(450, 2 * DAY_MS);
+  const { slack, ana, general, inbox, root } = scene;
+  slack.deliveries.dropNext(1);
+  slack.world.say(ana, general, "what of this?", { threadTs: root });
+  await reconnected(scene);
+  const found = inbox.events.flatMap((event) =>
+    event.type === "message" ? [[event.text, event.channel.name]] : [],
+  );
+  assert.deepEqual(found, [["what of this?", `${general.id}/${root}`]]);
+  assert.equal(pages(scene), 2);
+  assert.equal(slack.journal.calls("conversations.replies").length, 1);
+});
+
+test("also where so much was missed that it comes in pages", async () => {
+  await using scene = await openPast(10, 2 * DAY_MS);
+  const { slack, ana, general, inbox, root } = scene;
+  slack.deliveries.dropNext(1000);
+  slack.world.say(ana, general, "what of this?", { threadTs: root });
+  for (let count = 1; count <= 450; count++) slack.world.say(ana, general, `later ${count}`);
+  await reconnected(scene);
+  assert.equal(inbox.said.length, 451);
+  assert.equal(inbox.said[0], "Ana: what of this?");
+});
+
+test("where the newest page goes back a week, nothing more is asked for", async () => {
+  await using scene = await openPast(150, 8 * DAY_MS, 100);
+  const { slack, ana, general, inbox, root } = scene;
+  slack.deliveries.dropNext(1);
+  slack.world.say(ana, general, "too far back", { threadTs: root });
+  await reconnected(scene);
+  assert.deepEqual(inbox.said, []);
+  assert.equal(pages(scene), 1);
+});
