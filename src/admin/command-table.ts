@@ -1,11 +1,9 @@
+import type { PlatformCommand } from "../platforms/platform.ts";
+
 /** Who may run a command where more people than one are: everybody, the owners, or also who is being answered. */
 type Allowed = "everybody" | "owners" | "answered";
 
-interface Command {
-  readonly name: string;
-  readonly help: string;
-  /** Null: it takes none. */
-  readonly argument: { readonly name: string; readonly help: string } | null;
+interface Command extends PlatformCommand {
   readonly allowed: Allowed;
 }
 
@@ -14,7 +12,7 @@ export const COMMANDS = [
   {
     name: "context",
     help: "how full the context is, and with what",
-    argument: { name: "list | detail KEY", help: "its parts, or one of them in full" },
+    argument: { name: "part", form: "list | detail KEY", help: "its parts, or one of them in full" },
     allowed: "everybody",
   },
   {
@@ -33,13 +31,13 @@ export const COMMANDS = [
   {
     name: "remember",
     help: "keep a statement of yours for this place, in your own words",
-    argument: { name: "TEXT", help: "what is to be remembered" },
+    argument: { name: "text", form: "TEXT", help: "what is to be remembered" },
     allowed: "everybody",
   },
   {
     name: "forget",
     help: "forget a memory, or everything that you have said here",
-    argument: { name: "NUMBER | me", help: "the number that /memory shows, or all of yours" },
+    argument: { name: "what", form: "NUMBER | me", help: "the number that /memory shows, or all of yours" },
     allowed: "everybody",
   },
   {
@@ -71,7 +69,7 @@ export function allowedTo(name: CommandName): Allowed {
 }
 
 /** What a platform registers as its own slash commands. Every argument is a text that may be left out. */
-export function commandTable(): readonly Omit<Command, "allowed">[] {
+export function commandTable(): readonly PlatformCommand[] {
   return COMMANDS.map(({ name, help, argument }) => ({ name, help, argument }));
 }
 
@@ -83,7 +81,7 @@ export function helpLines(isOwner: boolean): { readonly name: string; readonly h
     answered: " (owners, and whoever is being answered)",
   };
   return COMMANDS.map(({ name, help, argument, allowed }) => ({
-    name: argument === null ? name : `${name} [${argument.name}]`,
+    name: argument === null ? name : `${name} [${argument.form}]`,
     help: help + (isOwner ? "" : marks[allowed]),
   }));
 }

@@ -120,7 +120,14 @@ export interface PlatformCommand {
   /** One line. */
   readonly help: string;
   /** Null: it takes none. */
-  readonly argument: null | { readonly name: string; readonly help: string };
+  readonly argument: null | {
+    /** What the field for it is called, where it has one: small letters, digits, `-` and `_`, at most 32. */
+    readonly name: string;
+    /** What is typed there, as `NUMBER | me`. */
+    readonly form: string;
+    /** One line. */
+    readonly help: string;
+  };
 }
 
 export interface InboundCommand {

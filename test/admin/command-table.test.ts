@@ -12,7 +12,9 @@ test("every command has a name that platforms take, a short help, and at most on
     assert.match(name, /^[a-z]{1,32}$/);
     // Discord's bound for both.
     assert.ok(help.length > 0 && help.length <= 100, help);
-    assert.ok(argument === null || (argument.help.length > 0 && argument.help.length <= 100));
+    if (argument === null) continue;
+    assert.match(argument.name, /^[a-z]{1,32}$/);
+    assert.ok(`${argument.form}: ${argument.help}`.length <= 100, argument.help);
   }
 });
 

@@ -174,8 +174,9 @@ export class SlashCommands {
 function toRegistered({ name, help, argument }: PlatformCommand): RegisteredCommand {
   const option = argument && {
     type: ApplicationCommandOptionType.String,
-    name: argument.name.toLowerCase(),
-    description: argument.help.slice(0, 100),
+    name: argument.name,
+    // Its field is the one place where Discord says what goes in there.
+    description: `${argument.form}: ${argument.help}`.slice(0, 100),
     required: false,
   };
   return {

@@ -12,7 +12,7 @@ import { RecordingInbox } from "../recording-inbox.ts";
 
 export const COMMANDS: readonly PlatformCommand[] = [
   { name: "status", help: "what it does", argument: null },
-  { name: "context", help: "how full it is", argument: { name: "part", help: "which part" } },
+  { name: "context", help: "how full it is", argument: { name: "part", form: "list", help: "which part" } },
   { name: "help", help: "this list", argument: null },
 ];
 
@@ -58,6 +58,7 @@ export interface SceneOptions {
   readonly server?: DiscordOptions;
   readonly config?: Partial<DiscordConfig>;
   readonly timing?: Partial<DiscordTiming>;
+  readonly commands?: readonly PlatformCommand[];
   /** Runs before the adapter is started. */
   readonly before?: (scene: Omit<DiscordScene, keyof AsyncDisposable>) => void;
 }
@@ -75,7 +76,7 @@ export async function openDiscordScene(options: SceneOptions = {}): Promise<Disc
   const platform = createDiscord({
     config,
     log,
-    commands: COMMANDS,
+    commands: options.commands ?? COMMANDS,
     timing: { ...FAST, ...options.timing },
   });
   const mention = `<@${discord.world.botId}>`;

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { z } from "zod";
+import { commandTable } from "../../../src/admin/command-table.ts";
 import { until } from "../../support/discord/login.ts";
 import type { DiscordServer } from "../../support/discord/server.ts";
 import { COMMANDS, discordConfig, FAST, openDiscordScene } from "./discord-harness.ts";
@@ -9,6 +11,14 @@ import { pino } from "pino";
 
 const ROUTE_COMMANDS = "/applications/:application/commands";
 const ROUTE_CALLBACK = "/interactions/:interaction/:token/callback";
+const OPTION = { type: z.number(), name: z.string(), description: z.string(), required: z.boolean() };
+const HELD = z.array(
+  z.object({
+    name: z.string(),
+    description: z.string(),
+    options: z.array(z.object(OPTION)).default([]),
+  }),
+);
 
 async function registered(discord: DiscordServer): Promise<void> {
   await until("the commands", () => discord.commands().length === COMMANDS.length);
@@ -33,6 +43,30 @@ test("commands are registered where they differ, and left alone where they do no
   assert.equal(discord.journal.calls("PUT", ROUTE_COMMANDS).length, 1);
   await start(COMMANDS.slice(0, 1));
   await until("the removal", () => discord.commands().length === 1);
+});
+
+test("Discord takes all the commands that there are, and shows what goes into their arguments", async () => {
+  await using scene = await openDiscordScene({ commands: commandTable() });
+  const { discord } = scene;
+  await until("an answer", () =>
+    discord.journal.calls("PUT", ROUTE_COMMANDS).some(({ status }) => status !== null),
+  );
+  const answer = await fetch(`${discord.api}/v10/applications/${discord.world.botId}/commands`, {
+    headers: { authorization: `Bot ${discord.token}` },
+  });
+  const held = HELD.parse(await answer.json());
+  assert.deepEqual(
+    held.map(({ name, description }) => ({ name, help: description })),
+    commandTable().map(({ name, help }) => ({ name, help })),
+  );
+  assert.deepEqual(
+    held.flatMap(({ name, options }) => options.map((option) => ({ command: name, ...option }))),
+    [
+      ["context", "part", "list | detail KEY: its parts, or one of them in full"],
+      ["remember", "text", "TEXT: what is to be remembered"],
+      ["forget", "what", "NUMBER | me: the number that /memory shows, or all of yours"],
+    ].map(([command, name, description]) => ({ command, type: 3, name, description, required: false })),
+  );
 });
 
 test("a command is answered to its asker alone, with argument and roles", async () => {

@@ -42,11 +42,51 @@ test("doctor says what is wrong, and what to do about it", async () => {
   );
 });
 
-test("the manifest asks for what is checked, and stands in the link", () => {
+/** The bounds of Slack's schema of app manifests, for what Weir fills in. */
+const MANIFEST = z.object({
+  display_information: z.strictObject({
+    name: z.string().min(1).max(35),
+    description: z.string().min(1).max(140),
+  }),
+  features: z.object({
+    bot_user: z.object({ display_name: z.string().regex(/^[a-z0-9._-]{1,80}$/) }),
+    slash_commands: z
+      .array(
+        z.strictObject({
+          command: z.string().regex(/^\/[a-z]{1,31}$/),
+          description: z.string().min(1).max(2000),
+          usage_hint: z.string().min(1).max(1000),
+          should_escape: z.boolean(),
+          url: z
+            .url({ protocol: /^https?$/ })
+            .max(3000)
+            .optional(),
+        }),
+      )
+      .min(1)
+      .max(50),
+  }),
+  oauth_config: z.object({ scopes: z.strictObject({ bot: z.array(z.string().max(50)).max(255) }) }),
+  settings: z.object({
+    event_subscriptions: z.strictObject({
+      bot_events: z
+        .array(z.string().max(50))
+        .max(100)
+        .refine((events) => new Set(events).size === events.length),
+      request_url: z
+        .url({ protocol: /^https?$/ })
+        .max(3500)
+        .optional(),
+    }),
+  }),
+});
+
+test("the manifest asks for what is checked, keeps within Slack's bounds, and stands in the link", () => {
   for (const mode of ["socket", "http"] as const) {
     const text = new URL(manifestLink(mode)).searchParams.get("manifest_json") ?? "";
     assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(slackManifest(mode))));
     assert.equal(text.includes("request_url"), mode === "http");
+    MANIFEST.parse(slackManifest(mode));
   }
   assert.deepEqual(missingScopes([]), []);
   assert.ok(missingScopes(SCOPES).includes("users:read"));

@@ -13,7 +13,7 @@ import { RecordingInbox } from "../recording-inbox.ts";
 
 export const COMMANDS: readonly PlatformCommand[] = [
   { name: "status", help: "what it does", argument: null },
-  { name: "context", help: "how full it is", argument: { name: "part", help: "which part" } },
+  { name: "context", help: "how full it is", argument: { name: "part", form: "list", help: "which part" } },
   { name: "help", help: "this list", argument: null },
 ];
 

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 
-import { ChatInputCommandInteraction, DiscordAPIError, Events, MessageFlags } from "discord.js";
+import {
+  ApplicationCommandOptionType,
+  ChatInputCommandInteraction,
+  DiscordAPIError,
+  Events,
+  MessageFlags,
+  Routes,
+} from "discord.js";
 import type { Client } from "discord.js";
 
 import { login } from "./login.ts";
@@ -122,6 +129,37 @@ test("commands can be read, added, changed and removed one by one", async () => 
   await commands.delete(id);
   assert.deepEqual(scene.server.commands(), ["stop"]);
   assert.equal(scene.server.journal.calls("PUT", GLOBAL).length, 1);
+});
+
+test("commands that Discord would refuse are refused, all of those that come together", async () => {
+  await using scene = await openScene();
+  const put = async (...bodies: object[]): Promise<unknown> =>
+    scene.client.rest.put(Routes.applicationCommands(scene.client.application.id), { body: bodies });
+  const option = { type: ApplicationCommandOptionType.String, name: "part", description: "Which part" };
+  const command = (...options: object[]): object => ({ name: "context", description: "How full", options });
+  const refused: object[][] = [
+    ...["Context", "a b", "", "x".repeat(33)].map((name) => [{ name, description: "Some" }]),
+    ...["", "x".repeat(101)].map((description) => [{ name: "context", description }]),
+    ...["list | detail key", "NUMBER", "", "x".repeat(33)].map((name) => [command({ ...option, name })]),
+    ...["", "x".repeat(101)].map((description) => [command({ ...option, description })]),
+    [command({ ...option, type: 12 })],
+    [command(option, option)],
+    [command(...Array.from({ length: 26 }, (_, index) => ({ ...option, name: `part-${index}` })))],
+    [command(), command()],
+    Array.from({ length: 101 }, (_, index) => ({ name: `context-${index}`, description: "Some" })),
+  ];
+  for (const bodies of refused)
+    await assert.rejects(put(...bodies), withCode(50_035), JSON.stringify(bodies));
+  assert.deepEqual(scene.server.commands(), ["memory"]);
+  await put(
+    ...Array.from({ length: 100 }, (_, index) => ({ name: `größe_${index}-'`, description: "Some" })),
+  );
+  const { commands } = scene.client.application;
+  await assert.rejects(commands.create({ name: "more", description: "Some" }), withCode(30_032));
+  await put(command(option), { name: "help", description: "This list" });
+  const help = (await commands.fetch()).find(({ name }) => name === "help");
+  assert(help);
+  await assert.rejects(commands.edit(help.id, { name: "context" }), withCode(50_035));
 });
 
 test("nobody can call a command that was not registered", async () => {

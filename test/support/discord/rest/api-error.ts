@@ -31,6 +31,8 @@ export const unknownUser = (): ApiError => new ApiError(404, 10_013, "Unknown Us
 export const unknownWebhook = (): ApiError => new ApiError(404, 10_015, "Unknown Webhook");
 export const unknownInteraction = (): ApiError => new ApiError(404, 10_062, "Unknown interaction");
 export const unknownCommand = (): ApiError => new ApiError(404, 10_063, "Unknown application command");
+export const tooManyCommands = (): ApiError =>
+  new ApiError(400, 30_032, "Maximum number of application commands reached (100)");
 export const alreadyAcknowledged = (): ApiError =>
   new ApiError(400, 40_060, "Interaction has already been acknowledged.");
 export const cannotEditOthers = (): ApiError =>

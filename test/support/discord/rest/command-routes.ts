@@ -1,17 +1,38 @@
-import { ApplicationCommandType } from "discord.js";
+import { ApplicationCommandOptionType, ApplicationCommandType } from "discord.js";
 import type { APIApplicationCommand, APIApplicationCommandOption } from "discord.js";
 import { z } from "zod";
 
 import type { CommandRecord } from "../records.ts";
-import { missingAccess, unknownCommand } from "./api-error.ts";
+import { invalidForm, missingAccess, tooManyCommands, unknownCommand } from "./api-error.ts";
 import { noContent, ok, param, parseBody } from "./route.ts";
 import type { RestAnswer, RestCall, Route } from "./route.ts";
 
+const MAX_COMMANDS = 100;
+
+/** As Discord documents it: of letters that have a lower case, only that. */
+const validName = z
+  .string()
+  .regex(/^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u)
+  .refine((text) => text === text.toLowerCase());
+const validDescription = z.string().min(1).max(100);
+const optionBodies = z
+  .array(
+    z.looseObject({
+      type: z.enum(ApplicationCommandOptionType),
+      name: validName,
+      description: validDescription,
+    }),
+  )
+  .max(25)
+  .refine(areNamesUnique);
 const commandBody = z.looseObject({
-  name: z.string().regex(/^[-_\p{Ll}\p{Lm}\p{Lo}\p{N}]{1,32}$/u),
-  description: z.string().min(1).max(100),
-  options: z.array(z.custom<APIApplicationCommandOption>((value) => typeof value === "object")).optional(),
+  name: validName,
+  description: validDescription,
+  options: z
+    .custom<APIApplicationCommandOption[]>((options) => optionBodies.safeParse(options).success)
+    .optional(),
 });
+const commandBodies = z.array(commandBody).max(MAX_COMMANDS).refine(areNamesUnique);
 const commandChange = commandBody.partial();
 
 const GLOBAL = "/applications/:application/commands";
@@ -25,6 +46,10 @@ export const commandRoutes: readonly Route[] = [GLOBAL, GUILD].flatMap((pattern)
   { method: "PATCH", pattern: `${pattern}/:command`, handle: edit },
   { method: "DELETE", pattern: `${pattern}/:command`, handle: remove },
 ]);
+
+function areNamesUnique(named: readonly { readonly name: string }[]): boolean {
+  return new Set(named.map((one) => one.name)).size === named.length;
+}
 
 function scopeOf(call: RestCall): string | null {
   if (param(call, "application") !== call.state.bot.id) throw missingAccess();
@@ -71,12 +96,15 @@ function put(
 }
 
 function create(call: RestCall): RestAnswer {
-  const { command, isNew } = put(call, parseBody(commandBody, call.body));
+  const body = parseBody(commandBody, call.body);
+  const others = inScope(call).filter(({ command }) => command.name !== body.name);
+  if (others.length >= MAX_COMMANDS) throw tooManyCommands();
+  const { command, isNew } = put(call, body);
   return { status: isNew ? 201 : 200, body: command };
 }
 
 function replaceAll(call: RestCall): RestAnswer {
-  const bodies = parseBody(z.array(commandBody), call.body);
+  const bodies = parseBody(commandBodies, call.body);
   const kept = new Set(bodies.map(({ name }) => name));
   for (const { command } of inScope(call))
     if (!kept.has(command.name)) call.state.commands.delete(command.id);
@@ -86,6 +114,14 @@ function replaceAll(call: RestCall): RestAnswer {
 function edit(call: RestCall): RestAnswer {
   const record = commandOf(call);
   const change = parseBody(commandChange, call.body);
+  const others = inScope(call).filter((other) => other !== record);
+  if (others.some(({ command }) => command.name === change.name)) {
+    throw invalidForm(
+      "name",
+      "APPLICATION_COMMANDS_DUPLICATE_NAME",
+      "Application command names must be unique",
+    );
+  }
   // An absent field stays as it is.
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   record.command = { ...record.command, ...given, version: call.state.ids.next() };
