@@ -1,6 +1,6 @@
 import type { BindingConfig } from "../config/config.ts";
 import type { AgentId } from "../core/ids.ts";
-import type { ChannelOnPlatform, InboundMessage } from "../core/message.ts";
+import { type ChannelOnPlatform, type InboundMessage, REACTION_PREFIX } from "../core/message.ts";
 
 /** Which agent answers which channels, and when. */
 export interface Binding extends Omit<BindingConfig, "platform"> {
@@ -81,7 +81,8 @@ export function rule(binding: Binding, message: InboundMessage, takesPart: boole
     return { outcome: "ignored", why: "dm_not_allowed" };
   if (message.isBackground === true) return { outcome: "listened" };
   const isMeant = addressed || !binding.mentionRequired || (kind === "thread" && takesPart);
-  if (isMeant && mayAsk(binding, message)) return { outcome: "turn" };
+  if (isMeant && !message.id.startsWith(REACTION_PREFIX) && mayAsk(binding, message))
+    return { outcome: "turn" };
   return binding.listen || isDm ? { outcome: "listened" } : { outcome: "ignored", why: "not_addressed" };
 }
 

@@ -70,6 +70,14 @@ describe("what becomes of a message", () => {
     assert.equal(outcome({}, thread, false), "listened");
   });
 
+  test("a reaction is context where a word would be answered", () => {
+    const reaction = { id: "reaction/m1/u1/👍", text: "reacted with 👍", replyTo: "m1" };
+    assert.equal(outcome({}, { ...thread, ...reaction }, true), "listened");
+    assert.equal(outcome({ mentionRequired: false }, reaction), "listened");
+    assert.equal(outcome({ mentionRequired: false }, { ...dm, ...reaction, addressed: false }), "listened");
+    assert.equal(outcome({ mentionRequired: false, listen: false }, reaction), "ignored");
+  });
+
   test("only people who are allowed cause turns, the others are context", () => {
     const asked = { addressed: true };
     assert.equal(outcome({ allowUsers: ["u2"] }, asked), "listened");
