@@ -8,7 +8,7 @@ import { estimateMessage } from "../../src/context/render.ts";
 import { usageOf } from "../../src/context/usage.ts";
 import { type Context, contextMessages } from "../../src/core/context.ts";
 import { omit } from "../../src/core/history.ts";
-import { assertPaired, budgetOf, sourcesOf } from "./agent.ts";
+import { assertPaired, budgetOf, defaultAgent, sourcesOf } from "./agent.ts";
 import { anySteps, Conversation, type Seen } from "./conversation.ts";
 
 const steps = anySteps({ maxLength: 60, longest: 300 });
@@ -55,7 +55,7 @@ describe("a context", () => {
     assert.deepEqual(
       context.segments.map(({ key, count }) => [key, count]),
       [
-        ["tools", 3],
+        ["tools", defaultAgent().tools.length],
         ["system", 1],
         ["summaries", 0],
         ["history", 1],

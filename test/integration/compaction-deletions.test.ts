@@ -6,7 +6,6 @@ import {
   checkFold,
   compaction,
   compactions,
-  fillLog,
   hold,
   marks,
   openScene,
@@ -18,6 +17,7 @@ import {
   summariserAsked,
   summariserRequests,
 } from "../support/compaction.ts";
+import { fillTo } from "../support/full-channel.ts";
 import { text, toolCalls } from "../support/model-behaviours.ts";
 import type { TestWeir } from "../support/weir.ts";
 
@@ -35,13 +35,11 @@ async function edit(weir: TestWeir, room: string, id: string, newText: string): 
   await weir.daemon.inbox.receive(change);
 }
 
-/** The readings, and among them one that somebody will be sorry for; the fifth entry. */
-async function fillWithSecret({ open }: Scene, room: string, count: number): Promise<void> {
-  const { id } = await open.channel(room);
-  for (let number = 1; number <= count; number++) {
-    const words = number === 5 ? `The password of the sluice is ${SECRET}, Ann said so.` : reading(number);
-    await open.say(id, words, { addressed: false, id: `${room}-${number}` });
-  }
+/** The readings, and among them one that somebody will be sorry for; the fifth entry. @returns how many */
+async function fillWithSecret(scene: Scene, room: string): Promise<number> {
+  return fillTo(scene, room, 0.8, {}, (number) =>
+    number === 5 ? `The password of the sluice is ${SECRET}, Ann said so.` : reading(number),
+  );
 }
 
 /** Two statements: one that only the fifth entry bears, and one that another one bears as well. */
@@ -78,11 +76,11 @@ test("a deleted message goes from summaries, memories and prompts; its summaries
     return text(isTold ? `The sluice's password is ${SECRET}. ${SUMMARY}` : SUMMARY);
   });
   const room = "deleted";
-  await fillWithSecret(scene, room, 57);
+  const filled = await fillWithSecret(scene, room);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   assert.equal((await compaction(weir, room, "committed")).memories, 2);
-  for (let number = 58; compactions(weir, room, "committed").length < 2; number++) {
+  for (let number = filled + 1; compactions(weir, room, "committed").length < 2; number++) {
     await ask(weir, server, room, reading(number));
     await quiet(weir, room);
   }
@@ -125,7 +123,7 @@ test("a deletion while its summary is being written: what is answered is thrown 
   const held = hold();
   script(server, (_, index) => (index === 0 ? held.behaviour : text(SUMMARY)));
   const room = "stale";
-  await fillWithSecret(scene, room, 57);
+  await fillWithSecret(scene, room);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   const request = await summariserAsked(server, 1);
@@ -154,7 +152,7 @@ test("an edit while its summary is being written: it is committed, then written 
   const redo = hold();
   script(server, (_, index) => (index === 0 ? held.behaviour : redo.behaviour));
   const room = "edited";
-  await fillLog(open, room, 57);
+  await fillTo(scene, room, 0.8);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   await summariserAsked(server, 1);
@@ -207,11 +205,11 @@ test("/reset while a summary is being written: it is void, what is answered is t
   ]);
   script(server, (_, index) => [saves, text(SUMMARY)][index] ?? held.behaviour);
   const room = "reset";
-  await fillLog(open, room, 57);
+  const filled = await fillTo(scene, room, 0.8);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   await compaction(weir, room, "committed");
-  for (let number = 58; summariserRequests(server).length < 3; number++) {
+  for (let number = filled + 1; summariserRequests(server).length < 3; number++) {
     await ask(weir, server, room, reading(number));
   }
   await summariserAsked(server, 3);

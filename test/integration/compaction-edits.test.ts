@@ -6,7 +6,6 @@ import {
   checkFold,
   compaction,
   compactions,
-  fillLog,
   listen,
   openScene,
   quiet,
@@ -14,16 +13,17 @@ import {
   script,
   summariserRequests,
 } from "../support/compaction.ts";
+import { fillTo } from "../support/full-channel.ts";
 import { text } from "../support/model-behaviours.ts";
 
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
 
 test("an edit of what a summary covers already: the summary is written again, from the new text", async () => {
   await using scene = await openScene();
-  const { server, open } = scene;
+  const { server } = scene;
   script(server, (_, index) => text(index === 0 ? SUMMARY : "The river fell to zxqnew."));
   const room = "covered";
-  await fillLog(open, room, 57);
+  await fillTo(scene, room, 0.8);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   const { toSeq } = await compaction(weir, room, "committed");
@@ -128,7 +128,7 @@ test("a deletion while a finished summary waits for its commit: it is never comm
   const secret = "zxqsecret";
   script(server, (_, index) => text(index === 0 ? `The password is ${secret}.` : SUMMARY));
   const room = "staged";
-  await fillLog(open, room, 57);
+  await fillTo(scene, room, 0.8);
   await open.db.script(`
     alter function commit_job(bigint, integer) rename to commit_job_kept;
     create function commit_job(p_job bigint, p_attempt integer, out outcome text) language plpgsql as $$

@@ -20,6 +20,7 @@ import {
   script,
   summariserRequests,
 } from "../support/compaction.ts";
+import { fillTo } from "../support/full-channel.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
 import type { TestWeir } from "../support/weir.ts";
 
@@ -58,13 +59,13 @@ test("forced while a job runs: it is done right after it", async () => {
   const held = hold();
   script(scene.server, (_, index) => (index === 0 ? held.behaviour : text(SUMMARY)));
   const room = "queued";
-  await fillLog(scene.open, room, 57);
+  const filled = await fillTo(scene, room, 0.8);
   await using weir = await scene.start();
   await ask(weir, scene.server, room, "are you there?");
   await compaction(weir, room, "started");
   const forced = force(weir, scene, room);
   held.release(text("The first one."));
-  assert.deepEqual(await forced, { kind: "committed", to: 59 - 20, text: SUMMARY });
+  assert.deepEqual(await forced, { kind: "committed", to: filled + 2 - 20, text: SUMMARY });
   assert.deepEqual(
     compactions(weir, room, "committed").map(({ tier }) => tier),
     ["background", "forced"],
@@ -77,7 +78,7 @@ test("forced while a job runs that fails: it is tried all the same, without a mo
   const held = hold();
   script(scene.server, (_, index) => (index === 0 ? held.behaviour : status(503)));
   const room = "insistent";
-  await fillLog(scene.open, room, 57);
+  const filled = await fillTo(scene, room, 0.8);
   await using weir = await scene.start();
   await ask(weir, scene.server, room, "are you there?");
   await compaction(weir, room, "started");
@@ -87,7 +88,8 @@ test("forced while a job runs that fails: it is tried all the same, without a mo
   assert.equal(reason, "unavailable");
   const outcome = await forced;
   assert.ok(typeof outcome === "object" && outcome !== null && "text" in outcome, JSON.stringify(outcome));
-  assert.match(String(outcome.text), /^An extract, word for word, of 39 messages/);
+  const covered = filled + 2 - 20;
+  assert.match(String(outcome.text), new RegExp(`^An extract, word for word, of ${covered} messages`));
   await checkFold(weir, room);
 });
 
@@ -96,17 +98,21 @@ test("enabled = false: no job ever, emergency all the same, and one can be force
   const { server, open } = scene;
   script(server, () => text(SUMMARY));
   const room = "disabled";
-  await fillLog(open, room, 57);
-  await using weir = await scene.start({ compaction: "enabled = false\nmax_raw_messages = 10" });
-  for (let number = 58; number <= 75; number++) await ask(weir, server, room, reading(number));
-  await weir.event("emergency");
+  const lines = { compaction: "enabled = false\nmax_raw_messages = 10" };
+  const filled = await fillTo(scene, room, 0.8, lines);
+  await using weir = await scene.start(lines);
+  let asked = 0;
+  while (!weir.events.some(({ type }) => type === "emergency")) {
+    asked++;
+    await ask(weir, server, room, reading(filled + asked));
+  }
   await quiet(weir, room);
   assert.deepEqual(await open.sql("select from jobs"), []);
   assert.equal(summariserRequests(server).length, 0);
-  const lines = said(agentRequests(server).at(-1));
-  assert.ok(lines.some((line) => line.includes("messages were truncated due to context limits")));
+  const shown = said(agentRequests(server).at(-1));
+  assert.ok(shown.some((line) => line.includes("messages were truncated due to context limits")));
   const outcome = await force(weir, scene, room);
-  assert.deepEqual(outcome, { kind: "committed", to: 57 + 36 - 20, text: SUMMARY });
+  assert.deepEqual(outcome, { kind: "committed", to: filled + asked * 2 - 20, text: SUMMARY });
   const after = said(await ask(weir, server, room, "and now?"));
   assert.equal(after[1], `[Compaction Summary]: ${SUMMARY}`);
   assert.ok(!after.some((line) => line.includes("truncated due to context limits")), "it has come back");
@@ -122,7 +128,7 @@ for (const notify of ["channel", "off"] as const) {
     await using scene = await openScene();
     script(scene.server, () => text(SUMMARY));
     const room = "told";
-    await fillLog(scene.open, room, 57);
+    await fillTo(scene, room, 0.8);
     await using weir = await scene.start({ compaction: `notify = "${notify}"` });
     await ask(weir, scene.server, room, "are you there?");
     const { toSeq } = await compaction(weir, room, "committed");

@@ -8,7 +8,6 @@ import {
   compaction,
   compactionParts,
   compactions,
-  fillLog,
   hold,
   listen,
   marks,
@@ -20,6 +19,7 @@ import {
   summariserAsked,
   summariserRequests,
 } from "../support/compaction.ts";
+import { fillTo } from "../support/full-channel.ts";
 import { stalledStream, text } from "../support/model-behaviours.ts";
 
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
@@ -27,17 +27,17 @@ const LABELLED = `[Compaction Summary]: ${SUMMARY}`;
 
 test("nobody waits for a summariser: fifty messages are answered while it is asked; then its summary takes over", async () => {
   await using scene = await openScene();
-  const { server, open } = scene;
+  const { server } = scene;
   const held = hold();
   script(server, (_, index) => (index === 0 ? held.behaviour : text("Too late, and not used.")));
   const room = "held";
-  await fillLog(open, room, 255);
+  const filled = await fillTo(scene, room, 0.8, { window: 28_000 });
   await using weir = await scene.start({ window: 28_000 });
   await ask(weir, server, room, "are you there?");
   const request = await summariserAsked(server, 1);
   const { fromSeq, toSeq } = await compaction(weir, room, "started");
   assert.equal(fromSeq, 1);
-  assert.ok(toSeq >= 255 * 0.3, `30 % at least: ${toSeq}`);
+  assert.ok(toSeq >= filled * 0.3, `30 % at least: ${toSeq}`);
   assert.deepEqual(
     marks(said(request)),
     Array.from({ length: toSeq }, (_, index) => index + 1),
@@ -48,7 +48,7 @@ test("nobody waits for a summariser: fifty messages are answered while it is ask
   assert.equal(weir.platform.texts(room).length, 51);
   const before = said(agentRequests(server).at(-1));
   assert.ok(!before.some((line) => line.includes("Compaction Summary")), "nothing is covered yet");
-  assert.deepEqual(marks(before).length, 255, "and nothing has left the view");
+  assert.deepEqual(marks(before).length, filled, "and nothing has left the view");
 
   held.release(text(SUMMARY));
   await compaction(weir, room, "committed");
@@ -57,7 +57,7 @@ test("nobody waits for a summariser: fifty messages are answered while it is ask
   const raw = lines.slice(2);
   assert.deepEqual(
     marks(raw.filter((line) => line.includes("Ann: gauge-"))),
-    Array.from({ length: 255 - toSeq }, (_, index) => toSeq + 1 + index),
+    Array.from({ length: filled - toSeq }, (_, index) => toSeq + 1 + index),
   );
   for (let number = 1; number <= 50; number++) {
     assert.ok(
@@ -70,11 +70,11 @@ test("nobody waits for a summariser: fifty messages are answered while it is ask
 
 test("a summariser that never answers: emergency, replies, a digest; when it works again the digest is redone", async () => {
   await using scene = await openScene();
-  const { server, open } = scene;
+  const { server } = scene;
   let isBack = false;
   script(server, () => (isBack ? text(SUMMARY) : stalledStream()));
   const room = "silent";
-  await fillLog(open, room, 80);
+  await fillTo(scene, room, 1.05);
   // A circuit's pause of half a minute is over in 30 ms here.
   const parts = compactionParts("short", new Breaker(() => performance.now() * 1000));
   await using weir = await scene.start({ compaction: "deadline_ms = 1000" }, parts);
@@ -125,30 +125,33 @@ test("many short messages are due by their number, also where the bot only liste
 
 test("aggressive covers half, in one go", async () => {
   await using scene = await openScene();
-  const { server, open } = scene;
+  const { server } = scene;
   script(server, () => text(SUMMARY));
   const room = "half";
-  await fillLog(open, room, 62);
+  const filled = await fillTo(scene, room, 0.85);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   const { tier, toSeq } = await compaction(weir, room, "committed");
   assert.equal(tier, "aggressive");
-  assert.ok(toSeq >= 31 && toSeq <= 43, `half of it, and the newest 20 are kept: ${toSeq}`);
+  assert.ok(
+    toSeq >= filled / 2 && toSeq <= filled + 2 - 20,
+    `half of it, and the newest 20 are kept: ${toSeq}`,
+  );
   await quiet(weir, room);
   assert.equal(compactions(weir, room, "started").length, 1, "once is enough");
 });
 
 test("emergency heals: what was left out while a summary was written comes back with the next one", async () => {
   await using scene = await openScene();
-  const { server, open } = scene;
+  const { server } = scene;
   const helds = [hold(), hold()];
   script(server, (_, index) => helds[index]?.behaviour ?? text("Later the river fell."));
   const room = "heals";
-  await fillLog(open, room, 56);
+  const filled = await fillTo(scene, room, 0.8);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   const { toSeq } = await compaction(weir, room, "started");
-  for (let number = 57; !weir.events.some(({ type }) => type === "emergency"); number++) {
+  for (let number = filled + 1; !weir.events.some(({ type }) => type === "emergency"); number++) {
     await ask(weir, server, room, reading(number));
   }
   const { omitted, omittedTo } = await weir.event("emergency");
@@ -180,17 +183,18 @@ test("emergency heals: what was left out while a summary was written comes back 
 
 test("one slot for all channels, and a summariser that keeps it: the others go on, and have it next", async () => {
   await using scene = await openScene();
-  const { server, open } = scene;
+  const { server } = scene;
   const held = hold();
   script(server, (_, index) => (index === 0 ? held.behaviour : text(SUMMARY)));
-  await fillLog(open, "first", 57);
-  await fillLog(open, "second", 57);
+  await fillTo(scene, "first", 0.8);
+  const filled = await fillTo(scene, "second", 0.8);
   await using weir = await scene.start({ top: "[daemon]\nmax_compactions = 1" });
   await ask(weir, server, "first", "are you there?");
   await summariserAsked(server, 1);
-  for (let number = 58; number <= 75; number++) await ask(weir, server, "second", reading(number));
   const channel = "test:second";
-  await weir.event("emergency", (event) => event.channel === channel);
+  const isFull = (): boolean =>
+    weir.events.some((event) => event.type === "emergency" && event.channel === channel);
+  for (let number = filled + 1; !isFull(); number++) await ask(weir, server, "second", reading(number));
   assert.equal(summariserRequests(server).length, 1);
   assert.deepEqual(compactions(weir, "second", "started"), []);
   held.release(text(SUMMARY));

@@ -1,24 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  checkFold,
-  compactionParts,
-  fillLog,
-  openScene,
-  script,
-  summariserRequests,
-} from "../support/compaction.ts";
+import { checkFold, compactionParts, openScene, script, summariserRequests } from "../support/compaction.ts";
+import { fillTo } from "../support/full-channel.ts";
 import { text } from "../support/model-behaviours.ts";
 
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
 
 test("a commit of which nobody heard is seen in the log, and its range is not paid for again", async () => {
   await using scene = await openScene();
-  const { server, open } = scene;
+  const { server } = scene;
   script(server, () => text(SUMMARY));
   const room = "unheard";
-  await fillLog(open, room, 255);
+  await fillTo(scene, room, 0.8, { window: 28_000 });
   await using weir = await scene.start({ window: 28_000 }, compactionParts("short"));
   const { jobs } = weir.daemon.store;
   const commit = jobs.commit.bind(jobs);

@@ -4,6 +4,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { Breaker } from "../../src/compactor/breaker.ts";
 import type { Compaction } from "../../src/channel/compaction.ts";
 import { COMPACTOR_TIMING } from "../../src/compactor/parts.ts";
+import type { Config } from "../../src/config/config.ts";
 import type { ChannelId } from "../../src/core/ids.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
@@ -16,7 +17,7 @@ import {
   type RecordedRequest,
   startModelServer,
 } from "./model-server.ts";
-import { startWeir, type TestWeir } from "./weir.ts";
+import { readConfig, startWeir, type TestWeir } from "./weir.ts";
 
 const AGENT = "test-model";
 export const SUMMARISER = "summariser";
@@ -70,6 +71,8 @@ export function compactionParts(
 export interface Scene extends AsyncDisposable {
   readonly server: ModelServer;
   readonly open: OpenStore;
+  /** The configuration that `start` runs with. */
+  config(lines?: ConfigLines): Promise<Config>;
   start(lines?: ConfigLines, parts?: Partial<Compaction>): Promise<TestWeir>;
 }
 
@@ -79,11 +82,15 @@ export async function openScene(): Promise<Scene> {
   const open = stack.use(openStore(connection));
   const server = stack.use(await startModelServer());
   const kept = stack.move();
+  const options = (lines: ConfigLines) => {
+    return { connection, modelUrl: server.url, config: compactionConfig(lines) };
+  };
   return {
     server,
     open,
+    config: async (lines = {}) => readConfig(options(lines)),
     start: async (lines = {}, parts = compactionParts()) =>
-      startWeir({ connection, modelUrl: server.url, config: compactionConfig(lines), compaction: parts }),
+      startWeir({ ...options(lines), compaction: parts }),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
 import type { Compaction } from "../../src/channel/compaction.ts";
+import type { Config } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { agentId } from "../../src/core/ids.ts";
 import type { InboundMessage, Receipt } from "../../src/core/message.ts";
@@ -42,12 +43,25 @@ export interface TestWeir extends AsyncDisposable {
 
 let count = 0;
 
+/** The configuration that `startWeir` runs with. */
+export async function readConfig({
+  connection,
+  modelUrl,
+  config = "",
+}: Pick<TestWeirOptions, "connection" | "modelUrl" | "config">): Promise<Config> {
+  const folder = await mkdtemp(path.join(tmpdir(), "weir-config-"));
+  try {
+    await writeFile(path.join(folder, "config.toml"), config);
+    const env = { DATABASE_URL: connectionUrl(connection), OPENAI_BASE_URL: modelUrl };
+    return loadConfig({ cwd: folder, env });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 /** Starts it; disposing drains it. */
 export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
-  const folder = await mkdtemp(path.join(tmpdir(), "weir-config-"));
-  await writeFile(path.join(folder, "config.toml"), options.config ?? "");
-  const env = { DATABASE_URL: connectionUrl(options.connection), OPENAI_BASE_URL: options.modelUrl };
-  const config = loadConfig({ cwd: folder, env });
+  const config = await readConfig(options);
   const platform = options.platform ?? new TestPlatform();
   const log = pino({ level: options.logLevel ?? "silent" });
   const events: WeirEvent[] = [];
@@ -77,10 +91,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
         });
       }
     },
-    async [Symbol.asyncDispose]() {
-      await daemon[Symbol.asyncDispose]();
-      await rm(folder, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: async () => daemon[Symbol.asyncDispose](),
   };
 }
 

@@ -1,0 +1,46 @@
+import { createAgents } from "../../src/agents.ts";
+import { sceneOf } from "../../src/channel/actor-turn-channel.ts";
+import { assemble } from "../../src/context/assemble.ts";
+import { usableTokens, usageOf } from "../../src/context/usage.ts";
+import { openModels } from "../../src/llm/open-models.ts";
+import { loadPrompts, promptSources } from "../../src/prompts.ts";
+import { budgetOf } from "../../src/turn/agent.ts";
+import { nextSources } from "../../src/turn/context-sources.ts";
+import { type ConfigLines, reading, type Scene } from "./compaction.ts";
+
+/** More than a reading takes in a request. */
+const READING_TOKENS = 110;
+
+/**
+ * Puts readings into the log before a daemon has the channel, until the next request takes this share of the usable
+ * window, however much of it prompts and tools take: measured as the compactor does.
+ * @param share 0.80: background is due, and 0.85: aggressive; the last reading brings it at most 0.02 over that
+ * @param lines those that the daemon is to run with
+ * @param words of another text than a reading
+ * @returns how many
+ */
+export async function fillTo(
+  scene: Scene,
+  room: string,
+  share: number,
+  lines: ConfigLines = {},
+  words: (number: number) => string = reading,
+): Promise<number> {
+  const { open } = scene;
+  const config = await scene.config(lines);
+  await using models = await openModels(config.llm);
+  const { agent } = createAgents(config, models, loadPrompts(promptSources(config))).first;
+  const budget = budgetOf(agent, agent.config.model);
+  const { id } = await open.channel(room);
+  for (let count = 0; ;) {
+    const { channel, history } = await open.store.load(id);
+    const sources = nextSources(agent, history, { running: null, now: new Date(), scene: sceneOf(channel) });
+    const missing = (share - usageOf(assemble(sources), history, budget)) * usableTokens(budget);
+    if (missing <= 0) return count;
+    const upTo = count + Math.max(1, Math.floor(missing / READING_TOKENS));
+    while (count < upTo) {
+      count++;
+      await open.say(id, words(count), { addressed: false, id: `${room}-${count}` });
+    }
+  }
+}
