@@ -46,6 +46,7 @@ export function createAgents(
   const tools = createTools({
     memoryRecall: prompts.toolMemoryRecall.trim(),
     searchHistory: prompts.toolSearchHistory.trim(),
+    react: prompts.toolReact.trim(),
     skip: prompts.toolSkip.trim(),
   });
   const agents = config.agents.map((one) => {

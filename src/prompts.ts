@@ -116,6 +116,7 @@ export interface Prompts {
   readonly deleted: string;
   readonly toolMemoryRecall: string;
   readonly toolSearchHistory: string;
+  readonly toolReact: string;
   readonly toolSkip: string;
   readonly toolMemorySave: string;
   /** Instructions of the summariser, by the agent's own template where it has one. */
@@ -198,6 +199,7 @@ export function loadPrompts(sources: PromptSources): Prompts {
     deleted: shipped("deleted"),
     toolMemoryRecall: shipped("tool-memory-recall"),
     toolSearchHistory: shipped("tool-search-history"),
+    toolReact: shipped("tool-react"),
     toolSkip: shipped("tool-skip"),
     toolMemorySave: shipped("tool-memory-save"),
     compactor: shipped("compactor"),
@@ -239,6 +241,7 @@ function typed(
     deleted: renders.deleted({}),
     toolMemoryRecall: renders.toolMemoryRecall({}),
     toolSearchHistory: renders.toolSearchHistory({}),
+    toolReact: renders.toolReact({}),
     toolSkip: renders.toolSkip({}),
     toolMemorySave: renders.toolMemorySave({}),
     compactor: (agent, { agentName, agentPrompt }) =>

@@ -1,4 +1,4 @@
-import type { TurnRange } from "../core/history.ts";
+import { answeredMessages, type TurnRange } from "../core/history.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
 import type { ChannelKind, Place } from "../core/message.ts";
 import { StaleEpochError } from "../store/errors.ts";
@@ -51,10 +51,17 @@ function titleOf(address: ChannelAddress, kind: ChannelKind, place: Place | null
 
 /** What a turn of this channel may do to it. */
 export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
-  const { history, turn, draft, owner, address, events, now, recall, indexer } = parts;
+  const { history, turn, draft, owner, address, platform, events, now, recall, indexer } = parts;
   const channel = formatAddress(address);
   return {
     scene: sceneOf(parts),
+    async react(emoji) {
+      const newest = answeredMessages(history.current, turn).at(-1);
+      if (platform.react === undefined) return "unsupported";
+      if (newest === undefined) return "gone";
+      await platform.react(address, newest.messageId, emoji);
+      return "shown";
+    },
     attached: async () => attachedTo(parts, history.current, turn),
     snapshot: async () => history.snapshot(),
     onRequest(model, context) {

@@ -1,5 +1,5 @@
 import type { DueImages } from "../context/assemble.ts";
-import { dueMessages, type History, type TurnRange } from "../core/history.ts";
+import { answeredMessages, type History, type TurnRange } from "../core/history.ts";
 import { type Attached, NOTHING_ATTACHED, type Reply } from "../turn/context-sources.ts";
 import type { ActorParts } from "./actor-parts.ts";
 
@@ -14,7 +14,7 @@ export async function attachedTo(
   history: History,
   turn: Pick<TurnRange, "toSeq">,
 ): Promise<Attached> {
-  const due = dueMessages(history).filter(({ seq, deleted }) => seq <= turn.toSeq && !deleted);
+  const due = answeredMessages(history, turn);
   const replying = due.flatMap(({ author, replyTo }) =>
     replyTo === null ? [] : [{ author: author.name, replyTo }],
   );

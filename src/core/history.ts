@@ -120,6 +120,11 @@ export function dueMessages(history: History): UserEntry[] {
     .filter((entry): entry is UserEntry => entry.kind === "user" && entry.addressed);
 }
 
+/** Those that a turn answers, less what was taken back. */
+export function answeredMessages(history: History, { toSeq }: Pick<TurnRange, "toSeq">): UserEntry[] {
+  return dueMessages(history).filter(({ seq, deleted }) => seq <= toSeq && !deleted);
+}
+
 /** Adds entries that the log has appended; they must be the next ones. */
 export function appendEntries(history: History, entries: readonly Entry[]): History {
   if (entries.length === 0) return history;

@@ -41,6 +41,7 @@ export const TEMPLATES = {
   deleted: rules({}),
   "tool-memory-recall": rules({}),
   "tool-search-history": rules({}),
+  "tool-react": rules({}),
   "tool-skip": rules({}),
   "tool-memory-save": rules({}),
   compactor: rules(COMPACTOR),

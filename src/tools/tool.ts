@@ -6,10 +6,13 @@ import type { Memory } from "../core/memory.ts";
 /** Something that the model may ask for. */
 export interface Tool {
   readonly spec: ToolSpec;
+  /** The turn waits no longer for it, ms. Left out: as long as for any. */
+  readonly timeoutMs?: number;
   /**
    * Runs one call.
    * @param input the arguments, parsed from the model's JSON but not checked: the tool does that
-   * @throws ToolInputError where the arguments are wrong; anything else is a failure of the tool. Both become results.
+   * @throws ToolInputError where the arguments are wrong, ToolFailure where the model is to know why it failed; anything
+   * else is a failure that only the log tells. All become results.
    */
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>;
 }
@@ -32,7 +35,15 @@ export interface ToolContext {
   searchHistory(query: string, limit: number): Promise<EntryReference[]>;
   /** Memories that fit, best first; only those that may be shown in this channel. */
   recallMemories(query: string, limit: number): Promise<Memory[]>;
+  /**
+   * Puts an emoji under the newest message that is being answered. Once or twice is the same.
+   * @throws PlatformError where the platform does not take it
+   */
+  react(emoji: string): Promise<Reaction>;
 }
+
+/** `unsupported`: the platform has no reactions. `gone`: the message was taken back. */
+export type Reaction = "shown" | "unsupported" | "gone";
 
 /** The JSON Schema of a tool's arguments, without its dialect: no model needs that, and each request would pay for it. */
 export function parametersOf(input: z.ZodType): ToolSpec["parameters"] {
@@ -42,3 +53,6 @@ export function parametersOf(input: z.ZodType): ToolSpec["parameters"] {
 
 /** The model's arguments do not fit: the message tells it what to change. */
 export class ToolInputError extends Error {}
+
+/** What was asked for cannot be done: the message tells the model so, and what else it may do; the cause is for the log. */
+export class ToolFailure extends Error {}

@@ -1,7 +1,7 @@
 import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
 import { sliceWhole, storableText } from "../core/text.ts";
-import { type Tool, type ToolContext, ToolInputError, type ToolOutcome } from "../tools/tool.ts";
+import { type Tool, type ToolContext, ToolFailure, ToolInputError, type ToolOutcome } from "../tools/tool.ts";
 
 /** Calls of one answer that are run; a model that asks for more is told so. */
 const MAX_CALLS = 16;
@@ -24,45 +24,51 @@ export interface ToolRunParts {
   readonly onFailure: (tool: string, why: string) => void;
 }
 
+/** `text`: what the model is told. */
+type Failure = { readonly kind: "failure"; readonly text: string };
+
 /**
  * Runs the calls of one answer side by side. Must not throw: a tool that fails, is unknown, is slow or gets bad
- * arguments gives a result that says so, and the model goes on from there.
+ * arguments gives a result that says so, and the model goes on from there. Beside such a call a skip does not count: what
+ * was meant to be seen instead of words, such as a reaction, is not there, and the model does not know.
  */
 export async function runToolCalls(calls: readonly ToolCall[], parts: ToolRunParts): Promise<ToolRun> {
-  let skip: string | null = null;
-  const results = await Promise.all(
-    calls.map(async (call, index): Promise<ToolResultDraft> => {
-      const outcome =
-        index < MAX_CALLS ? await runOne(call, parts) : failure(`At most ${MAX_CALLS} calls at once.`);
-      if (outcome.kind === "skip") {
-        skip ??= outcome.reason;
-        return toDraft(call, { kind: "result", text: "", references: [] });
-      }
-      return toDraft(call, outcome);
-    }),
+  const outcomes = await Promise.all(
+    calls.map(async (call, index) => ({
+      call,
+      outcome: index < MAX_CALLS ? await runOne(call, parts) : failure(`At most ${MAX_CALLS} calls at once.`),
+    })),
   );
+  const hasFailure = outcomes.some(({ outcome }) => outcome.kind === "failure");
+  const skips = outcomes.flatMap(({ outcome }) => (outcome.kind === "skip" ? outcome.reason : []));
+  const skip = hasFailure ? null : (skips[0] ?? null);
+  const results = outcomes.map(({ call, outcome }) => toDraft(call, outcome, skip !== null));
   return { results, skip };
 }
 
-function toDraft(call: ToolCall, outcome: Extract<ToolOutcome, { kind: "result" }>): ToolResultDraft {
-  const { text, references, memories = [] } = outcome;
+function toDraft(call: ToolCall, outcome: ToolOutcome | Failure, isSkipped: boolean): ToolResultDraft {
+  const { references, memories = [] } = outcome.kind === "result" ? outcome : { references: [] };
+  const skipText = isSkipped
+    ? "You stay silent."
+    : "Another call has failed. Call this one alone to stay silent.";
   // What a tool says may quote the model's arguments, and those can hold what the log cannot.
-  const said = { text: storableText(text), references, memories };
-  return { kind: "tool_result", callId: call.id, tool: call.name, ...said };
+  const text = storableText(outcome.kind === "skip" ? skipText : outcome.text);
+  return { kind: "tool_result", callId: call.id, tool: call.name, text, references, memories };
 }
 
-function failure(text: string): Extract<ToolOutcome, { kind: "result" }> {
-  return { kind: "result", text: `Error: ${text}`, references: [] };
+function failure(text: string): Failure {
+  return { kind: "failure", text: `Error: ${text}` };
 }
 
-async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome> {
+async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome | Failure> {
   const tool = parts.tools.find(({ spec }) => spec.name === call.name);
   if (tool === undefined) {
     const known = parts.tools.map(({ spec }) => spec.name).join(", ");
     parts.onFailure(sliceWhole(call.name, 0, 64), "unknown tool");
     return failure(`there is no tool "${sliceWhole(call.name, 0, 64)}". There are: ${known}.`);
   }
-  const timeout = AbortSignal.timeout(parts.timeoutMs);
+  const timeoutMs = Math.min(tool.timeoutMs ?? parts.timeoutMs, parts.timeoutMs);
+  const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([parts.signal, timeout]);
   try {
     return await Promise.race([
@@ -70,11 +76,15 @@ async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome>
       rejection(signal),
     ]);
   } catch (error) {
+    if (error instanceof ToolFailure) {
+      parts.onFailure(call.name, errorMessage(error.cause ?? error));
+      return failure(error.message);
+    }
     if (error instanceof ToolInputError) {
       parts.onFailure(call.name, error.message);
       return failure(`the arguments do not fit. ${error.message}`);
     }
-    const why = timeout.aborted ? `no result within ${parts.timeoutMs / 1000} s` : errorMessage(error);
+    const why = timeout.aborted ? `no result within ${timeoutMs / 1000} s` : errorMessage(error);
     parts.onFailure(call.name, why);
     // The cause stays in the log: it may hold what no channel should see.
     return failure(timeout.aborted ? `${why}.` : "the tool failed.");

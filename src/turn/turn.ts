@@ -21,6 +21,7 @@ import {
 } from "./context-sources.ts";
 import { firstRecall } from "./first-recall.ts";
 import { runToolCalls } from "./tool-calls.ts";
+import type { Reaction } from "../tools/tool.ts";
 
 /** What a turn may do to its channel. */
 export interface TurnChannel {
@@ -37,6 +38,8 @@ export interface TurnChannel {
   recall(text: string, scope: "hidden" | "all", limit: number): Promise<EntryReference[]>;
   /** Memories that may be shown in this channel and fit a text. `turn`: only as far as it takes no time. */
   recallMemories(text: string, purpose: "turn" | "tool", limit: number): Promise<Memory[]>;
+  /** Puts an emoji under the newest message to answer. @throws PlatformError where the platform does not take it */
+  react(emoji: string): Promise<Reaction>;
   /** What belongs to the messages to answer beside their text. */
   attached(): Promise<Attached>;
   /** Shows the answer so far; null: what was shown is void. Must not throw or wait. */
@@ -152,12 +155,15 @@ class TurnRun {
       context: {
         searchHistory: async (query, limit) => this.#channel.recall(query, "all", limit),
         recallMemories: async (query, limit) => this.#channel.recallMemories(query, "tool", limit),
+        react: async (emoji) => this.#channel.react(emoji),
       },
       onFailure: (tool, why) => this.#channel.onToolFailure(tool, why),
     });
     // What a call has found may be deleted by now, and nobody would read it again.
     if (this.#signal.aborted) return { kind: "stopped", text: visibleAnswer(this.textSoFar) };
     if (skip !== null) {
+      // What it did beside, such as a reaction, it is to remember.
+      if (calls.length > 1) await this.#channel.append([{ kind: "tool_call", text: "", calls }, ...results]);
       const text = visibleAnswer(answer.text);
       return text === "" ? { kind: "skipped", reason: skip } : { kind: "answered", text };
     }

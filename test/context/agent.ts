@@ -36,6 +36,7 @@ export function defaultAgent(): Agent {
     tools: createTools({
       memoryRecall: prompts.toolMemoryRecall,
       searchHistory: prompts.toolSearchHistory,
+      react: prompts.toolReact,
       skip: prompts.toolSkip,
     }),
     texts: {

@@ -94,6 +94,7 @@ function shortPrompts(): Prompts {
     compactor: (_, { agentPrompt }) => `Summarise. The agent: ${agentPrompt}`,
     toolMemoryRecall: "Finds memories.",
     toolSearchHistory: "Finds messages.",
+    toolReact: "Reacts.",
     toolSkip: "Says nothing.",
     toolMemorySave: "Keeps memories.",
   };

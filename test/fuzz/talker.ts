@@ -24,7 +24,10 @@ export function talk(reply: Reply, request: ModelRequest, prompt: Prompt, n: num
   const rounds = prompt.newest.filter(({ role }) => role === "tool").length;
   if (reply === "fail") throw new ModelError("rejected", MODEL, "scripted");
   if (request.toolChoice === "auto" && reply === "skip") {
-    return { text: "", calls: [callOf("skip", { reason: "nothing to say" }, 0)], finish: "tool_calls" };
+    // Beside a call that fails it does not count, and the model is asked again.
+    const beside = rounds < ROUNDS && random.chance(0.4) ? calls(random, n) : [];
+    const skip = callOf("skip", { reason: "nothing to say" }, 0);
+    return { text: "", calls: [...beside, skip], finish: "tool_calls" };
   }
   if (request.toolChoice === "auto" && reply === "tools" && rounds < ROUNDS) {
     return { text: random.chance(0.5) ? "" : "Let me look.", calls: calls(random, n), finish: "tool_calls" };
@@ -35,10 +38,11 @@ export function talk(reply: Reply, request: ModelRequest, prompt: Prompt, n: num
 
 /** Side by side; some with the same id, some with arguments that do not fit. */
 function calls(random: Random, n: number): ToolCall[] {
-  const names = ["search_history", "memory_recall", "search_history", "nonsense"];
+  const names = ["search_history", "memory_recall", "search_history", "react", "nonsense"];
   return Array.from({ length: random.int(1, 3) }, (_, index) => {
     const name = random.pick(names);
-    const input = { query: query(n + index), ...(name === "search_history" ? { limit: 1 } : {}) };
+    const limit = name === "search_history" ? { limit: 1 } : {};
+    const input = name === "react" ? { emoji: "👍" } : { query: query(n + index), ...limit };
     return callOf(name, input, random.chance(0.1) ? 0 : index + n);
   });
 }

@@ -20,6 +20,10 @@ export class TestPlatform implements Platform {
   fail: (operation: "send" | "edit", message: OutboundMessage) => void = () => undefined;
   /** `message id emoji`. */
   readonly reactions: string[] = [];
+  /** Delete it, and the platform has no reactions. */
+  react?: NonNullable<Platform["react"]> = async (_, messageId, emoji) => {
+    this.reactions.push(`${messageId} ${emoji}`);
+  };
   /** Messages that were taken back. */
   readonly removed: string[] = [];
   /** Signs that an answer is being made. */
@@ -60,10 +64,6 @@ export class TestPlatform implements Platform {
     this.fail("edit", message);
     this.shown.set(messageId, message);
     this.#record("edit", messageId, message);
-  }
-
-  async react(_: ChannelAddress, messageId: string, emoji: string): Promise<void> {
-    this.reactions.push(`${messageId} ${emoji}`);
   }
 
   async remove(_: ChannelAddress, messageId: string): Promise<void> {

@@ -4,12 +4,27 @@ import { describe, test } from "node:test";
 import type { EntryReference } from "../../src/core/entry.ts";
 import { memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
-import { ToolInputError } from "../../src/tools/tool.ts";
+import { PlatformError } from "../../src/platforms/platform.ts";
+import { type Reaction, type ToolContext, ToolFailure, ToolInputError } from "../../src/tools/tool.ts";
 import { createTools } from "../../src/tools/tools.ts";
 
-const tools = createTools({ memoryRecall: "Remember.", searchHistory: "Search.", skip: "Stay silent." });
+const tools = createTools({
+  memoryRecall: "Remember.",
+  react: "React.",
+  searchHistory: "Search.",
+  skip: "Stay silent.",
+});
 const signal = new AbortController().signal;
-const recallMemories = async (): Promise<Memory[]> => [];
+/** What a turn gives to a tool, where nothing is found and nothing fails. */
+function turnContext(more: Partial<ToolContext> = {}): ToolContext {
+  return {
+    signal,
+    searchHistory: async () => [],
+    recallMemories: async () => [],
+    react: async () => "shown",
+    ...more,
+  };
+}
 
 function named(name: string) {
   const tool = tools.find(({ spec }) => spec.name === name);
@@ -22,7 +37,7 @@ describe("the tools", () => {
     const names = tools.map(({ spec }) => spec.name);
     assert.deepEqual(names, names.toSorted());
     for (const { spec } of tools) {
-      assert.match(spec.description, /^(?:Remember|Search|Stay silent)\.$/);
+      assert.match(spec.description, /^(?:Remember|React|Search|Stay silent)\.$/);
       assert.equal(spec.parameters["type"], "object");
       assert.equal(spec.parameters["additionalProperties"], false);
     }
@@ -38,10 +53,7 @@ describe("search_history", () => {
       asked.push([query, limit]);
       return [found];
     };
-    const outcome = await named("search_history").run(
-      { query: "  colour " },
-      { signal, searchHistory, recallMemories },
-    );
+    const outcome = await named("search_history").run({ query: "  colour " }, turnContext({ searchHistory }));
     assert.deepEqual(asked, [["colour", 8]]);
     assert.deepEqual(outcome, { kind: "result", text: "", references: [found] });
     // A default needs no mention in what the model must send.
@@ -49,13 +61,13 @@ describe("search_history", () => {
   });
 
   test("says so where nothing was found", async () => {
-    const context = { signal, searchHistory: async () => [], recallMemories };
+    const context = turnContext();
     const outcome = await named("search_history").run({ query: "x", limit: 1 }, context);
     assert.deepEqual(outcome, { kind: "result", text: "Nothing was found in this channel.", references: [] });
   });
 
   test("refuses what is no query", async () => {
-    const context = { signal, searchHistory: async () => [found], recallMemories };
+    const context = turnContext({ searchHistory: async () => [found] });
     for (const input of [
       null,
       1,
@@ -85,14 +97,12 @@ describe("memory_recall", () => {
 
   test("refers to what is remembered", async () => {
     const asked: string[] = [];
-    const context = {
-      signal,
-      searchHistory: async () => [],
-      recallMemories: async (query: string): Promise<Memory[]> => {
+    const context = turnContext({
+      recallMemories: async (query) => {
         asked.push(query);
         return [memory];
       },
-    };
+    });
     const outcome = await named("memory_recall").run({ query: " tea " }, context);
     assert.deepEqual(asked, ["tea"]);
     const { type, assertedBy, at, statement } = memory;
@@ -101,10 +111,58 @@ describe("memory_recall", () => {
   });
 
   test("says so where nothing is remembered, and refuses what is no query", async () => {
-    const context = { signal, searchHistory: async () => [], recallMemories };
+    const context = turnContext();
     const outcome = await named("memory_recall").run({ query: "x" }, context);
     assert.ok(outcome.kind === "result" && outcome.text === "Nothing is remembered about that.");
     for (const input of [null, {}, { query: " " }, { query: "x", limit: 2 }])
       await assert.rejects(named("memory_recall").run(input, context), ToolInputError);
+  });
+});
+
+describe("react", () => {
+  test("says that the emoji is there", async () => {
+    const asked: string[] = [];
+    const react = async (emoji: string): Promise<Reaction> => {
+      asked.push(emoji);
+      return "shown";
+    };
+    const outcome = await named("react").run({ emoji: " 👍 " }, turnContext({ react }));
+    const text = "Your reaction is under the newest message.";
+    assert.deepEqual(outcome, { kind: "result", text, references: [] });
+    assert.deepEqual(asked, ["👍"]);
+  });
+
+  test("says in plain words why there is none, and nothing that the platform said", async () => {
+    const refused = (kind: PlatformError["kind"]) => async (): Promise<Reaction> => {
+      throw new PlatformError("test", kind, "HTTP 400, code 10014");
+    };
+    const cases: [() => Promise<Reaction>, RegExp][] = [
+      [async () => "unsupported", /^There are no reactions here\. Use words/],
+      [async () => "gone", /the message is gone/],
+      [refused("gone"), /the message is gone, or you may not react there/],
+      [refused("rejected"), /this emoji cannot be put there\. Give a common one/],
+      [refused("unavailable"), /the platform takes none just now/],
+    ];
+    for (const [react, words] of cases) {
+      await assert.rejects(named("react").run({ emoji: ":party:" }, turnContext({ react })), (error) => {
+        assert.ok(error instanceof ToolFailure);
+        assert.match(error.message, words);
+        assert.doesNotMatch(error.message, /10014/);
+        return true;
+      });
+    }
+  });
+
+  test("does not take a fault of Weir's for the platform's", async () => {
+    const fault = new TypeError("a fault");
+    const react = async (): Promise<Reaction> => {
+      throw fault;
+    };
+    await assert.rejects(named("react").run({ emoji: "👍" }, turnContext({ react })), fault);
+  });
+
+  test("wants one emoji", async () => {
+    for (const input of [null, {}, { emoji: " " }, { emoji: "x".repeat(65) }, { emoji: "👍", to: "Ann" }])
+      await assert.rejects(named("react").run(input, turnContext()), ToolInputError);
   });
 });

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { ToolCall } from "../../src/core/entry.ts";
-import { type Tool, type ToolContext, type ToolOutcome } from "../../src/tools/tool.ts";
+import { type Tool, type ToolContext, ToolFailure, type ToolOutcome } from "../../src/tools/tool.ts";
 import { createTools } from "../../src/tools/tools.ts";
 import { runToolCalls, type ToolRun } from "../../src/turn/tool-calls.ts";
 
@@ -19,7 +19,12 @@ function result(text: string): ToolOutcome {
   return { kind: "result", text, references: [] };
 }
 
-const shipped = createTools({ memoryRecall: "Remember.", searchHistory: "Search.", skip: "Stay silent." });
+const shipped = createTools({
+  memoryRecall: "Remember.",
+  react: "React.",
+  searchHistory: "Search.",
+  skip: "Stay silent.",
+});
 
 /** Runs calls, and keeps the process alive meanwhile: a signal's own timer does not. */
 async function run(
@@ -38,7 +43,11 @@ async function run(
     tools: options.tools ?? shipped,
     timeoutMs: options.timeoutMs ?? 10_000,
     signal: options.signal ?? new AbortController().signal,
-    context: { searchHistory: options.found ?? (async () => []), recallMemories: async () => [] },
+    context: {
+      searchHistory: options.found ?? (async () => []),
+      recallMemories: async () => [],
+      react: async () => "shown",
+    },
     onFailure: (name, why) => failures.push([name, why]),
   });
   over.abort();
@@ -89,16 +98,30 @@ describe("the calls of one answer", () => {
     );
   });
 
-  test("end the turn where one of them is a skip, whatever the others say", async () => {
+  test("end the turn where one of them is a skip, and the others have done what they should", async () => {
     const { results, skip } = await run([
-      call("search_history", '{"query":"x"}'),
-      call("skip", '{"reason":" thanks "}'),
+      call("react", '{"emoji":"👍"}'),
+      call("skip", '{"reason":" thanks "}', "first"),
+      call("skip", '{"reason":"twice"}', "second"),
     ]);
     assert.equal(skip, "thanks");
-    assert.equal(results.length, 2);
+    assert.deepEqual(
+      results.map(({ text }) => text),
+      ["Your reaction is under the newest message.", "You stay silent.", "You stay silent."],
+    );
     const none = await run([call("skip", '{"reason":""}')]);
     assert.equal(none.skip, null);
     assert.match(none.results[0]?.text ?? "", /^Error: the arguments do not fit/);
+  });
+
+  test("do not end it in silence where one of them failed, and the model has to know", async () => {
+    const { results, skip } = await run([
+      call("skip", '{"reason":"a sign is enough"}'),
+      call("react", '{"emoji":""}'),
+    ]);
+    assert.equal(skip, null);
+    assert.match(results[0]?.text ?? "", /Another call has failed/);
+    assert.match(results[1]?.text ?? "", /^Error: the arguments do not fit/);
   });
 });
 
@@ -116,10 +139,8 @@ async function failing(
 describe("a call that fails", () => {
   test("because there is no such tool tells which there are", async () => {
     const [text, why] = await failing(call("🎈".repeat(60)));
-    assert.match(
-      text,
-      /^Error: there is no tool "(?:🎈){32}"\. There are: memory_recall, search_history, skip\.$/u,
-    );
+    const known = shipped.map(({ spec }) => spec.name).join(", ");
+    assert.equal(text, `Error: there is no tool "${"🎈".repeat(32)}". There are: ${known}.`);
     assert.equal(why, "unknown tool");
   });
 
@@ -156,7 +177,35 @@ describe("a call that fails", () => {
     }
   });
 
-  test("because it hangs is over in time, and the tool is told so", async () => {
+  test("because it cannot do what was asked tells why, and keeps the cause to the log", async () => {
+    const cannot = (options?: ErrorOptions): Tool =>
+      tool("cannot", async () => {
+        throw new ToolFailure("Use words.", options);
+      });
+    assert.deepEqual(await failing(call("cannot"), { tools: [cannot()] }), [
+      "Error: Use words.",
+      "Use words.",
+    ]);
+    const cause = new Error("password is hunter2");
+    assert.deepEqual(await failing(call("cannot"), { tools: [cannot({ cause })] }), [
+      "Error: Use words.",
+      "password is hunter2",
+    ]);
+  });
+});
+
+describe("a call that hangs", () => {
+  test("is given up when the time of its tool is over, or that of any tool", async () => {
+    const slow = { ...tool("slow", async () => new Promise(() => undefined)), timeoutMs: 20 };
+    assert.equal((await failing(call("slow"), { tools: [slow] }))[0], "Error: no result within 0.02 s.");
+    const patient = { ...slow, timeoutMs: 60_000 };
+    assert.equal(
+      (await failing(call("slow"), { tools: [patient], timeoutMs: 30 }))[0],
+      "Error: no result within 0.03 s.",
+    );
+  });
+
+  test("is over in time, and the tool is told so", async () => {
     let seen: AbortSignal | undefined;
     const hangs = tool("hangs", async (_, { signal }) => {
       seen = signal;
@@ -168,7 +217,7 @@ describe("a call that fails", () => {
     assert.equal(seen?.aborted, true);
   });
 
-  test("because the turn was stopped is over at once, also where the tool does not listen", async () => {
+  test("is over at once where the turn was stopped, also where the tool does not listen", async () => {
     const stop = new AbortController();
     const hangs = tool("hangs", async () => {
       stop.abort();

@@ -206,6 +206,36 @@ test("an edit that changes nothing costs no call", async () => {
   assert.equal(discord.journal.calls("PATCH", ROUTE_MESSAGE).length, 1);
 });
 
+test("it reacts with any emoji and the server's own; what cannot be put there is refused", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, platform, guild, general } = scene;
+  const own = discord.world.addEmoji(guild, "party_blob");
+  const id = await said(scene, "well done");
+  const channel = { platform: "discord", name: general };
+  for (const emoji of ["🎉", "❤️", "party_blob", ":party_blob:"]) await platform.react?.(channel, id, emoji);
+  assert.deepEqual(Object.keys(discord.messages(general)[0]?.reactions ?? {}), [
+    "🎉",
+    "❤️",
+    `party_blob:${own}`,
+  ]);
+  const kindOf = async (emoji: string): Promise<string> => {
+    try {
+      await platform.react?.(channel, id, emoji);
+      return "shown";
+    } catch (error) {
+      assert.ok(error instanceof PlatformError);
+      return error.kind;
+    }
+  };
+  for (const emoji of ["tada", ":tada:", "🎉🎉", "well done", "../@me", "<b>"])
+    assert.equal(await kindOf(emoji), "rejected", emoji);
+  discord.world.setAccess(general, "read");
+  assert.equal(await kindOf("👍"), "gone");
+  discord.world.setAccess(general, "all");
+  discord.world.remove(id);
+  assert.equal(await kindOf("👍"), "gone");
+});
+
 test("it reacts, and shows that it is typing no oftener than needed", async () => {
   await using scene = await openDiscordScene();
   const { discord, platform, ann, general } = scene;

@@ -29,6 +29,8 @@ export interface GuildRecord {
   readonly ownerId: string;
   readonly roles: Map<string, RoleRecord>;
   readonly members: Map<string, MemberRecord>;
+  /** Ids of its own emoji, by name. */
+  readonly emojis: Map<string, string>;
 }
 
 /** What the bot may do in a channel: everything, only read, or not even see it. */

@@ -71,7 +71,9 @@ export class World {
     const id = this.#state.ids.next();
     const everyone = { id, name: "@everyone", permissions: EVERYONE_MAY, botId: null };
     const roles = new Map([[id, everyone]]);
-    const record = { id, name: guild.name, ownerId: id, roles, members: new Map<string, MemberRecord>() };
+    const members = new Map<string, MemberRecord>();
+    const emojis = new Map<string, string>();
+    const record = { id, name: guild.name, ownerId: id, roles, members, emojis };
     this.#state.guilds.set(id, record);
     this.#memberOf(id, this.botId);
     const data = toGuildCreate(this.#state, record);
@@ -84,6 +86,13 @@ export class World {
     const { isOutage = false } = options;
     if (!isOutage) this.#state.guilds.delete(guildId);
     this.#emitGuilds("GUILD_DELETE", { id: guildId, ...(isOutage ? { unavailable: true } : {}) });
+  }
+
+  /** An emoji of a guild's own. @returns its id */
+  addEmoji(guildId: string, name: string): string {
+    const id = this.#state.ids.next();
+    this.#state.guild(guildId).emojis.set(name, id);
+    return id;
   }
 
   addChannel(channel: { guild: string; name: string; parent?: string }): string {

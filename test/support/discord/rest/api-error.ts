@@ -28,6 +28,7 @@ export const unknownChannel = (): ApiError => new ApiError(404, 10_003, "Unknown
 export const unknownGuild = (): ApiError => new ApiError(404, 10_004, "Unknown Guild");
 export const unknownMessage = (): ApiError => new ApiError(404, 10_008, "Unknown Message");
 export const unknownUser = (): ApiError => new ApiError(404, 10_013, "Unknown User");
+export const unknownEmoji = (): ApiError => new ApiError(400, 10_014, "Unknown Emoji");
 export const unknownWebhook = (): ApiError => new ApiError(404, 10_015, "Unknown Webhook");
 export const unknownInteraction = (): ApiError => new ApiError(404, 10_062, "Unknown interaction");
 export const unknownCommand = (): ApiError => new ApiError(404, 10_063, "Unknown application command");

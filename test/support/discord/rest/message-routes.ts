@@ -3,7 +3,7 @@ import { toMessage } from "../message-payload.ts";
 import type { ChannelRecord, MessageRecord } from "../records.ts";
 import { compareIds } from "../snowflake.ts";
 import type { State } from "../state.ts";
-import { cannotEditOthers, invalidForm, missingPermissions, unknownUser } from "./api-error.ts";
+import { cannotEditOthers, invalidForm, missingPermissions, unknownEmoji, unknownUser } from "./api-error.ts";
 import { readMessageBody, refuseEmpty, storeUploads } from "./message-body.ts";
 import type { MessageBody } from "./message-body.ts";
 import { channelOf, messageOf, noContent, ok, param } from "./route.ts";
@@ -131,8 +131,18 @@ function remove(call: RestCall): RestAnswer {
 function react(call: RestCall, userId: string, isOn: boolean): RestAnswer {
   const channel = channelOf(call);
   if (channel.access === "read" && isOn) throw missingPermissions();
-  setReaction(call.state, messageOf(call, channel), userId, param(call, "emoji"), isOn);
+  const message = messageOf(call, channel);
+  const emoji = param(call, "emoji");
+  if (!isEmoji(call, emoji)) throw unknownEmoji();
+  setReaction(call.state, message, userId, emoji, isOn);
   return noContent;
+}
+
+/** A Unicode emoji, or `name:id` of one that a guild of the bot's has. */
+function isEmoji(call: RestCall, emoji: string): boolean {
+  if (/^(?:\p{RGI_Emoji}|\p{Extended_Pictographic})$/v.test(emoji)) return true;
+  const [name = "", id = ""] = emoji.split(":");
+  return [...call.state.guilds.values()].some((guild) => id !== "" && guild.emojis.get(name) === id);
 }
 
 function listReaction(call: RestCall): RestAnswer {

@@ -44,6 +44,7 @@ export const placeRoutes: readonly Route[] = [
   { method: "GET", pattern: "/applications/@me", handle: ({ state }) => ok(application(state)) },
   { method: "GET", pattern: "/guilds/:guild", handle: (call) => ok(toGuild(guildOf(call))) },
   { method: "GET", pattern: "/guilds/:guild/channels", handle: channels },
+  { method: "GET", pattern: "/guilds/:guild/emojis", handle: emojis },
   { method: "GET", pattern: "/guilds/:guild/members/:user", handle: member },
   { method: "GET", pattern: "/guilds/:guild/threads/active", handle: activeThreads },
   {
@@ -103,6 +104,10 @@ function openDm(call: RestCall): RestAnswer {
   const { recipient_id } = parseBody(dmBody, call.body);
   if (!call.state.users.has(recipient_id)) throw unknownUser();
   return ok(toChannel(call.state, dmWith(call.state, recipient_id)));
+}
+
+function emojis(call: RestCall): RestAnswer {
+  return ok(Array.from(guildOf(call).emojis, ([name, id]) => ({ id, name })));
 }
 
 function channels(call: RestCall): RestAnswer {

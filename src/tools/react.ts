@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { PlatformError } from "../platforms/platform.ts";
+import {
+  parametersOf,
+  type Reaction,
+  type Tool,
+  type ToolContext,
+  ToolFailure,
+  ToolInputError,
+} from "./tool.ts";
+
+const Input = z.strictObject({ emoji: z.string().trim().min(1).max(64) });
+/** Nobody waits longer for an answer because of a sign beside it. */
+const TIMEOUT_MS = 3000;
+/** Why there is no reaction, and what the model may do instead. */
+const WHY_NOT = {
+  unsupported: "There are no reactions here. Use words, where something is to be said.",
+  gone: "There is no reaction: the message is gone, or you may not react there.",
+  rejected:
+    "There is no reaction: this emoji cannot be put there. Give a common one itself, such as 👍, or use words.",
+  unavailable:
+    "There is no reaction: the platform takes none just now. Use words, where something is to be said.",
+} as const;
+
+/** `react`: puts an emoji under the newest message that is being answered. */
+export function createReact(description: string): Tool {
+  return {
+    spec: { name: "react", description, parameters: parametersOf(Input) },
+    timeoutMs: TIMEOUT_MS,
+    async run(input, context) {
+      const parsed = Input.safeParse(input);
+      if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
+      const reaction = await react(parsed.data.emoji, context);
+      if (reaction !== "shown") throw new ToolFailure(WHY_NOT[reaction]);
+      return { kind: "result", text: "Your reaction is under the newest message.", references: [] };
+    },
+  };
+}
+
+/** @throws ToolFailure where the platform does not take it */
+async function react(emoji: string, context: Pick<ToolContext, "react">): Promise<Reaction> {
+  try {
+    return await context.react(emoji);
+  } catch (error) {
+    if (error instanceof PlatformError) throw new ToolFailure(WHY_NOT[error.kind], { cause: error });
+    throw error;
+  }
+}
