@@ -183,7 +183,7 @@ const LABELS = [
 /** Weir's labels, wherever they stand. */
 const LABEL = new RegExp(String.raw`\[(?=${GAP}(?:${LABELS.join("|")}))`, "giu");
 /** Of ChatML, Llama, Gemma, DeepSeek: servers that read them in a text as what they are would let anybody change roles. */
-const ROLE = /<(?=[|｜][^|｜<>\s]{1,40}[|｜]>|\/?(?:s|SYS|bos|eos|(?:start|end)_of_turn)>)/giu;
+const ROLE = /<(?=[|｜](?:[^|｜<>\s]|\uFEFF){1,40}[|｜]>|\/?(?:s|SYS|bos|eos|(?:start|end)_of_turn)>)/giu;
 /** `1. `, `> `: what may stand before the head of a line. */
 const BEFORE_HEAD = String.raw`(?:^|[\n\r\v\f\u0085\u2028\u2029])${GAP}(?:(?:\d+[.)]|[>*-])${GAP})*`;
 const HEAD = `${GAP}${seenAs("0000-00-00")}(?:${GAP}${seenAs("00:00")})?${GAP}`;
