@@ -101,8 +101,10 @@ export interface PlatformInbox {
 export interface Standing {
   /** Some binding answers it. */
   readonly isBound: boolean;
-  /** What is said there without a mention is wanted, too. */
+  /** What is said there and not answered is context. */
   readonly listens: boolean;
+  /** What is said there is answered without a mention. */
+  readonly answersAll: boolean;
   /** The log has messages of it. Not looked up where nobody listens and it is no thread. */
   readonly isKnown: boolean;
 }

@@ -84,10 +84,11 @@ export class Router implements PlatformInbox {
 
   async standing(channel: ChannelOnPlatform): Promise<Standing> {
     const binding = findBinding(this.#parts.bindings, channel);
-    if (binding === undefined) return { isBound: false, listens: false, isKnown: false };
+    if (binding === undefined) return { isBound: false, listens: false, answersAll: false, isKnown: false };
     const isWanted = binding.listen || channel.kind === "thread";
     const known = isWanted ? await this.#parts.store.channels.find(channel.channel) : undefined;
-    return { isBound: true, listens: binding.listen, isKnown: (known?.lastSeq ?? 0) > 0 };
+    const { listen: listens, mentionRequired } = binding;
+    return { isBound: true, listens, answersAll: !mentionRequired, isKnown: (known?.lastSeq ?? 0) > 0 };
   }
 
   async openGaps(platform: string): Promise<readonly Gap[]> {

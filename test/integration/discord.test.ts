@@ -122,6 +122,19 @@ test("what is said without a connection is answered after it, once; a thread in 
   assert.equal(model.requests.length, 6);
 });
 
+test("where every message is answered, and nothing else read, a file is read without a mention", async () => {
+  await using scene = await openScene({ binding: { listen: false, mentionRequired: false } });
+  const { discord, model, ann, general } = scene;
+  model.respond(() => text("At the old mill."));
+  const files = [{ name: "plan.txt", body: "dig by the old mill", contentType: "text/plain" }];
+  discord.world.say(ann, general, "where do we dig?", { files });
+  assert.deepEqual(await answers(scene, general, 1), ["At the old mill."]);
+  assert.match(
+    lastAsked(scene),
+    /Ann: where do we dig\?\n\[file plan\.txt, .*\n```\ndig by the old mill\n```/,
+  );
+});
+
 test("edits and deletions while nobody listened reach the log", async () => {
   await using scene = await openScene();
   const { discord, weir, model, ann } = scene;

@@ -35,6 +35,7 @@ export class RecordingInbox implements PlatformInbox {
   standingOf: (channel: ChannelOnPlatform) => Standing = () => ({
     isBound: true,
     listens: true,
+    answersAll: false,
     isKnown: true,
   });
   /** What `openGaps` tells. */

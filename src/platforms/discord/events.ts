@@ -152,12 +152,12 @@ export class DiscordEvents {
     return [{ event: await this.#parts.reader.read(message, home, { bot, isFull }), home }];
   }
 
-  /** Where nobody answers, nothing is downloaded. */
+  /** What makes no turn and is no context has nothing downloaded. */
   async #isWanted(home: ChannelOnPlatform, message: MessagePayload, bot: Bot): Promise<boolean> {
     try {
-      const { isBound, listens } = await this.#parts.inbox.standing(home);
+      const { isBound, listens, answersAll } = await this.#parts.inbox.standing(home);
       const isTalk = home.kind === "thread" || this.#parts.reader.isAddressed(message, home, bot);
-      return isBound && (listens || isTalk);
+      return isBound && (listens || answersAll || isTalk);
     } catch (error) {
       // It cannot be told just now; the message will have to wait for the same reason.
       if (error instanceof WeirError) return true;

@@ -175,7 +175,7 @@ describe("what cannot be stored", () => {
 });
 
 describe("a channel that Weir has not seen before", () => {
-  const fresh = { isBound: true, listens: true, isKnown: false };
+  const fresh = { isBound: true, listens: true, answersAll: false, isKnown: false };
 
   test("begins with what was said there, as context, once", async () => {
     const { inbox, history, intake, got } = open();
@@ -198,8 +198,8 @@ describe("a channel that Weir has not seen before", () => {
 
   test("is not read where nobody answers or listens", async () => {
     for (const standing of [
-      { isBound: false, listens: false, isKnown: false },
-      { isBound: true, listens: false, isKnown: false },
+      { isBound: false, listens: false, answersAll: false, isKnown: false },
+      { isBound: true, listens: false, answersAll: false, isKnown: false },
     ]) {
       const { inbox, history, intake } = open();
       inbox.standingOf = () => standing;

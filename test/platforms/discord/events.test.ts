@@ -194,12 +194,22 @@ test("files are read where they are wanted, and nowhere else", async () => {
   await using scene = await openDiscordScene({
     before: ({ discord, guild, inbox }) => {
       const quiet = discord.world.addChannel({ guild, name: "quiet" });
-      inbox.standingOf = ({ channel }) => ({ isBound: channel.name !== quiet, listens: true, isKnown: true });
+      inbox.standingOf = ({ channel }) => ({
+        isBound: channel.name !== quiet,
+        listens: true,
+        answersAll: false,
+        isKnown: true,
+      });
     },
   });
   const { discord, inbox, ann, general, guild } = scene;
   const unbound = discord.world.addChannel({ guild, name: "quieter" });
-  inbox.standingOf = ({ channel }) => ({ isBound: channel.name === general, listens: true, isKnown: true });
+  inbox.standingOf = ({ channel }) => ({
+    isBound: channel.name === general,
+    listens: true,
+    answersAll: false,
+    isKnown: true,
+  });
   const files = [
     { name: "plan.txt", body: "dig here", contentType: "text/plain" },
     { name: "map.png", body: "png", contentType: "image/png" },
@@ -238,7 +248,7 @@ test("an event that nobody can read harms nothing", async () => {
 test("where nobody answers, an edit has no file downloaded either", async () => {
   await using scene = await openDiscordScene({
     before: ({ inbox }) => {
-      inbox.standingOf = () => ({ isBound: false, listens: false, isKnown: false });
+      inbox.standingOf = () => ({ isBound: false, listens: false, answersAll: false, isKnown: false });
     },
   });
   const { discord, inbox, ann, general } = scene;

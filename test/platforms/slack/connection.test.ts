@@ -120,7 +120,7 @@ for (const oldestPageFirst of [true, false]) {
 test("a channel begins with what was said before; a thread with its root and its earlier replies", async () => {
   await using scene = await openSlackScene({
     before: (slack, inbox) => {
-      inbox.standingOf = () => ({ isBound: true, listens: true, isKnown: false });
+      inbox.standingOf = () => ({ isBound: true, listens: true, answersAll: false, isKnown: false });
       slack.deliveries.dropNext(4);
     },
   });
@@ -237,7 +237,12 @@ test("a thread under the bot's own message: its replies are found, and its root 
   await inbox.received(1);
   const id = await platform.send(outbound({ platform, channel: general.id }, { text: "hello" }));
   const root = id.split("/")[1] ?? "";
-  inbox.standingOf = ({ kind }) => ({ isBound: true, listens: true, isKnown: kind === "channel" });
+  inbox.standingOf = ({ kind }) => ({
+    isBound: true,
+    listens: true,
+    answersAll: false,
+    isKnown: kind === "channel",
+  });
   inbox.gaps = [gapAfter(general, first)];
   slack.deliveries.dropNext(1);
   const reply = slack.world.say(ana, general, "thanks", { threadTs: root });
