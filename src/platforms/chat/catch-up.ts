@@ -1,4 +1,4 @@
-import type { InboundEvent } from "../../core/message.ts";
+import type { InboundEvent, InboundMessage } from "../../core/message.ts";
 import type { Gap, PlatformInbox } from "../platform.ts";
 import type { ChatHistory, HistoryMessage, NewestMessages } from "./history.ts";
 
@@ -14,6 +14,8 @@ export interface CatchUpParts {
 
 /** Messages of one gap that are fetched; of a longer one these and the newest page. */
 const MAX_MESSAGES = 1000;
+/** Messages that are read, with their files, at a time. */
+const READ_AHEAD = 4;
 /** Messages of the log that are compared with the platform. */
 const MAX_COMPARED = 200;
 
@@ -33,8 +35,12 @@ export async function catchUp(parts: CatchUpParts, gap: Gap): Promise<CaughtUp> 
   const { inbox, history, receive } = parts;
   const newest = await history.newest(gap, history.pageSize);
   const { pages, isWhole } = await missed(history, gap, newest);
-  for (const { message } of pages) await receive(aged(parts, message));
-  for (const event of changes(gap, newest.messages)) await receive(event);
+  for await (const { message } of readInOrder(pages)) await receive(aged(parts, message));
+  const edited = newest.messages.filter(({ editedAt }) => editedAt !== null);
+  for await (const { message, editedAt } of readInOrder(edited)) {
+    const { id, text } = message;
+    await receive({ type: "edit", platform: gap.channel.platform, id, text, at: editedAt ?? parts.now() });
+  }
   const held = await inbox.held(gap.channel, MAX_COMPARED);
   for (const id of gone(history, gap, newest, held)) {
     await receive({ type: "deletion", platform: gap.channel.platform, id, at: parts.now() });
@@ -49,9 +55,9 @@ async function missed(
   gap: Gap,
   { messages: newest, isAll }: NewestMessages,
 ): Promise<{ readonly pages: readonly HistoryMessage[]; readonly isWhole: boolean }> {
-  const isAfter = ({ message }: HistoryMessage, id: string): boolean => history.compare(message.id, id) > 0;
+  const isAfter = (message: HistoryMessage, id: string): boolean => history.compare(message.id, id) > 0;
   const first = newest[0];
-  if (isAll || (first !== undefined && history.compare(first.message.id, gap.afterId) <= 0))
+  if (isAll || (first !== undefined && history.compare(first.id, gap.afterId) <= 0))
     return { pages: newest.filter((one) => isAfter(one, gap.afterId)), isWhole: true };
   const pages: HistoryMessage[] = [];
   let afterId = gap.afterId;
@@ -60,34 +66,41 @@ async function missed(
     pages.push(...page);
     const last = page.at(-1);
     if (last === undefined || page.length < history.pageSize) return { pages, isWhole: true };
-    afterId = last.message.id;
+    afterId = last.id;
   }
   const rest = newest.filter((one) => isAfter(one, afterId));
   return {
     pages: [...pages, ...rest],
-    isWhole: first === undefined || history.compare(afterId, first.message.id) >= 0,
+    isWhole: first === undefined || history.compare(afterId, first.id) >= 0,
   };
 }
 
-function aged({ now, maxAgeMs }: CatchUpParts, message: HistoryMessage["message"]): InboundEvent {
-  const isOld = now().getTime() - message.at.getTime() > maxAgeMs;
-  return isOld ? { ...message, isBackground: true } : message;
+interface ReadMessage {
+  readonly message: InboundMessage;
+  readonly editedAt: Date | null;
 }
 
-function changes(gap: Gap, newest: readonly HistoryMessage[]): InboundEvent[] {
-  return newest.flatMap(({ message, editedAt }) =>
-    editedAt === null
-      ? []
-      : [
-          {
-            type: "edit" as const,
-            platform: gap.channel.platform,
-            id: message.id,
-            text: message.text,
-            at: editedAt,
-          },
-        ],
-  );
+/** Each is read shortly before it is wanted: a few at a time, however many pictures there are. */
+async function* readInOrder(messages: readonly HistoryMessage[]): AsyncGenerator<ReadMessage> {
+  const ahead: Promise<ReadMessage>[] = [];
+  for (let next = 0; next < messages.length || ahead.length > 0;) {
+    const message = messages[next];
+    if (message !== undefined && ahead.length < READ_AHEAD) {
+      next += 1;
+      const reading = message.read().then((read) => ({ message: read, editedAt: message.editedAt }));
+      // Where one before it fails, nobody waits for it.
+      reading.catch(() => undefined);
+      ahead.push(reading);
+      continue;
+    }
+    const first = ahead.shift();
+    if (first !== undefined) yield await first;
+  }
+}
+
+function aged({ now, maxAgeMs }: CatchUpParts, message: InboundMessage): InboundEvent {
+  const isOld = now().getTime() - message.at.getTime() > maxAgeMs;
+  return isOld ? { ...message, isBackground: true } : message;
 }
 
 /** What the log holds, of the time that the newest page spans, and the platform has no more. Pure. */
@@ -97,11 +110,11 @@ function gone(
   { messages, isAll }: NewestMessages,
   held: readonly string[],
 ): string[] {
-  const there = new Set(messages.map(({ message }) => message.id));
+  const there = new Set(messages.map(({ id }) => id));
   const first = messages[0];
   return held.filter((id) => {
     if (there.has(id) || !history.isOwn(gap, id)) return false;
-    const isSpanned = isAll || (first !== undefined && history.compare(id, first.message.id) > 0);
+    const isSpanned = isAll || (first !== undefined && history.compare(id, first.id) > 0);
     return isSpanned && history.compare(id, gap.afterId) <= 0;
   });
 }

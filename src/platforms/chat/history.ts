@@ -3,9 +3,11 @@ import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
 
 /** A message as the platform's history has it. */
 export interface HistoryMessage {
-  readonly message: InboundMessage;
+  readonly id: string;
   /** When it was last changed; null: never. */
   readonly editedAt: Date | null;
+  /** Fetches what belongs to it: files, names. A page of pictures would be too much at once. Throws PlatformError. */
+  readonly read: () => Promise<InboundMessage>;
 }
 
 /** A channel, with the last message before its gap, where it has one: what stands before that was read already. */

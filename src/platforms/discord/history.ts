@@ -44,7 +44,7 @@ export class DiscordHistory implements ChatHistory {
       found.unshift(...payloads.filter((payload) => isPeoples(payload, bot)));
       before = payloads[0]?.id ?? null;
       const isAll = payloads.length < limit;
-      if (isAll || found.length > 0) return { messages: await this.#read(channel, found, bot), isAll };
+      if (isAll || found.length > 0) return { messages: this.#toHistory(channel, found, bot), isAll };
     }
     return { messages: [], isAll: false };
   }
@@ -59,7 +59,7 @@ export class DiscordHistory implements ChatHistory {
       if (last === undefined || payloads.length < limit) break;
       from = last.id;
     }
-    return this.#read(channel, found.slice(0, limit), bot);
+    return this.#toHistory(channel, found.slice(0, limit), bot);
   }
 
   async background(
@@ -120,20 +120,19 @@ export class DiscordHistory implements ChatHistory {
   }
 
   /** Only what the log may lack is read with its files and its author's roles. */
-  async #read(
+  #toHistory(
     { afterId = "0", ...channel }: MaybeGap,
     payloads: readonly MessagePayload[],
     bot: Bot,
-  ): Promise<HistoryMessage[]> {
-    return Promise.all(
-      payloads.map(async (payload) => {
-        const isFull = isEdited(payload) || compareIds(payload.id, afterId) > 0;
-        return {
-          message: await this.#parts.reader.read(payload, channel, { bot, isFull }),
-          editedAt: editedAt(payload),
-        };
-      }),
-    );
+  ): HistoryMessage[] {
+    return payloads.map((payload) => {
+      const isFull = isEdited(payload) || compareIds(payload.id, afterId) > 0;
+      return {
+        id: payload.id,
+        editedAt: editedAt(payload),
+        read: async () => this.#parts.reader.read(payload, channel, { bot, isFull }),
+      };
+    });
   }
 }
 

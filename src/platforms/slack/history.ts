@@ -53,7 +53,7 @@ export class SlackHistory implements ChatHistory {
     const afterId = channel.afterId ?? null;
     const replies = afterId === null ? [] : await this.#newestReplies(place, roots, tsOf(afterId), isAll);
     const all = [...messages, ...replies].toSorted((a, b) => compareTs(a.ts, b.ts));
-    return { messages: await this.#toHistory(place.channel, all, afterId), isAll };
+    return { messages: this.#toHistory(place.channel, all, afterId), isAll };
   }
 
   /**
@@ -71,7 +71,7 @@ export class SlackHistory implements ChatHistory {
       const afterId = messageId(place.channel, last.ts);
       this.#rest.set(channel.name, { afterId, messages: messages.slice(limit) });
     }
-    return await this.#toHistory(place.channel, page, id);
+    return this.#toHistory(place.channel, page, id);
   }
 
   async background(
@@ -249,22 +249,17 @@ export class SlackHistory implements ChatHistory {
   }
 
   /** @param afterId what stands before it is in the log already: its files are not fetched again */
-  async #toHistory(
-    channel: string,
-    messages: readonly SlackMessage[],
-    afterId: string | null,
-  ): Promise<HistoryMessage[]> {
-    return await Promise.all(
-      messages.map(async (message) => {
-        const isKnown = afterId !== null && compareTs(message.ts, tsOf(afterId)) <= 0;
-        const editedTs = message.edited?.ts ?? null;
-        const withFiles = !isKnown || editedTs !== null;
-        return {
-          message: await this.#parts.reader.read(channel, message, { withFiles }),
-          editedAt: editedTs === null ? null : timeOfTs(editedTs),
-        };
-      }),
-    );
+  #toHistory(channel: string, messages: readonly SlackMessage[], afterId: string | null): HistoryMessage[] {
+    return messages.map((message) => {
+      const isKnown = afterId !== null && compareTs(message.ts, tsOf(afterId)) <= 0;
+      const editedTs = message.edited?.ts ?? null;
+      const withFiles = !isKnown || editedTs !== null;
+      return {
+        id: messageId(channel, message.ts),
+        editedAt: editedTs === null ? null : timeOfTs(editedTs),
+        read: async () => this.#parts.reader.read(channel, message, { withFiles }),
+      };
+    });
   }
 }
 

@@ -28,7 +28,9 @@ export class ScriptedHistory implements ChatHistory {
   readonly pageSize: number;
   catchUpEveryMs = 0;
   /** Oldest first. */
-  messages: HistoryMessage[] = [];
+  messages: { readonly message: InboundMessage; readonly editedAt: Date | null }[] = [];
+  /** Ids of the messages that were read, in that order. */
+  readonly read: string[] = [];
   /** What the next calls fail with. */
   readonly failures: PlatformError[] = [];
   /** Calls wait for it. */
@@ -45,12 +47,18 @@ export class ScriptedHistory implements ChatHistory {
 
   async newest(_: ChannelOnPlatform, limit: number): Promise<NewestMessages> {
     await this.#call("newest");
-    return { messages: this.messages.slice(-limit), isAll: this.messages.length <= limit };
+    return {
+      messages: this.messages.slice(-limit).map((one) => this.#page(one)),
+      isAll: this.messages.length <= limit,
+    };
   }
 
   async after(_: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]> {
     await this.#call(`after ${id}`);
-    return this.messages.filter(({ message }) => this.compare(message.id, id) > 0).slice(0, limit);
+    return this.messages
+      .filter(({ message }) => this.compare(message.id, id) > 0)
+      .slice(0, limit)
+      .map((one) => this.#page(one));
   }
 
   async background(
@@ -75,6 +83,17 @@ export class ScriptedHistory implements ChatHistory {
 
   isOwn(): boolean {
     return true;
+  }
+
+  #page({ message, editedAt }: ScriptedHistory["messages"][number]): HistoryMessage {
+    return {
+      id: message.id,
+      editedAt,
+      read: async () => {
+        this.read.push(message.id);
+        return Promise.resolve(message);
+      },
+    };
   }
 
   async #call(name: string): Promise<void> {

@@ -57,8 +57,9 @@ test("it has what people said, with names and roles, and not what the bot said",
   assert.equal(isAll, true);
   assert.equal(messages.length, 1);
   const [one] = messages;
+  const message = await one?.read();
   assert.deepEqual(
-    [one?.message.id, one?.message.text, one?.message.author.name, one?.message.author.roles],
+    [message?.id, message?.text, message?.author.name, message?.author.roles],
     [id, "in @millers", "Annie", [role, "millers"]],
   );
   assert.ok(one?.editedAt instanceof Date);
@@ -75,17 +76,17 @@ test("pages are full of people's words, however much the bot said between", asyn
   const history = historyOf(scene);
   const after = await history.after(channelOf(scene), ids[4] ?? "", 20);
   assert.deepEqual(
-    after.map(({ message }) => message.id),
+    after.map(({ id: one }) => one),
     ids.slice(5, 25),
   );
   const rest = await history.after(channelOf(scene), ids[24] ?? "", 20);
   assert.deepEqual(
-    rest.map(({ message }) => message.id),
+    rest.map(({ id: one }) => one),
     ids.slice(25),
   );
   const newest = await history.newest(channelOf(scene), 5);
   assert.deepEqual(
-    newest.messages.map(({ message }) => message.id),
+    newest.messages.map(({ id: one }) => one),
     ids.slice(-1),
   );
   assert.equal(newest.isAll, false);
