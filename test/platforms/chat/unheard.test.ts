@@ -8,7 +8,7 @@ import { PlatformError } from "../../../src/platforms/platform.ts";
 import { gapAfter, HOUR_MS, open } from "./open-intake.ts";
 import { HOME, said } from "./scripted-history.ts";
 
-const FRESH = { isBound: true, listens: true, isKnown: false };
+const FRESH = { isBound: true, answersAll: false, listens: true, isKnown: false };
 /** The time of a message. */
 const timeOf = (id: number): Date => said(id).at;
 const room = (index: number): ChannelOnPlatform => ({

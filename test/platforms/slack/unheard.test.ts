@@ -51,6 +51,7 @@ test("a first connection ever asks for nothing, and a later one for no channel t
   inbox.standingOf = ({ channel }) => ({
     isBound: channel.name === general.id,
     listens: true,
+    answersAll: false,
     isKnown: true,
   });
   slack.world.addChannel({ name: "unbound", members: [ana] });
