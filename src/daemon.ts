@@ -83,6 +83,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   stack.defer(async () => registry.drain(AbortSignal.timeout(config.daemon.drainDeadlineMs)));
 
   const inbox = createInbox(options, { store, registry, events, now, agents, platformOf, prompts, models });
+  stack.use(inbox.erasures);
   stack.defer(async () => {
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake()));
   });
@@ -101,6 +102,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       const names = platforms.map(({ name }) => name);
       const resumed = await registry.resume(names, due);
       if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
+      inbox.erasures.begin();
       await desk.open();
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),

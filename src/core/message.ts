@@ -101,7 +101,17 @@ export interface Reactions {
   readonly emoji?: string;
 }
 
-export type InboundEvent = InboundMessage | InboundEdit | InboundDeletion;
+/** A channel or a thread was deleted on its platform, and its messages with it. That the bot left it is none. */
+export interface InboundChannelDeletion {
+  readonly type: "channel_deletion";
+  readonly platform: string;
+  readonly channel: ChannelAddress;
+  /** The platform's id of the channel. */
+  readonly id: string;
+  readonly at: Date;
+}
+
+export type InboundEvent = InboundMessage | InboundEdit | InboundDeletion | InboundChannelDeletion;
 
 /** What became of an inbound event, told once it is durable. */
 export type Receipt =

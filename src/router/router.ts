@@ -4,6 +4,7 @@ import { BoundedMap } from "../core/bounded-map.ts";
 import { type AgentId, type ChannelAddress, type ChannelId, formatAddress } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
+  InboundChannelDeletion,
   InboundEvent,
   InboundImage,
   InboundMessage,
@@ -17,6 +18,7 @@ import type { Events } from "../telemetry/events.ts";
 import type { AskLimits } from "./ask-limits.ts";
 import { type Binding, findBinding, rule } from "./bindings.ts";
 import { Changes } from "./changes.ts";
+import { Erasures } from "./erasures.ts";
 import { insist } from "./insist.ts";
 import { assertStorable } from "./storable-event.ts";
 import { type Commands, TextCommands } from "./text-commands.ts";
@@ -59,11 +61,14 @@ export class Router implements PlatformInbox {
   readonly #unbound = new BoundedMap<true>(KNOWN_CHANNELS);
   readonly #commands: TextCommands;
   readonly #changes: Changes;
+  /** Takes back what was said in channels that were deleted; to be begun once at the start, and disposed of. */
+  readonly erasures: Erasures;
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
     this.#commands = new TextCommands(parts);
     this.#changes = new Changes(parts);
+    this.erasures = new Erasures(parts);
   }
 
   async receive(event: InboundEvent): Promise<Receipt> {
@@ -75,6 +80,8 @@ export class Router implements PlatformInbox {
         return this.#changes.edit(event);
       case "deletion":
         return this.#changes.delete(event);
+      case "channel_deletion":
+        return this.#deleteChannel(event);
     }
   }
 
@@ -217,6 +224,14 @@ export class Router implements PlatformInbox {
     if (this.#unbound.has(channel)) return;
     this.#unbound.set(channel, true);
     this.#parts.log.info({ channel }, "message_unbound");
+  }
+
+  async #deleteChannel({ channel, at }: InboundChannelDeletion): Promise<Receipt> {
+    const { store } = this.#parts;
+    const { result: known } = await insist(async () => store.erasures.note(channel, at));
+    if (known === 0) return { outcome: "unknown_message" };
+    this.erasures.begin();
+    return { outcome: "accepted", seq: 0 };
   }
 
   async #channelId(message: InboundMessage, binding: Binding): Promise<ChannelId> {

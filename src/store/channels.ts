@@ -188,7 +188,7 @@ export class ChannelStore {
                    select e.message_id, e.at from entries e
                     where e.channel_id = c.id and e.kind = 'user' and e.message_id not like $3
                     order by e.seq desc limit 1) said on true
-                where c.platform = $1 and coalesce(c.fetched_to, said.message_id) is not null
+                where c.platform = $1 and c.gone_at is null and coalesce(c.fetched_to, said.message_id) is not null
                 order by c.fetched_to is null, said.at desc limit $2`,
       },
       [platform, limit, `${REACTION_PREFIX}%`],

@@ -6,6 +6,7 @@ import { ChannelStore } from "./channels.ts";
 import { CompactionStore } from "./compactions.ts";
 import { type Coverage, loadCoverage, readMerged } from "./coverage.ts";
 import { DeliveryStore } from "./deliveries.ts";
+import { ErasureStore } from "./erasures.ts";
 import { HeardMarkStore } from "./heard-marks.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./history.ts";
 import { JobStore } from "./jobs.ts";
@@ -37,6 +38,7 @@ export interface Store {
   readonly answers: AnswerStore;
   readonly attached: AttachedStore;
   readonly heardMarks: HeardMarkStore;
+  readonly erasures: ErasureStore;
   readonly reactions: ReactionStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
   /** What a commit changed, to be swapped into a history in memory. */
@@ -62,6 +64,7 @@ export function createStore(db: Database): Store {
     answers: new AnswerStore(db),
     attached: new AttachedStore(db),
     heardMarks: new HeardMarkStore(db),
+    erasures: new ErasureStore(db),
     reactions: new ReactionStore(db),
     load: async (channel) => loadSnapshot(db, channel),
     coverage: async (channel) => loadCoverage(db, channel),

@@ -33,6 +33,8 @@ export class EarlyChanges {
         if (receipt.outcome === "unknown_message") this.#keep(event);
         return receipt;
       }
+      case "channel_deletion":
+        return this.#inbox.receive(event);
       case "message":
         if (this.#deletions.has(event.id)) return { outcome: "ignored" };
         return this.#follow(event.id, await this.#inbox.receive(event));

@@ -4,11 +4,12 @@ import { errorMessage, WeirError } from "../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../core/message.ts";
 import type { Intake } from "../chat/intake.ts";
 import type { PlatformInbox } from "../platform.ts";
-import { type DiscordApi, PLATFORM_NAME } from "./api.ts";
+import { type DiscordApi, DiscordRefusal, PLATFORM_NAME } from "./api.ts";
 import type { Directory } from "./directory.ts";
 import type { Newest } from "./newest.ts";
 import {
   bulkDeletionPayload,
+  channelPayload,
   deletionPayload,
   type MessagePayload,
   messagePayload,
@@ -47,6 +48,8 @@ interface Outcome {
   readonly home: ChannelOnPlatform;
 }
 
+/** Discord's code for it. */
+const UNKNOWN_CHANNEL = 10_003;
 /** Events that are being read at a time. What comes above it is fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
 
@@ -100,6 +103,12 @@ export class DiscordEvents {
         const removal = reactionRemovalPayload.parse(d);
         if (removal.user_id === bot.user.id) return undefined;
         return this.#enqueue(removal, async () => this.#reactionRemoval(removal));
+      }
+      case "CHANNEL_DELETE":
+      case "THREAD_DELETE": {
+        const { id, guild_id: guildId } = channelPayload.parse(d);
+        if (guildId === undefined) return undefined;
+        return this.#enqueue({ channel_id: id, guild_id: guildId }, async () => this.#channelDeletion(id));
       }
       default:
         return undefined;
@@ -234,6 +243,20 @@ export class DiscordEvents {
     return [
       { event: { type: "deletion", platform: PLATFORM_NAME, id, at: this.#moment(), reactions }, home },
     ];
+  }
+
+  /** It cannot be undone, so Discord is asked once more: a channel that the bot may not see any more is still there. */
+  async #channelDeletion(id: string): Promise<readonly Outcome[]> {
+    const { api, now } = this.#parts;
+    try {
+      await api.get(Routes.channel(id), channelPayload);
+      return [];
+    } catch (error) {
+      if (!(error instanceof DiscordRefusal) || error.code !== UNKNOWN_CHANNEL) throw error;
+    }
+    const channel = { platform: PLATFORM_NAME, name: id };
+    const home: ChannelOnPlatform = { channel, kind: "channel", workspace: "" };
+    return [{ event: { type: "channel_deletion", platform: PLATFORM_NAME, channel, id, at: now() }, home }];
   }
 
   async #home(message: MessagePayload): Promise<ChannelOnPlatform | null> {

@@ -6,7 +6,7 @@ import { errorMessage } from "../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../core/message.ts";
 import type { Intake } from "../chat/intake.ts";
 import type { PlatformInbox } from "../platform.ts";
-import { messageId, PLATFORM_NAME, timeOfTs } from "./address.ts";
+import { addressOf, messageId, PLATFORM_NAME, timeOfTs } from "./address.ts";
 import type { SlackApi } from "./api.ts";
 import { shownEmoji } from "./emoji.ts";
 import { attachedWords, isSpoken } from "./inbound.ts";
@@ -15,6 +15,7 @@ import {
   changedMessage,
   deletedMessage,
   eventCallback,
+  goneEvent,
   messagePage,
   reactionEvent,
   renameEvent,
@@ -90,6 +91,11 @@ export class SlackEvents {
       case "reaction_added":
       case "reaction_removed":
         return this.#reaction(event);
+      case "channel_deleted":
+      case "group_deleted": {
+        const deleted = this.#parse(goneEvent, event);
+        return deleted === null || this.#inLane(deleted.channel, async () => this.#channelDeleted(deleted));
+      }
       case "channel_rename":
       case "group_rename": {
         const renamed = renameEvent.safeParse(event);
@@ -167,6 +173,18 @@ export class SlackEvents {
     );
     const at = timeOfTs(eventTs);
     return { event: { type: "deletion", platform: PLATFORM_NAME, id: messageId(channel, ts), at }, home };
+  }
+
+  /** Archived, or without us, it would be something else. */
+  async #channelDeleted({ channel, event_ts: ts }: z.infer<typeof goneEvent>): Promise<Converted> {
+    const { teamId } = await this.#parts.names.bot();
+    const address = addressOf({ channel, threadTs: null });
+    const home: ChannelOnPlatform = { channel: address, kind: "channel", workspace: teamId };
+    const at = timeOfTs(ts);
+    return {
+      event: { type: "channel_deletion", platform: PLATFORM_NAME, channel: address, id: channel, at },
+      home,
+    };
   }
 
   async #reaction(event: unknown): Promise<boolean> {

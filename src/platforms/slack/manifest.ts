@@ -24,7 +24,9 @@ const OPTIONAL: ReadonlySet<string> = new Set(["assistant:write", "usergroups:re
 
 const EVENTS = [
   "app_mention",
+  "channel_deleted",
   "channel_rename",
+  "group_deleted",
   "group_rename",
   "message.channels",
   "message.groups",

@@ -74,6 +74,8 @@ export const reactionEvent = z.object({
 
 export const renameEvent = z.object({ channel: z.object({ id: z.string() }) });
 
+export const goneEvent = z.object({ channel: z.string(), event_ts: z.string() });
+
 export const eventCallback = z.object({
   event_id: z.string(),
   event: z.looseObject({ type: z.string(), subtype: z.string().nullish() }),

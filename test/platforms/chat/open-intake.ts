@@ -26,7 +26,7 @@ export function open(options: Partial<IntakeParts> & { pageSize?: number } = {})
     backOff: { firstMs: 5, maxMs: 20 },
     ...options,
   });
-  const sign = { edit: "~", deletion: "-" } as const;
+  const sign = { edit: "~", deletion: "-", channel_deletion: "!" } as const;
   const got = (): string[] =>
     inbox.events.map((event) =>
       event.type === "message"

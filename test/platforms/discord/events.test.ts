@@ -257,7 +257,7 @@ test("where nobody answers, an edit has no file downloaded either", async () => 
   await inbox.received(1);
   discord.world.edit(id, "two");
   await inbox.received(2);
-  const texts = inbox.events.map((event) => (event.type === "deletion" ? "" : event.text));
+  const texts = inbox.events.map((event) => ("text" in event ? event.text : ""));
   assert.match(texts[1] ?? "", /^two\n\[file note\.txt/);
   for (const text of texts) assert.doesNotMatch(text, /private words/);
 });

@@ -126,6 +126,13 @@ export class World {
     this.#emitGuilds(channel.thread ? "THREAD_DELETE" : "CHANNEL_DELETE", toChannel(this.#state, channel));
   }
 
+  /** The bot may not see it any more, and is told so as if it were deleted: it is still there. */
+  hideChannel(channelId: string): void {
+    const channel = this.#state.channel(channelId);
+    channel.access = "none";
+    this.#emitGuilds("CHANNEL_DELETE", toChannel(this.#state, channel));
+  }
+
   /** @param options isBots: the role that Discord makes for the bot */
   addRole(guildId: string, name: string, options: { isBots?: boolean } = {}): string {
     const id = this.#state.ids.next();

@@ -99,6 +99,11 @@ export class EventFeed {
     this.emit(type, { type, channel: { id, name, created }, event_ts: channel.timestamps.next() });
   }
 
+  channelDeleted(channel: SlackChannel): void {
+    const type = channel.type === "channel" ? "channel_deleted" : "group_deleted";
+    this.emit(type, { type, channel: channel.id, event_ts: channel.timestamps.next() });
+  }
+
   /** We were removed. */
   left(channel: SlackChannel, actor: string): void {
     const type = channel.type === "channel" ? "channel_left" : "group_left";

@@ -171,6 +171,12 @@ export class SlackWorld {
     this.#feed.renamed(channel);
   }
 
+  /** Removes a channel, its messages with it. */
+  removeChannel(channel: SlackChannel): void {
+    this.#workspace.channels.delete(channel.id);
+    this.#feed.channelDeleted(channel);
+  }
+
   archive(channel: SlackChannel): void {
     channel.isArchived = true;
   }
