@@ -7,7 +7,10 @@ import { copyFolder } from "./embedded-folder.ts";
 import { type Ending, TestProcess } from "./process.ts";
 import { endGuardian, startGuardian } from "./test-server.ts";
 
-const MAIN = path.join(import.meta.dirname, "..", "..", "src", "main.ts");
+const ROOT = path.join(import.meta.dirname, "..", "..");
+const MAIN = path.join(ROOT, "src", "main.ts");
+/** As `npm start` has it: half of what a start takes is reading the code. */
+const CODE_CACHE = path.join(ROOT, "node_modules", ".cache", "weir-code");
 
 /** Variables by which a developer's own surroundings would reach into a test. */
 const FOREIGN = new Set([
@@ -25,7 +28,7 @@ const FOREIGN = new Set([
 /** The surroundings of a test's process. */
 export function environment(own: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !FOREIGN.has(name));
-  return { ...Object.fromEntries(inherited), ...own };
+  return { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: CODE_CACHE, ...own };
 }
 
 /** A folder with a config.toml of its own, in which `weir` runs as processes of its own. */
