@@ -84,6 +84,8 @@ test("a channel that is deleted on Discord goes from the log, its threads with i
   await untilSaid(weir.daemon, at(doomed), 251);
   await until("the threads", () => weir.events.some(({ type }) => type === "message_accepted"));
   await untilSaid(weir.daemon, at(other), 1);
+  const route = "/channels/:channel";
+  discord.faults.next({ method: "GET", route, fault: { kind: "status", status: 503 } });
   world.removeChannel(doomed);
   world.removeChannel(lone);
   for (const gone of [doomed, thread, lone]) await untilSaid(weir.daemon, at(gone), 0);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { Routes } from "discord.js";
 import type { Logger } from "pino";
 import { errorMessage, WeirError } from "../../core/errors.ts";
@@ -48,6 +49,8 @@ interface Outcome {
   readonly home: ChannelOnPlatform;
 }
 
+/** Waits before Discord is asked again whether a channel is gone, ms: its event does not come again. */
+const AGAIN_MS = [1000, 5000, 30_000, 120_000];
 /** Discord's code for it. */
 const UNKNOWN_CHANNEL = 10_003;
 /** Events that are being read at a time. What comes above it is fetched later, as after an interruption. */
@@ -249,7 +252,7 @@ export class DiscordEvents {
   async #channelDeletion(id: string): Promise<readonly Outcome[]> {
     const { api, now } = this.#parts;
     try {
-      await api.get(Routes.channel(id), channelPayload);
+      await patiently(async () => api.get(Routes.channel(id), channelPayload));
       return [];
     } catch (error) {
       if (!(error instanceof DiscordRefusal) || error.code !== UNKNOWN_CHANNEL) throw error;
@@ -264,6 +267,19 @@ export class DiscordEvents {
     const name = author.global_name ?? author.username;
     return this.#parts.directory.where(id, guildId, { name, channelType });
   }
+}
+
+/** Nothing else of a channel that is gone waits for it. @throws what the last attempt throws */
+async function patiently<Result>(ask: () => Promise<Result>): Promise<Result> {
+  for (const waitMs of AGAIN_MS) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof WeirError && error.retryable)) throw error;
+      await delay(waitMs, undefined, { ref: false });
+    }
+  }
+  return ask();
 }
 
 function signOf({ name, id }: ReactionPayload["emoji"]): string {
