@@ -13,15 +13,32 @@ import { dueMessages, isCounted, legalCuts } from "../../src/core/history.ts";
 import { assertPaired, budgetOf, sourcesOf } from "./agent.ts";
 import { anySteps, anyText, Conversation, type Seen } from "./conversation.ts";
 
-/** Of the accepted budgets those whose fixed part, about 1,100 tokens, is under half of the usable window. */
+/** Tokens of what is in every request: prompt and tools. */
+const FIXED = fixedPart();
+/** A usable window of which they take half. */
+const TIGHT = 2 * FIXED;
+
+/** Of the accepted budgets those whose fixed part is under half of the usable window. */
 const budgets = fc
-  .tuple(fc.integer({ min: 2300, max: 20_000 }), fc.integer({ min: 2396, max: 8000 }), fc.nat({ max: 30 }))
+  .tuple(
+    fc.integer({ min: TIGHT + 100, max: 20_000 }),
+    fc.integer({ min: 2396, max: 8000 }),
+    fc.nat({ max: 30 }),
+  )
   .map(([usable, reserve, keep]) => budgetOf(usable + reserve, reserve, keep));
 const steps = anySteps({ maxLength: 120, longest: 30_000 });
 const recalled: fc.Arbitrary<EntryReference[]> = fc.array(
   anyText(3000).map((text) => ({ seq: 1, at: new Date(0), author: "Zoë", text })),
   { maxLength: 6 },
 );
+
+function fixedPart(): number {
+  const talk = new Conversation();
+  talk.say("hello", { addressed: true });
+  talk.begin();
+  const context = assemble(sourcesOf(lastOf(talk)));
+  return tokensOf(context, "tools") + tokensOf(context, "system");
+}
 
 function talkWithin(budget: Budget): Conversation {
   return new Conversation((history) => chooseTurn(history, budget));
@@ -125,7 +142,7 @@ describe("what a fit takes away", () => {
   });
 
   test("omits even the newest messages where they, short as they are, leave no room for those to answer", () => {
-    const budget = budgetOf(4396, 2396, 100);
+    const budget = budgetOf(FIXED + 900 + 2396, 2396, 100);
     const talk = talkWithin(budget);
     for (let index = 0; index < 60; index++) talk.say(`short ${index}`);
     for (let index = 0; index < 28; index++) talk.say(`well ${index}?`, { addressed: true });
@@ -148,7 +165,7 @@ describe("what a fit takes away", () => {
       );
     }
     const seen = lastOf(talk);
-    const budget = budgetOf(8192, 6144);
+    const budget = budgetOf(TIGHT + 6144, 6144);
     const fit = fitContext(sourcesOf(seen), budget);
     assertFits(seen, budget, fit);
     assert.equal(fit.overflows, false);
@@ -158,15 +175,14 @@ describe("what a fit takes away", () => {
 
 describe("the parts that nobody can omit", () => {
   test("overflows only where the messages to answer, each at its shortest, are too much", () => {
-    const talk = new Conversation();
-    for (let index = 0; index < 100; index++) talk.say(`message number ${index}`, { addressed: true });
-    talk.begin();
-    const seen = lastOf(talk);
-    assert.equal(fitContext(sourcesOf(seen), budgetOf(4096, 2048)).overflows, true);
-    const chosen = talkWithin(budgetOf(4096, 2048));
-    for (let index = 0; index < 100; index++) chosen.say(`message number ${index}`, { addressed: true });
-    chosen.begin();
-    assert.equal(fitContext(sourcesOf(lastOf(chosen)), budgetOf(4096, 2048)).overflows, false);
+    const budget = budgetOf(TIGHT + 2048, 2048);
+    const fitOf = (talk: Conversation): Fit => {
+      for (let index = 0; index < 300; index++) talk.say(`message number ${index}`, { addressed: true });
+      talk.begin();
+      return fitContext(sourcesOf(lastOf(talk)), budget);
+    };
+    assert.equal(fitOf(new Conversation()).overflows, true);
+    assert.equal(fitOf(talkWithin(budget)).overflows, false);
   });
 
   test("gives what is recalled at most a quarter of the room, so that recall hides nothing", () => {
@@ -178,9 +194,9 @@ describe("the parts that nobody can omit", () => {
       lastOf(talk),
       Array.from({ length: 6 }, () => passage),
     );
-    const fit = fitContext(sources, budgetOf(8192, 6144));
-    assert.ok(tokensOf(assemble(sources), "dynamic") > 2048);
-    assert.ok(tokensOf(fit.context, "dynamic") < 2048 * 0.25 + 100);
+    const fit = fitContext(sources, budgetOf(TIGHT + 6144, 6144));
+    assert.ok(tokensOf(assemble(sources), "dynamic") > TIGHT);
+    assert.ok(tokensOf(fit.context, "dynamic") < TIGHT * 0.25 + 100);
     assert.match(JSON.stringify(fit.context), /計画は来週/);
     assert.equal(fit.overflows, false);
   });

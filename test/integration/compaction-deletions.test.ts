@@ -17,7 +17,7 @@ import {
   summariserAsked,
   summariserRequests,
 } from "../support/compaction.ts";
-import { fillTo } from "../support/full-channel.ts";
+import { BACKGROUND, fillTo } from "../support/full-channel.ts";
 import { text, toolCalls } from "../support/model-behaviours.ts";
 import type { TestWeir } from "../support/weir.ts";
 
@@ -37,7 +37,7 @@ async function edit(weir: TestWeir, room: string, id: string, newText: string): 
 
 /** The readings, and among them one that somebody will be sorry for; the fifth entry. @returns how many */
 async function fillWithSecret(scene: Scene, room: string): Promise<number> {
-  return fillTo(scene, room, 0.8, {}, (number) =>
+  return fillTo(scene, room, BACKGROUND, {}, (number) =>
     number === 5 ? `The password of the sluice is ${SECRET}, Ann said so.` : reading(number),
   );
 }
@@ -152,7 +152,7 @@ test("an edit while its summary is being written: it is committed, then written 
   const redo = hold();
   script(server, (_, index) => (index === 0 ? held.behaviour : redo.behaviour));
   const room = "edited";
-  await fillTo(scene, room, 0.8);
+  await fillTo(scene, room, BACKGROUND);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   await summariserAsked(server, 1);
@@ -205,7 +205,7 @@ test("/reset while a summary is being written: it is void, what is answered is t
   ]);
   script(server, (_, index) => [saves, text(SUMMARY)][index] ?? held.behaviour);
   const room = "reset";
-  const filled = await fillTo(scene, room, 0.8);
+  const filled = await fillTo(scene, room, BACKGROUND);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   await compaction(weir, room, "committed");

@@ -13,7 +13,7 @@ import {
   script,
   summariserRequests,
 } from "../support/compaction.ts";
-import { fillTo } from "../support/full-channel.ts";
+import { BACKGROUND, fillTo } from "../support/full-channel.ts";
 import { text } from "../support/model-behaviours.ts";
 
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
@@ -23,7 +23,7 @@ test("an edit of what a summary covers already: the summary is written again, fr
   const { server } = scene;
   script(server, (_, index) => text(index === 0 ? SUMMARY : "The river fell to zxqnew."));
   const room = "covered";
-  await fillTo(scene, room, 0.8);
+  await fillTo(scene, room, BACKGROUND);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   const { toSeq } = await compaction(weir, room, "committed");
@@ -128,7 +128,7 @@ test("a deletion while a finished summary waits for its commit: it is never comm
   const secret = "zxqsecret";
   script(server, (_, index) => text(index === 0 ? `The password is ${secret}.` : SUMMARY));
   const room = "staged";
-  await fillTo(scene, room, 0.8);
+  await fillTo(scene, room, BACKGROUND);
   await open.db.script(`
     alter function commit_job(bigint, integer) rename to commit_job_kept;
     create function commit_job(p_job bigint, p_attempt integer, out outcome text) language plpgsql as $$

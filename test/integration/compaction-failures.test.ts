@@ -18,7 +18,7 @@ import {
   SUMMARISER,
   summariserRequests,
 } from "../support/compaction.ts";
-import { fillTo } from "../support/full-channel.ts";
+import { AGGRESSIVE, BACKGROUND, fillTo } from "../support/full-channel.ts";
 import { resetBefore, status, text } from "../support/model-behaviours.ts";
 import type { Behaviour } from "../support/model-server.ts";
 import type { TestWeir } from "../support/weir.ts";
@@ -57,7 +57,7 @@ test("background: every rung is tried, then it gives up and rests; nothing bad i
   const { server, open } = scene;
   script(server, (_, index) => LADDER[index] ?? status(500));
   const room = "rungs";
-  await fillTo(scene, room, 0.8);
+  await fillTo(scene, room, BACKGROUND);
   await using weir = await scene.start({ agent: `fallbacks = ["${SPARE}"]` });
   await ask(weir, server, room, "are you there?");
   const { tier, reason } = await compaction(weir, room, "failed");
@@ -95,7 +95,7 @@ test("aggressive: the same failures end in a digest", async () => {
   const { server, open } = scene;
   script(server, (_, index) => LADDER[index] ?? status(500));
   const room = "digested";
-  await fillTo(scene, room, 0.85);
+  await fillTo(scene, room, AGGRESSIVE);
   await using weir = await scene.start({ agent: `fallbacks = ["${SPARE}"]` });
   await ask(weir, server, room, "are you there?");
   const { tier, model } = await compaction(weir, room, "committed");
@@ -114,7 +114,7 @@ test("a summary that is too long is committed once it is written shorter", async
   const { server, open } = scene;
   script(server, (_, index) => text(index === 0 ? TOO_LONG : GOOD));
   const room = "shorter";
-  await fillTo(scene, room, 0.8);
+  await fillTo(scene, room, BACKGROUND);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   const { tokensAfter, tokensBefore } = await compaction(weir, room, "committed");

@@ -13,7 +13,7 @@ import {
   script,
   summariserRequests,
 } from "../support/compaction.ts";
-import { fillTo } from "../support/full-channel.ts";
+import { BACKGROUND, fillTo } from "../support/full-channel.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
 
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
@@ -52,7 +52,7 @@ test("memories of the same run are committed with the summary, and recalled in l
   const { server, open } = scene;
   const room = "kept";
   script(server, (_, index) => (index === 0 ? saves : text(SUMMARY)));
-  await fillTo(scene, room, 0.8);
+  await fillTo(scene, room, BACKGROUND);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   const landed = await compaction(weir, room, "committed");
@@ -102,7 +102,7 @@ test("a job that fails leaves no memory", async () => {
   await using scene = await openScene();
   const room = "failed";
   script(scene.server, (_, index) => (index % 2 === 0 ? saves : text("")));
-  await fillTo(scene, room, 0.8);
+  await fillTo(scene, room, BACKGROUND);
   await using weir = await scene.start();
   await ask(weir, scene.server, room, "are you there?");
   await compaction(weir, room, "failed");

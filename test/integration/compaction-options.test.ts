@@ -20,7 +20,7 @@ import {
   script,
   summariserRequests,
 } from "../support/compaction.ts";
-import { fillTo } from "../support/full-channel.ts";
+import { BACKGROUND, fillTo } from "../support/full-channel.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
 import type { TestWeir } from "../support/weir.ts";
 
@@ -59,7 +59,7 @@ test("forced while a job runs: it is done right after it", async () => {
   const held = hold();
   script(scene.server, (_, index) => (index === 0 ? held.behaviour : text(SUMMARY)));
   const room = "queued";
-  const filled = await fillTo(scene, room, 0.8);
+  const filled = await fillTo(scene, room, BACKGROUND);
   await using weir = await scene.start();
   await ask(weir, scene.server, room, "are you there?");
   await compaction(weir, room, "started");
@@ -78,7 +78,7 @@ test("forced while a job runs that fails: it is tried all the same, without a mo
   const held = hold();
   script(scene.server, (_, index) => (index === 0 ? held.behaviour : status(503)));
   const room = "insistent";
-  const filled = await fillTo(scene, room, 0.8);
+  const filled = await fillTo(scene, room, BACKGROUND);
   await using weir = await scene.start();
   await ask(weir, scene.server, room, "are you there?");
   await compaction(weir, room, "started");
@@ -99,7 +99,7 @@ test("enabled = false: no job ever, emergency all the same, and one can be force
   script(server, () => text(SUMMARY));
   const room = "disabled";
   const lines = { compaction: "enabled = false\nmax_raw_messages = 10" };
-  const filled = await fillTo(scene, room, 0.8, lines);
+  const filled = await fillTo(scene, room, BACKGROUND, lines);
   await using weir = await scene.start(lines);
   let asked = 0;
   while (!weir.events.some(({ type }) => type === "emergency")) {
@@ -128,7 +128,7 @@ for (const notify of ["channel", "off"] as const) {
     await using scene = await openScene();
     script(scene.server, () => text(SUMMARY));
     const room = "told";
-    await fillTo(scene, room, 0.8);
+    await fillTo(scene, room, BACKGROUND);
     await using weir = await scene.start({ compaction: `notify = "${notify}"` });
     await ask(weir, scene.server, room, "are you there?");
     const { toSeq } = await compaction(weir, room, "committed");

@@ -13,7 +13,7 @@ import {
   summariserAsked,
   summariserRequests,
 } from "../support/compaction.ts";
-import { fillTo } from "../support/full-channel.ts";
+import { BACKGROUND, fillTo } from "../support/full-channel.ts";
 import { text } from "../support/model-behaviours.ts";
 
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
@@ -29,7 +29,7 @@ test("a daemon that ends while its summariser is asked leaves the job: the next 
   const held = hold();
   script(server, (_, index) => (index === 0 ? held.behaviour : text(SUMMARY)));
   const room = "left";
-  await fillTo(scene, room, 0.8);
+  await fillTo(scene, room, BACKGROUND);
   {
     await using dying = await scene.start();
     await ask(dying, server, room, "are you there?");
@@ -69,7 +69,7 @@ for (const isRestarted of [false, true]) {
     const { server, open } = scene;
     script(server, () => text(SUMMARY));
     const room = "staged";
-    await fillTo(scene, room, 0.8);
+    await fillTo(scene, room, BACKGROUND);
     await breakCommits(open);
     await using stack = new AsyncDisposableStack();
     let weir = stack.use(await scene.start());
@@ -97,7 +97,7 @@ test("finished parts of a long transcript are not asked for again after a restar
   script(server, (_, index) => (index === 2 ? held.behaviour : text(`Part ${index}: the river rose.`)));
   const room = "parts";
   const lines = { window: 32_000, compaction: "keep_messages = 3" };
-  await fillTo(scene, room, 0.8, lines);
+  await fillTo(scene, room, BACKGROUND, lines);
   {
     await using dying = await scene.start(lines);
     await ask(dying, server, room, "are you there?");
@@ -133,7 +133,7 @@ test("another daemon takes the channel while a job runs: it finishes the job, an
   const helds = [hold(), hold()];
   script(server, (_, index) => helds[index]?.behaviour ?? text("zxqthird: nobody has to ask again."));
   const room = "taken";
-  await fillTo(scene, room, 0.8);
+  await fillTo(scene, room, BACKGROUND);
   await using first = await scene.start();
   await ask(first, server, room, "are you there?");
   const request = await summariserAsked(server, 1);

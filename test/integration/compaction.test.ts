@@ -19,7 +19,7 @@ import {
   summariserAsked,
   summariserRequests,
 } from "../support/compaction.ts";
-import { fillTo } from "../support/full-channel.ts";
+import { AGGRESSIVE, BACKGROUND, fillTo } from "../support/full-channel.ts";
 import { stalledStream, text } from "../support/model-behaviours.ts";
 
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
@@ -31,7 +31,7 @@ test("nobody waits for a summariser: fifty messages are answered while it is ask
   const held = hold();
   script(server, (_, index) => (index === 0 ? held.behaviour : text("Too late, and not used.")));
   const room = "held";
-  const filled = await fillTo(scene, room, 0.8, { window: 28_000 });
+  const filled = await fillTo(scene, room, BACKGROUND, { window: 28_000 });
   await using weir = await scene.start({ window: 28_000 });
   await ask(weir, server, room, "are you there?");
   const request = await summariserAsked(server, 1);
@@ -128,7 +128,7 @@ test("aggressive covers half, in one go", async () => {
   const { server } = scene;
   script(server, () => text(SUMMARY));
   const room = "half";
-  const filled = await fillTo(scene, room, 0.85);
+  const filled = await fillTo(scene, room, AGGRESSIVE);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   const { tier, toSeq } = await compaction(weir, room, "committed");
@@ -147,7 +147,7 @@ test("emergency heals: what was left out while a summary was written comes back 
   const helds = [hold(), hold()];
   script(server, (_, index) => helds[index]?.behaviour ?? text("Later the river fell."));
   const room = "heals";
-  const filled = await fillTo(scene, room, 0.8);
+  const filled = await fillTo(scene, room, BACKGROUND);
   await using weir = await scene.start();
   await ask(weir, server, room, "are you there?");
   const { toSeq } = await compaction(weir, room, "started");
@@ -186,8 +186,8 @@ test("one slot for all channels, and a summariser that keeps it: the others go o
   const { server } = scene;
   const held = hold();
   script(server, (_, index) => (index === 0 ? held.behaviour : text(SUMMARY)));
-  await fillTo(scene, "first", 0.8);
-  const filled = await fillTo(scene, "second", 0.8);
+  await fillTo(scene, "first", BACKGROUND);
+  const filled = await fillTo(scene, "second", BACKGROUND);
   await using weir = await scene.start({ top: "[daemon]\nmax_compactions = 1" });
   await ask(weir, server, "first", "are you there?");
   await summariserAsked(server, 1);

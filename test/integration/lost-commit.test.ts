@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { checkFold, compactionParts, openScene, script, summariserRequests } from "../support/compaction.ts";
-import { fillTo } from "../support/full-channel.ts";
+import { BACKGROUND, fillTo } from "../support/full-channel.ts";
 import { text } from "../support/model-behaviours.ts";
 
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
@@ -12,7 +12,7 @@ test("a commit of which nobody heard is seen in the log, and its range is not pa
   const { server } = scene;
   script(server, () => text(SUMMARY));
   const room = "unheard";
-  await fillTo(scene, room, 0.8, { window: 28_000 });
+  await fillTo(scene, room, BACKGROUND, { window: 28_000 });
   await using weir = await scene.start({ window: 28_000 }, compactionParts("short"));
   const { jobs } = weir.daemon.store;
   const commit = jobs.commit.bind(jobs);

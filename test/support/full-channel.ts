@@ -8,13 +8,18 @@ import { budgetOf } from "../../src/turn/agent.ts";
 import { nextSources } from "../../src/turn/context-sources.ts";
 import { type ConfigLines, reading, type Scene } from "./compaction.ts";
 
+/** Background is due, also where one message is taken back, and aggressive is not yet, where some are added. */
+export const BACKGROUND = 0.82;
+/** Aggressive is due, and emergency is not yet. */
+export const AGGRESSIVE = 0.87;
+
 /** More than a reading takes in a request. */
 const READING_TOKENS = 110;
 
 /**
  * Puts readings into the log before a daemon has the channel, until the next request takes this share of the usable
  * window, however much of it prompts and tools take: measured as the compactor does.
- * @param share 0.80: background is due, and 0.85: aggressive; the last reading brings it at most 0.02 over that
+ * @param share the last reading brings usage at most 0.02 over it, with the smallest window that the tests have
  * @param lines those that the daemon is to run with
  * @param words of another text than a reading
  * @returns how many
