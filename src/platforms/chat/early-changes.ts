@@ -1,5 +1,11 @@
 import { BoundedMap } from "../../core/bounded-map.ts";
-import type { InboundDeletion, InboundEdit, InboundEvent, Receipt } from "../../core/message.ts";
+import type {
+  InboundDeletion,
+  InboundEdit,
+  InboundEvent,
+  InboundMessage,
+  Receipt,
+} from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
 
 /** Deletions and edits that are remembered. An edit has a text, so there are fewer of them. */
@@ -23,8 +29,6 @@ export class EarlyChanges {
   async receive(event: InboundEvent): Promise<Receipt> {
     switch (event.type) {
       case "deletion":
-        // A reaction may be given again.
-        if (event.reactions !== undefined) return this.#inbox.receive(event);
         this.#edits.delete(event.id);
         this.#deletions.set(event.id, event);
         return this.#inbox.receive(event);
@@ -36,19 +40,27 @@ export class EarlyChanges {
       case "channel_deletion":
         return this.#inbox.receive(event);
       case "message":
-        if (this.#deletions.has(event.id)) return { outcome: "ignored" };
-        return this.#follow(event.id, await this.#inbox.receive(event));
+        if (this.#deletionOf(event) !== undefined) return { outcome: "ignored" };
+        return this.#follow(event, await this.#inbox.receive(event));
     }
   }
 
   /** What came while the message was being written, too. */
-  async #follow(id: string, receipt: Receipt): Promise<Receipt> {
-    const change = this.#deletions.get(id) ?? this.#edits.get(id);
+  async #follow(message: InboundMessage, receipt: Receipt): Promise<Receipt> {
+    const { id } = message;
+    const change = this.#deletionOf(message) ?? this.#edits.get(id);
     if (change === undefined || (receipt.outcome !== "accepted" && receipt.outcome !== "duplicate"))
       return receipt;
     await this.#inbox.receive(change);
     this.#edits.delete(id);
     return receipt;
+  }
+
+  /** A reaction may be given again after it was taken back. */
+  #deletionOf({ id, at }: InboundMessage): InboundDeletion | undefined {
+    const deletion = this.#deletions.get(id);
+    const isOlder = deletion?.reactions !== undefined && deletion.at < at;
+    return isOlder ? undefined : deletion;
   }
 
   #keep(edit: InboundEdit): void {

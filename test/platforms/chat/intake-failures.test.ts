@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { type InboundMessage, reactionId } from "../../../src/core/message.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 import { gapAfter, open } from "./open-intake.ts";
 import { HOME, said } from "./scripted-history.ts";
@@ -104,6 +105,19 @@ describe("a change that comes before its message", () => {
     await Promise.all(taken);
     assert.deepEqual(new Set(got()), new Set(["+7", "-7"]));
     assert.equal(got().at(-1), "-7");
+  });
+
+  test("takes back a reaction that comes again later, and none that was given again since", async () => {
+    const { intake, got } = open();
+    const id = reactionId("7", "u", "tada");
+    const given = (second: number): InboundMessage => said(second, { id, replyTo: "7" });
+    const reactions = { messageId: "7", person: "u", emoji: "tada" };
+    const { at } = said(9);
+    await intake.hand({ type: "deletion", platform: "chat", id, at, reactions }, HOME);
+    await intake.hand(given(8), HOME);
+    assert.deepEqual(got(), [`-${id}`]);
+    await intake.hand(given(10), HOME);
+    assert.deepEqual(got(), [`-${id}`, `+${id}`]);
   });
 
   test("edits it: the newest edit follows the message", async () => {
