@@ -103,13 +103,17 @@ export class Intake {
    * channels that are found is fetched, also where Weir has never heard of them. Their events wait for it.
    */
   search(find: FindSpoken): void {
-    this.#unheard.search(find, this.#resuming, false);
+    this.#unheard.search(find, this.#resuming);
   }
 
-  /** Something could not be taken in: it is fetched later, as after an interruption. @param where it was said */
-  miss(where: FindSpoken): void {
+  /**
+   * Something could not be taken in: it is fetched later, as after an interruption.
+   * @param name of the channel in which it was said
+   * @param where that channel; none: Weir takes no part in it
+   */
+  miss(name: string, where: FindSpoken): void {
     this.#findGaps();
-    this.#unheard.search(where, this.#resuming, true);
+    this.#unheard.miss(name, where, this.#resuming);
   }
 
   /**
@@ -119,7 +123,7 @@ export class Intake {
    */
   async hand(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
     if (this.#waiting >= MAX_WAITING) {
-      this.miss(async () => Promise.resolve([home]));
+      this.miss(home.channel.name, async () => Promise.resolve([home]));
       return undefined;
     }
     const lane = home.channel.name;
@@ -162,7 +166,7 @@ export class Intake {
       const isLater = error instanceof WeirError && error.retryable;
       const fields = { channel: formatAddress(home.channel), id: event.id, why: errorMessage(error) };
       this.#parts.log.warn(fields, isLater ? "event_not_stored_yet" : "event_refused");
-      if (isLater) this.miss(async () => Promise.resolve([home]));
+      if (isLater) this.miss(home.channel.name, async () => Promise.resolve([home]));
       return undefined;
     }
   }

@@ -46,6 +46,8 @@ export class Unheard {
   #searched: Promise<unknown> = Promise.resolve();
   /** Channels whose events did not wait for the end of the search. */
   readonly #overtaken = new Set<string>();
+  /** Channels that are still to be looked for because an event of them is missing. */
+  readonly #missed = new Set<string>();
   /** Channels whose gap is not filled yet. */
   readonly #open = new Set<string>();
 
@@ -80,18 +82,33 @@ export class Unheard {
   /**
    * Looks for channels, and has what was missed of them fetched. Returns at once.
    * @param begun resolves when `begin` is done
-   * @param isMissed an event of these channels is known to be missing; false: nothing is when nobody listened before
    */
-  search(find: FindSpoken, begun: Promise<void>, isMissed: boolean): void {
+  search(find: FindSpoken, begun: Promise<unknown>): void {
+    this.#follow(async () => this.#search(find, begun, null));
+  }
+
+  /**
+   * An event of a channel could not be taken in. While that lasts there may be very many: one look is enough for all that
+   * are missing when it comes. Returns at once.
+   * @param find the channel of that name; none: Weir takes no part in it
+   * @param begun as for `search`
+   */
+  miss(name: string, find: FindSpoken, begun: Promise<unknown>): void {
+    if (this.#missed.has(name)) return;
+    this.#missed.add(name);
+    this.#follow(async () => this.#search(find, begun, name).finally(() => this.#missed.delete(name)));
+  }
+
+  #follow(search: () => Promise<void>): void {
     if (this.#searches === 0) {
       this.#searchedFrom = performance.now();
       this.#overtaken.clear();
     }
     this.#searches += 1;
-    const searching = this.#search(find, begun, isMissed).finally(() => {
+    const searching = search().finally(() => {
       this.#searches -= 1;
     });
-    this.#searched = Promise.all([this.#searched, searching]);
+    this.#searched = Promise.all([this.#searched, searching]).then(() => undefined);
   }
 
   /** Waits until it is known whether something is missing of a channel, unless that takes too long: then it is on record. */
@@ -109,14 +126,19 @@ export class Unheard {
     this.#open.delete(name);
   }
 
-  /** Must not throw. */
-  async #search(find: FindSpoken, begun: Promise<void>, isMissed: boolean): Promise<void> {
+  /**
+   * Must not throw.
+   * @param missed the channel of which an event is known to be missing; null: nothing is where nobody listened before
+   */
+  async #search(find: FindSpoken, begun: Promise<unknown>, missed: string | null): Promise<void> {
     await begun;
-    if (this.#heardTo === null && !isMissed) return;
+    if (this.#heardTo === null && missed === null) return;
     await this.#parts.patience.until("channels_not_found", Number.POSITIVE_INFINITY, async () => {
       for (const channel of await find(this.#since)) {
         if (this.#known.has(channel.channel.name)) continue;
         const { isBound } = await this.#parts.inbox.standing(channel);
+        // What is missing from here on may not be found any more.
+        if (missed !== null) this.#missed.delete(missed);
         if (isBound) this.#take(channel);
       }
     });

@@ -136,7 +136,7 @@ export class DiscordEvents {
 
   #miss({ channel_id: channelId, guild_id: guildId }: Place): void {
     const { intake, directory } = this.#parts;
-    intake.miss(async () => {
+    intake.miss(channelId, async () => {
       const where = await directory.where(channelId, guildId);
       return where === null ? [] : [where];
     });

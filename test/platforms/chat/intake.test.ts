@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { WeirError } from "../../../src/core/errors.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
+import { AwayError } from "./away-error.ts";
 import { gapAfter, HOUR_MS, open } from "./open-intake.ts";
 import { HOME, said } from "./scripted-history.ts";
 
@@ -129,10 +129,6 @@ describe("a gap", () => {
     assert.ok(history.calls.filter((call) => call === "newest").length >= 3);
   });
 });
-
-class AwayError extends WeirError {
-  readonly retryable = true;
-}
 
 test("closing with catch-ups that wait ends them in silence", async () => {
   const { inbox, history, intake } = open();

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { pino } from "pino";
-import { WeirError } from "../../../src/core/errors.ts";
 import type { ChannelOnPlatform } from "../../../src/core/message.ts";
 import { HeardMark } from "../../../src/platforms/chat/heard-mark.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
+import { AwayError } from "./away-error.ts";
 import { gapAfter, HOUR_MS, open } from "./open-intake.ts";
 import { HOME, said } from "./scripted-history.ts";
 
@@ -140,10 +140,6 @@ describe("the search for channels", () => {
   });
 });
 
-class AwayError extends WeirError {
-  readonly retryable = true;
-}
-
 test("what cannot be stored just now is fetched later, also where nothing of its channel is in the log", async () => {
   const { inbox, history, intake, got } = open();
   intake.resume();
@@ -154,6 +150,30 @@ test("what cannot be stored just now is fetched later, also where nothing of its
   assert.equal(await intake.hand(said(1), HOME), undefined);
   await intake.hand(said(2), HOME);
   assert.deepEqual(got(), ["+1", "+2"]);
+  intake.close();
+});
+
+test("of a channel of which very much is missing, what is missing is looked for once", async () => {
+  const { inbox, intake } = open();
+  inbox.mark = timeOf(0);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  inbox.openGaps = async () => {
+    await promise;
+    return [];
+  };
+  let asked = 0;
+  const home = async (): Promise<readonly ChannelOnPlatform[]> => {
+    asked += 1;
+    return Promise.resolve([HOME]);
+  };
+  for (let index = 0; index < 1000; index++) intake.miss("room", home);
+  resolve();
+  while (inbox.closed.length < 1) await new Promise(setImmediate);
+  await intake.idle();
+  assert.equal(asked, 1);
+  intake.miss("room", home);
+  while (inbox.closed.length < 2) await new Promise(setImmediate);
+  assert.equal(asked, 2);
   intake.close();
 });
 
