@@ -85,7 +85,8 @@ export class Gaps {
     await patience.within(holdMs, gate.done);
     if (this.#gates.get(name) !== gate) return;
     if (!gate.isFilled) await inbox.keepGap(gate.gap);
-    this.#gates.delete(name);
+    // Meanwhile it may have been filled, and another be open.
+    if (this.#gates.get(name) === gate) this.#gates.delete(name);
   }
 
   /** Resolves when nothing is being fetched. */

@@ -51,8 +51,8 @@ export class Intake {
   readonly #closing = new AbortController();
   /** Channels that Weir has seen something of; one that was forgotten here costs a look into the log. */
   readonly #known = new BoundedMap<true>(MAX_KNOWN);
-  /** Resolves when it is known where something may be missing. */
-  #resuming: Promise<void> = Promise.resolve();
+  /** Resolves when it is known where something may be missing; false: it was closed before. */
+  #resuming: Promise<boolean> = Promise.resolve(true);
   #isResuming = false;
   #isConnected = false;
   #waiting = 0;
@@ -157,7 +157,8 @@ export class Intake {
   async #take(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
     if (this.#closing.signal.aborted) return undefined;
     try {
-      await this.#resuming;
+      // Behind an event that is stored nobody would look for what was missed before it.
+      if (!(await this.#resuming)) return undefined;
       await this.#unheard.behindSearch(home);
       await this.#gaps.behind(home.channel.name);
       if (event.type === "message") await this.#meet(event);
@@ -205,7 +206,7 @@ export class Intake {
         this.#gaps.open(gap);
       }
     });
-    this.#resuming = found.then(() => undefined).finally(() => (this.#isResuming = false));
+    this.#resuming = found.finally(() => (this.#isResuming = false));
   }
 
   /** A reply that a channel's catch-up finds may begin its thread here; a thread with a gap of its own comes in order there. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type InboundMessage, reactionId } from "../../../src/core/message.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
+import { AwayError } from "./away-error.ts";
 import { gapAfter, open } from "./open-intake.ts";
 import { HOME, said } from "./scripted-history.ts";
 
@@ -131,4 +132,51 @@ describe("a change that comes before its message", () => {
     const last = inbox.events.at(-1);
     assert.equal(last?.type === "edit" && last.text, "edit 2");
   });
+});
+
+test("what comes in is left to the next start where it is closed before it is known what came before", async () => {
+  const { inbox, intake, got } = open({ backOff: { firstMs: 60_000, maxMs: 60_000 } });
+  const asked = Promise.withResolvers<void>();
+  inbox.openGaps = async () => {
+    asked.resolve();
+    return Promise.reject(new AwayError("the database is away"));
+  };
+  intake.resume();
+  const handed = intake.hand(said(9), HOME);
+  await asked.promise;
+  intake.close();
+  assert.equal(await handed, undefined);
+  assert.deepEqual(got(), []);
+});
+
+test("a gap that was opened while an older one went on record is waited for", async () => {
+  const { inbox, history, intake, got } = open({ holdMs: 20 });
+  const noting = Promise.withResolvers<void>();
+  const noted = Promise.withResolvers<void>();
+  const first = Promise.withResolvers<void>();
+  const second = Promise.withResolvers<void>();
+  inbox.keepGap = async ({ channel, afterId }) => {
+    inbox.kept.set(channel.name, afterId);
+    noting.resolve();
+    await noted.promise;
+  };
+  history.add(1, 2);
+  history.pause = first.promise;
+  inbox.gaps = [gapAfter(1)];
+  intake.resume();
+  const live = intake.hand(said(5), HOME);
+  await noting.promise;
+  first.resolve();
+  while (inbox.closed.length === 0) await new Promise(setImmediate);
+  history.pause = second.promise;
+  inbox.gaps = [gapAfter(2)];
+  intake.resume();
+  while (history.calls.length < 2) await new Promise(setImmediate);
+  noted.resolve();
+  await live;
+  await intake.hand(said(7), HOME);
+  assert.deepEqual([...inbox.kept], [["room", "2"]]);
+  assert.deepEqual(got(), ["+2", "+5", "+7"]);
+  second.resolve();
+  intake.close();
 });
