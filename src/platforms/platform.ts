@@ -92,7 +92,7 @@ export interface PlatformInbox {
    * @param account the platform's id of the bot
    */
   heardTo(platform: string, account: string): Promise<Date | null>;
-  /** Moves that on; an earlier time changes nothing. */
+  /** Moves that on; an earlier time changes nothing, unless what is noted is a time to come. */
   setHeardTo(platform: string, account: string, at: Date): Promise<void>;
   /** The platform's ids of the newest messages of people in the log that are not deleted, at most `limit`. */
   held(channel: ChannelAddress, limit: number): Promise<readonly string[]>;

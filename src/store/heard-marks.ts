@@ -20,14 +20,15 @@ export class HeardMarkStore {
     return row?.heard_to ?? null;
   }
 
-  /** Moves the mark on; it never falls. */
+  /** Moves the mark on. It never falls, but from a time to come: that was noted by a clock which was ahead. */
   async move(platform: string, account: string, at: Date): Promise<void> {
     await this.#db.query(
       {
         name: "heard_mark_move",
         text: `insert into heard_marks (platform, account, heard_to) values ($1, $2, $3)
                on conflict (platform, account)
-               do update set heard_to = greatest(heard_marks.heard_to, excluded.heard_to)`,
+               do update set heard_to = case when heard_marks.heard_to > clock_timestamp() then excluded.heard_to
+                                             else greatest(heard_marks.heard_to, excluded.heard_to) end`,
       },
       [platform, account, at],
     );

@@ -22,6 +22,13 @@ test("the time up to which everything was heard is each bot's own, and never fal
   assert.equal(await heardMarks.read("slack", "1"), null);
 });
 
+test("a time to come, which a clock that was ahead has noted, does not stay", async () => {
+  const { heardMarks } = store;
+  await heardMarks.move("slack", "2", new Date(Date.now() + 86_400_000));
+  await heardMarks.move("slack", "2", new Date(1000));
+  assert.deepEqual(await heardMarks.read("slack", "2"), new Date(1000));
+});
+
 test("a gap is on record also of a channel without a message, until it is closed", async () => {
   const { channels } = store;
   const address = { platform: "chat", name: "new" };

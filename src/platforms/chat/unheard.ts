@@ -72,7 +72,8 @@ export class Unheard {
     const heardTo = await inbox.heardTo(platform, bot);
     const at = now();
     if (heardTo === null) await inbox.setHeardTo(platform, bot, at);
-    this.#heardTo = heardTo;
+    // A clock that was ahead has set it: how much was heard nobody knows.
+    this.#heardTo = heardTo !== null && heardTo > at ? new Date(0) : heardTo;
     this.#begunAt = at;
     this.#known = known;
     this.#found = 0;

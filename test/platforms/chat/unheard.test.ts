@@ -78,6 +78,17 @@ describe("a channel that was never heard of", () => {
   });
 });
 
+test("where a clock that was ahead has noted what was heard, what is still answered is asked for", async () => {
+  const { inbox, history, intake, got } = open({ now: () => new Date(timeOf(3).getTime() + HOUR_MS) });
+  inbox.mark = new Date(timeOf(9).getTime() + HOUR_MS);
+  history.add(1, 2, 3, 4, 5);
+  intake.resume();
+  intake.search(async () => Promise.resolve([HOME]));
+  await intake.hand(said(6), HOME);
+  assert.deepEqual(got(), ["+4", "+5", "+6"]);
+  intake.close();
+});
+
 describe("the search for channels", () => {
   test("is waited for by the events of one that Weir does not know, but not long: then what may be missing is on record", async () => {
     const { inbox, intake, got } = open({ holdMs: 30 });
