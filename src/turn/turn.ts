@@ -10,6 +10,7 @@ import type { Memory } from "../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import { storableText } from "../core/text.ts";
 import type { FailureKind } from "../prompts.ts";
+import type { Reaction } from "../tools/tool.ts";
 import { type Agent, budgetOf } from "./agent.ts";
 import { visibleAnswer } from "./answer-text.ts";
 import {
@@ -21,7 +22,6 @@ import {
 } from "./context-sources.ts";
 import { firstRecall } from "./first-recall.ts";
 import { runToolCalls } from "./tool-calls.ts";
-import type { Reaction } from "../tools/tool.ts";
 
 /** What a turn may do to its channel. */
 export interface TurnChannel {
