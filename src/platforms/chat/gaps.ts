@@ -46,6 +46,8 @@ interface Gate {
 export class Gaps {
   readonly #parts: GapsParts;
   readonly #gates = new Map<string, Gate>();
+  /** Gaps that later events went past, until they are filled. */
+  readonly #passed = new Map<string, Gap>();
   readonly #catchUps = new PQueue({ concurrency: CATCH_UPS });
   /** Catch-ups that an event waits for. */
   readonly #urgent = new PQueue({ concurrency: CATCH_UPS });
@@ -76,15 +78,25 @@ export class Gaps {
     });
   }
 
-  /** What was missed comes first, unless it takes too long: then its gap stays on record, and life goes on. */
-  async behind(name: string): Promise<void> {
+  /**
+   * What was missed comes first, unless it takes too long: then its gap stays on record, and life goes on.
+   * @returns the gap that is still open
+   */
+  async behind(name: string): Promise<Gap | null> {
     const gate = this.#gates.get(name);
-    if (gate === undefined) return;
+    if (gate !== undefined) await this.#behindGate(name, gate);
+    return this.#passed.get(name) ?? null;
+  }
+
+  async #behindGate(name: string, gate: Gate): Promise<void> {
     const { patience, holdMs, inbox } = this.#parts;
     if (gate.state === "waits") this.#enqueue(this.#urgent, async () => this.#begin(gate));
     await patience.within(holdMs, gate.done);
     if (this.#gates.get(name) !== gate) return;
-    if (!gate.isFilled) await inbox.keepGap(gate.gap);
+    if (!gate.isFilled) {
+      await inbox.keepGap(gate.gap);
+      if (!gate.isFilled) this.#passed.set(name, gate.gap);
+    }
     // Meanwhile it may have been filled, and another be open.
     if (this.#gates.get(name) === gate) this.#gates.delete(name);
   }
@@ -151,6 +163,9 @@ export class Gaps {
     if (gate.isStale && !signal.aborted) {
       gate.isFilled = false;
       await this.#fill(gate);
-    } else if (gate.isFilled && this.#gates.get(name) === gate) this.#gates.delete(name);
+    } else if (gate.isFilled) {
+      this.#passed.delete(name);
+      if (this.#gates.get(name) === gate) this.#gates.delete(name);
+    }
   }
 }

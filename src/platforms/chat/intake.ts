@@ -159,9 +159,9 @@ export class Intake {
     try {
       // Behind an event that is stored nobody would look for what was missed before it.
       if (!(await this.#resuming)) return undefined;
-      await this.#unheard.behindSearch(home);
-      await this.#gaps.behind(home.channel.name);
-      if (event.type === "message") await this.#meet(event);
+      const unheard = await this.#unheard.behindSearch(home);
+      const gap = (await this.#gaps.behind(home.channel.name)) ?? unheard;
+      if (event.type === "message") await this.#meet(event, gap);
       return await this.#changes.receive(event);
     } catch (error) {
       const isLater = error instanceof WeirError && error.retryable;
@@ -172,8 +172,11 @@ export class Intake {
     }
   }
 
-  /** A channel that Weir sees for the first time begins with what was said in it before. */
-  async #meet(first: InboundMessage): Promise<void> {
+  /**
+   * A channel that Weir sees for the first time begins with what was said in it before.
+   * @param gap what is missing of it and still comes: it is no background, for it may want an answer
+   */
+  async #meet(first: InboundMessage, gap: Gap | null): Promise<void> {
     const { inbox, history, log } = this.#parts;
     const { name } = first.channel;
     if (this.#known.has(name) || first.isBackground === true) return;
@@ -183,7 +186,10 @@ export class Intake {
     if (!isKnown && isWanted) {
       try {
         const before = await history.background(first, first, listens ? FIRST_CONTACT : 0);
-        for (const message of before) await this.#changes.receive({ ...message, isBackground: true });
+        const isMissed = ({ id }: InboundMessage): boolean =>
+          gap !== null && history.isOwn(first, id) && history.compare(id, gap.afterId) > 0;
+        for (const message of before)
+          if (!isMissed(message)) await this.#changes.receive({ ...message, isBackground: true });
       } catch (error) {
         // It is context and no more: the message itself matters.
         if (!(error instanceof PlatformError)) throw error;
@@ -213,7 +219,7 @@ export class Intake {
   async #fetched({ channel }: Gap, event: InboundEvent): Promise<void> {
     if (event.type === "message") {
       if (event.channel.name !== channel.name && this.#gaps.has(event.channel.name)) return;
-      await this.#meet(event);
+      await this.#meet(event, null);
     }
     await this.#changes.receive(event);
   }

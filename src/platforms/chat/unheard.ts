@@ -44,8 +44,8 @@ export class Unheard {
   #searches = 0;
   #searchedFrom = 0;
   #searched: Promise<unknown> = Promise.resolve();
-  /** Channels whose events did not wait for the end of the search. */
-  readonly #overtaken = new Set<string>();
+  /** Channels whose events did not wait for the end of the search, with what may be missing of them; null: nothing any more. */
+  readonly #overtaken = new Map<string, Gap | null>();
   /** Channels that are still to be looked for because an event of them is missing. */
   readonly #missed = new Set<string>();
   /** Channels whose gap is not filled yet. */
@@ -112,19 +112,27 @@ export class Unheard {
     this.#searched = Promise.all([this.#searched, searching]).then(() => undefined);
   }
 
-  /** Waits until it is known whether something is missing of a channel, unless that takes too long: then it is on record. */
-  async behindSearch(channel: ChannelOnPlatform): Promise<void> {
+  /**
+   * Waits until it is known whether something is missing of a channel, unless that takes too long: then it is on record.
+   * @returns what may be missing and nobody looks for yet
+   */
+  async behindSearch(channel: ChannelOnPlatform): Promise<Gap | null> {
     const { patience, holdMs, inbox } = this.#parts;
     const { name } = channel.channel;
-    if (this.#searches === 0 || this.#known.has(name) || this.#overtaken.has(name)) return;
+    if (this.#searches === 0 || this.#known.has(name)) return null;
+    const overtaken = this.#overtaken.get(name);
+    if (overtaken !== undefined) return overtaken;
     const leftMs = holdMs - (performance.now() - this.#searchedFrom);
-    if (leftMs > 0 && (await patience.within(leftMs, this.#searched))) return;
-    await inbox.keepGap(this.#gapOf(channel));
-    this.#overtaken.add(name);
+    if (leftMs > 0 && (await patience.within(leftMs, this.#searched))) return null;
+    const gap = this.#gapOf(channel);
+    await inbox.keepGap(gap);
+    this.#overtaken.set(name, gap);
+    return gap;
   }
 
   filled(name: string): void {
     this.#open.delete(name);
+    if (this.#overtaken.has(name)) this.#overtaken.set(name, null);
   }
 
   /**

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { pino } from "pino";
 import type { ChannelOnPlatform } from "../../../src/core/message.ts";
-import { HeardMark } from "../../../src/platforms/chat/heard-mark.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 import { AwayError } from "./away-error.ts";
 import { gapAfter, HOUR_MS, open } from "./open-intake.ts";
@@ -76,6 +75,46 @@ describe("a channel that was never heard of", () => {
     assert.deepEqual(got(), ["+4", "+5", "+6"]);
     intake.close();
   });
+});
+
+test("what is missing of a channel that begins now, and takes long to be fetched, is no background of it", async () => {
+  const { inbox, history, intake, got } = open({ holdMs: 20 });
+  inbox.mark = timeOf(2);
+  inbox.standingOf = () => ({ ...FRESH, isKnown: inbox.events.length > 0 });
+  for (const id of [1, 2, 3, 4])
+    history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  history.pause = promise;
+  intake.resume();
+  intake.search(async () => Promise.resolve([HOME]));
+  while (history.calls.length === 0) await new Promise(setImmediate);
+  history.pause = Promise.resolve();
+  await intake.hand(said(4, { addressed: true }), HOME);
+  assert.deepEqual(got(), ["+1", "+2", "*4"]);
+  resolve();
+  await intake.idle();
+  assert.deepEqual(got(), ["+1", "+2", "*4", "*3", "*4"]);
+  intake.close();
+});
+
+test("what may be missing of it is no background either, where an event has not waited for the search", async () => {
+  const { inbox, history, intake, got } = open({ holdMs: 20 });
+  inbox.mark = timeOf(2);
+  inbox.standingOf = () => ({ ...FRESH, isKnown: inbox.events.length > 0 });
+  for (const id of [1, 2, 3, 4])
+    history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  intake.resume();
+  intake.search(async () => {
+    await promise;
+    return [HOME];
+  });
+  await intake.hand(said(4, { addressed: true }), HOME);
+  assert.deepEqual(got(), ["+1", "+2", "*4"]);
+  resolve();
+  while (inbox.closed.length === 0) await new Promise(setImmediate);
+  assert.deepEqual(got(), ["+1", "+2", "*4", "*3", "*4"]);
+  intake.close();
 });
 
 test("where a clock that was ahead has noted what was heard, what is still answered is asked for", async () => {
@@ -186,79 +225,4 @@ test("of a channel of which very much is missing, what is missing is looked for 
   while (inbox.closed.length < 2) await new Promise(setImmediate);
   assert.equal(asked, 2);
   intake.close();
-});
-
-/** An intake whose mark is moved every millisecond, by a clock that a test sets. */
-const ticking = (): ReturnType<typeof open> & {
-  readonly clock: { ms: number };
-  moved: () => Promise<void>;
-} => {
-  const clock = { ms: 10_000_000 };
-  const parts = open({ now: () => new Date(clock.ms), markEveryMs: 1 });
-  /** Some looks at the mark later. */
-  const moved = async (): Promise<void> => {
-    for (const until = performance.now() + 20; performance.now() < until;) await new Promise(setImmediate);
-  };
-  return { ...parts, clock, moved };
-};
-
-describe("the time up to which everything was heard", () => {
-  test("moves on while somebody listens, and stays two minutes behind", async () => {
-    const { inbox, intake, clock, moved } = ticking();
-    intake.resume();
-    await moved();
-    assert.deepEqual(inbox.mark, new Date(10_000_000));
-    clock.ms = 11_000_000;
-    await moved();
-    assert.deepEqual(inbox.mark, new Date(11_000_000 - 120_000));
-    intake.close();
-  });
-
-  test("stays where nobody listens, and where something that was found is still missing", async () => {
-    const { inbox, history, intake, clock, moved } = ticking();
-    inbox.mark = new Date(9_000_000);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    history.pause = promise;
-    intake.resume();
-    intake.search(async () => Promise.resolve([HOME]));
-    clock.ms = 11_000_000;
-    await moved();
-    assert.deepEqual(inbox.mark, new Date(9_000_000));
-    intake.interrupt();
-    resolve();
-    clock.ms = 12_000_000;
-    await moved();
-    assert.deepEqual(inbox.closed, ["room"]);
-    assert.deepEqual(inbox.mark, new Date(9_000_000));
-    intake.resume();
-    await moved();
-    assert.deepEqual(inbox.mark, new Date(12_000_000 - 120_000));
-    intake.close();
-  });
-
-  test("does not move past what is still being taken in, nor over the time of a frozen process", async () => {
-    const written: number[] = [];
-    let ms = 1_000_000;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    let settling: Promise<void> = promise;
-    const mark = new HeardMark({
-      now: () => new Date(ms),
-      settled: async () => settling,
-      isWhole: () => true,
-      write: async (at) => Promise.resolve(void written.push(at.getTime())),
-      everyMs: 1,
-    });
-    const looks = async (): Promise<void> => {
-      for (const until = performance.now() + 10; performance.now() < until;) await new Promise(setImmediate);
-    };
-    mark.start();
-    await looks();
-    assert.deepEqual(written, [], "something waits");
-    settling = Promise.resolve();
-    ms = 5_000_000;
-    resolve();
-    while (written.length === 0) await new Promise(setImmediate);
-    mark.stop();
-    assert.equal(written[0], 1_000_000 - 120_000, "the time of the look before");
-  });
 });
