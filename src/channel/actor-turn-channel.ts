@@ -27,6 +27,9 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly onRequest: () => void;
 };
 
+/** Different emoji that one run of a turn tries: nobody can have the platform flooded, nor a message walled in. */
+const MAX_REACTIONS = 3;
+
 /** Where a channel is, as a person would say it. */
 export function sceneOf({
   address,
@@ -53,12 +56,15 @@ function titleOf(address: ChannelAddress, kind: ChannelKind, place: Place | null
 export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const { history, turn, draft, owner, address, platform, events, now, recall, indexer } = parts;
   const channel = formatAddress(address);
+  const reactions = new Set<string>();
   return {
     scene: sceneOf(parts),
     async react(emoji) {
       const newest = answeredMessages(history.current, turn).at(-1);
       if (platform.react === undefined) return "unsupported";
       if (newest === undefined) return "gone";
+      if (reactions.size >= MAX_REACTIONS && !reactions.has(emoji)) return "enough";
+      reactions.add(emoji);
       await platform.react(address, newest.messageId, emoji);
       return "shown";
     },

@@ -16,6 +16,8 @@ const TIMEOUT_MS = 3000;
 const WHY_NOT = {
   unsupported: "There are no reactions here. Use words, where something is to be said.",
   gone: "There is no reaction: the message is gone, or you may not react there.",
+  enough:
+    "There is no reaction: you get no more of them this time. Use words, where something is to be said.",
   rejected:
     "There is no reaction: this emoji cannot be put there. Give a common one itself, such as 👍, or use words.",
   unavailable:

@@ -42,8 +42,8 @@ export interface ToolContext {
   react(emoji: string): Promise<Reaction>;
 }
 
-/** `unsupported`: the platform has no reactions. `gone`: the message was taken back. */
-export type Reaction = "shown" | "unsupported" | "gone";
+/** `unsupported`: the platform has no reactions. `gone`: the message was taken back. `enough`: several were tried already. */
+export type Reaction = "shown" | "unsupported" | "gone" | "enough";
 
 /** The JSON Schema of a tool's arguments, without its dialect: no model needs that, and each request would pay for it. */
 export function parametersOf(input: z.ZodType): ToolSpec["parameters"] {

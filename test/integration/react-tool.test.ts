@@ -106,6 +106,21 @@ test("a message that was taken back meanwhile gets none", async () => {
   assert.deepEqual(weir.platform.reactions, ["kept 👍"]);
 });
 
+test("somebody who wants very many reactions gets three", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  server.reply(
+    toolCalls(["🍏", "🍐", "🍊", "🍋", "🍌"].map(react)),
+    toolCalls(["🍏", "🍉"].map(react)),
+    text("That is enough."),
+  );
+  await weir.say("all the fruit, please", { room: "many", id: "many" });
+  await settled(weir, "many", "answered");
+  assert.deepEqual(weir.platform.reactions, ["many 🍏", "many 🍐", "many 🍊", "many 🍏"]);
+  const shown = told(server).map((words) => words.startsWith("Your reaction"));
+  assert.deepEqual(shown, [true, true, true, false, false, true, false]);
+});
+
 test("where there are no reactions the model is told, and speaks instead", async () => {
   await using server = await startModelServer();
   const platform = new TestPlatform();
