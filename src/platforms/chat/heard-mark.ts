@@ -17,14 +17,21 @@ const EVERY_MS = 60_000;
  */
 const LAG_MS = 120_000;
 
+/** Looks are so much too late only where the process was frozen, or the machine slept, ms. */
+const LATE_MS = 60_000;
+
 /**
  * Moves on the time up to which everything was heard, while somebody listens. What it notes at a look is the time of the look
- * before: a process that was frozen between the two has not listened to what came after that.
+ * before: a process that was frozen between the two has not listened to what came after that. Nor does it know at once that its
+ * connection has not outlived this: until a dead one would have been noticed, no look counts.
  */
 export class HeardMark {
   readonly #parts: HeardMarkParts;
   #timer: NodeJS.Timeout | null = null;
   #last: { readonly at: Date; isSettled: boolean } | null = null;
+  #lookedAt: Date | null = null;
+  /** Looks before that time do not count, ms. */
+  #countsFrom = 0;
 
   constructor(parts: HeardMarkParts) {
     this.#parts = parts;
@@ -40,7 +47,12 @@ export class HeardMark {
   }
 
   #look(): void {
-    const { now, settled, isWhole, write } = this.#parts;
+    const { now, settled, isWhole, write, everyMs = EVERY_MS } = this.#parts;
+    const at = now();
+    const awayMs = at.getTime() - (this.#lookedAt ?? at).getTime();
+    this.#lookedAt = at;
+    // A clock that was set back is no better.
+    if (awayMs < 0 || awayMs > everyMs + LATE_MS) this.#countsFrom = at.getTime() + LAG_MS;
     const last = this.#last;
     if (!isWhole()) {
       this.#last = null;
@@ -48,8 +60,8 @@ export class HeardMark {
     }
     if (last !== null && !last.isSettled) return;
     if (last !== null) void write(new Date(last.at.getTime() - LAG_MS));
-    const next = { at: now(), isSettled: false };
-    this.#last = next;
+    const next = { at, isSettled: false };
+    this.#last = at.getTime() < this.#countsFrom ? null : next;
     void settled().finally(() => (next.isSettled = true));
   }
 }
