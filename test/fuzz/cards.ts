@@ -63,8 +63,8 @@ export const SURE_CRASHES: readonly CrashPoint[] = [
 
 /** As often as each is dealt. */
 export const EPISODES = [
-  ...(["plain", "plain", "crash", "crash", "crash", "crash", "hold", "hold", "bad", "bad"] as const),
-  ...(["race", "stall", "delete", "delete", "slow", "odd", "cut", "away", "off", "lag"] as const),
+  ...(["plain", "plain", "crash", "crash", "crash", "hold", "hold", "bad", "bad"] as const),
+  ...(["race", "stall", "delete", "slow", "odd", "cut", "away", "off", "lag"] as const),
 ] as const;
 
 /** Of messages. */
@@ -72,5 +72,8 @@ export const SIZES: readonly Size[] = [
   ...(["short", "short", "short", "short", "short", "short"] as const),
   ...(["long", "cjk", "code"] as const),
 ];
+
+/** Of those that have to fill a window while nobody summarises. */
+export const LARGE: readonly Size[] = ["short", "long", "long", "cjk", "code", "code"];
 
 export type Episode = (typeof EPISODES)[number];

@@ -1,6 +1,6 @@
-import { CRASHES, CUTS, type Episode, EPISODES, SIZES, SURE_CRASHES } from "./cards.ts";
+import { CRASHES, CUTS, type Episode, EPISODES, LARGE, SIZES, SURE_CRASHES } from "./cards.ts";
 import { Deck, Random } from "./random.ts";
-import type { CrashPoint, DeletionTarget, Reply, RoomNumber, Step, SummaryMode } from "./schedule.ts";
+import type { CrashPoint, DeletionTarget, Reply, RoomNumber, Size, Step, SummaryMode } from "./schedule.ts";
 
 /** Makes the schedule of a seed: at least so many steps. */
 export function makeSchedule(seed: number, length: number): Step[] {
@@ -21,7 +21,7 @@ class Composer {
 
   constructor(seed: number) {
     this.#random = new Random(seed);
-    const plain = ["plain", "plain", "plain", "plain", "plain", "long", "tools", "tools"] as const;
+    const plain = ["plain", "plain", "plain", "plain", "plain", "long", "tools"] as const;
     this.#episodes = new Deck<Episode>(this.#random, EPISODES);
     this.#crashes = new Deck(this.#random, CRASHES);
     this.#cuts = new Deck(this.#random, CUTS);
@@ -33,6 +33,7 @@ class Composer {
   compose(length: number): Step[] {
     this.#talk(40);
     for (const _ of SURE_CRASHES) this.#play("crash");
+    this.#play("hold");
     while (this.#steps.length < length - 10) {
       this.#play(this.#episodes.deal());
       if (this.#random.chance(0.35)) this.#steps.push({ do: "calm" });
@@ -50,14 +51,13 @@ class Composer {
       case "crash":
         this.#crash();
         this.#talk(random.int(4, 12));
-        if (random.chance(0.5)) this.#delete();
+        if (random.chance(0.3)) this.#delete();
         this.#restart(random.chance(0.3) ? random.int(0, 99) : "same");
         return this.#talk(random.int(4, 10));
       case "hold":
         this.#summariser("held");
-        this.#talk(random.int(40, 60));
+        this.#talk(random.int(30, 45), LARGE);
         this.#delete("job");
-        if (random.chance(0.5)) this.#delete("job");
         if (random.chance(0.3)) this.#steps.push({ do: "reset", room: this.#room() });
         if (random.chance(0.3)) this.#crash();
         this.#talk(5);
@@ -205,14 +205,14 @@ class Composer {
     return this.#spoken;
   }
 
-  #talk(count: number): void {
+  #talk(count: number, sizes: readonly Size[] = SIZES): void {
     const random = this.#random;
     for (let left = count; left > 0; left--) {
       const roll = random.next();
       if (roll < 0.02) this.#steps.push({ do: "redeliver", room: this.#room(), pick: random.next() });
       else if (roll < 0.05)
         this.#steps.push({ do: "edit", room: this.#room(), pick: random.next(), n: this.#number() });
-      else this.#say({});
+      else this.#say({}, sizes);
     }
   }
 
@@ -222,17 +222,17 @@ class Composer {
     return roll < 0.88 ? 1 : 2;
   }
 
-  #say(wanted: { readonly reply?: Reply; readonly room?: RoomNumber }): void {
+  #say(wanted: { readonly reply?: Reply; readonly room?: RoomNumber }, sizes = SIZES): void {
     const random = this.#random;
-    const isAddressed = wanted.reply !== undefined || random.chance(0.4);
+    const isAddressed = wanted.reply !== undefined || random.chance(0.18);
     this.#steps.push({
       do: "say",
       room: wanted.room ?? this.#room(),
       n: this.#number(),
       who: random.int(0, 4),
-      size: random.chance(0.01) ? "paste" : random.pick(SIZES),
+      size: random.chance(0.01) ? "paste" : random.pick(sizes),
       reply: isAddressed ? (wanted.reply ?? this.#replies.deal()) : null,
-      hurry: random.chance(0.5),
+      hurry: random.chance(0.6),
     });
   }
 }

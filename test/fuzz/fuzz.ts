@@ -5,7 +5,6 @@
  *   npm run fuzz -- --mutants --seeds 10   wrong Weirs: each must be found out
  *   npm run fuzz -- --seed 7 --keep 0-4,9  a part of the schedule of seed 7, as a failure prints it
  */
-import { CONNECTION_VARIABLE, startTestServer } from "../support/test-server.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { INVARIANTS, MUTANTS } from "./mutants/mutants.ts";
 import { type FuzzOptions, parseOptions } from "./options.ts";
@@ -16,7 +15,7 @@ import { formatPlaces } from "./places.ts";
 import { makeSchedule } from "./composer.ts";
 import { tellStep } from "./schedule.ts";
 import { shrink } from "./shrink.ts";
-import { addTally, lacking, newTally, tellTally } from "./tally.ts";
+import { addTally, lacking, newTally, tellReached, tellTally } from "./tally.ts";
 
 /** Share of the seeds that has to find out a mutant. */
 const CAUGHT_SHARE = 0.8;
@@ -24,9 +23,7 @@ const CAUGHT_SHARE = 0.8;
 const MOST_SHOWN = 60;
 
 async function main(options: FuzzOptions): Promise<boolean> {
-  await using server = await startTestServer();
-  process.env[CONNECTION_VARIABLE] = JSON.stringify(server.connection);
-  await using pool = new WorkerPool(Math.max(1, options.jobs));
+  await using pool = await WorkerPool.open(Math.max(1, options.jobs));
   return await (options.mutants ? fuzzMutants(pool, options) : fuzz(pool, options));
 }
 
@@ -49,11 +46,11 @@ async function fuzz(pool: WorkerPool, options: FuzzOptions): Promise<boolean> {
       addTally(sum, outcome.tally);
       violated += Number(outcome.at !== null);
       poor += Number(missing.length > 0);
-      progress.done(`${violated} with a violation`);
+      progress.done(() => `${tellReached(sum)}, ${violated} with a violation`);
       if (outcome.at !== null) await tellShrunk(pool, seed, outcome.at, options);
     }),
   );
-  const counts = `${seeds.length} seeds, ${tellTally(sum)}`;
+  const counts = `${seeds.length} seeds, ${progress.secondsEach} s each, ${tellTally(sum)}`;
   console.log(`total: ${counts}, ${violated} with a violation, ${poor} that prove too little`);
   return violated === 0 && poor === 0;
 }
@@ -114,7 +111,7 @@ async function fuzzMutant(
   const outcomes = await Promise.all(
     seeds.map(async (seed) => {
       const outcome = await pool.run({ seed, steps: options.steps, keep: null, mutant: name });
-      progress.done(name);
+      progress.done(() => name);
       return outcome;
     }),
   );

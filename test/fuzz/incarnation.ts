@@ -22,14 +22,14 @@ import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
 import { ANNEX, type Chat, ChatFront, PLATFORM } from "./chat.ts";
 import { FreezableDatabase } from "./freezable-database.ts";
 import type { Mutant } from "./mutants/mutant.ts";
+import type { Pace } from "./pace.ts";
 import { AGENT, type Profile, SECOND_AGENT, staff } from "./profile.ts";
 import type { Pulse } from "./pulse.ts";
 import type { CrashPoint } from "./schedule.ts";
 
-/** Rests and looks so short that real time stays small. */
-const TIMING: CompactorTiming = {
+/** Looks and rests so short that real time stays small. */
+const TIMING: Omit<CompactorTiming, "modelRest"> = {
   lookEveryMs: 0,
-  modelRest: { fromMs: 4, toMs: 16 },
   databaseRest: { fromMs: 4, toMs: 16 },
 };
 /** Compactions at a time: no channel waits for the summariser of another one. */
@@ -42,6 +42,7 @@ export interface IncarnationParts {
   /** The run's connections, for all incarnations. */
   readonly shared: Database;
   readonly pulse: Pulse;
+  readonly pace: Pace;
   readonly profile: Profile;
   readonly chat: Chat;
   readonly isStreaming: boolean;
@@ -113,7 +114,7 @@ export class Incarnation {
       compaction: {
         queue: new CompactionQueue(SLOTS),
         breaker: new Breaker(() => performance.now() * HASTE),
-        timing: TIMING,
+        timing: { ...TIMING, modelRest: parts.pace },
         decide: (state) => parts.decide(this, state),
       },
       mailboxSize: 100,

@@ -13,7 +13,7 @@ export interface State {
   readonly running: TurnRow | null;
   /** Live ones by range, and those that are newer than `sinceSummary`. */
   readonly summaries: readonly SummaryRow[];
-  /** The newest, oldest first. */
+  /** The live one, and those of summaries that are newer than `sinceSummary`. */
   readonly jobs: readonly JobRow[];
   /** Those behind `sinceSeq`. */
   readonly entries: readonly EntryRow[];
@@ -32,9 +32,7 @@ export interface SummaryRow {
   readonly id: number;
   readonly from_seq: number;
   readonly to_seq: number;
-  readonly level: number;
   readonly kind: "model" | "digest" | "reset";
-  readonly tokens: number;
   readonly text: string;
   readonly live: boolean;
   readonly job_id: number | null;
@@ -43,13 +41,9 @@ export interface SummaryRow {
 export interface JobRow {
   readonly id: number;
   readonly kind: "leaf" | "merge" | "redo";
-  readonly tier: string;
   readonly from_seq: number;
   readonly to_seq: number;
-  readonly level: number;
   readonly state: string;
-  readonly attempt: number;
-  readonly reason: string | null;
   readonly result: { readonly parts: readonly { readonly text: string }[] } | null;
 }
 
@@ -81,15 +75,18 @@ const QUERY = {
     'running', (select json_build_object('id', id, 'from_seq', from_seq, 'to_seq', to_seq, 'epoch', epoch, 'attempts', attempts)
                   from turns where channel_id = r.id and state = 'running'),
     'summaries', (select coalesce(json_agg(s order by s.from_seq, s.id), '[]') from (
-                    select id, from_seq, to_seq, level, kind, tokens, text, live, job_id from summaries
+                    select id, from_seq, to_seq, kind, text, live, job_id from summaries
                      where channel_id = r.id and live
                     union all
-                    select id, from_seq, to_seq, level, kind, tokens, text, live, job_id from summaries
+                    select id, from_seq, to_seq, kind, text, live, job_id from summaries
                      where channel_id = r.id and not live and id > r.summary) s),
     'jobs', (select coalesce(json_agg(j order by j.id), '[]') from (
-               select id, kind, tier, from_seq, to_seq, level, state, attempt, reason,
-                      case when state in ('running', 'staged') then result end as result
-                 from jobs where channel_id = r.id order by id desc limit 8) j),
+               select id, kind, from_seq, to_seq, state, result from jobs
+                where channel_id = r.id and state in ('running', 'staged')
+               union all
+               select id, kind, from_seq, to_seq, state, null from jobs
+                where id in (select s.job_id from summaries s where s.channel_id = r.id and s.id > r.summary)
+                  and state not in ('running', 'staged')) j),
     'entries', (select coalesce(json_agg(e order by e.seq), '[]') from (
                select seq, kind, message_id, addressed, turn_id
                  from entries where channel_id = r.id and seq > r.seq) e),
@@ -141,7 +138,7 @@ export async function observeView(db: Database, channel: ChannelId): Promise<Vie
                     (select row_to_json(t) from (select id, from_seq, to_seq, epoch, attempts from turns
                       where channel_id = c.id and state = 'running') t) as running,
                     (select coalesce(json_agg(s order by s.from_seq), '[]') from (
-                       select id, from_seq, to_seq, level, kind, tokens, text, live, job_id from summaries
+                       select id, from_seq, to_seq, kind, text, live, job_id from summaries
                         where channel_id = c.id and live) s) as summaries
                from channels c where c.id = $1`,
     },
@@ -160,7 +157,7 @@ export async function observeJobs(
   return db.query(
     {
       name: "fuzz_jobs",
-      text: `select channel_id, id, kind, tier, from_seq, to_seq, level, state, attempt, reason, result
+      text: `select channel_id, id, kind, from_seq, to_seq, state, result
                from jobs where channel_id = any ($1) and state in ('running', 'staged')`,
     },
     [channels],

@@ -18,6 +18,10 @@ export interface FuzzOptions {
   readonly shrinkMs: number;
 }
 
+/** While one waits for a timer, another one works. */
+const JOBS_A_CORE = 2;
+const MOST_JOBS = 16;
+
 /** @throws TypeError where an option is unknown or no number */
 export function parseOptions(argv: readonly string[]): FuzzOptions {
   const { values } = parseArgs({
@@ -25,11 +29,11 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
     options: {
       seeds: { type: "string", default: "10" },
       seed: { type: "string", default: "1" },
-      steps: { type: "string", default: "1050" },
+      steps: { type: "string", default: "1000" },
       mutants: { type: "boolean", default: false },
       mutant: { type: "string" },
       keep: { type: "string" },
-      jobs: { type: "string", default: `${Math.min(6, availableParallelism() + 1)}` },
+      jobs: { type: "string", default: `${Math.min(MOST_JOBS, availableParallelism() * JOBS_A_CORE)}` },
       shrink: { type: "string", default: "120" },
     },
   });

@@ -168,6 +168,7 @@ export class Performer {
     await this.#thaw(null);
     for (const one of world.awake()) one.crash();
     world.isRacing = false;
+    world.hadRivals = false;
     if (profile !== "same") world.setProfile(profile === "off" ? null : profile);
     await this.#anyAwake();
   }
@@ -175,6 +176,7 @@ export class Performer {
   async #race(): Promise<void> {
     if (this.#stalled !== null) return;
     this.#world.isRacing = true;
+    this.#world.hadRivals = true;
     await this.#world.start();
   }
 
@@ -207,6 +209,7 @@ export class Performer {
     const world = this.#world;
     if (this.#stalled !== null || world.isRacing) return;
     this.#stalled = incarnation;
+    world.hadRivals = true;
     incarnation.stall();
     await this.#anyAwake();
   }

@@ -1,5 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { availableParallelism } from "node:os";
+import process from "node:process";
+import type { Connection } from "../../src/store/pool.ts";
+import { CONNECTION_VARIABLE, startTestServer } from "../support/test-server.ts";
+import { onEachCore } from "./cores.ts";
 import type { Outcome } from "./run-seed.ts";
 
 /** One run: a schedule, or a part of it, on the right Weir or on a mutant. */
@@ -19,19 +24,26 @@ interface Worker {
 
 /** Runs tasks in processes of their own, so many at a time. */
 export class WorkerPool implements AsyncDisposable {
-  readonly #workers: readonly Worker[];
+  readonly #resources: AsyncDisposableStack;
   readonly #free: Worker[];
   readonly #waiting: ((worker: Worker) => void)[] = [];
 
-  constructor(size: number) {
-    const program = new URL("worker.ts", import.meta.url).pathname;
-    this.#workers = Array.from({ length: size }, () => {
-      const worker = fork(program, { serialization: "advanced" });
-      const end = ended(worker);
-      end.catch(() => undefined);
-      return { process: worker, end };
+  private constructor(resources: AsyncDisposableStack, workers: readonly Worker[]) {
+    this.#resources = resources;
+    this.#free = [...workers];
+  }
+
+  /** Starts a Postgres on each core, and the workers round them. */
+  static async open(size: number): Promise<WorkerPool> {
+    await using resources = new AsyncDisposableStack();
+    const workers: Worker[] = [];
+    const cores = Math.min(size, availableParallelism());
+    await onEachCore(cores, async (core) => {
+      const { connection } = resources.use(await startTestServer());
+      for (let index = core; index < size; index += cores)
+        workers.push(resources.adopt(startWorker(connection), endWorker));
     });
-    this.#free = [...this.#workers];
+    return new WorkerPool(resources.move(), workers);
   }
 
   /** @throws Error where its process ends */
@@ -50,11 +62,24 @@ export class WorkerPool implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const worker of this.#workers) worker.process.kill();
+    await this.#resources.disposeAsync();
   }
+}
+
+function startWorker(connection: Connection): Worker {
+  const program = new URL("worker.ts", import.meta.url).pathname;
+  const env = { ...process.env, [CONNECTION_VARIABLE]: JSON.stringify(connection) };
+  const worker = fork(program, { serialization: "advanced", env });
+  const end = ended(worker);
+  end.catch(() => undefined);
+  return { process: worker, end };
 }
 
 async function ended(worker: ChildProcess): Promise<never> {
   const [code] = await once(worker, "exit");
   throw new Error(`a worker of the fuzz has ended with ${String(code)}`);
+}
+
+function endWorker({ process: child }: Worker): void {
+  child.kill();
 }

@@ -43,7 +43,7 @@ export const OFF = -1;
 /** @param base of the seed; restarts differ from it in a few values */
 export function makeProfile(base: number, number: number): Profile {
   const random = new Random(base * 131 + number * 17);
-  const window = random.pick([5500, 7500, 9500]);
+  const window = random.pick([6000, 7500, 9000]);
   const config = makeConfig(random, window, number !== OFF);
   return {
     number,
@@ -52,7 +52,7 @@ export function makeProfile(base: number, number: number): Profile {
     realWindow: random.chance(0.3) ? Math.floor(window * 0.85) : window,
     tellsWindow: random.chance(0.5),
     config: { ...config, fallbacks: random.chance(0.4) ? [UNDERSTUDY] : [] },
-    second: { ...makeConfig(random, 5500, number !== OFF), id: SECOND_AGENT, name: "Sluice" },
+    second: { ...makeConfig(random, 6000, number !== OFF), id: SECOND_AGENT, name: "Sluice" },
   };
 }
 
@@ -80,7 +80,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
       ...random.pick(THRESHOLDS),
       keepMessages: random.pick([4, 8, 15]),
       maxRawMessages: random.pick([80, 150, 300]),
-      deadlineMs: random.pick([120, 20_000, 20_000]),
+      deadlineMs: random.pick([200, 20_000, 20_000]),
     },
   };
 }

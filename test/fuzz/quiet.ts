@@ -3,7 +3,7 @@ import type { Incarnation } from "./incarnation.ts";
 import type { World } from "./world.ts";
 
 /** Nothing of a run takes longer than this, ms: else something hangs. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 /** Looks in a row at which nothing moved. */
 const STILL_LOOKS = 4;
 /** By then a compactor has read again what a cut connection left in doubt, ms. */

@@ -1,6 +1,7 @@
 import type { AgentId, ChannelAddress, ChannelId } from "../../src/core/ids.ts";
 import type { ChannelKind } from "../../src/core/message.ts";
 import type { Decision } from "../../src/compactor/policy.ts";
+import type { History } from "../../src/core/history.ts";
 import { ANNEX, PLATFORM } from "./chat.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { Ledger, Versions } from "./ledger.ts";
@@ -26,9 +27,10 @@ export const PLANS: readonly [Plan, ...Plan[]] = [
 /** The compactor's last look at a channel. */
 export interface Measured {
   readonly incarnation: Incarnation;
+  /** What it looked at. */
+  readonly history: History;
   /** At or over the background threshold. */
   readonly isFull: boolean;
-  readonly isEnabled: boolean;
   readonly decision: Decision;
 }
 

@@ -1,21 +1,21 @@
 /** What a run has reached. */
 export interface Tally {
   steps: number;
-  prompts: number;
-  turns: number;
   commits: number;
   merges: number;
-  redos: number;
-  digests: number;
-  stale: number;
-  refused: number;
-  blocked: number;
   emergencies: number;
   /** … while a job was under way. */
   duringJob: number;
   crashes: number;
   /** Connections that were cut. */
   cuts: number;
+  prompts: number;
+  turns: number;
+  redos: number;
+  digests: number;
+  stale: number;
+  refused: number;
+  blocked: number;
   /** Channels of which an owner heard that they were lost. */
   lost: number;
   summaryCalls: number;
@@ -43,19 +43,19 @@ export const NEEDED: Partial<Tally> = {
 export function newTally(): Tally {
   return {
     steps: 0,
-    prompts: 0,
-    turns: 0,
     commits: 0,
     merges: 0,
+    emergencies: 0,
+    duringJob: 0,
+    crashes: 0,
+    cuts: 0,
+    prompts: 0,
+    turns: 0,
     redos: 0,
     digests: 0,
     stale: 0,
     refused: 0,
     blocked: 0,
-    emergencies: 0,
-    duringJob: 0,
-    crashes: 0,
-    cuts: 0,
     lost: 0,
     summaryCalls: 0,
     deletions: 0,
@@ -81,8 +81,20 @@ export function addTally(sum: Tally, one: Tally): void {
 
 export function tellTally(tally: Tally): string {
   return keysOf(tally)
-    .map((key) => `${tally[key]} ${NAMES[key] ?? key}`)
+    .map((key) => tell(tally, key))
     .join(", ");
+}
+
+/** What there is a least of, alone. */
+export function tellReached(tally: Tally): string {
+  return keysOf(tally)
+    .filter((key) => key in NEEDED)
+    .map((key) => tell(tally, key))
+    .join(", ");
+}
+
+function tell(tally: Tally, key: keyof Tally): string {
+  return `${tally[key]} ${NAMES[key] ?? key}`;
 }
 
 const NAMES: Partial<Record<keyof Tally, string>> = {

@@ -50,14 +50,14 @@ export function words(random: Random, count: number): string {
 function body(random: Random, size: Size): string {
   switch (size) {
     case "short":
-      return words(random, random.int(3, 14));
+      return words(random, random.int(2, 9));
     case "long":
-      return words(random, random.int(40, 90));
+      return words(random, random.int(30, 60));
     case "cjk":
-      return Array.from({ length: random.int(20, 80) }, () => random.pick(HAN)).join("");
+      return Array.from({ length: random.int(15, 50) }, () => random.pick(HAN)).join("");
     case "code":
       return Array.from(
-        { length: random.int(4, 14) },
+        { length: random.int(3, 8) },
         (_, line) => `  const ${random.pick(WORDS)}${line} = call("${random.pick(WORDS)}", ${line});`,
       ).join("\n");
     case "paste":

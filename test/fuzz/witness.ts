@@ -17,6 +17,8 @@ type Kind = "turn" | "summary";
 
 /** More failed attempts of one job than any way down the ladder has. */
 const MAX_REFUSALS = 8;
+/** Why an attempt failed that took too long. */
+const DEADLINE = "no summary within the deadline";
 
 /** Sees what an incarnation asks its models and tells of itself, and checks it. */
 export class Witness {
@@ -91,10 +93,9 @@ export class Witness {
     const { isResting } = state;
     findings.note(`decided ${JSON.stringify(decision)}${isResting ? " (resting)" : ""}`);
     const isFull = state.tokens >= state.roomAt(state.rules.backgroundThreshold);
-    const { enabled: isEnabled } = state.rules;
     // Histories are values: the one that was measured belongs to the actor that has it.
     const room = rooms.find(({ id }) => incarnation.actor(id)?.history.current === state.history);
-    if (room !== undefined) room.measured = { incarnation, isFull, isEnabled, decision };
+    if (room !== undefined) room.measured = { incarnation, history: state.history, isFull, decision };
   }
 
   happened(incarnation: Incarnation, event: WeirEvent): void {
@@ -118,7 +119,7 @@ export class Witness {
   }
 
   #compacted(room: Room, event: WeirEvent): void {
-    const { tally } = this.#world;
+    const { tally, pace } = this.#world;
     // What was due then is done, or is decided anew.
     if (event.type === "compaction" && event.phase !== "started") room.measured = null;
     if (event.type === "compaction" && event.phase === "committed") {
@@ -128,9 +129,12 @@ export class Witness {
       if (event.model === "digest") tally.digests++;
     }
     if (event.type === "compaction" && event.phase === "stale") tally.stale++;
+    if (event.type === "compaction" && event.phase === "failed" && event.reason !== DEADLINE)
+      pace.failed(event.ms);
     if (event.type === "compaction_blocked") tally.blocked++;
     if (event.type !== "compaction_refused") return;
     tally.refused++;
+    if (event.why === DEADLINE) this.#world.missedDeadlines++;
     const count = (room.ledger.refusals.get(event.job) ?? 0) + 1;
     room.ledger.refusals.set(event.job, count);
     if (count > MAX_REFUSALS) room.ledger.violate("I14", `job ${event.job} has failed ${count} times`);

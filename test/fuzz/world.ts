@@ -7,12 +7,14 @@ import { DeletedTexts } from "./checks/i12-deleted.ts";
 import { differences } from "./checks/i9-fold.ts";
 import { checkRows } from "./checks/rows.ts";
 import { Chat } from "./chat.ts";
+import { FoldDatabase } from "./fold-database.ts";
 import { Incarnation } from "./incarnation.ts";
 import { Findings, Ledger, type Versions } from "./ledger.ts";
 import { ModelScript } from "./model-script.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { observe, type View } from "./observe.ts";
 import { makeProfile, OFF, type Profile } from "./profile.ts";
+import { Pace } from "./pace.ts";
 import { Pulse } from "./pulse.ts";
 import { Random } from "./random.ts";
 import { PLANS, type Room } from "./rooms.ts";
@@ -30,6 +32,7 @@ const CONNECTIONS = 5;
 export class World implements AsyncDisposable {
   readonly findings = new Findings();
   readonly pulse = new Pulse();
+  readonly pace = new Pace();
   readonly rooms: Room[] = [];
   readonly script: ModelScript;
   readonly chat = new Chat();
@@ -39,6 +42,7 @@ export class World implements AsyncDisposable {
   readonly deleted: DeletedTexts;
   readonly #shared: Database;
   readonly #probeStore: Store;
+  readonly #foldStore: Store;
   readonly #connection: Connection;
   readonly #seed: number;
   readonly #ratio: number;
@@ -50,6 +54,10 @@ export class World implements AsyncDisposable {
   profile: Profile;
   /** The incarnations race for the channels. */
   isRacing = false;
+  /** There were two incarnations since the last start of one alone. */
+  hadRivals = false;
+  /** Attempts that a deadline has ended. */
+  missedDeadlines = 0;
   /** Channels of which the owner that is left has not heard yet that another one had them meanwhile. */
   readonly unaware = new Set<string>();
 
@@ -64,6 +72,7 @@ export class World implements AsyncDisposable {
     this.deleted = new DeletedTexts(this.probe);
     this.#shared = new Database(connection, log, { maxConnections: CONNECTIONS });
     this.#probeStore = createStore(this.probe);
+    this.#foldStore = createStore(new FoldDatabase(connection, this.probe));
     const ratio = random.pick([null, 1, 1.2, 0.85]);
     this.#ratio = ratio ?? 1;
     this.profile = makeProfile(seed, 0);
@@ -123,12 +132,13 @@ export class World implements AsyncDisposable {
 
   /** Begins a new life, with a registry and an epoch of its own. */
   async start(): Promise<Incarnation> {
-    const { profile, chat, pulse } = this;
+    const { profile, chat, pulse, pace } = this;
     this.#profiles.add(profile);
     const incarnation = new Incarnation(this.incarnations.length + 1, {
       connection: this.#connection,
       shared: this.#shared,
       pulse,
+      pace,
       profile,
       chat,
       isStreaming: this.#isStreaming,
@@ -176,10 +186,12 @@ export class World implements AsyncDisposable {
     const actor = incarnation?.actor(room.id);
     if (incarnation === undefined || actor === undefined || !this.isSole(incarnation, room)) return;
     const inMemory = await actor.history.snapshot();
+    const isOver = (): boolean => actor.history.current !== inMemory || incarnation.isDead;
+    const quick = await this.#foldStore.load(room.id);
+    if (isOver() || differences(quick.history, inMemory).length === 0) return;
     const { history } = await this.#probeStore.load(room.id);
-    if (actor.history.current !== inMemory || incarnation.isDead) return;
     const shown = differences(history, inMemory);
-    if (shown.length > 0)
+    if (!isOver() && shown.length > 0)
       room.ledger.violate("I9", `memory is not the fold of the rows: ${shown.join("; ")}`);
   }
 

@@ -56,10 +56,10 @@ export class DeletedTexts {
   }
 
   async #search(name: string, condition: string, values: readonly unknown[]): Promise<string[]> {
-    const selects = (await tableNames(this.#db)).map(
-      (table) =>
-        `select '${table}' as name where exists (select from ${table} t where ${condition} t::text like any ($1))`,
-    );
+    const selects = (await wordyTables(this.#db)).map(({ table, texts }) => {
+      const holds = texts.map((text) => `${text} like any ($1)`).join(" or ");
+      return `select '${table}' as name where exists (select from ${table} t where ${condition} (${holds}))`;
+    });
     const rows = await this.#db.query<{ name: string }>({ name, text: selects.join(" union all ") }, values);
     return rows.map((row) => row.name);
   }
@@ -70,18 +70,27 @@ function patterns(words: readonly string[]): string[] {
   return words.map((word) => `%${word}%`);
 }
 
-const known = new WeakMap<Database, Promise<string[]>>();
+interface WordyTable {
+  readonly table: string;
+  /** Expressions: its columns, as texts. */
+  readonly texts: readonly string[];
+}
 
-async function tableNames(db: Database): Promise<string[]> {
-  const names =
+const known = new WeakMap<Database, Promise<WordyTable[]>>();
+
+/** All tables, with their columns that can hold a word: a number, a time and a truth cannot. */
+async function wordyTables(db: Database): Promise<WordyTable[]> {
+  const tables =
     known.get(db) ??
-    db
-      .query<{ name: string }>({
-        name: "fuzz_tables",
-        text: `select table_name as name from information_schema.tables
-                where table_schema = 'public' and table_type = 'BASE TABLE' order by 1`,
-      })
-      .then((rows) => rows.map(({ name }) => name));
-  known.set(db, names);
-  return names;
+    db.query<WordyTable>({
+      name: "fuzz_tables",
+      text: `select c.relname as table, array_agg('t.' || quote_ident(a.attname) ||
+                      case when y.typname = 'text' then '' else '::text' end order by a.attnum) as texts
+               from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+               join pg_type y on y.oid = a.atttypid
+              where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and y.typcategory not in ('N', 'D', 'B')
+              group by c.relname order by c.relname`,
+    });
+  known.set(db, tables);
+  return tables;
 }
