@@ -70,7 +70,7 @@ async function tellShrunk(pool: WorkerPool, seed: number, at: number, options: F
   const schedule = makeSchedule(seed, steps);
   const places = (keep ?? schedule.keys().toArray()).slice(0, at + 1);
   const fails = async (kept: readonly number[]): Promise<number | null> =>
-    (await pool.run({ seed, steps, keep: kept, mutant })).at;
+    (await pool.run({ seed, steps, keep: kept, mutant }, true)).at;
   const left = await shrink(places, fails, shrinkMs);
   const shown = left.slice(-MOST_SHOWN);
   if (shown.length < left.length) console.log(`    … ${left.length - shown.length} steps before`);

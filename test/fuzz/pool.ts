@@ -16,49 +16,91 @@ export interface Task {
   readonly mutant: string | null;
 }
 
-interface Worker {
-  readonly process: ChildProcess;
-  /** Rejects when it ends. */
-  readonly end: Promise<never>;
+/** A process that runs tasks, one after the other, on the Postgres of its core. */
+class Worker {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<string>;
+
+  constructor(connection: Connection) {
+    const program = new URL("worker.ts", import.meta.url).pathname;
+    const env = { ...process.env, [CONNECTION_VARIABLE]: JSON.stringify(connection) };
+    this.#child = fork(program, { serialization: "advanced", env });
+    // Told by its end as well.
+    this.#child.on("error", () => undefined);
+    this.#ended = once(this.#child, "exit").then(([code, signal]) => String(signal ?? code));
+  }
+
+  /** @throws Error where it ends */
+  async run(task: Task): Promise<Outcome> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    this.#child.once("message", (outcome: Outcome) => resolve(outcome));
+    this.#child.send(task, () => undefined);
+    const ended = this.#ended.then((how) => {
+      throw new Error(`the worker of seed ${task.seed} has ended with ${how}`);
+    });
+    return Promise.race([promise, ended]);
+  }
+
+  end(): void {
+    this.#child.kill();
+  }
+}
+
+/** A place for one worker at a time. */
+interface Seat {
+  readonly connection: Connection;
+  worker: Worker;
 }
 
 /** Runs tasks in processes of their own, so many at a time. */
 export class WorkerPool implements AsyncDisposable {
   readonly #resources: AsyncDisposableStack;
-  readonly #free: Worker[];
-  readonly #waiting: ((worker: Worker) => void)[] = [];
+  readonly #free: Seat[];
+  readonly #waiting: ((seat: Seat) => void)[] = [];
 
-  private constructor(resources: AsyncDisposableStack, workers: readonly Worker[]) {
+  private constructor(resources: AsyncDisposableStack, seats: readonly Seat[]) {
     this.#resources = resources;
-    this.#free = [...workers];
+    this.#free = [...seats];
   }
 
   /** Starts a Postgres on each core, and the workers round them. */
   static async open(size: number): Promise<WorkerPool> {
     await using resources = new AsyncDisposableStack();
-    const workers: Worker[] = [];
+    const seats: Seat[] = [];
     const cores = Math.min(size, availableParallelism());
     await onEachCore(cores, async (core) => {
       const { connection } = resources.use(await startTestServer());
       for (let index = core; index < size; index += cores)
-        workers.push(resources.adopt(startWorker(connection), endWorker));
+        seats.push(resources.adopt({ connection, worker: new Worker(connection) }, endSeat));
     });
-    return new WorkerPool(resources.move(), workers);
+    return new WorkerPool(resources.move(), seats);
   }
 
-  /** @throws Error where its process ends */
-  async run(task: Task): Promise<Outcome> {
-    const worker = this.#free.pop() ?? (await new Promise<Worker>((give) => this.#waiting.push(give)));
+  /**
+   * @param isUrgent comes before all that waits already
+   * @throws Error where two processes, one after the other, end over it
+   */
+  async run(task: Task, isUrgent = false): Promise<Outcome> {
+    const seat = this.#free.pop() ?? (await this.#wait(isUrgent));
     try {
-      const { promise, resolve } = Promise.withResolvers<Outcome>();
-      worker.process.once("message", (outcome: Outcome) => resolve(outcome));
-      worker.process.send(task);
-      return await Promise.race([promise, worker.end]);
+      return await seat.worker.run(task).catch(async (error: Error) => {
+        // A long run shall not end because somebody has killed one process of it.
+        console.error(`  ${error.message}: once more`);
+        seat.worker = new Worker(seat.connection);
+        return seat.worker.run(task);
+      });
     } finally {
       const next = this.#waiting.shift();
-      if (next === undefined) this.#free.push(worker);
-      else next(worker);
+      if (next === undefined) this.#free.push(seat);
+      else next(seat);
     }
+  }
+
+  async #wait(isUrgent: boolean): Promise<Seat> {
+    return new Promise((give) => {
+      if (isUrgent) this.#waiting.unshift(give);
+      else this.#waiting.push(give);
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -66,20 +108,6 @@ export class WorkerPool implements AsyncDisposable {
   }
 }
 
-function startWorker(connection: Connection): Worker {
-  const program = new URL("worker.ts", import.meta.url).pathname;
-  const env = { ...process.env, [CONNECTION_VARIABLE]: JSON.stringify(connection) };
-  const worker = fork(program, { serialization: "advanced", env });
-  const end = ended(worker);
-  end.catch(() => undefined);
-  return { process: worker, end };
-}
-
-async function ended(worker: ChildProcess): Promise<never> {
-  const [code] = await once(worker, "exit");
-  throw new Error(`a worker of the fuzz has ended with ${String(code)}`);
-}
-
-function endWorker({ process: child }: Worker): void {
-  child.kill();
+function endSeat({ worker }: Seat): void {
+  worker.end();
 }
