@@ -83,6 +83,8 @@ export interface PlatformInbox {
    * @returns the channels with the newest activity, at most some thousand, the newest first
    */
   openGaps(platform: string): Promise<readonly Gap[]>;
+  /** The same of one channel; null: the log has nothing of it, or nobody answers it. */
+  gapOf(channel: ChannelAddress): Promise<Gap | null>;
   /** Later events of a channel go on though its gap is still open: it stays on record until `closeGap`. */
   keepGap(gap: Gap): Promise<void>;
   /** What was missing of a channel has been handed in. */

@@ -13,6 +13,7 @@ import type {
 import type { Gap, InboundCommand, PlatformInbox, Standing } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { Digester } from "../store/deletion.ts";
+import type { GapRow } from "../store/gaps.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { AskLimits } from "./ask-limits.ts";
@@ -99,16 +100,15 @@ export class Router implements PlatformInbox {
   }
 
   async openGaps(platform: string): Promise<readonly Gap[]> {
-    const rows = await this.#parts.store.channels.gaps(platform, MAX_GAPS);
-    return rows
-      .map(({ address, place, ...row }) => ({
-        channel: address,
-        kind: row.kind,
-        workspace: row.workspace,
-        ...(place === null ? {} : { place }),
-        afterId: row.afterId,
-      }))
-      .filter((gap) => findBinding(this.#parts.bindings, gap) !== undefined);
+    const rows = await this.#parts.store.gaps.all(platform, MAX_GAPS);
+    return rows.map(toGap).filter((gap) => findBinding(this.#parts.bindings, gap) !== undefined);
+  }
+
+  async gapOf(channel: ChannelAddress): Promise<Gap | null> {
+    const row = await this.#parts.store.gaps.of(channel);
+    if (row === undefined) return null;
+    const gap = toGap(row);
+    return findBinding(this.#parts.bindings, gap) === undefined ? null : gap;
   }
 
   /** Also of a channel that the log has nothing of: once a later event is there, nobody would look before it. */
@@ -117,11 +117,11 @@ export class Router implements PlatformInbox {
     const binding = findBinding(this.#parts.bindings, where);
     if (binding === undefined) return;
     const { agent } = binding;
-    await this.#parts.store.channels.keepGap({ address, kind, workspace, place, agent }, afterId);
+    await this.#parts.store.gaps.keep({ address, kind, workspace, place, agent }, afterId);
   }
 
   async closeGap(channel: ChannelAddress): Promise<void> {
-    await this.#parts.store.channels.closeGap(channel);
+    await this.#parts.store.gaps.close(channel);
   }
 
   async heardTo(platform: string, account: string): Promise<Date | null> {
@@ -244,6 +244,10 @@ export class Router implements PlatformInbox {
     this.#known.set(key, id);
     return id;
   }
+}
+
+function toGap({ address: channel, kind, workspace, place, afterId }: GapRow): Gap {
+  return { channel, kind, workspace, ...(place !== null && { place }), afterId };
 }
 
 function channelKey({ agent }: Binding, channel: ChannelAddress): string {

@@ -28,7 +28,7 @@ export interface ChannelRow {
   readonly epoch: number;
 }
 
-interface RawChannel {
+export interface RawChannel {
   id: number;
   platform: string;
   name: string;
@@ -46,9 +46,9 @@ interface RawChannel {
 const COLUMNS =
   "id, platform, name, kind, workspace, place, agent, last_seq, settled_to, covered_to, omitted_to, epoch";
 
-const COLUMNS_OF_C = COLUMNS.replaceAll(/(\w+)/g, "c.$1");
+export const COLUMNS_OF_C = COLUMNS.replaceAll(/(\w+)/g, "c.$1");
 
-function toChannel(row: RawChannel): ChannelRow {
+export function toChannel(row: RawChannel): ChannelRow {
   return {
     id: channelId(row.id),
     address: { platform: row.platform, name: row.name },
@@ -72,11 +72,6 @@ export interface ChannelDescription {
   /** Left out: its platform tells no names. */
   readonly place?: Place | undefined;
   readonly agent: AgentId;
-}
-
-/** A channel whose messages after `afterId` may not all be in the log. */
-export interface GapRow extends ChannelRow {
-  readonly afterId: string;
 }
 
 /** The turn that a reset ended, with the platform's ids of the messages that it will not answer. */
@@ -176,49 +171,6 @@ export class ChannelStore {
       [address.platform, address.name],
     );
     return rows.length > 0;
-  }
-
-  /** Channels of a platform with the last message before which none is missing; the newest activity first. */
-  async gaps(platform: string, limit: number): Promise<GapRow[]> {
-    const rows = await this.#db.query<RawChannel & { after_id: string }>(
-      {
-        name: "channels_gaps",
-        text: `select ${COLUMNS_OF_C}, coalesce(c.fetched_to, said.message_id) as after_id
-                 from channels c left join lateral (
-                   select e.message_id, e.at from entries e
-                    where e.channel_id = c.id and e.kind = 'user' and e.message_id not like $3
-                    order by e.seq desc limit 1) said on true
-                where c.platform = $1 and c.gone_at is null and coalesce(c.fetched_to, said.message_id) is not null
-                order by c.fetched_to is null, said.at desc limit $2`,
-      },
-      [platform, limit, `${REACTION_PREFIX}%`],
-    );
-    return rows.map((row) => ({ ...toChannel(row), afterId: row.after_id }));
-  }
-
-  /** A gap is open behind that message. The channel's row is made where it is new. */
-  async keepGap(channel: ChannelDescription, afterId: string): Promise<void> {
-    const { address, kind, workspace, place, agent } = channel;
-    await this.#db.query(
-      {
-        name: "channel_keep_gap",
-        text: `insert into channels (platform, name, kind, workspace, place, agent, fetched_to)
-               values ($1, $2, $3, $4, $5, $6, $7)
-               on conflict (platform, name) do update set fetched_to = excluded.fetched_to`,
-      },
-      [address.platform, address.name, kind, workspace, place ?? null, agent, afterId],
-    );
-  }
-
-  async closeGap(address: ChannelAddress): Promise<void> {
-    await this.#db.query(
-      {
-        name: "channel_close_gap",
-        text: `update channels set fetched_to = null
-                where platform = $1 and name = $2 and fetched_to is not null`,
-      },
-      [address.platform, address.name],
-    );
   }
 
   /** The platform's ids of the newest messages of people that are not deleted; the newest first. */

@@ -7,6 +7,7 @@ import { CompactionStore } from "./compactions.ts";
 import { type Coverage, loadCoverage, readMerged } from "./coverage.ts";
 import { DeliveryStore } from "./deliveries.ts";
 import { ErasureStore } from "./erasures.ts";
+import { GapStore } from "./gaps.ts";
 import { HeardMarkStore } from "./heard-marks.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./history.ts";
 import { JobStore } from "./jobs.ts";
@@ -37,6 +38,7 @@ export interface Store {
   readonly runCommands: RunCommandStore;
   readonly answers: AnswerStore;
   readonly attached: AttachedStore;
+  readonly gaps: GapStore;
   readonly heardMarks: HeardMarkStore;
   readonly erasures: ErasureStore;
   readonly reactions: ReactionStore;
@@ -63,6 +65,7 @@ export function createStore(db: Database): Store {
     runCommands: new RunCommandStore(db),
     answers: new AnswerStore(db),
     attached: new AttachedStore(db),
+    gaps: new GapStore(db),
     heardMarks: new HeardMarkStore(db),
     erasures: new ErasureStore(db),
     reactions: new ReactionStore(db),

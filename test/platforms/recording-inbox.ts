@@ -38,7 +38,7 @@ export class RecordingInbox implements PlatformInbox {
     answersAll: false,
     isKnown: true,
   });
-  /** What `openGaps` tells. */
+  /** What `openGaps` and `gapOf` tell. */
   gaps: readonly Gap[] = [];
   /** Gaps that were left open behind an id, by the channel's name. */
   readonly kept = new Map<string, string>();
@@ -55,6 +55,11 @@ export class RecordingInbox implements PlatformInbox {
   // oxlint-disable-next-line require-await -- an interface's method
   async openGaps(): Promise<readonly Gap[]> {
     return this.gaps;
+  }
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async gapOf({ name }: ChannelAddress): Promise<Gap | null> {
+    return this.gaps.find(({ channel }) => channel.name === name) ?? null;
   }
 
   // oxlint-disable-next-line require-await -- an interface's method

@@ -30,26 +30,29 @@ test("a time to come, which a clock that was ahead has noted, does not stay", as
 });
 
 test("a gap is on record also of a channel without a message, until it is closed", async () => {
-  const { channels } = store;
+  const { channels, gaps } = store;
   const address = { platform: "chat", name: "new" };
   const place = { workspace: "Mill", channel: "new", parent: null };
   const channel = { address, kind: "channel", workspace: "9", place, agent: agentId("main") } as const;
-  await channels.keepGap(channel, "5");
-  const [gap, ...others] = await channels.gaps("chat", 10);
+  await gaps.keep(channel, "5");
+  const [gap, ...others] = await gaps.all("chat", 10);
   assert.deepEqual([gap?.afterId, gap?.address, gap?.place, others], ["5", address, place, []]);
+  assert.deepEqual(await gaps.of(address), gap);
   const id = await channels.open(channel);
   await weir.say(id, "later", { id: "9", channel: address });
   assert.deepEqual(
-    (await channels.gaps("chat", 10)).map(({ afterId }) => afterId),
+    (await gaps.all("chat", 10)).map(({ afterId }) => afterId),
     ["5"],
   );
-  await channels.closeGap(address);
+  await gaps.close(address);
   assert.deepEqual(
-    (await channels.gaps("chat", 10)).map(({ afterId }) => afterId),
+    (await gaps.all("chat", 10)).map(({ afterId }) => afterId),
     ["9"],
   );
   const bare = { ...channel, address: { platform: "chat", name: "bare" } };
-  await channels.keepGap(bare, "5");
-  await channels.closeGap(bare.address);
-  assert.equal((await channels.gaps("chat", 10)).length, 1, "nothing of it is in the log");
+  await gaps.keep(bare, "5");
+  await gaps.close(bare.address);
+  assert.equal((await gaps.all("chat", 10)).length, 1, "nothing of it is in the log");
+  assert.equal(await gaps.of(bare.address), undefined);
+  assert.equal((await gaps.of(address))?.afterId, "9");
 });

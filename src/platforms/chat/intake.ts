@@ -8,6 +8,7 @@ import { EarlyChanges } from "./early-changes.ts";
 import { Gaps } from "./gaps.ts";
 import { HeardMark } from "./heard-mark.ts";
 import type { ChatHistory } from "./history.ts";
+import { Misses } from "./misses.ts";
 import { Patience } from "./patience.ts";
 import { type FindSpoken, Unheard } from "./unheard.ts";
 
@@ -46,6 +47,7 @@ export class Intake {
   readonly #patience: Patience;
   readonly #gaps: Gaps;
   readonly #unheard: Unheard;
+  readonly #misses: Misses;
   readonly #mark: HeardMark;
   readonly #changes: EarlyChanges;
   readonly #closing = new AbortController();
@@ -74,10 +76,11 @@ export class Intake {
     });
     const open = (gap: Gap): void => this.#gaps.open(gap);
     this.#unheard = new Unheard({ ...parts, history, patience, maxAgeMs, holdMs, open });
+    this.#misses = new Misses({ ...parts, patience, unheard: this.#unheard, open });
     this.#mark = new HeardMark({
       now: parts.now,
       settled: async () => Promise.all(this.#lanes.values()),
-      isWhole: () => this.#isConnected && !this.#isResuming && this.#unheard.isDone,
+      isWhole: () => this.#isConnected && !this.#isResuming && this.#misses.isDone && this.#unheard.isDone,
       write: async (at) => this.#noteHeard(platform, at),
       ...(markEveryMs !== undefined && { everyMs: markEveryMs }),
     });
@@ -107,13 +110,12 @@ export class Intake {
   }
 
   /**
-   * Something could not be taken in: it is fetched later, as after an interruption.
+   * Something could not be taken in: what is missing of its channel is fetched later, as after an interruption.
    * @param name of the channel in which it was said
    * @param where that channel; none: Weir takes no part in it
    */
   miss(name: string, where: FindSpoken): void {
-    this.#findGaps();
-    this.#unheard.miss(name, where, this.#resuming);
+    this.#misses.miss(name, where, this.#resuming);
   }
 
   /**
@@ -160,6 +162,7 @@ export class Intake {
       // Behind an event that is stored nobody would look for what was missed before it.
       if (!(await this.#resuming)) return undefined;
       const unheard = await this.#unheard.behindSearch(home);
+      await this.#misses.behind(home);
       const gap = (await this.#gaps.behind(home.channel.name)) ?? unheard;
       if (event.type === "message") await this.#meet(event, gap);
       return await this.#changes.receive(event);

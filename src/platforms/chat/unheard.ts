@@ -46,8 +46,6 @@ export class Unheard {
   #searched: Promise<unknown> = Promise.resolve();
   /** Channels whose events did not wait for the end of the search, with what may be missing of them; null: nothing any more. */
   readonly #overtaken = new Map<string, Gap | null>();
-  /** Channels that are still to be looked for because an event of them is missing. */
-  readonly #missed = new Set<string>();
   /** Channels whose gap is not filled yet. */
   readonly #open = new Set<string>();
 
@@ -67,13 +65,8 @@ export class Unheard {
    * @throws PlatformError, and WeirError of the inbox
    */
   async begin(known: ReadonlySet<string>): Promise<void> {
-    const { platform, account, inbox, now } = this.#parts;
-    const bot = await account();
-    const heardTo = await inbox.heardTo(platform, bot);
-    const at = now();
-    if (heardTo === null) await inbox.setHeardTo(platform, bot, at);
-    // A clock that was ahead has set it: how much was heard nobody knows.
-    this.#heardTo = heardTo !== null && heardTo > at ? new Date(0) : heardTo;
+    const at = this.#parts.now();
+    this.#heardTo = await this.#readMark(at);
     this.#begunAt = at;
     this.#known = known;
     this.#found = 0;
@@ -85,19 +78,32 @@ export class Unheard {
    * @param begun resolves when `begin` is done
    */
   search(find: FindSpoken, begun: Promise<unknown>): void {
-    this.#follow(async () => this.#search(find, begun, null));
+    this.#follow(async () => this.#search(find, begun));
   }
 
   /**
-   * An event of a channel could not be taken in. While that lasts there may be very many: one look is enough for all that
-   * are missing when it comes. Returns at once.
-   * @param find the channel of that name; none: Weir takes no part in it
-   * @param begun as for `search`
+   * Has what was missed of a channel fetched of which an event is known to be missing.
+   * @param where the channel; none: Weir takes no part in it
+   * @param mayOpen asked right before its gap is open
+   * @throws PlatformError, and WeirError of the inbox
    */
-  miss(name: string, find: FindSpoken, begun: Promise<unknown>): void {
-    if (this.#missed.has(name)) return;
-    this.#missed.add(name);
-    this.#follow(async () => this.#search(find, begun, name).finally(() => this.#missed.delete(name)));
+  async openMissed(where: FindSpoken, mayOpen: () => boolean): Promise<void> {
+    this.#heardTo = await this.#readMark(this.#parts.now());
+    for (const channel of await where(this.#since)) {
+      const { isBound } = await this.#parts.inbox.standing(channel);
+      if (!isBound || !mayOpen()) continue;
+      this.#open.add(channel.channel.name);
+      this.#parts.open(this.#gapOf(channel));
+    }
+  }
+
+  async #readMark(at: Date): Promise<Date | null> {
+    const { platform, account, inbox } = this.#parts;
+    const bot = await account();
+    const heardTo = await inbox.heardTo(platform, bot);
+    if (heardTo === null) await inbox.setHeardTo(platform, bot, at);
+    // A clock that was ahead has set it: how much was heard nobody knows.
+    return heardTo !== null && heardTo > at ? new Date(0) : heardTo;
   }
 
   #follow(search: () => Promise<void>): void {
@@ -135,19 +141,15 @@ export class Unheard {
     if (this.#overtaken.has(name)) this.#overtaken.set(name, null);
   }
 
-  /**
-   * Must not throw.
-   * @param missed the channel of which an event is known to be missing; null: nothing is where nobody listened before
-   */
-  async #search(find: FindSpoken, begun: Promise<unknown>, missed: string | null): Promise<void> {
+  /** Must not throw. */
+  async #search(find: FindSpoken, begun: Promise<unknown>): Promise<void> {
     await begun;
-    if (this.#heardTo === null && missed === null) return;
+    // Nothing is missing where nobody listened before.
+    if (this.#heardTo === null) return;
     await this.#parts.patience.until("channels_not_found", Number.POSITIVE_INFINITY, async () => {
       for (const channel of await find(this.#since)) {
         if (this.#known.has(channel.channel.name)) continue;
         const { isBound } = await this.#parts.inbox.standing(channel);
-        // What is missing from here on may not be found any more.
-        if (missed !== null) this.#missed.delete(missed);
         if (isBound) this.#take(channel);
       }
     });

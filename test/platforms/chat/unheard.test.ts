@@ -202,27 +202,3 @@ test("what cannot be stored just now is fetched later, also where nothing of its
   assert.deepEqual(got(), ["+1", "+2"]);
   intake.close();
 });
-
-test("of a channel of which very much is missing, what is missing is looked for once", async () => {
-  const { inbox, intake } = open();
-  inbox.mark = timeOf(0);
-  const { promise, resolve } = Promise.withResolvers<void>();
-  inbox.openGaps = async () => {
-    await promise;
-    return [];
-  };
-  let asked = 0;
-  const home = async (): Promise<readonly ChannelOnPlatform[]> => {
-    asked += 1;
-    return Promise.resolve([HOME]);
-  };
-  for (let index = 0; index < 1000; index++) intake.miss("room", home);
-  resolve();
-  while (inbox.closed.length < 1) await new Promise(setImmediate);
-  await intake.idle();
-  assert.equal(asked, 1);
-  intake.miss("room", home);
-  while (inbox.closed.length < 2) await new Promise(setImmediate);
-  assert.equal(asked, 2);
-  intake.close();
-});
