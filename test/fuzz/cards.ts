@@ -61,6 +61,9 @@ export const SURE_CRASHES: readonly CrashPoint[] = [
   { at: "database", statement: "job_commit", when: "before", nth: 1 },
 ];
 
+/** Episodes in which a summariser is held that each schedule has for sure. */
+export const SURE_HOLDS = 3;
+
 /** As often as each is dealt. */
 export const EPISODES = [
   ...(["plain", "plain", "crash", "crash", "crash", "hold", "hold", "bad", "bad"] as const),

@@ -1,4 +1,4 @@
-import { CRASHES, CUTS, type Episode, EPISODES, LARGE, SIZES, SURE_CRASHES } from "./cards.ts";
+import { CRASHES, CUTS, type Episode, EPISODES, LARGE, SIZES, SURE_CRASHES, SURE_HOLDS } from "./cards.ts";
 import { Deck, Random } from "./random.ts";
 import type { CrashPoint, DeletionTarget, Reply, RoomNumber, Size, Step, SummaryMode } from "./schedule.ts";
 
@@ -33,7 +33,8 @@ class Composer {
   compose(length: number): Step[] {
     this.#talk(40);
     for (const _ of SURE_CRASHES) this.#play("crash");
-    this.#play("hold");
+    // By one of them at least a channel is full while its job waits.
+    for (let holds = 0; holds < SURE_HOLDS; holds++) this.#play("hold");
     while (this.#steps.length < length - 10) {
       this.#play(this.#episodes.deal());
       if (this.#random.chance(0.35)) this.#steps.push({ do: "calm" });

@@ -1,15 +1,14 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { z } from "zod";
 import { BoundedMap } from "../../core/bounded-map.ts";
-import { errorMessage } from "../../core/errors.ts";
+import { errorMessage, WeirError } from "../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../core/message.ts";
 import type { Intake } from "../chat/intake.ts";
 import type { PlatformInbox } from "../platform.ts";
-import { addressOf, messageId, PLATFORM_NAME, timeOfTs } from "./address.ts";
+import { addressOf, messageId, PLATFORM_NAME, type SlackPlace, timeOfTs } from "./address.ts";
 import type { SlackApi } from "./api.ts";
 import { shownEmoji } from "./emoji.ts";
-import { attachedWords, isSpoken } from "./inbound.ts";
+import { isSameSaid, isSpoken } from "./inbound.ts";
 import type { Names } from "./names.ts";
 import {
   changedMessage,
@@ -29,7 +28,7 @@ export interface EventsParts {
   readonly api: SlackApi;
   readonly names: Names;
   readonly reader: MessageReader;
-  readonly intake: Pick<Intake, "hand">;
+  readonly intake: Pick<Intake, "hand" | "miss">;
   readonly inbox: Pick<PlatformInbox, "standing">;
   readonly log: Logger;
 }
@@ -111,18 +110,35 @@ export class SlackEvents {
     switch (event.subtype) {
       case "message_changed": {
         const changed = this.#parse(changedMessage, event);
-        return changed === null || this.#inLane(changed.channel, async () => this.#changed(changed));
+        return (
+          changed === null ||
+          this.#inLane(
+            changed.channel,
+            async () => this.#changed(changed),
+            placeOfMessage(changed.channel, changed.message),
+          )
+        );
       }
       case "message_deleted": {
         const deleted = this.#parse(deletedMessage, event);
-        return deleted === null || this.#inLane(deleted.channel, async () => this.#deleted(deleted));
+        return (
+          deleted === null ||
+          this.#inLane(deleted.channel, async () => this.#deleted(deleted), {
+            channel: deleted.channel,
+            threadTs: null,
+          })
+        );
       }
       default: {
         const said = this.#parse(saidMessage, event);
         if (said === null || !isSpoken(said)) return true;
         // A mention comes under two event ids; both have the same words.
         return this.#once(messageId(said.channel, said.ts), async () =>
-          this.#inLane(said.channel, async () => this.#said(said.channel, said)),
+          this.#inLane(
+            said.channel,
+            async () => this.#said(said.channel, said),
+            placeOfMessage(said.channel, said),
+          ),
         );
       }
     }
@@ -229,10 +245,18 @@ export class SlackEvents {
   }
 
   /** Names are looked up side by side; what was found is handed in as it came. */
-  async #inLane(channel: string, convert: () => Promise<Converted>): Promise<boolean> {
+  async #inLane(
+    channel: string,
+    convert: () => Promise<Converted>,
+    place: SlackPlace | null = null,
+  ): Promise<boolean> {
     const converting = convert();
     const before = this.#lanes.get(channel);
-    const handing = handBehind(before, converting, this.#parts.intake);
+    const handing = handBehind(before, converting, this.#parts.intake).catch((error: unknown) => {
+      // Before a later event is handed in: behind that nobody would look for this one.
+      if (place !== null && error instanceof WeirError && error.retryable) this.#miss(place);
+      throw error;
+    });
     const lane = handing.catch(() => undefined);
     this.#lanes.set(channel, lane);
     try {
@@ -244,22 +268,17 @@ export class SlackEvents {
     }
   }
 
+  #miss(place: SlackPlace): void {
+    const { intake, reader } = this.#parts;
+    intake.miss(addressOf(place).name, async () => [await reader.where(place)]);
+  }
+
   #parse<Schema extends z.ZodType>(schema: Schema, event: unknown): z.output<Schema> | null {
     const parsed = schema.safeParse(event);
     if (parsed.success) return parsed.data;
     this.#parts.log.warn({ platform: PLATFORM_NAME }, "event_not_understood");
     return null;
   }
-}
-
-/** The words are as they were, and so are the files: one that was taken out has to go. */
-function isSameSaid(before: SlackMessage | null, now: SlackMessage): boolean {
-  const said = (message: SlackMessage): readonly string[] => [
-    message.text ?? "",
-    attachedWords(message),
-    ...(message.files ?? []).map(({ id, mode }) => `${id} ${mode === "tombstone"}`),
-  ];
-  return before !== null && isDeepStrictEqual(said(before), said(now));
 }
 
 /** Resolves when it is handed in; `done`: when it is durable. */

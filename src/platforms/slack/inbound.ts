@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { SlackMessage } from "./payload.ts";
 
 /** What the ids in a text are called; an id without a name is shown as it is. */
@@ -102,4 +103,14 @@ export function attachedWords({ attachments }: SlackMessage): string {
     )
     .filter((words) => words !== "")
     .join("\n");
+}
+
+/** The words are as they were, and so are the files: one that was taken out has to go. */
+export function isSameSaid(before: SlackMessage | null, now: SlackMessage): boolean {
+  const said = (message: SlackMessage): readonly string[] => [
+    message.text ?? "",
+    attachedWords(message),
+    ...(message.files ?? []).map(({ id, mode }) => `${id} ${mode === "tombstone"}`),
+  ];
+  return before !== null && isDeepStrictEqual(said(before), said(now));
 }

@@ -14,7 +14,11 @@ test("an event that cannot be stored opens the gap of its channel alone, and no 
   intake.resume();
   await intake.idle();
   assert.deepEqual(inbox.closed, ["room", "other"]);
-  inbox.openGaps = () => assert.fail("every gap would be open again");
+  let looks = 0;
+  inbox.openGaps = async () => {
+    looks += 1;
+    return Promise.resolve([]);
+  };
   const { promise, resolve } = Promise.withResolvers<void>();
   const gapOf = inbox.gapOf.bind(inbox);
   inbox.gapOf = async (channel) => {
@@ -30,6 +34,7 @@ test("an event that cannot be stored opens the gap of its channel alone, and no 
   await intake.hand(said(3), HOME);
   assert.deepEqual(got(), ["+4", "+2", "+3"]);
   assert.deepEqual(inbox.closed, ["room", "other", "room"]);
+  assert.equal(looks, 0);
   intake.close();
 });
 

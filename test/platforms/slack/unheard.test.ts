@@ -78,3 +78,19 @@ test("a list of channels that comes in pages is read whole; a missing scope ends
   await inbox.received(1);
   assert.deepEqual(inbox.said, ["Ana: still there?"]);
 });
+
+test("a message that could not be read is fetched, also where Slack does not deliver it again", async () => {
+  await using scene = await openSlackScene({
+    server: { retryDelaysMs: [] },
+    before: (_, inbox) => {
+      inbox.mark = aMomentAgo();
+    },
+  });
+  const { slack, ana, inbox } = scene;
+  await closed(scene, 1);
+  const fresh = slack.world.addChannel({ name: "fresh", members: [ana] });
+  slack.faults.next({ method: "conversations.info", fault: "status", status: 503, times: 3 });
+  slack.world.say(ana, fresh, "can you read this?");
+  await inbox.received(1);
+  assert.deepEqual(inbox.said, ["Ana: can you read this?"]);
+});
