@@ -1,21 +1,79 @@
-/** `npm run chaos -- --kills 100 [--seed 7] [--only commit.]`: kills a daemon under traffic, and looks what is left. */
+/**
+ * `npm run chaos -- --kills 100 [--seed 7] [--only commit.] [--lanes 2]`: kills daemons under traffic, several side by side,
+ * each with its own data folder, and looks what is left.
+ */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { availableParallelism } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { runChaos } from "./run.ts";
+import type { LaneNews, LaneTask } from "./lane.ts";
+import { Report } from "./report.ts";
+
+/** A daemon waits more than it works: for its start, for a point, for a rest. */
+const LANES_A_CORE = 1.5;
+/** Fewer bring no channel to its merges. */
+const LEAST_KILLS = 40;
 
 const { values } = parseArgs({
-  options: { kills: { type: "string" }, seed: { type: "string" }, only: { type: "string" } },
+  options: {
+    kills: { type: "string", default: "100" },
+    seed: { type: "string" },
+    only: { type: "string" },
+    lanes: { type: "string" },
+  },
 });
-const kills = Number(values.kills ?? 100);
+const kills = Number(values.kills);
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
-if (!Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {
-  console.error("npm run chaos -- --kills <number> [--seed <number>] [--only <beginning of a point's name>]");
+const usual = Math.min(availableParallelism() * LANES_A_CORE, Math.max(1, Math.floor(kills / LEAST_KILLS)));
+const lanes = Number(values.lanes ?? Math.ceil(usual));
+if (![kills, lanes].every((one) => Number.isInteger(one) && one >= 1) || !Number.isInteger(seed)) {
+  console.error(
+    "npm run chaos -- --kills <number> [--seed <number>] [--only <beginning of a point's name>] [--lanes <number>]",
+  );
   process.exit(2);
 }
-console.log(`seed ${seed}`);
-const report = await runChaos({ kills, seed, only: values.only, isQuick: false, onLine: console.log });
+console.log(`seed ${seed}, ${lanes} daemons side by side`);
+const startedAt = performance.now();
+const report = new Report();
+let killed = 0;
+await Promise.all(Array.from({ length: lanes }, async (_, index) => runLane(index)));
+const seconds = (performance.now() - startedAt) / 1000;
 for (const line of report.lines()) console.log(line);
+console.log(`${(seconds / report.kills).toFixed(2)} s a kill, ${(seconds / 60).toFixed(1)} min in all`);
 if (report.problems.length > 0) {
-  console.log(`${report.problems.length} problems. Again: npm run chaos -- --kills ${kills} --seed ${seed}`);
+  const again = `npm run chaos -- --kills ${kills} --seed ${seed} --lanes ${lanes}`;
+  console.log(`${report.problems.length} problems. Again: ${again}`);
   process.exitCode = 1;
+}
+
+async function runLane(index: number): Promise<void> {
+  const child = fork(new URL("lane.ts", import.meta.url), { serialization: "advanced" });
+  const share = Math.floor(kills / lanes) + Number(index < kills % lanes);
+  const task: LaneTask = {
+    kills: share,
+    seed,
+    only: values.only,
+    lane: { index, count: lanes },
+    isQuick: false,
+  };
+  child.on("message", (news: LaneNews) => {
+    if ("report" in news) report.merge(news.report);
+    else tell(index, news.line);
+  });
+  child.send(task);
+  const [code, signal] = await once(child, "exit");
+  if (code !== 0)
+    report.add("lane", { kind: "wrong", what: `daemon ${index}'s run ended with ${String(signal ?? code)}` });
+}
+
+/** One line of one of them; of each kill, how far all are. */
+function tell(index: number, line: string): void {
+  if (!line.startsWith("kill ")) return console.log(`${index}: ${line}`);
+  killed++;
+  const each = (performance.now() - startedAt) / 1000 / killed;
+  const leftMinutes = Math.ceil(((kills - killed) * each) / 60);
+  console.log(
+    `${killed} of ${kills}, ${each.toFixed(2)} s each, about ${leftMinutes} min left; ${index}: ${line}`,
+  );
 }

@@ -123,9 +123,9 @@ export class Gates {
     this.#shut = index;
   }
 
-  /** Resolves with true once a statement waits at the gate, with false where none has by the deadline. */
-  async reached(deadline: number, signal: AbortSignal): Promise<boolean> {
-    while (performance.now() < deadline && !signal.aborted) {
+  /** Resolves with true once a statement waits at the gate, with false where none has when the signal comes. */
+  async reached(signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
       const found = await this.#sql.rows(
         "select from pg_locks where locktype = 'advisory' and classid = $1 and objid = $2 and not granted",
         [LOCK_CLASS, this.#shut],

@@ -8,6 +8,16 @@ interface Row {
   wrong: number;
 }
 
+/** A report on its way from one process to another. */
+export interface ReportData {
+  readonly kills: number;
+  readonly messages: number;
+  readonly summaries: number;
+  readonly requests: Report["requests"];
+  readonly problems: readonly Problem[];
+  readonly rows: ReadonlyMap<string, Row>;
+}
+
 /** What came of a run. */
 export class Report {
   kills = 0;
@@ -17,6 +27,30 @@ export class Report {
   readonly problems: Problem[] = [];
   readonly #rows = new Map<string, Row>();
   readonly #known = new Set<string>();
+
+  get data(): ReportData {
+    const { kills, messages, summaries, requests, problems } = this;
+    return { kills, messages, summaries, requests, problems, rows: this.#rows };
+  }
+
+  /** Adds what came of another run, on other messages. */
+  merge(other: ReportData): void {
+    this.kills += other.kills;
+    this.messages += other.messages;
+    this.summaries += other.summaries;
+    this.problems.push(...other.problems);
+    const { looked, cut, kept, moved } = other.requests;
+    this.requests = {
+      looked: this.requests.looked + looked,
+      cut: this.requests.cut + cut,
+      kept: this.requests.kept + kept,
+      moved: this.requests.moved + moved,
+    };
+    for (const [point, row] of other.rows) {
+      const sum = this.#row(point);
+      for (const key of ["kills", "reached", "lost", "doubled", "wrong"] as const) sum[key] += row[key];
+    }
+  }
 
   /** A process was killed. */
   count(point: string, isReached: boolean): void {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { errorMessage } from "../../src/core/errors.ts";
-import { Deck } from "../fuzz/random.ts";
+import { Deck, Random } from "../fuzz/random.ts";
 import { deliveryProblems } from "./delivery-checks.ts";
 import { LogChecks, logProblems, type Problem } from "./log-checks.ts";
 import { type Point, pointNamed, POINTS } from "./points.ts";
@@ -16,12 +16,21 @@ export interface ChaosOptions {
   readonly seed: number;
   /** Only points and troubles whose names begin so; default: all. */
   readonly only?: string | undefined;
+  /** Several runs side by side share one deck of points: each takes its share of the cards. */
+  readonly lane?: Lane | undefined;
   /** A short run: no merges, for which there is too little yet, and no wait for a compactor that rests. */
   readonly isQuick: boolean;
   /** Told of each kill. */
   readonly onLine: (line: string) => void;
 }
 
+export interface Lane {
+  /** From 0. */
+  readonly index: number;
+  readonly count: number;
+}
+
+/** From the first word of a process to the point, ms. */
 const REACH_MS = 4000;
 const QUICK_REACH_MS = 2500;
 const RECOVERY_MS = 45_000;
@@ -36,7 +45,7 @@ const HEAL_EVERY = 60;
  * or paid for twice. The seed decides what is done, not how the processes' steps fall together.
  */
 export async function runChaos(options: ChaosOptions): Promise<Report> {
-  await using scene = await openScene(options.seed);
+  await using scene = await openScene(options.seed + (options.lane?.index ?? 0));
   const run = new ChaosRun(scene, options);
   try {
     await run.all();
@@ -64,13 +73,14 @@ class ChaosRun {
   }
 
   async all(): Promise<void> {
-    const { kills, only = "", isQuick } = this.#options;
+    const { kills, only = "", isQuick, seed, lane = { index: 0, count: 1 } } = this.#options;
     const cards = [...POINTS, ...TROUBLES].filter(
       ({ name }) => name.startsWith(only) && !(isQuick && name.startsWith("merge.")),
     );
-    const deck = new Deck<Point | Trouble>(this.#scene.random, cards);
-    while (this.report.kills < kills) {
+    const deck = new Deck<Point | Trouble>(new Random(seed), cards);
+    for (let dealt = 0; this.report.kills < kills; dealt++) {
       const card = deck.deal();
+      if (dealt % lane.count !== lane.index) continue;
       if ("run" in card) await this.#trouble(card);
       else {
         if (card.after !== undefined) await this.#kill(pointNamed(card.after), card);
@@ -186,13 +196,12 @@ class ChaosRun {
   /** Waits until the process hangs at the point. @returns false where it did not come there in time */
   async #reached({ at }: Point): Promise<boolean> {
     const { model, gates, proxy, random } = this.#scene;
-    const patienceMs = this.#options.isQuick ? QUICK_REACH_MS : REACH_MS;
     const over = new AbortController();
-    const timer = delay(patienceMs, false, { signal: over.signal }).catch(() => false);
+    const timer = this.#patience(over.signal);
     try {
       switch (at.kind) {
         case "gate":
-          return await gates.reached(performance.now() + patienceMs, over.signal);
+          return await Promise.race([gates.reached(over.signal), timer]);
         case "model":
           return await Promise.race([model.holds[at.place].reached.then(() => true), timer]);
         case "service":
@@ -203,6 +212,14 @@ class ChaosRun {
     } finally {
       over.abort();
     }
+  }
+
+  /** On a busy machine a process may be longer on its way than any point is from there. @returns false, when it is over */
+  async #patience(signal: AbortSignal): Promise<false> {
+    const { process } = this.#scene;
+    await process.until("its first word", () => process.out.length > 0).catch(() => undefined);
+    const patienceMs = this.#options.isQuick ? QUICK_REACH_MS : REACH_MS;
+    return delay(patienceMs, false as const, { signal }).catch(() => false);
   }
 
   /** What becomes of what the dead process had begun. @returns in words */

@@ -53,18 +53,16 @@ async function cutConnections({ random, sql }: Scene): Promise<void> {
   }
 }
 
-/** Every table of the log refuses to grow for a while. */
+/**
+ * Every table of the log refuses to grow for a while. Each by a statement of its own: a transaction that locks them one after
+ * the other would be in a deadlock with the daemon's, which lock them in another order.
+ */
 async function fillDisk({ random, sql }: Scene): Promise<void> {
   const tables = ["entries", "jobs", "summaries", "deliveries", "turns"];
-  await sql.rows(
-    tables
-      .map(
-        (table) => `create trigger a_disk_full before insert on ${table} execute function chaos.disk_full();`,
-      )
-      .join(""),
-  );
+  for (const table of tables)
+    await sql.rows(`create trigger a_disk_full before insert on ${table} execute function chaos.disk_full()`);
   await delay(random.int(300, 1200));
-  await sql.rows(tables.map((table) => `drop trigger a_disk_full on ${table};`).join(""));
+  for (const table of tables) await sql.rows(`drop trigger a_disk_full on ${table}`);
 }
 
 async function loseModel({ model, random }: Scene): Promise<void> {
