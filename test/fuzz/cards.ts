@@ -62,7 +62,7 @@ export const SURE_CRASHES: readonly CrashPoint[] = [
 ];
 
 /** Episodes in which a summariser is held that each schedule has for sure. */
-export const SURE_HOLDS = 3;
+export const SURE_HOLDS = 2;
 
 /** As often as each is dealt. */
 export const EPISODES = [

@@ -57,7 +57,10 @@ class Composer {
         return this.#talk(random.int(4, 10));
       case "hold":
         this.#summariser("held");
-        this.#talk(random.int(30, 45), LARGE);
+        this.#talk(random.int(25, 40), LARGE);
+        // Whatever the window: an emergency, beside a job under way.
+        this.#say({ room: 0 }, ["paste"]);
+        this.#say({ room: 0 }, ["paste"]);
         this.#delete("job");
         if (random.chance(0.3)) this.#steps.push({ do: "reset", room: this.#room() });
         if (random.chance(0.3)) this.#crash();
