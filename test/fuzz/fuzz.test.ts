@@ -20,7 +20,7 @@ suite("a random schedule", () => {
   test("with crashes and a bad summariser breaks no invariant", async () => {
     const { violations, tally } = await run(1);
     assert.deepEqual(violations, []);
-    assert.ok(tally.commits >= 5 && tally.crashes >= 1 && tally.prompts >= 50, JSON.stringify(tally));
+    assert.ok(tally.commits >= 5 && tally.crashes >= 1 && tally.prompts >= 30, JSON.stringify(tally));
   });
 
   test("is the same for the same seed", () => {
