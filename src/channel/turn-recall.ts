@@ -4,6 +4,7 @@ import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import type { RecallQuery } from "../memory/recall.ts";
 import type { MemoryRecallQuery } from "../memory/recall-memories.ts";
+import { inTime } from "../platforms/in-time.ts";
 import type { FirstRecall } from "../turn/first-recall.ts";
 import type { ActorParts } from "./actor-parts.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
@@ -107,13 +108,7 @@ function taken<Found>(from: Ahead<Found> | null, text: string, limit: number): P
 }
 
 async function orNothingLate<Found>(search: Promise<Found[]>): Promise<Found[]> {
-  const { promise, resolve } = Promise.withResolvers<Found[]>();
-  const late = setTimeout(resolve, RECALL_WITHIN_MS, []).unref();
-  try {
-    return await Promise.race([search, promise]);
-  } finally {
-    clearTimeout(late);
-  }
+  return (await inTime(search, RECALL_WITHIN_MS)) ?? [];
 }
 
 /** What was said before a `/reset` is not brought back: somebody asked for that. */

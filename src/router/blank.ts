@@ -3,7 +3,7 @@ import type { ChannelRow } from "../store/channels.ts";
 import type { Digester } from "../store/deletion.ts";
 import type { Blanked } from "../store/people.ts";
 import type { Store } from "../store/store.ts";
-import { insist } from "./insist.ts";
+import { writeAndTell } from "./write-and-tell.ts";
 
 export interface BlankParts {
   readonly store: Pick<Store, "people">;
@@ -21,17 +21,12 @@ export async function blank(
   ids: readonly string[],
 ): Promise<Blanked> {
   if (ids.length === 0) return { seqs: [], memories: 0 };
-  let isInDoubt = true;
-  try {
-    const digester = digesterOf(channel);
-    const { result, isRepeated } = await insist(async () => store.people.blank(channel.id, ids, digester));
-    isInDoubt = isRepeated;
-    const { seqs } = result;
+  const digester = digesterOf(channel);
+  return writeAndTell(
+    registry,
+    channel.id,
+    async () => store.people.blank(channel.id, ids, digester),
     // A turn that has read any of them has read the first.
-    if (seqs.length > 0) await (await registry.inMemory(channel.id))?.changed(Math.min(...seqs), null);
-    return result;
-  } finally {
-    // What was committed without our hearing of it must not stay in memory as it was.
-    if (isInDoubt) (await registry.inMemory(channel.id))?.doubt();
-  }
+    ({ seqs }) => (seqs.length > 0 ? [Math.min(...seqs), null] : null),
+  );
 }

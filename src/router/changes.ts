@@ -15,6 +15,7 @@ import type { ReactionRow } from "../store/reactions.ts";
 import type { Store } from "../store/store.ts";
 import { blank, BLANKED_AT_ONCE } from "./blank.ts";
 import { insist } from "./insist.ts";
+import { writeAndTell } from "./write-and-tell.ts";
 
 export interface ChangesParts {
   readonly store: Store;
@@ -109,17 +110,13 @@ export class Changes {
   }
 
   async #changeIn(row: ChannelRow, write: (channel: ChannelRow) => Promise<Change>): Promise<Receipt> {
-    let isInDoubt = true;
-    try {
-      const { result, isRepeated } = await insist(async () => write(row));
-      isInDoubt = isRepeated;
-      if (result.outcome !== "accepted") return result;
-      await (await this.#parts.registry.inMemory(row.id))?.changed(result.seq, result.notedSeq);
-      return { outcome: "accepted", seq: result.seq };
-    } finally {
-      // What was committed without our hearing of it must not stay in memory as it was.
-      if (isInDoubt) (await this.#parts.registry.inMemory(row.id))?.doubt();
-    }
+    const result = await writeAndTell(
+      this.#parts.registry,
+      row.id,
+      async () => write(row),
+      (change) => (change.outcome === "accepted" ? [change.seq, change.notedSeq] : null),
+    );
+    return result.outcome === "accepted" ? { outcome: "accepted", seq: result.seq } : result;
   }
 
   /** A message may be background of threads, too. */

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { Routes } from "discord.js";
 import type { Logger } from "pino";
 import { errorMessage, WeirError } from "../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../core/message.ts";
 import type { Intake } from "../chat/intake.ts";
+import { askAgain } from "../ask-again.ts";
 import type { PlatformInbox } from "../platform.ts";
 import { type DiscordApi, DiscordRefusal, PLATFORM_NAME } from "./api.ts";
 import type { Directory } from "./directory.ts";
@@ -252,7 +252,8 @@ export class DiscordEvents {
   async #channelDeletion(id: string): Promise<readonly Outcome[]> {
     const { api, now } = this.#parts;
     try {
-      await patiently(async () => api.get(Routes.channel(id), channelPayload));
+      // Nothing else of a channel that is gone waits for it.
+      await askAgain(AGAIN_MS, async () => api.get(Routes.channel(id), channelPayload));
       return [];
     } catch (error) {
       if (!(error instanceof DiscordRefusal) || error.code !== UNKNOWN_CHANNEL) throw error;
@@ -267,19 +268,6 @@ export class DiscordEvents {
     const name = author.global_name ?? author.username;
     return this.#parts.directory.where(id, guildId, { name, channelType });
   }
-}
-
-/** Nothing else of a channel that is gone waits for it. @throws what the last attempt throws */
-async function patiently<Result>(ask: () => Promise<Result>): Promise<Result> {
-  for (const waitMs of AGAIN_MS) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!(error instanceof WeirError && error.retryable)) throw error;
-      await delay(waitMs, undefined, { ref: false });
-    }
-  }
-  return ask();
 }
 
 function signOf({ name, id }: ReactionPayload["emoji"]): string {

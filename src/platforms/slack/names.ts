@@ -1,7 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { displayName } from "../../core/text.ts";
+import { askAgain } from "../ask-again.ts";
 import type { SlackApi } from "./api.ts";
 import { SlackError } from "./api.ts";
 import { Cache, type Loaded } from "./cache.ts";
@@ -101,7 +101,7 @@ export class Names {
   async channel(id: string): Promise<NamedChannel> {
     return this.#channels.get(id, async () =>
       this.#orElse("conversations.info", { name: id, user: null }, async () => {
-        const { channel } = await patiently(async () =>
+        const { channel } = await askAgain(AGAIN_MS, async () =>
           this.#api.call("conversations.info", { channel: id }, channelInfo),
         );
         return { name: channel.name ?? "", user: channel.user ?? null };
@@ -153,18 +153,5 @@ export class Names {
 
 /** Waits before a name is asked for again, ms: the event that needs it comes again only after a minute. */
 const AGAIN_MS = [200, 1000];
-
-/** @throws what the last attempt throws */
-async function patiently<Result>(ask: () => Promise<Result>): Promise<Result> {
-  for (const waitMs of AGAIN_MS) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!(error instanceof SlackError && error.retryable)) throw error;
-      await delay(waitMs, undefined, { ref: false });
-    }
-  }
-  return await ask();
-}
 
 export const nothing = z.object({});
