@@ -259,7 +259,8 @@ test("what can't be delivered is told, and blocks nothing", async () => {
   world.setAccess(readOnly, "read");
   world.say(ann, readOnly, `${mention} hello?`);
   world.say(ann, doomed, `${mention} hello?`);
-  world.removeChannel(doomed);
+  // Were it told, the question would be gone with it, and nothing would be left to deliver.
+  world.removeChannel(doomed, false);
   world.say(ann, general, `${mention} hello?`);
   await answers(scene, general, 1);
   const failed = (): string[] =>

@@ -118,12 +118,13 @@ export class World {
     this.#emitGuilds(channel.thread ? "THREAD_UPDATE" : "CHANNEL_UPDATE", toChannel(this.#state, channel));
   }
 
-  /** Removes a channel or a thread, its messages with it. */
-  removeChannel(channelId: string): void {
+  /** Removes a channel or a thread, its messages with it. @param isTold false: the event that tells of it is lost */
+  removeChannel(channelId: string, isTold = true): void {
     const channel = this.#state.channel(channelId);
     for (const id of channel.messageIds) this.#state.messages.delete(id);
     this.#state.channels.delete(channelId);
-    this.#emitGuilds(channel.thread ? "THREAD_DELETE" : "CHANNEL_DELETE", toChannel(this.#state, channel));
+    if (isTold)
+      this.#emitGuilds(channel.thread ? "THREAD_DELETE" : "CHANNEL_DELETE", toChannel(this.#state, channel));
   }
 
   /** The bot may not see it any more, and is told so as if it were deleted: it is still there. */
