@@ -62,6 +62,11 @@ export class Gaps {
     return this.#gates.has(name);
   }
 
+  /** What may be missing of a channel; null: nothing. */
+  of(name: string): Gap | null {
+    return this.#gates.get(name)?.gap ?? this.#passed.get(name) ?? null;
+  }
+
   open(gap: Gap): void {
     const { name } = gap.channel;
     const known = this.#gates.get(name);

@@ -50,6 +50,11 @@ export interface ChatHistory {
   idBefore(channel: ChannelAddress, at: Date): string;
   /** Which of two messages of a channel was said first, by their ids: below 0, 0, above 0. */
   compare(a: string, b: string): number;
+  /**
+   * The channel whose catch-up brings what was missed in a thread, too; null: it is no thread. Left out: what was missed
+   * in a thread is always looked for in the thread itself.
+   */
+  parentOf?(channel: ChannelAddress): ChannelAddress | null;
   /** False: in a thread it is background, a message of the parent. */
   isOwn(channel: ChannelOnPlatform, id: string): boolean;
 }

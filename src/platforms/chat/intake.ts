@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { errorMessage, WeirError } from "../../core/errors.ts";
-import { formatAddress } from "../../core/ids.ts";
+import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundEvent, InboundMessage, Receipt } from "../../core/message.ts";
 import { type Gap, PlatformError, type PlatformInbox } from "../platform.ts";
 import { EarlyChanges } from "./early-changes.ts";
@@ -53,6 +53,8 @@ export class Intake {
   readonly #closing = new AbortController();
   /** Channels that Weir has seen something of; one that was forgotten here costs a look into the log. */
   readonly #known = new BoundedMap<true>(MAX_KNOWN);
+  /** Threads that were fetched by themselves, with the gap of their parent. */
+  readonly #fetchedApart = new BoundedMap<Gap>(MAX_KNOWN);
   /** Resolves when it is known where something may be missing; false: it was closed before. */
   #resuming: Promise<boolean> = Promise.resolve(true);
   #isResuming = false;
@@ -163,6 +165,7 @@ export class Intake {
       if (!(await this.#resuming)) return undefined;
       const unheard = await this.#unheard.behindSearch(home);
       await this.#misses.behind(home);
+      this.#openThread(home);
       const gap = (await this.#gaps.behind(home.channel.name)) ?? unheard;
       if (event.type === "message") await this.#meet(event, gap);
       return await this.#changes.receive(event);
@@ -173,6 +176,22 @@ export class Intake {
       if (isLater) this.miss(home.channel.name, async () => Promise.resolve([home]));
       return undefined;
     }
+  }
+
+  /**
+   * What was missed in a thread comes with its parent's catch-up. A thread in which somebody speaks before that is fetched by
+   * itself, or its missed messages would be the background with which it begins, or come behind what is said now.
+   */
+  #openThread({ channel, kind, workspace, place }: ChannelOnPlatform): void {
+    const { name } = channel;
+    const parent = this.#parts.history.parentOf?.(channel) ?? null;
+    if (parent === null || this.#gaps.of(name) !== null) return;
+    const gap = this.#gaps.of(parent.name);
+    // Once is enough: the parent's may stay open for hours.
+    if (gap === null || this.#fetchedApart.get(name) === gap) return;
+    this.#fetchedApart.set(name, gap);
+    const { afterId } = gap;
+    this.#gaps.open({ channel, kind, workspace, ...(place !== undefined && { place }), afterId });
   }
 
   /**
@@ -190,7 +209,10 @@ export class Intake {
       try {
         const before = await history.background(first, first, listens ? FIRST_CONTACT : 0);
         const isMissed = ({ id }: InboundMessage): boolean =>
-          gap !== null && history.isOwn(first, id) && history.compare(id, gap.afterId) > 0;
+          gap !== null &&
+          !isRoot(first.channel, id) &&
+          history.isOwn(first, id) &&
+          history.compare(id, gap.afterId) > 0;
         for (const message of before)
           if (!isMissed(message)) await this.#changes.receive({ ...message, isBackground: true });
       } catch (error) {
@@ -218,10 +240,14 @@ export class Intake {
     this.#resuming = found.finally(() => (this.#isResuming = false));
   }
 
-  /** A reply that a channel's catch-up finds may begin its thread here; a thread with a gap of its own comes in order there. */
+  /**
+   * A reply that a channel's catch-up finds may begin its thread here; a thread with a gap of its own comes in order there, and
+   * a thread's root in order in its parent.
+   */
   async #fetched({ channel }: Gap, event: InboundEvent): Promise<void> {
     if (event.type === "message") {
-      if (event.channel.name !== channel.name && this.#gaps.has(event.channel.name)) return;
+      const { name } = event.channel;
+      if (name !== channel.name && (isRoot(channel, event.id) || this.#gaps.has(name))) return;
       await this.#meet(event, null);
     }
     await this.#changes.receive(event);
@@ -236,4 +262,9 @@ export class Intake {
       log.debug({ platform, why: errorMessage(error) }, "mark_not_moved");
     }
   }
+}
+
+/** Of a thread: the message under which it stands is its parent's, also where it was missed. */
+function isRoot(thread: ChannelAddress, id: string): boolean {
+  return id === thread.name;
 }

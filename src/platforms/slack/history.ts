@@ -1,7 +1,16 @@
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
 import type { ChatHistory, HistoryMessage, MaybeGap, NewestMessages } from "../chat/history.ts";
-import { compareTs, messageId, placeOf, type SlackPlace, timeOfTs, tsOf, tsOfTime } from "./address.ts";
+import {
+  addressOf,
+  compareTs,
+  messageId,
+  placeOf,
+  type SlackPlace,
+  timeOfTs,
+  tsOf,
+  tsOfTime,
+} from "./address.ts";
 import type { SlackApi } from "./api.ts";
 import { isSpoken } from "./inbound.ts";
 import type { Names } from "./names.ts";
@@ -101,6 +110,11 @@ export class SlackHistory implements ChatHistory {
 
   compare(a: string, b: string): number {
     return compareTs(tsOf(a), tsOf(b));
+  }
+
+  parentOf(address: ChannelAddress): ChannelAddress | null {
+    const { channel, threadTs } = placeOf(address);
+    return threadTs === null ? null : addressOf({ channel, threadTs: null });
   }
 
   /** What the parent said stands before the thread's root. */

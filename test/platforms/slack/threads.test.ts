@@ -80,3 +80,67 @@ test("where the newest page goes back a week, nothing more is asked for", async 
   assert.deepEqual(inbox.said, []);
   assert.equal(pages(scene), 1);
 });
+
+/** In a thread of a channel whose gap takes long to fill: `missed` mentions of the time without a connection, and a reply now. */
+async function replyInGap(
+  scene: SlackScene,
+  missed: readonly string[],
+): Promise<{ readonly root: string; readonly thread: string }> {
+  const { slack, ana, general, inbox } = scene;
+  inbox.standingOf = ({ channel: { name } }) => ({
+    isBound: true,
+    listens: true,
+    answersAll: false,
+    isKnown: inbox.events.some((event) => event.type === "message" && event.channel.name === name),
+  });
+  const first = slack.world.say(ana, general, "first");
+  await inbox.received(1);
+  inbox.gaps = [gapAfter(general, first)];
+  // A mention comes as two events.
+  slack.deliveries.dropNext(1 + 2 * missed.length);
+  const root = slack.world.say(ana, general, "root");
+  for (const text of missed)
+    slack.world.say(ana, general, `<@${slack.world.bot.id}> ${text}`, { threadTs: root });
+  slack.faults.next({
+    method: "conversations.history",
+    channel: general.id,
+    fault: "slow_before",
+    delayMs: 600,
+  });
+  slack.sockets.disconnect("warning");
+  await slack.journal.until("the next socket", () => slack.journal.sockets.at(-1)?.socket === 2);
+  slack.world.say(ana, general, "a reply now", { threadTs: root });
+  return { root, thread: `${general.id}/${root}` };
+}
+
+/** What came of a channel: `-` background, `*` asked, `+` heard. */
+function came({ inbox }: SlackScene, name: string): string[] {
+  return inbox.events.flatMap((event) => {
+    if (event.type !== "message" || event.channel.name !== name) return [];
+    return [`${event.isBackground === true ? "-" : event.addressed ? "*" : "+"} ${event.text}`];
+  });
+}
+
+test("a thread in which somebody speaks before its parent is fetched begins with what was missed in it, in order", async () => {
+  await using scene = await openSlackScene({ server: { retryDelaysMs: [] } });
+  const { general, inbox, slack } = scene;
+  const { thread } = await replyInGap(scene, ["one?", "two?"]);
+  await slack.journal.until("both gaps", () => inbox.closed.length === 2);
+  assert.deepEqual(inbox.closed, [thread, general.id]);
+  const once = [...new Set(came(scene, thread))];
+  assert.deepEqual(once, ["- first", "- root", "* @weir one?", "* @weir two?", "+ a reply now"]);
+  assert.deepEqual(came(scene, general.id), ["+ first", "+ root"]);
+});
+
+test("where that takes too long, it is no background all the same, and comes later", async () => {
+  await using scene = await openSlackScene({ server: { retryDelaysMs: [] }, timing: { holdMs: 100 } });
+  const { slack, inbox, general } = scene;
+  slack.faults.next({ method: "conversations.replies", fault: "slow_before", delayMs: 800 });
+  const { thread } = await replyInGap(scene, ["one?"]);
+  await slack.journal.until("the reply", () => inbox.said.includes("Ana: a reply now"));
+  assert.deepEqual(came(scene, thread), ["- first", "- root", "+ a reply now"]);
+  assert.equal(inbox.kept.get(thread), inbox.gaps[0]?.afterId);
+  await slack.journal.until("both gaps", () => inbox.closed.length === 2);
+  assert.deepEqual([...new Set(inbox.closed)].toSorted(), [general.id, thread].toSorted());
+  assert.ok(came(scene, thread).includes("* @weir one?"));
+});
