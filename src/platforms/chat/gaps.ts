@@ -25,8 +25,6 @@ export interface GapsParts {
 
 /** Catch-ups at a time: platforms allow some dozens of calls a second. */
 const CATCH_UPS = 4;
-/** Catch-ups that begin at once, where the platform wants them spaced. */
-const BURST = 20;
 /** Attempts at one channel's catch-up before others have their turn: it is tried again after the longest wait. */
 const ATTEMPTS = 5;
 
@@ -51,8 +49,6 @@ export class Gaps {
   readonly #catchUps = new PQueue({ concurrency: CATCH_UPS });
   /** Catch-ups that an event waits for. */
   readonly #urgent = new PQueue({ concurrency: CATCH_UPS });
-  /** When the next catch-up that nobody waits for may begin, by a steady clock, ms. */
-  #nextAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: GapsParts) {
     this.#parts = parts;
@@ -123,10 +119,7 @@ export class Gaps {
 
   /** Waits until one more catch-up is no burden to the platform. */
   async #pace(): Promise<void> {
-    const everyMs = this.#parts.history.catchUpEveryMs ?? 0;
-    const now = performance.now();
-    this.#nextAt = Math.max(this.#nextAt, now - BURST * everyMs) + everyMs;
-    const waitMs = this.#nextAt - now;
+    const waitMs = this.#parts.history.pace?.ask() ?? 0;
     if (waitMs > 0) await this.#parts.patience.pause(waitMs);
   }
 

@@ -1,5 +1,6 @@
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
+import type { Pace } from "./pace.ts";
 
 /** A message as the platform's history has it. */
 export interface HistoryMessage {
@@ -27,11 +28,8 @@ export interface NewestMessages {
 export interface ChatHistory {
   /** Most messages that one call can bring. */
   readonly pageSize: number;
-  /**
-   * Least time between two catch-ups that nobody waits for, after the first few, ms: some platforms allow less than a call
-   * a second. Left out: none.
-   */
-  readonly catchUpEveryMs?: number;
+  /** Counts the calls, and spaces catch-ups that nobody waits for: some platforms allow less than a call a second. Left out: no need. */
+  readonly pace?: Pace;
   newest(channel: MaybeGap, limit: number): Promise<NewestMessages>;
   /** The first messages after that one, oldest first. */
   after(channel: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]>;

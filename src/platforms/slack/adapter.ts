@@ -73,7 +73,8 @@ class SlackPlatform implements Platform {
     const people = new People();
     this.#names = new Names(api, log);
     this.#reader = new MessageReader({ names: this.#names, people, botToken, apiUrl, log });
-    this.#history = new SlackHistory({ api, reader: this.#reader, names: this.#names });
+    const { readEveryMs } = this.#timing;
+    this.#history = new SlackHistory({ api, reader: this.#reader, names: this.#names, readEveryMs });
     this.#poster = new Poster({ api, names: this.#names, people, log });
     this.capabilities = {
       streaming: { intervalMs: this.#timing.streamMs },

@@ -1,6 +1,7 @@
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
 import type { ChatHistory, HistoryMessage, MaybeGap, NewestMessages } from "../chat/history.ts";
+import { Pace } from "../chat/pace.ts";
 import {
   addressOf,
   compareTs,
@@ -34,13 +35,14 @@ export interface HistoryParts {
   readonly api: SlackApi;
   readonly reader: MessageReader;
   readonly names: Names;
+  /** Between two calls, over time, ms. */
+  readonly readEveryMs: number;
 }
 
 /** Reads what was said by `conversations.history` and `conversations.replies`. Our own messages are in the log already. */
 export class SlackHistory implements ChatHistory {
   readonly pageSize = PAGE;
-  /** Slack allows some fifty calls a minute of each method: a few are left for what somebody waits for. */
-  readonly catchUpEveryMs = 1500;
+  readonly pace: Pace;
   readonly #parts: HistoryParts;
   /** What is left of a gap that is read page by page, by the channel's name. */
   readonly #rest = new Map<
@@ -50,6 +52,7 @@ export class SlackHistory implements ChatHistory {
 
   constructor(parts: HistoryParts) {
     this.#parts = parts;
+    this.pace = new Pace(parts.readEveryMs);
   }
 
   /** Replies that came after a gap's beginning to threads of the page are among them, as messages of their threads. */
@@ -253,6 +256,7 @@ export class SlackHistory implements ChatHistory {
     let page: MessagePage | null = null;
     for (let count = 0; count < MAX_PAGES; count++) {
       const cursor: string = page?.response_metadata?.next_cursor ?? "";
+      this.pace.called();
       page = await this.#parts.api.call(method, { ...args, ...(cursor !== "" && { cursor }) }, messagePage);
       messages.push(...page.messages);
       if (page.has_more !== true) return { messages, isAll: page.is_limited !== true };

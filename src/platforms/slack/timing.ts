@@ -10,6 +10,8 @@ export interface SlackTiming {
   readonly pingMs: number;
   /** Between two edits of an answer that is being written: Slack allows some fifty a minute. */
   readonly streamMs: number;
+  /** Between two calls for what was said, over time: Slack allows some fifty a minute, and a few are for what somebody waits for. */
+  readonly readEveryMs: number;
   /** The acknowledgement of a command waits so long for its answer: Slack waits 3 s. */
   readonly commandMs: number;
   /** Waits before a connection is tried again, and before what was missed is asked for again. */
@@ -24,5 +26,6 @@ export const SLACK_TIMING: SlackTiming = {
   shortMs: 5000,
   pingMs: 5000,
   streamMs: 1500,
+  readEveryMs: 1500,
   commandMs: 2500,
 };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type InboundMessage, reactionId } from "../../../src/core/message.ts";
+import { Pace } from "../../../src/platforms/chat/pace.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 import { AwayError } from "./away-error.ts";
 import { gapAfter, open } from "./open-intake.ts";
@@ -58,7 +59,7 @@ test("a channel in which somebody speaks does not wait for the gaps of the other
 
 test("gaps that nobody waits for are spaced where the platform wants that, after the first few", async () => {
   const { inbox, history, intake } = open();
-  history.catchUpEveryMs = 40;
+  history.pace = new Pace(40);
   inbox.gaps = Array.from({ length: 25 }, (_, index) => ({
     ...gapAfter(1),
     channel: { platform: "chat", name: `room-${index}` },
@@ -72,7 +73,7 @@ test("gaps that nobody waits for are spaced where the platform wants that, after
 test("the first few of them begin at once, also right after the start of the process", async () => {
   const { inbox, history, intake } = open();
   // Longer than any process has been running.
-  history.catchUpEveryMs = 1e9;
+  history.pace = new Pace(1e9);
   inbox.gaps = Array.from({ length: 20 }, (_, index) => ({
     ...gapAfter(1),
     channel: { platform: "chat", name: `room-${index}` },

@@ -1,6 +1,7 @@
 import type { ChannelAddress } from "../../../src/core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../../src/core/message.ts";
 import type { ChatHistory, HistoryMessage, NewestMessages } from "../../../src/platforms/chat/history.ts";
+import { Pace } from "../../../src/platforms/chat/pace.ts";
 import type { PlatformError } from "../../../src/platforms/platform.ts";
 
 export const HOME: ChannelOnPlatform = {
@@ -26,7 +27,7 @@ export function said(id: number, more: Partial<InboundMessage> = {}): InboundMes
 /** A platform's past, as a test writes it. */
 export class ScriptedHistory implements ChatHistory {
   readonly pageSize: number;
-  catchUpEveryMs = 0;
+  pace = new Pace(0);
   /** Oldest first. */
   messages: { readonly message: InboundMessage; readonly editedAt: Date | null }[] = [];
   /** Ids of the messages that were read, in that order. */
@@ -98,6 +99,7 @@ export class ScriptedHistory implements ChatHistory {
 
   async #call(name: string): Promise<void> {
     this.calls.push(name);
+    this.pace.called();
     await this.pause;
     const failure = this.failures.shift();
     if (failure !== undefined) throw failure;

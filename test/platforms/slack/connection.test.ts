@@ -256,3 +256,25 @@ test("a thread under the bot's own message: its replies are found, and its root 
   assert.deepEqual(inbox.said, wanted);
   assert.ok(inbox.events.every(({ type }) => type === "message"));
 });
+
+test("catch-ups that nobody waits for are spaced by the calls that they make", async () => {
+  const everyMs = 50;
+  const server = { retryDelaysMs: [], limits: { pageSize: 2 } };
+  await using scene = await openSlackScene({ server, timing: { readEveryMs: everyMs } });
+  const { slack, ana, inbox } = scene;
+  const rooms = Array.from({ length: 30 }, (_, index) =>
+    slack.world.addChannel({ name: `room-${index}`, members: [ana] }),
+  );
+  inbox.gaps = rooms.map((room) => {
+    for (const text of ["one", "two"]) slack.world.say(ana, room, text);
+    return gapAfter(room, slack.world.say(ana, room, "three"));
+  });
+  await inbox.received(90);
+  const from = performance.now();
+  slack.sockets.disconnect("warning");
+  await slack.journal.until("all", () => inbox.closed.length === rooms.length);
+  const calls = slack.journal.calls("conversations.history").length;
+  assert.equal(calls, 2 * rooms.length);
+  // The first twenty are free, and four catch-ups are under way at a time.
+  assert.ok(performance.now() - from >= (calls - 20 - 8) * everyMs);
+});

@@ -24,6 +24,7 @@ export const FAST: Partial<SlackTiming> = {
   shortMs: 0,
   pingMs: 300,
   streamMs: 20,
+  readEveryMs: 0,
   commandMs: 300,
   backOff: { firstMs: 10, maxMs: 50 },
 };
