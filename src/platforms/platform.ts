@@ -87,7 +87,7 @@ export interface PlatformInbox {
   gapOf(channel: ChannelAddress): Promise<Gap | null>;
   /** Later events of a channel go on though its gap is still open: it stays on record until `closeGap`. */
   keepGap(gap: Gap): Promise<void>;
-  /** What was missing of a channel has been handed in. */
+  /** What was missing of a channel has been handed in, or never can be. */
   closeGap(channel: ChannelAddress): Promise<void>;
   /**
    * Up to when everything was heard that was said to a bot; null: it has never listened.

@@ -2,7 +2,7 @@ import PQueue from "p-queue";
 import type { Logger } from "pino";
 import { formatAddress } from "../../core/ids.ts";
 import type { InboundEvent } from "../../core/message.ts";
-import type { Gap, PlatformInbox } from "../platform.ts";
+import { type Gap, PlatformError, type PlatformInbox } from "../platform.ts";
 import { type CatchUpParts, catchUp } from "./catch-up.ts";
 import type { ChatHistory } from "./history.ts";
 import type { Patience } from "./patience.ts";
@@ -154,8 +154,14 @@ export class Gaps {
     const channel = formatAddress(gate.gap.channel);
     gate.isFilled = await patience.until("catch_up_failed", ATTEMPTS, async () => {
       gate.isStale = false;
-      const { messages, isWhole } = await catchUp(parts, gate.gap);
-      if (messages > 0 || !isWhole) log.info({ channel, messages, isWhole }, "caught_up");
+      try {
+        const { messages, isWhole } = await catchUp(parts, gate.gap);
+        if (messages > 0 || !isWhole) log.info({ channel, messages, isWhole }, "caught_up");
+      } catch (error) {
+        // What is missing of a channel that is deleted, or that the bot has left, never comes.
+        if (error instanceof PlatformError && error.kind === "gone") await inbox.closeGap(gate.gap.channel);
+        throw error;
+      }
     });
     const { name } = gate.gap.channel;
     if (gate.isStale && !signal.aborted) {

@@ -12,7 +12,7 @@ import {
   tsOf,
   tsOfTime,
 } from "./address.ts";
-import type { SlackApi } from "./api.ts";
+import { type SlackApi, SlackError } from "./api.ts";
 import { isSpoken } from "./inbound.ts";
 import type { Names } from "./names.ts";
 import { type MessagePage, messagePage, type SlackMessage } from "./payload.ts";
@@ -210,7 +210,15 @@ export class SlackHistory implements ChatHistory {
       .filter(({ latest_reply: latest }) => (latest ? compareTs(latest, oldest) > 0 : false))
       .toSorted((a, b) => compareTs(a.ts, b.ts));
     const found = await Promise.all(
-      live.slice(-MAX_THREADS).map(async ({ ts }) => this.#allAfter({ channel, threadTs: ts }, oldest)),
+      live.slice(-MAX_THREADS).map(async ({ ts }) => {
+        try {
+          return await this.#allAfter({ channel, threadTs: ts }, oldest);
+        } catch (error) {
+          // It was deleted since the page was read: the channel itself is still there.
+          if (error instanceof SlackError && error.code === "thread_not_found") return [];
+          throw error;
+        }
+      }),
     );
     return found.flat().filter(({ ts }) => !known.has(ts));
   }

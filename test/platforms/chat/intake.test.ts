@@ -99,13 +99,14 @@ describe("a gap", () => {
     assert.deepEqual(got(), ["+2", "+3"]);
   });
 
-  test("of a channel that is gone is not asked for again", async () => {
+  test("of a channel that is gone is not asked for again, and does not stay on record", async () => {
     const { inbox, history, intake } = open();
     history.failures.push(new PlatformError("chat", "gone", "no such channel"));
     inbox.gaps = [gapAfter(1)];
     intake.resume();
     await intake.idle();
     assert.deepEqual(history.calls, ["newest"]);
+    assert.deepEqual(inbox.closed, ["room"]);
   });
 
   test("in a second interruption, while the first is being fetched, comes too", async () => {
@@ -128,6 +129,19 @@ describe("a gap", () => {
     assert.deepEqual([...new Set(got())], ["+2", "+3"]);
     assert.ok(history.calls.filter((call) => call === "newest").length >= 3);
   });
+});
+
+test("a gap that the platform refuses for another reason is left until the next connection", async () => {
+  const { inbox, history, intake, got } = open();
+  history.add(1, 2);
+  history.failures.push(new PlatformError("chat", "rejected", "limit must be at most 100"));
+  inbox.gaps = [gapAfter(1)];
+  intake.resume();
+  await intake.idle();
+  assert.deepEqual([history.calls, inbox.closed], [["newest"], []]);
+  intake.resume();
+  await intake.idle();
+  assert.deepEqual([got(), inbox.closed], [["+2"], ["room"]]);
 });
 
 test("closing with catch-ups that wait ends them in silence", async () => {

@@ -278,3 +278,19 @@ test("catch-ups that nobody waits for are spaced by the calls that they make", a
   // The first twenty are free, and four catch-ups are under way at a time.
   assert.ok(performance.now() - from >= (calls - 20 - 8) * everyMs);
 });
+
+test("a thread that is deleted while its channel is read costs nothing else of it", async () => {
+  await using scene = await openSlackScene({ server: { retryDelaysMs: [] } });
+  const { slack, ana, general, inbox } = scene;
+  const first = slack.world.say(ana, general, "first");
+  await inbox.received(1);
+  inbox.gaps = [gapAfter(general, first)];
+  slack.deliveries.dropNext(3);
+  const root = slack.world.say(ana, general, "a root");
+  slack.world.say(ana, general, "a reply", { threadTs: root });
+  slack.world.say(ana, general, "missed");
+  slack.faults.next({ method: "conversations.replies", fault: "error", error: "thread_not_found" });
+  slack.sockets.disconnect("warning");
+  await slack.journal.until("the gap", () => inbox.closed.length === 1);
+  assert.deepEqual(inbox.said, ["Ana: first", "Ana: a root", "Ana: missed"]);
+});
