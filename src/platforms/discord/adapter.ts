@@ -12,11 +12,11 @@ import { GatewaySession } from "./gateway-session.ts";
 import { DiscordHistory } from "./history.ts";
 import { Hold } from "./hold.ts";
 import { createNewest, type Newest } from "./newest.ts";
-import { readyPayload } from "./payload.ts";
+import { placePayload, readyPayload } from "./payload.ts";
 import { People } from "./people.ts";
 import { Poster } from "./poster.ts";
 import { MessageReader } from "./reader.ts";
-import { Self } from "./self.ts";
+import { type Bot, Self } from "./self.ts";
 import { SpokenMeanwhile } from "./spoken.ts";
 import { SlashCommands } from "./slash-commands.ts";
 import { DISCORD_TIMING, type DiscordTiming } from "./timing.ts";
@@ -40,12 +40,19 @@ export function createDiscord(options: DiscordOptions): Platform {
   return new DiscordPlatform(options);
 }
 
+/** What somebody said or did, as the gateway tells it. */
+interface HeldEvent {
+  readonly t: string;
+  readonly d: unknown;
+  readonly bot: Bot;
+}
+
 /** What one opened intake is made of. */
 interface Intaking {
   readonly intake: Intake;
   readonly events: DiscordEvents;
   readonly commands: SlashCommands;
-  readonly hold: Hold;
+  readonly hold: Hold<HeldEvent>;
   readonly spoken: SpokenMeanwhile;
 }
 
@@ -168,18 +175,23 @@ class DiscordPlatform implements Platform {
       ...(holdMs !== undefined && { holdMs }),
     });
     const [directory, people, newest] = [this.#directory, this.#people, this.#newest];
+    const events = new DiscordEvents({ api, directory, people, reader, newest, intake, inbox, now, log });
     return {
       intake,
-      events: new DiscordEvents({ api, directory, people, reader, newest, intake, inbox, now, log }),
+      events,
       commands: new SlashCommands({ api, inbox, commands, reader, log }),
-      hold: new Hold(),
+      hold: new Hold({
+        take: ({ t, d, bot }) => events.take(t, d, bot),
+        channelOf: ({ d }) => placePayload.safeParse(d).data?.channel_id ?? null,
+        miss: ({ d }) => events.miss(d),
+      }),
       spoken: new SpokenMeanwhile(directory, intake),
     };
   }
 
   /** Places are learned, and commands answered, at once; what people say waits for what was said before. */
   #dispatch(intaking: Intaking, t: string, d: unknown): void {
-    const { intake, events, commands, hold, spoken } = intaking;
+    const { intake, commands, hold, spoken } = intaking;
     this.#directory.learn(t, d);
     switch (t) {
       case "READY": {
@@ -204,7 +216,7 @@ class DiscordPlatform implements Platform {
         return;
       default: {
         const bot = this.#self.known;
-        if (bot !== null) hold.pass(() => events.take(t, d, bot));
+        if (bot !== null) hold.pass({ t, d, bot });
       }
     }
   }

@@ -14,6 +14,7 @@ import {
   deletionPayload,
   type MessagePayload,
   messagePayload,
+  placePayload,
   type ReactionPayload,
   reactionPayload,
   type ReactionRemovalPayload,
@@ -75,6 +76,12 @@ export class DiscordEvents {
     } catch (error) {
       tellUnread(this.#parts.log, t, error);
     }
+  }
+
+  /** An event was dropped unread: what is missing of its channel is fetched, as after an interruption. */
+  miss(d: unknown): void {
+    const place = placePayload.safeParse(d);
+    if (place.success) this.#miss(place.data);
   }
 
   #route(t: string, d: unknown, bot: Bot): void {

@@ -1,22 +1,42 @@
-/** Events that are held at a time. */
+import { BoundedMap } from "../../core/bounded-map.ts";
+
+export interface HoldParts<Event> {
+  readonly take: (event: Event) => void;
+  /** The channel of an event; null: it is of none. */
+  readonly channelOf: (event: Event) => string | null;
+  /** An event of a channel was dropped, and maybe others after it: what is missing of that channel has to be looked for. */
+  readonly miss: (event: Event) => void;
+}
+
+/** Events that are held at a time, and channels of which some were dropped. */
 const MAX_HELD = 10_000;
 
 /**
  * Holds events back from the loss of a connection until it is known what was missed: what is replayed comes before the
  * gateway says whether that is all.
  */
-export class Hold {
+export class Hold<Event> {
+  readonly #parts: HoldParts<Event>;
   #isHeld = true;
-  #held: (() => void)[] = [];
+  #held: Event[] = [];
   #isOver = false;
+  /** One event of each channel of which some were dropped. */
+  #dropped = new BoundedMap<Event>(MAX_HELD);
 
-  /** Runs it now, or when it is released. Too many of them are dropped, all: then they are missing, and are fetched. */
-  pass(event: () => void): void {
-    if (!this.#isHeld) return event();
-    if (!this.#isOver) this.#held.push(event);
+  constructor(parts: HoldParts<Event>) {
+    this.#parts = parts;
+  }
+
+  /** Takes it now, or when it is released. Too many of them are dropped, all: then their channels are missing something. */
+  pass(event: Event): void {
+    if (!this.#isHeld) return this.#parts.take(event);
+    if (this.#isOver) return this.#drop(event);
+    this.#held.push(event);
     if (this.#held.length <= MAX_HELD) return;
     this.#isOver = true;
+    const held = this.#held;
     this.#held = [];
+    for (const one of held) this.#drop(one);
   }
 
   close(): void {
@@ -25,9 +45,17 @@ export class Hold {
 
   open(): void {
     const held = this.#held;
+    const dropped = this.#dropped;
     this.#isHeld = false;
     this.#isOver = false;
     this.#held = [];
-    for (const event of held) event();
+    this.#dropped = new BoundedMap(MAX_HELD);
+    for (const [, event] of dropped.entries()) this.#parts.miss(event);
+    for (const event of held) this.#parts.take(event);
+  }
+
+  #drop(event: Event): void {
+    const channel = this.#parts.channelOf(event);
+    if (channel !== null) this.#dropped.set(channel, event);
   }
 }

@@ -82,6 +82,8 @@ export const updatePayload = z.object({
 });
 
 const deletedFrom = { channel_id: z.string(), guild_id: z.string().optional() };
+/** What each event of a channel tells, whatever it is. */
+export const placePayload = z.object(deletedFrom);
 export const deletionPayload = z.object({ id: z.string(), ...deletedFrom });
 export const bulkDeletionPayload = z.object({ ids: z.array(z.string()), ...deletedFrom });
 

@@ -2,29 +2,53 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hold } from "../../../src/platforms/discord/hold.ts";
 
+interface Told {
+  readonly channel: string | null;
+  readonly number: number;
+}
+
+/** A hold, with the numbers of what was taken and the channels of what was dropped. */
+function open(): { readonly hold: Hold<Told>; readonly taken: number[]; readonly missed: (string | null)[] } {
+  const taken: number[] = [];
+  const missed: (string | null)[] = [];
+  const hold = new Hold<Told>({
+    take: ({ number }) => void taken.push(number),
+    channelOf: ({ channel }) => channel,
+    miss: ({ channel }) => void missed.push(channel),
+  });
+  return { hold, taken, missed };
+}
+
+const told = (number: number, channel: string | null = "room"): Told => ({ number, channel });
+
 test("what comes while it is closed waits, in order", () => {
-  const seen: number[] = [];
-  const see = (number: number) => (): void => void seen.push(number);
-  const hold = new Hold();
-  hold.pass(see(1));
-  hold.pass(see(2));
-  assert.equal(seen.length, 0);
+  const { hold, taken, missed } = open();
+  hold.pass(told(1));
+  hold.pass(told(2));
+  assert.equal(taken.length, 0);
   hold.open();
-  hold.pass(see(3));
+  hold.pass(told(3));
   hold.close();
-  hold.pass(see(4));
-  assert.deepEqual(seen, [1, 2, 3]);
+  hold.pass(told(4));
+  assert.deepEqual(taken, [1, 2, 3]);
   hold.open();
-  assert.deepEqual(seen, [1, 2, 3, 4]);
+  assert.deepEqual(taken, [1, 2, 3, 4]);
+  assert.deepEqual(missed, []);
 });
 
-test("too many are dropped, all of them, so that none stands behind a gap", () => {
-  const seen: number[] = [];
-  const see = (number: number) => (): void => void seen.push(number);
-  const hold = new Hold();
-  for (let index = 0; index < 10_002; index++) hold.pass(see(index));
+test("too many are dropped, all of them, so that none stands behind a gap, and each channel is told of once", () => {
+  const { hold, taken, missed } = open();
+  hold.pass(told(0, "first"));
+  for (let index = 1; index <= 10_002; index++) hold.pass(told(index, index % 2 === 0 ? "even" : "odd"));
+  hold.pass(told(10_003, "last"));
+  hold.pass(told(10_004, null));
+  assert.deepEqual(missed, []);
   hold.open();
-  assert.equal(seen.length, 0);
-  hold.pass(see(1));
-  assert.deepEqual(seen, [1]);
+  assert.equal(taken.length, 0);
+  assert.deepEqual([missed.length, new Set(missed)], [4, new Set(["even", "first", "last", "odd"])]);
+  hold.pass(told(1));
+  assert.deepEqual(taken, [1]);
+  hold.close();
+  hold.open();
+  assert.equal(missed.length, 4);
 });

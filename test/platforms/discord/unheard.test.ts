@@ -94,3 +94,31 @@ test("a first connection ever asks for nothing", async () => {
   assert.deepEqual(asked(scene), []);
   assert.ok(inbox.mark !== null);
 });
+
+test("a replay of more than can be held ends in a search: a mention and a direct message among it come", async () => {
+  await using scene = await openDiscordScene({
+    server: { replayLimit: 20_000 },
+    before: (before) => {
+      hasListened(before);
+      before.inbox.standingOf = ({ place }) => ({
+        isBound: place?.channel !== "flood",
+        listens: true,
+        answersAll: false,
+        isKnown: true,
+      });
+    },
+  });
+  const { discord, inbox, ann, guild, mention } = scene;
+  const flood = discord.world.addChannel({ guild, name: "flood" });
+  const quiet = discord.world.addChannel({ guild, name: "quiet" });
+  const dm = discord.world.openDm(ann);
+  await pause();
+  discord.gateway.cut();
+  discord.world.say(ann, quiet, `${mention} are you there?`);
+  discord.world.say(ann, dm, "and here?");
+  for (let count = 0; count < 10_000; count++) discord.world.say(ann, flood, "words");
+  await until("both", () => inbox.closed.length === 2);
+  assert.deepEqual(new Set(inbox.said), new Set(["Ann: @weir are you there?", "Ann: and here?"]));
+  assert.deepEqual(new Set(asked(scene)), new Set([quiet, dm]));
+  assert.equal(discord.journal.dispatched("READY").length, 1, "it was resumed");
+});
