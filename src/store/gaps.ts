@@ -54,7 +54,11 @@ export class GapStore {
     return row && toGap(row);
   }
 
-  /** A gap is open behind that message. The channel's row is made where it is new. */
+  /**
+   * A gap is open behind that message, or behind an earlier one where that is on record: what is missing between the two would
+   * never be looked for. The channel's row is made where it is new. Ids of a channel are numbers, or have the same form and
+   * length, so the longer one came later.
+   */
   async keep(channel: ChannelDescription, afterId: string): Promise<void> {
     const { address, kind, workspace, place, agent } = channel;
     await this.#db.query(
@@ -62,7 +66,10 @@ export class GapStore {
         name: "channel_keep_gap",
         text: `insert into channels (platform, name, kind, workspace, place, agent, fetched_to)
                values ($1, $2, $3, $4, $5, $6, $7)
-               on conflict (platform, name) do update set fetched_to = excluded.fetched_to`,
+               on conflict (platform, name) do update set fetched_to = case
+                 when (length(channels.fetched_to), channels.fetched_to collate "C")
+                    < (length(excluded.fetched_to), excluded.fetched_to collate "C") then channels.fetched_to
+                 else excluded.fetched_to end`,
       },
       [address.platform, address.name, kind, workspace, place ?? null, agent, afterId],
     );

@@ -56,3 +56,29 @@ test("a gap is on record also of a channel without a message, until it is closed
   assert.equal(await gaps.of(bare.address), undefined);
   assert.equal((await gaps.of(address))?.afterId, "9");
 });
+
+test("a gap that is on record begins no later where a later one is kept, by the ids of each platform", async () => {
+  const { gaps } = store;
+  for (const [name, ids] of [
+    ["snowflakes", ["99", "100", "98", "101"]],
+    ["ts", ["C1/1763.000200", "C1/1763.001000", "C1/1763.000100", "C1/1764.000000"]],
+  ] as const) {
+    const address = { platform: "chat", name };
+    const channel = {
+      address,
+      kind: "channel",
+      workspace: "9",
+
+      agent: agentId("main"),
+    } as const;
+    const kept: (string | undefined)[] = [];
+    for (const id of ids) {
+      await gaps.keep(channel, id);
+      kept.push((await gaps.of(address))?.afterId);
+    }
+    assert.deepEqual(kept, [ids[0], ids[0], ids[2], ids[2]]);
+    await gaps.close(address);
+    await gaps.keep(channel, ids[3]);
+    assert.equal((await gaps.of(address))?.afterId, ids[3], "what was closed counts no more");
+  }
+});

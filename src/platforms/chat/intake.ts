@@ -165,7 +165,7 @@ export class Intake {
       if (!(await this.#resuming)) return undefined;
       const unheard = await this.#unheard.behindSearch(home);
       await this.#misses.behind(home);
-      this.#openThread(home);
+      this.#openThread(home, unheard);
       const gap = (await this.#gaps.behind(home.channel.name)) ?? unheard;
       if (event.type === "message") await this.#meet(event, gap);
       return await this.#changes.receive(event);
@@ -181,16 +181,19 @@ export class Intake {
   /**
    * What was missed in a thread comes with its parent's catch-up. A thread in which somebody speaks before that is fetched by
    * itself, or its missed messages would be the background with which it begins, or come behind what is said now.
+   * @param unheard what may be missing of the thread and nobody looks for yet
    */
-  #openThread({ channel, kind, workspace, place }: ChannelOnPlatform): void {
+  #openThread({ channel, kind, workspace, place }: ChannelOnPlatform, unheard: Gap | null): void {
+    const { history } = this.#parts;
     const { name } = channel;
-    const parent = this.#parts.history.parentOf?.(channel) ?? null;
+    const parent = history.parentOf?.(channel) ?? null;
     if (parent === null || this.#gaps.of(name) !== null) return;
     const gap = this.#gaps.of(parent.name);
     // Once is enough: the parent's may stay open for hours.
     if (gap === null || this.#fetchedApart.get(name) === gap) return;
     this.#fetchedApart.set(name, gap);
-    const { afterId } = gap;
+    const isUnheard = unheard !== null && history.compare(unheard.afterId, gap.afterId) < 0;
+    const { afterId } = isUnheard ? unheard : gap;
     this.#gaps.open({ channel, kind, workspace, ...(place !== undefined && { place }), afterId });
   }
 

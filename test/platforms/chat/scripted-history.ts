@@ -37,6 +37,8 @@ export class ScriptedHistory implements ChatHistory {
   /** Calls wait for it. */
   pause: Promise<void> = Promise.resolve();
   readonly calls: string[] = [];
+  /** Of threads, where a test has some. */
+  parentOf: (channel: ChannelAddress) => ChannelAddress | null = () => null;
 
   constructor(pageSize = 10) {
     this.pageSize = pageSize;

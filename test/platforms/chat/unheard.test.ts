@@ -117,6 +117,29 @@ test("what may be missing of it is no background either, where an event has not 
   intake.close();
 });
 
+test("a thread is fetched from where it may be missing something, also where its parent's gap begins later", async () => {
+  const { inbox, history, intake, got } = open({ holdMs: 20 });
+  const thread: ChannelOnPlatform = {
+    ...HOME,
+    kind: "thread",
+    channel: { platform: "chat", name: "thread" },
+  };
+  history.parentOf = ({ name }) => (name === "thread" ? HOME.channel : null);
+  history.messages.push({ message: said(3, thread), editedAt: null });
+  inbox.mark = timeOf(2);
+  inbox.gaps = [gapAfter(4)];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  history.pause = promise;
+  intake.resume();
+  intake.search(never);
+  await intake.hand(said(5, thread), thread);
+  assert.deepEqual([...inbox.kept], [["thread", "2"]]);
+  resolve();
+  while (!inbox.closed.includes("thread")) await new Promise(setImmediate);
+  assert.deepEqual(got(), ["+5", "+3"]);
+  intake.close();
+});
+
 test("where a clock that was ahead has noted what was heard, what is still answered is asked for", async () => {
   const { inbox, history, intake, got } = open({ now: () => new Date(timeOf(3).getTime() + HOUR_MS) });
   inbox.mark = new Date(timeOf(9).getTime() + HOUR_MS);
