@@ -143,12 +143,15 @@ export class Router implements PlatformInbox {
       this.#tellUnbound(formatAddress(message.channel));
       return { outcome: "unbound" };
     }
-    const ruling = rule(binding, message, await this.#takesPart(binding, message));
+    const takesPart = await this.#takesPart(binding, message);
+    const ruling = rule(binding, message, takesPart);
     if (ruling.outcome === "ignored") {
       this.#parts.log.debug({ channel: formatAddress(message.channel), why: ruling.why }, "message_ignored");
       return { outcome: "ignored" };
     }
     if (await this.#wasTakenBack(message)) return { outcome: "ignored" };
+    if (message.isBackground === true && this.#wasCommand(binding, message, takesPart))
+      return { outcome: "ignored" };
     const isAsked = ruling.outcome === "turn";
     if (isAsked && (await this.#commands.run(message))) return { outcome: "command" };
     const addressed = this.#withinLimits(binding, message, isAsked);
@@ -191,6 +194,12 @@ export class Router implements PlatformInbox {
   async #wasTakenBack({ channel, id, kind, isBackground }: InboundMessage): Promise<boolean> {
     if (kind !== "thread" || isBackground !== true) return false;
     return this.#parts.store.channels.wasTakenBack(channel.platform, id);
+  }
+
+  /** It is too old to be run, or was run when it was said, and is no message of the log either way. */
+  #wasCommand(binding: Binding, message: InboundMessage, takesPart: boolean): boolean {
+    const asSaid = rule(binding, { ...message, isBackground: false }, takesPart);
+    return asSaid.outcome === "turn" && this.#commands.find(message) !== null;
   }
 
   /** The agent has been asked something in this thread before: what is said there is meant for it, too. */

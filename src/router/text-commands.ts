@@ -5,7 +5,7 @@ import type { InboundMessage } from "../core/message.ts";
 import type { InboundCommand } from "../platforms/platform.ts";
 import type { Store } from "../store/store.ts";
 import { insist } from "./insist.ts";
-import { parseTextCommand } from "./text-command.ts";
+import { parseTextCommand, type TextCommand } from "./text-command.ts";
 import type { Voice } from "./voice.ts";
 
 export interface Commands {
@@ -29,15 +29,20 @@ export class TextCommands {
     this.#parts = parts;
   }
 
+  /** The command in a message; null: there is none. */
+  find({ channel, text }: InboundMessage): TextCommand | null {
+    const { voice, commands } = this.#parts;
+    return voice.hasTextCommands(channel) ? parseTextCommand(text, (name) => commands.has(name)) : null;
+  }
+
   /**
    * A command is no message of the log. Its answer comes later.
    * @returns false: there is none in it
    * @throws WeirError where it cannot be noted as run: it was not
    */
   async run(message: InboundMessage): Promise<boolean> {
-    const { voice, commands, store } = this.#parts;
-    if (!voice.hasTextCommands(message.channel)) return false;
-    const command = parseTextCommand(message.text, (name) => commands.has(name));
+    const { store } = this.#parts;
+    const command = this.find(message);
     if (command === null) return false;
     const claim = store.runCommands.newClaim();
     const { platform } = message.channel;
@@ -47,10 +52,7 @@ export class TextCommands {
   }
 
   /** Must not throw. */
-  async #answer(
-    { channel, author, id }: InboundMessage,
-    command: Pick<InboundCommand, "name" | "argument">,
-  ): Promise<void> {
+  async #answer({ channel, author, id }: InboundMessage, command: TextCommand): Promise<void> {
     const { voice, commands, log, failureText } = this.#parts;
     const asker = { id: author.id, name: author.name, roles: author.roles ?? [] };
     try {

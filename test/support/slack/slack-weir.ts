@@ -15,7 +15,7 @@ export interface SlackWeirOptions {
   /** Of the Postgres; null: the embedded one, in a folder of its own. */
   readonly databaseUrl: string;
   readonly modelUrl: string;
-  readonly slack: Pick<SlackConfig, "botToken" | "intake" | "apiUrl">;
+  readonly slack: Pick<SlackConfig, "botToken" | "intake" | "apiUrl"> & Partial<SlackConfig>;
   readonly timing?: Partial<SlackTiming>;
   /** What of the binding is not as by default. */
   readonly binding?: Partial<Binding>;
@@ -39,12 +39,12 @@ export async function startSlackWeir(options: SlackWeirOptions): Promise<SlackWe
   const log = pino({ level: "info" }, { write });
   const slack = createSlack({
     config: {
-      ...options.slack,
       dm: "everyone",
       allow: [],
       owners: [],
       ownerRoles: [],
       catchUpMaxAgeMs: 3_600_000,
+      ...options.slack,
     },
     log,
     commands: [{ name: "status", help: "what it does", argument: null }],
