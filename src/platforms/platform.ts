@@ -1,5 +1,11 @@
 import type { ChannelAddress } from "../core/ids.ts";
-import type { ChannelOnPlatform, InboundEvent, OutboundMessage, Receipt } from "../core/message.ts";
+import type {
+  ChannelOnPlatform,
+  InboundEvent,
+  InboundMessage,
+  OutboundMessage,
+  Receipt,
+} from "../core/message.ts";
 import { WeirError } from "../core/errors.ts";
 
 /**
@@ -75,6 +81,8 @@ export interface PlatformInbox {
   receive(event: InboundEvent): Promise<Receipt>;
   /** Runs a command (`status`, `stop`, …) that bypasses the mailbox. Resolves with a text for the asker alone. */
   command(command: InboundCommand): Promise<string>;
+  /** Whoever says this there is not listened to: nothing of it is written down, whatever the channel's past. */
+  refuses(message: InboundMessage): boolean;
   /** Whether anybody answers a channel, and whether Weir has heard of it before. */
   standing(channel: ChannelOnPlatform): Promise<Standing>;
   /**

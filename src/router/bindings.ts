@@ -74,16 +74,24 @@ export type Ruling =
  * @param takesPart the agent has answered in this channel before
  */
 export function rule(binding: Binding, message: InboundMessage, takesPart: boolean): Ruling {
-  const { author, kind, addressed } = message;
-  const isDm = kind === "dm";
-  if (author.isBot && !binding.allowBots && !isRoot(message)) return { outcome: "ignored", why: "bot" };
-  if (isDm && binding.dmAllow !== null && !binding.dmAllow.includes(author.id))
-    return { outcome: "ignored", why: "dm_not_allowed" };
+  const { kind, addressed } = message;
+  const why = refusal(binding, message);
+  if (why !== null) return { outcome: "ignored", why };
   if (message.isBackground === true) return { outcome: "listened" };
   const isMeant = addressed || !binding.mentionRequired || (kind === "thread" && takesPart);
   if (isMeant && !message.id.startsWith(REACTION_PREFIX) && mayAsk(binding, message))
     return { outcome: "turn" };
-  return binding.listen || isDm ? { outcome: "listened" } : { outcome: "ignored", why: "not_addressed" };
+  return binding.listen || kind === "dm"
+    ? { outcome: "listened" }
+    : { outcome: "ignored", why: "not_addressed" };
+}
+
+/** Why nothing of what its author says there is written down; null: it may be. Pure. */
+export function refusal(binding: Binding, message: InboundMessage): "bot" | "dm_not_allowed" | null {
+  const { author, kind } = message;
+  if (author.isBot && !binding.allowBots && !isRoot(message)) return "bot";
+  const isStranger = kind === "dm" && binding.dmAllow !== null && !binding.dmAllow.includes(author.id);
+  return isStranger ? "dm_not_allowed" : null;
 }
 
 /** What a thread is about, be it an alarm of another bot's or our own answer: both platforms name a thread after it. */

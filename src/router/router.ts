@@ -17,7 +17,7 @@ import type { GapRow } from "../store/gaps.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { AskLimits } from "./ask-limits.ts";
-import { type Binding, findBinding, rule } from "./bindings.ts";
+import { type Binding, findBinding, refusal, rule } from "./bindings.ts";
 import { Changes } from "./changes.ts";
 import { Erasures } from "./erasures.ts";
 import { insist } from "./insist.ts";
@@ -88,6 +88,11 @@ export class Router implements PlatformInbox {
 
   async command(command: InboundCommand): Promise<string> {
     return this.#parts.commands.run(command);
+  }
+
+  refuses(message: InboundMessage): boolean {
+    const binding = findBinding(this.#parts.bindings, message);
+    return binding === undefined || refusal(binding, message) !== null;
   }
 
   async standing(channel: ChannelOnPlatform): Promise<Standing> {

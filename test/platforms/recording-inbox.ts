@@ -1,5 +1,5 @@
 import type { ChannelAddress } from "../../src/core/ids.ts";
-import type { ChannelOnPlatform, InboundEvent, Receipt } from "../../src/core/message.ts";
+import type { ChannelOnPlatform, InboundEvent, InboundMessage, Receipt } from "../../src/core/message.ts";
 import type { Gap, InboundCommand, PlatformInbox, Standing } from "../../src/platforms/platform.ts";
 
 /** An inbox that remembers what it was given, and answers as a log would. */
@@ -38,6 +38,8 @@ export class RecordingInbox implements PlatformInbox {
     answersAll: false,
     isKnown: true,
   });
+  /** People who may not say anything, by their ids. */
+  readonly strangers = new Set<string>();
   /** What `openGaps` and `gapOf` tell. */
   gaps: readonly Gap[] = [];
   /** Gaps that were left open behind an id, by the channel's name. */
@@ -46,6 +48,10 @@ export class RecordingInbox implements PlatformInbox {
   mark: Date | null = null;
   /** Channels whose gap was closed. */
   readonly closed: string[] = [];
+
+  refuses({ author }: InboundMessage): boolean {
+    return this.strangers.has(author.id);
+  }
 
   // oxlint-disable-next-line require-await -- an interface's method
   async standing(channel: ChannelOnPlatform): Promise<Standing> {

@@ -161,6 +161,8 @@ export class Intake {
   async #take(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
     if (this.#closing.signal.aborted) return undefined;
     try {
+      // What leaves no trace in the log puts nothing on record either: no channel, and no gap of one.
+      if (this.#leavesNothing(event, home)) return await this.#changes.receive(event);
       // Behind an event that is stored nobody would look for what was missed before it.
       if (!(await this.#resuming)) return undefined;
       const unheard = await this.#unheard.behindSearch(home);
@@ -176,6 +178,11 @@ export class Intake {
       if (isLater) this.miss(home.channel.name, async () => Promise.resolve([home]));
       return undefined;
     }
+  }
+
+  /** A change of what somebody said in a direct message changes what is in the log, or waits for its message by itself. */
+  #leavesNothing(event: InboundEvent, { kind }: ChannelOnPlatform): boolean {
+    return event.type === "message" ? this.#parts.inbox.refuses(event) : kind === "dm";
   }
 
   /**

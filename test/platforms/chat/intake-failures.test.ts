@@ -181,3 +181,20 @@ test("a gap that was opened while an older one went on record is waited for", as
   second.resolve();
   intake.close();
 });
+
+test("whoever may not say anything waits for no gap, and puts none on record, nor does a change in a direct message", async () => {
+  const { inbox, history, intake, got } = open({ holdMs: 20 });
+  const dm = { ...HOME, kind: "dm" as const };
+  inbox.strangers.add("s");
+  inbox.gaps = [gapAfter(0)];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  history.pause = promise;
+  intake.resume();
+  await intake.hand(said(5, { ...dm, author: { id: "s", name: "Sly", isBot: false } }), dm);
+  await intake.hand({ type: "edit", platform: "chat", id: "5", text: "new", at: new Date(0) }, dm);
+  assert.deepEqual([got(), [...inbox.kept]], [["+5", "~5"], []]);
+  await intake.hand(said(6, dm), dm);
+  assert.deepEqual([...inbox.kept], [["room", "0"]]);
+  resolve();
+  intake.close();
+});
