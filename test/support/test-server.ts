@@ -28,18 +28,32 @@ const SETTINGS = {
 
 /**
  * Waits until its standard input ends, which it does when the test run is over however that came about (Ctrl-C and
- * kill -9 included), then ends the daemon and the server of a data folder and removes it.
+ * kill -9 included), then ends the daemon and the server of a data folder and removes it. Their files may have been left over,
+ * and another program have their numbers by now: the daemon is who has the folder's lock open, the server who was told the folder.
  */
 const GUARDIAN = `
 cat >/dev/null
-daemon=$(cat "$1/daemon.pid" 2>/dev/null)
-[ -n "$daemon" ] && kill -KILL "$daemon" 2>/dev/null
-pid=$(head -n 1 "$1/postgres/postmaster.pid" 2>/dev/null)
-if [ -n "$pid" ]; then
+folder=$(cd "$1" 2>/dev/null && pwd -P) || exit 0
+has_lock() {
+  for file in /proc/"$1"/fd/*; do
+    [ "$(readlink "$file")" = "$folder/lock" ] && return 0
+  done
+  [ ! -d /proc/self ] && lsof -p "$1" -Fn 2>/dev/null | grep -qxF "n$folder/lock"
+}
+is_server() {
+  case "$(ps -ww -o args= -p "$1" 2>/dev/null) " in
+    *"/postgres -D $folder/postgres "*) return 0 ;;
+  esac
+  return 1
+}
+daemon=$(cat "$folder/daemon.pid" 2>/dev/null)
+[ -n "$daemon" ] && has_lock "$daemon" && kill -KILL "$daemon" 2>/dev/null
+pid=$(head -n 1 "$folder/postgres/postmaster.pid" 2>/dev/null)
+if [ -n "$pid" ] && is_server "$pid"; then
   kill -QUIT "$pid" 2>/dev/null
-  while [ -f "$1/postgres/postmaster.pid" ] && kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
+  while is_server "$pid"; do sleep 0.02; done
 fi
-rm -rf "$1"
+rm -rf "$folder"
 `;
 
 export interface TestServer extends AsyncDisposable {
