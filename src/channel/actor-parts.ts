@@ -43,3 +43,12 @@ export interface ActorParts extends SharedParts {
   /** Told once, when another daemon has taken the channel. */
   readonly onLost: () => void;
 }
+
+/** What an actor is about, for a look from outside. */
+export interface ActorStatus {
+  /** Milliseconds; null: no turn runs. */
+  readonly turnRunningForMs: number | null;
+  /** Messages that wait for an answer. */
+  readonly due: number;
+  readonly delivering: boolean;
+}

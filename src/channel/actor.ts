@@ -6,20 +6,14 @@ import { dueMessages } from "../core/history.ts";
 import { formatAddress, type Seq } from "../core/ids.ts";
 import type { ChannelSnapshot } from "../store/history.ts";
 import { StaleEpochError } from "../store/errors.ts";
-import type { RunningTurn } from "../store/turns.ts";
-import type { ActorParts } from "./actor-parts.ts";
+import type { Beginner, RunningTurn } from "../store/turn-rows.ts";
+import type { ActorParts, ActorStatus } from "./actor-parts.ts";
 import { buildRooms } from "./actor-rooms.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { Outbox } from "./outbox.ts";
 import { RetryTimer } from "./retry-timer.ts";
 import type { TurnRunner } from "./turn-runner.ts";
 import { steadyNow } from "../telemetry/steady-clock.ts";
-
-export interface ActorStatus {
-  readonly turnRunningForMs: number | null;
-  readonly due: number;
-  readonly delivering: boolean;
-}
 
 /**
  * The single writer of one channel's turns and answers.
@@ -92,16 +86,17 @@ export class ChannelActor {
   }
 
   /**
-   * A message that wants an answer is about to be appended. Where nothing else is to be done, what its turn needs to know
-   * is looked for meanwhile.
+   * A message that wants an answer is about to be appended: where nothing else is to be done, its turn is prepared.
+   * @returns who begins it with the append; null: it begins later
    */
-  expect(text: string): void {
-    const isFree = this.#mayBegin && !this.#isInDoubt && this.#noticing === 0;
-    if (isFree && dueMessages(this.history.current).length === 0) this.#runner.expect(text);
+  expect(text: string): Beginner | null {
+    if (!this.#mayBegin || this.#isInDoubt || this.#noticing > 0 || this.#leftBehind !== null) return null;
+    return dueMessages(this.history.current).length === 0 ? this.#runner.expect(text) : null;
   }
 
-  /** Takes in an appended entry; a message that wants an answer wakes the actor. */
-  notify(entry: Entry): void {
+  /** Takes in an appended entry, and the turn that began with it; a message that wants an answer wakes the actor. */
+  notify(entry: Entry, turn: RunningTurn | null): void {
+    this.#runner.begun(turn);
     const isDue = entry.kind === "user" && entry.addressed;
     this.#takeIn(isDue ? entry.seq : null, async () => this.history.observe(entry));
   }
@@ -181,6 +176,7 @@ export class ChannelActor {
   async #reset(askedAt: Seq): Promise<void> {
     try {
       if (this.#isInDoubt) await this.#readAgain();
+      this.#runner.expectNothing();
       const ended = await this.history.reset(askedAt);
       await this.compactor.recheck();
       this.#leftBehind = null;
@@ -217,6 +213,8 @@ export class ChannelActor {
     while (this.#mayBegin) {
       if (this.#isInDoubt) await this.#readAgain();
       const turn = await this.#runner.next(this.#leftBehind);
+      this.#isInDoubt ||= turn === "unknown";
+      if (turn === "unknown") continue;
       if (turn === null) {
         this.#runner.forget(this.history.current.settledTo);
         this.#isStopWanted = false;
@@ -248,6 +246,7 @@ export class ChannelActor {
   async #readAgain(): Promise<void> {
     // First, so that a write that fails meanwhile is in doubt again.
     this.#isInDoubt = false;
+    this.#runner.expectNothing();
     const snapshot = await this.history.reload();
     const { owner, address, store } = this.#parts;
     if (snapshot.channel.epoch !== owner.epoch) {

@@ -5,6 +5,7 @@ import { formatAddress, type ChannelAddress, type ChannelId, type Seq } from "..
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
+import type { Beginner, RunningTurn } from "../store/turn-rows.ts";
 import type { Agent } from "../turn/agent.ts";
 import { ChannelActor } from "./actor.ts";
 import type { SharedParts } from "./actor-parts.ts";
@@ -119,17 +120,23 @@ export class ChannelRegistry implements AsyncDisposable {
     return this.#actors.get(id)?.catch(() => undefined);
   }
 
-  /** A message that wants an answer is about to be appended: a channel in memory prepares for it. */
-  expect(id: ChannelId, text: string): void {
-    this.#ready.get(id)?.expect(text);
+  /**
+   * A message that wants an answer is about to be appended: a channel in memory prepares for it.
+   * @returns who begins its turn; null: nobody yet
+   */
+  expect(id: ChannelId, text: string): Beginner | null {
+    return this.#ready.get(id)?.expect(text) ?? null;
   }
 
-  /** Tells a channel of an appended entry. One that only listens is not loaded for each. Must not throw. */
-  async notify(id: ChannelId, entry: Entry): Promise<void> {
+  /**
+   * Tells a channel of an appended entry, and of the turn that has begun with it. One that only listens is not loaded for
+   * each. Must not throw.
+   */
+  async notify(id: ChannelId, entry: Entry, turn: RunningTurn | null = null): Promise<void> {
     this.#parts.indexer.mark(id);
     const isDue = entry.kind === "user" && entry.addressed;
     if (!isDue && !this.#actors.has(id) && !this.#isTimeToLook(id)) return;
-    await this.#with(id, (actor) => actor.notify(entry));
+    await this.#with(id, (actor) => actor.notify(entry, turn));
   }
 
   /** A channel that is only listened to must compact, too: now and then it is loaded to see how full it is. */

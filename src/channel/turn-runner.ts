@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { dueMessages } from "../core/history.ts";
 import { formatAddress, type Seq, type TurnId } from "../core/ids.ts";
 import type { ModelCallRow } from "../store/model-calls.ts";
-import type { RunningTurn, Settlement, TurnEnd } from "../store/turns.ts";
+import type { Beginner, RunningTurn } from "../store/turn-rows.ts";
+import type { Settlement, TurnEnd } from "../store/turns.ts";
 import { storableText } from "../core/text.ts";
 import { budgetOf } from "../turn/agent.ts";
 import { type FirstRecall, firstRecall, recallFor } from "../turn/first-recall.ts";
@@ -68,6 +69,8 @@ export class TurnRunner {
   readonly #acceptedAt = new Map<Seq, Date>();
   /** What the turn that is being begun will ask for. */
   #ahead: TurnRecall | null = null;
+  /** The message whose append was to begin its turn, and the turn that has begun so. */
+  #expected: { readonly seq: Seq; turn: RunningTurn | null } | null = null;
   #running: { turn: RunningTurn; interrupt: AbortController; startedAt: number } | null = null;
 
   constructor(parts: ActorParts, history: GuardedHistory, outbox: Outbox, request: RequestParts) {
@@ -108,23 +111,45 @@ export class TurnRunner {
     if (seq <= (this.#running?.turn.toSeq ?? 0)) this.interrupt("redo");
   }
 
-  /** A message is being appended: looks already for what its turn will want to know, should it be alone in it. */
-  expect(text: string): void {
-    const seq = this.#history.current.lastSeq + 1;
+  /**
+   * A message is being appended: looks already for what its turn will want to know, should it be alone in it.
+   * @returns who begins that turn with the append
+   */
+  expect(text: string): Beginner {
+    const { lastSeq } = this.#history.current;
+    const seq = lastSeq + 1;
+    this.#expected = { seq, turn: null };
     this.#lookAhead({ fromSeq: seq, toSeq: seq }, recallFor(this.#history.current, storableText(text)));
+    return { epoch: this.#parts.owner.epoch, lastSeq };
   }
 
-  /** Begins the turn that was left running, or one that takes what is due. Null: nothing is due. */
-  async next(leftBehind: RunningTurn | null): Promise<RunningTurn | null> {
+  /** The turn of a message has begun with its append. */
+  begun(turn: RunningTurn | null): void {
+    if (turn !== null && this.#expected?.seq === turn.fromSeq) this.#expected.turn = turn;
+  }
+
+  /** The log is read again, or a reset ends what has begun: what it says from then on counts. */
+  expectNothing(): void {
+    this.#expected = null;
+  }
+
+  /**
+   * Begins the turn that was left running, or one that takes what is due.
+   * @returns null: nothing is due; `unknown`: by the log a turn runs that we have not heard of
+   */
+  async next(leftBehind: RunningTurn | null): Promise<RunningTurn | "unknown" | null> {
     const { store, owner, agent } = this.#parts;
     if (leftBehind !== null) return store.turns.beginAgain(owner, leftBehind);
     const history = await this.#history.snapshot();
-    const range = chooseTurn(history, budgetOf(agent, agent.config.model));
-    if (range === null) return null;
+    const chosen = chooseTurn(history, budgetOf(agent, agent.config.model));
+    if (chosen === null) return null;
+    const begun = this.#expected?.seq === chosen.fromSeq ? this.#expected.turn : null;
+    this.#expected = null;
+    const range = begun ?? chosen;
     // While its row is being written, it is looked for what it will want to know.
     const wanted = firstRecall(history, range.toSeq);
     if (this.#ahead?.isFor(range, wanted) !== true) this.#lookAhead(range, wanted);
-    return store.turns.begin(owner, range.fromSeq, range.toSeq);
+    return begun ?? (await store.turns.begin(owner, range.fromSeq, range.toSeq)) ?? "unknown";
   }
 
   #lookAhead(range: Pick<RunningTurn, "fromSeq" | "toSeq">, wanted: FirstRecall): void {

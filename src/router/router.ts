@@ -172,8 +172,8 @@ export class Router implements PlatformInbox {
       // Before the message: its turn may begin at once.
       if (message.images !== undefined && this.#parts.seesImages(binding.agent))
         await this.#keepImages(message, message.images);
-      if (message.addressed) registry.expect(id, message.text);
-      return { id, ...(await store.log.appendMessage(id, message)) };
+      const beginner = message.addressed ? registry.expect(id, message.text) : null;
+      return { id, ...(await store.log.appendMessage(id, message, beginner)) };
     });
     const { id, seq } = appended;
     // A duplicate that is still due may be what an attempt of ours, or an earlier delivery, committed without hearing of it.
@@ -184,7 +184,7 @@ export class Router implements PlatformInbox {
     events.emit({ type: "message_accepted", channel, seq, messageId, addressed });
     if (addressed && binding.acknowledge !== "")
       voice.acknowledge(message.channel, messageId, binding.acknowledge);
-    if (!appended.duplicate) void registry.notify(id, appended.entry);
+    if (!appended.duplicate) void registry.notify(id, appended.entry, appended.turn);
     return { outcome: "accepted", seq };
   }
 

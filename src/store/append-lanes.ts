@@ -10,6 +10,7 @@ import {
   toAppended,
 } from "./message-rows.ts";
 import type { Database } from "./pool.ts";
+import type { Beginner } from "./turn-rows.ts";
 
 /** Messages of one transaction, and the characters from which on no more are added to it. */
 const MAX_MESSAGES = 100;
@@ -19,6 +20,8 @@ const AT_ONCE = 10;
 
 interface Waiting {
   readonly draft: MessageDraft;
+  /** Of use only to a message that goes alone. */
+  readonly beginner: Beginner | null;
   readonly appended: PromiseWithResolvers<Appended>;
 }
 
@@ -41,14 +44,14 @@ export class AppendLanes {
   }
 
   /** Resolves once the message is durable. */
-  async append(channel: ChannelId, draft: MessageDraft): Promise<Appended> {
+  async append(channel: ChannelId, draft: MessageDraft, beginner: Beginner | null): Promise<Appended> {
     const appended = Promise.withResolvers<Appended>();
     const lane = this.#lanes.get(channel);
     if (lane === undefined) {
-      const waiting = [{ draft, appended }];
+      const waiting = [{ draft, beginner, appended }];
       this.#lanes.set(channel, waiting);
       void this.#workOff(channel, waiting);
-    } else lane.push({ draft, appended });
+    } else lane.push({ draft, beginner, appended });
     return appended.promise;
   }
 
@@ -64,7 +67,10 @@ export class AppendLanes {
     try {
       const drafts = batch.map(({ draft }) => draft);
       const isShared = drafts.length <= AT_ONCE && drafts.every(({ addressed }) => !addressed);
-      const rows = await (isShared ? this.#listened.write(channel, drafts) : this.#write(channel, drafts));
+      const beginner = batch[0]?.beginner ?? null;
+      const rows = await (isShared
+        ? this.#listened.write(channel, drafts)
+        : this.#write(channel, drafts, beginner));
       if (batch.length > AT_ONCE) await this.#breathe();
       for (const [index, { draft, appended }] of batch.entries()) {
         const row = rows[index];
@@ -88,15 +94,19 @@ export class AppendLanes {
     await this.#breath;
   }
 
-  async #write(channel: ChannelId, drafts: readonly MessageDraft[]): Promise<AppendedRow[]> {
+  async #write(
+    channel: ChannelId,
+    drafts: readonly MessageDraft[],
+    beginner: Beginner | null = null,
+  ): Promise<AppendedRow[]> {
     const [only] = drafts;
     if (only !== undefined && drafts.length === 1) {
       return this.#db.query(
         {
           name: "append_message",
-          text: "select * from append_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+          text: "select * from append_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         },
-        [channel, ...draftValues(only)],
+        [channel, ...draftValues(only), beginner?.epoch ?? null, beginner?.lastSeq ?? null],
       );
     }
     return this.#db.query({ name: "append_messages", text: "select * from append_messages($1, $2)" }, [

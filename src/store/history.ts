@@ -8,7 +8,8 @@ import { readCoverage } from "./coverage.ts";
 import { readHasLiveJob } from "./jobs.ts";
 import type { Database } from "./pool.ts";
 import { readLastUsage } from "./model-calls.ts";
-import { type RunningTurn, readRunningTurn } from "./turns.ts";
+import type { RunningTurn } from "./turn-rows.ts";
+import { readRunningTurn } from "./turns.ts";
 
 /** All that an actor needs of a channel, as of one moment. */
 export interface ChannelSnapshot {

@@ -15,6 +15,7 @@ import {
 } from "./entry-rows.ts";
 import { type Appended, draftMessage } from "./message-rows.ts";
 import type { Database } from "./pool.ts";
+import type { Beginner } from "./turn-rows.ts";
 
 export type EditOutcome =
   | { readonly outcome: "unknown" }
@@ -34,9 +35,16 @@ export class LogStore {
     this.#lanes = new AppendLanes(db);
   }
 
-  /** Appends a message once, behind those of its channel that were handed in before; resolves once it is durable. */
-  async appendMessage(channel: ChannelId, message: InboundMessage): Promise<Appended> {
-    return this.#lanes.append(channel, draftMessage(message));
+  /**
+   * Appends a message once, behind those of its channel that were handed in before; resolves once it is durable.
+   * @param beginner begins its turn in the same transaction, where nothing else comes first
+   */
+  async appendMessage(
+    channel: ChannelId,
+    message: InboundMessage,
+    beginner: Beginner | null = null,
+  ): Promise<Appended> {
+    return this.#lanes.append(channel, draftMessage(message), beginner);
   }
 
   /** Appends what a running turn wrote. `after`: the last message that the turn answers. */

@@ -4,6 +4,7 @@ import type { InboundMessage } from "../core/message.ts";
 import { displayName, storableText } from "../core/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
 import { LINE_HEAD_TOKENS } from "./entry-rows.ts";
+import { type RunningTurn, runningTurn } from "./turn-rows.ts";
 
 /** A message on its way into the log: the entry that it becomes, but for its place. */
 export type MessageDraft = Omit<UserEntry, "seq">;
@@ -11,13 +12,21 @@ export type MessageDraft = Omit<UserEntry, "seq">;
 /** What became of an append: a redelivery finds the first, which may still be due. */
 export type Appended =
   | { readonly duplicate: true; readonly seq: Seq; readonly due: boolean }
-  | { readonly duplicate: false; readonly seq: Seq; readonly entry: UserEntry };
+  | {
+      readonly duplicate: false;
+      readonly seq: Seq;
+      readonly entry: UserEntry;
+      /** The turn that has begun with it; null: none has. */
+      readonly turn: RunningTurn | null;
+    };
 
 /** What `append_message` and `append_messages` return. */
 export interface AppendedRow {
   readonly seq: number;
   readonly duplicate: boolean;
   readonly due: boolean;
+  /** `append_message` alone begins turns. */
+  readonly turn_id?: number | null;
 }
 
 export function draftMessage(message: InboundMessage): MessageDraft {
@@ -66,6 +75,9 @@ export function draftRecord(draft: MessageDraft): Record<string, unknown> {
   };
 }
 
-export function toAppended(draft: MessageDraft, { seq, duplicate, due }: AppendedRow): Appended {
-  return duplicate ? { duplicate, seq, due } : { duplicate: false, seq, entry: { ...draft, seq } };
+export function toAppended(draft: MessageDraft, row: AppendedRow): Appended {
+  const { seq, duplicate, due, turn_id: id = null } = row;
+  if (duplicate) return { duplicate, seq, due };
+  const turn = id === null ? null : runningTurn({ id, from_seq: seq, to_seq: seq, attempts: 1 });
+  return { duplicate: false, seq, entry: { ...draft, seq }, turn };
 }

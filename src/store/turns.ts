@@ -1,17 +1,13 @@
 import type { Entry, RecalledIds, TurnEntryDraft } from "../core/entry.ts";
 import type { TurnRange } from "../core/history.ts";
-import { type ChannelId, type Seq, type TurnId, turnId } from "../core/ids.ts";
+import type { ChannelId, Seq, TurnId } from "../core/ids.ts";
 import { sliceWhole, storableText } from "../core/text.ts";
 import type { Delivery } from "./deliveries.ts";
 import { toDraftRow } from "./entry-rows.ts";
 import { entryOfDraft } from "./log.ts";
 import { billRecords, type ModelCallRow } from "./model-calls.ts";
 import { type Database, type Queryable, UNHURRIED } from "./pool.ts";
-
-export interface RunningTurn extends TurnRange {
-  /** How often it was started, this time included. */
-  readonly attempts: number;
-}
+import { type RawTurn, type RunningTurn, runningTurn } from "./turn-rows.ts";
 
 export type TurnState = "answered" | "skipped" | "stopped" | "failed";
 
@@ -62,18 +58,23 @@ export class TurnStore {
    * The row of a turn that begins. Its commit does not wait for the disk: whatever of the turn can be seen is committed
    * later and waits, for this row as well. Where the machine fails before that, the messages are due as if it had failed
    * before the turn began.
+   * @returns null where a turn runs already: one of a message whose append was committed without our hearing of it
    */
-  async begin(owner: { channel: ChannelId; epoch: number }, fromSeq: Seq, toSeq: Seq): Promise<RunningTurn> {
+  async begin(
+    owner: { channel: ChannelId; epoch: number },
+    fromSeq: Seq,
+    toSeq: Seq,
+  ): Promise<RunningTurn | null> {
     const [row] = await this.#db.query<{ id: number }>(
       {
         name: "turn_begin",
         text: `insert into turns (channel_id, epoch, from_seq, to_seq)
-               select $1, $2, $3, $4 from ${UNHURRIED} returning id`,
+               select $1, $2, $3, $4 from ${UNHURRIED}
+               on conflict (channel_id) where state = 'running' do nothing returning id`,
       },
       [owner.channel, owner.epoch, fromSeq, toSeq],
     );
-    if (row === undefined) throw new Error("turn_begin returned no row");
-    return { id: turnId(row.id), fromSeq, toSeq, attempts: 1 };
+    return row === undefined ? null : runningTurn({ ...row, from_seq: fromSeq, to_seq: toSeq, attempts: 1 });
   }
 
   /** Starts a turn once more that did not settle: the process died, or its messages changed under it. */
@@ -154,13 +155,12 @@ function entryRow(entry: TurnEntryDraft, recalled: RecalledIds | undefined): Rec
 
 /** The turn that a channel's last owner left behind, if any. */
 export async function readRunningTurn(client: Queryable, channel: ChannelId): Promise<RunningTurn | null> {
-  const [row] = await client.query<{ id: number; from_seq: number; to_seq: number; attempts: number }>(
+  const [row] = await client.query<RawTurn>(
     {
       name: "turn_running",
       text: "select id, from_seq, to_seq, attempts from turns where channel_id = $1 and state = 'running'",
     },
     [channel],
   );
-  if (row === undefined) return null;
-  return { id: turnId(row.id), fromSeq: row.from_seq, toSeq: row.to_seq, attempts: row.attempts };
+  return row === undefined ? null : runningTurn(row);
 }

@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { GuardedHistory } from "../../src/channel/guarded-history.ts";
 import { openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { beginTurn } from "../support/begin-turn.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -16,7 +17,7 @@ test("an edit of a text that a summary covers is in memory as it is in the rows:
   const { id, epoch } = await weir.channel("edited");
   const owner = { channel: id, epoch };
   for (let number = 1; number <= 4; number++) await weir.say(id, `boat ${number}`, { id: `boat-${number}` });
-  const turn = await store.turns.begin(owner, 1, 4);
+  const turn = await beginTurn(store, owner, 1, 4);
   const settlement = {
     state: "skipped",
     reason: null,

@@ -6,6 +6,7 @@ import type { Settlement } from "../../src/store/turns.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
 import { TEST_DIGESTER } from "../support/digester.ts";
+import { beginTurn } from "../support/begin-turn.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -26,7 +27,7 @@ test("whoever lost a channel writes nothing to it any more", async () => {
   const { id, epoch } = await weir.channel("fenced");
   await weir.say(id, "one");
   const former = { channel: id, epoch };
-  const turn = await store.turns.begin(former, 1, 1);
+  const turn = await beginTurn(store, former, 1, 1);
   const delivery = await store.deliveries.open(former, turn.id, "key-0");
   const owner = { channel: id, epoch: await store.channels.take(id) };
   assert.equal(owner.epoch, epoch + 1);
@@ -61,7 +62,7 @@ test("a takeover that races a settlement leaves the turn to exactly one of them"
   for (let round = 0; round < 20; round++) {
     const { id, epoch } = await weir.channel(`race-${round}`);
     await weir.say(id, "one");
-    const turn = await store.turns.begin({ channel: id, epoch }, 1, 1);
+    const turn = await beginTurn(store, { channel: id, epoch }, 1, 1);
     const settlement = { ...SETTLEMENT, idempotencyKeys: [`race-${round}`] };
     const [settled, taken] = await Promise.allSettled([
       store.turns.settle({ channel: id, epoch }, turn, settlement, new Date()),
@@ -109,7 +110,7 @@ test("a turn that ends without a word owes the platform nothing, also where a pi
   const { id, epoch } = await weir.channel("withdrawn");
   await weir.say(id, "one");
   const owner = { channel: id, epoch };
-  const turn = await store.turns.begin(owner, 1, 1);
+  const turn = await beginTurn(store, owner, 1, 1);
   await store.deliveries.open(owner, turn.id, "withdrawn-1");
   const settlement: Settlement = { ...SETTLEMENT, state: "skipped", entry: null, idempotencyKeys: [] };
   await store.turns.settle(owner, turn, settlement, new Date());
@@ -132,7 +133,7 @@ test("a reset ends what was due, covers what was said, and lets what came after 
   assert.equal(running, null);
   assert.deepEqual([history.coveredTo, history.settledTo, history.entries.length], [3, 3, 1]);
   assert.equal(await store.channels.reset(id, epoch, 3), null, "a second time there is nothing to end");
-  const turn = await store.turns.begin({ channel: id, epoch }, 4, 4);
+  const turn = await beginTurn(store, { channel: id, epoch }, 4, 4);
   const again = await store.channels.reset(id, epoch, 4);
   assert.deepEqual(again, { id: turn.id, messageIds: ["r4"] });
 });

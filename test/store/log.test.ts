@@ -4,6 +4,7 @@ import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
 import { rowsWith } from "./rows-with.ts";
 import { TEST_DIGESTER } from "../support/digester.ts";
+import { beginTurn } from "../support/begin-turn.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -59,7 +60,7 @@ test("an edit that arrives late, again, or without a change is no edit", async (
 test("the same edit from many sides at once is one edit", async () => {
   const { id, epoch } = await weir.channel("same-edit");
   await weir.say(id, "first", { id: "s-1", at: at(0) });
-  const turn = await store.turns.begin({ channel: id, epoch }, 1, 1);
+  const turn = await beginTurn(store, { channel: id, epoch }, 1, 1);
   assert.equal(turn.toSeq, 1);
   const outcomes = await Promise.all(
     Array.from({ length: 8 }, async () => store.log.edit(id, "s-1", "second", at(1))),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
+import { beginTurn } from "../support/begin-turn.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -83,7 +84,7 @@ test("a channel has one live job, and one running turn", async () => {
     `update jobs set state = 'staged' where channel_id = ${id} and state = 'running'`,
   );
 
-  const turn = await weir.store.turns.begin({ channel: id, epoch }, 1, 2);
+  const turn = await beginTurn(weir.store, { channel: id, epoch }, 1, 2);
   const again = `insert into turns (channel_id, epoch, from_seq, to_seq) values (${id}, ${epoch}, 3, 3)`;
   await weir.refuses(UNIQUE, again);
   const settlement = { state: "skipped", reason: "x", modelMs: 1, entry: null, idempotencyKeys: [] } as const;

@@ -4,6 +4,7 @@ import { channelId } from "../../src/core/ids.ts";
 import { StaleEpochError } from "../../src/store/errors.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
+import { beginTurn } from "../support/begin-turn.ts";
 
 /** Writes of several channels that share a statement. */
 
@@ -58,7 +59,7 @@ test("what was delivered is noted for all channels but the one that has a new ow
       const { id, epoch } = await weir.channel(name);
       await weir.say(id, "hello");
       const owner = { channel: id, epoch };
-      const turn = await store.turns.begin(owner, 1, 1);
+      const turn = await beginTurn(store, owner, 1, 1);
       const entry = { kind: "assistant", text: "hi", stopped: false } as const;
       const settlement = { state: "answered", reason: null, modelMs: 1, entry } as const;
       const { parts } = await store.turns.settle(
