@@ -11,6 +11,7 @@ import {
   type ScoredMemory,
   toHit,
 } from "./memories.ts";
+import { Lexemes } from "./lexemes.ts";
 import type { Database } from "./pool.ts";
 
 /** A found entry. */
@@ -37,8 +38,6 @@ export interface SearchQuery {
 
 /** Most entries that are ranked; the picking terms are chosen to bring fewer. */
 const CANDIDATES = 4000;
-/** Texts whose lexemes are kept for those who ask for them in the same moment. */
-const KNOWN_TEXTS = 64;
 /** Entries of the whole table from which on, and up to which, its statistics are seen to here; then the server does. */
 const FEW_ENTRIES = 200;
 const MANY_ENTRIES = 20_000;
@@ -46,8 +45,7 @@ const MANY_ENTRIES = 20_000;
 /** The search index beside the log. */
 export class SearchStore {
   readonly #db: Database;
-  /** Lexemes that were asked for just now, by text: memories and entries are recalled with the same words. */
-  readonly #lexemes = new Map<string, Promise<string[]>>();
+  readonly #lexemes: Lexemes;
   /** Entries that the planner's statistics are of, as far as that is known, and those that came after. */
   #analysed: number | null = null;
   #sinceAnalysis = 0;
@@ -55,6 +53,7 @@ export class SearchStore {
 
   constructor(db: Database) {
     this.#db = db;
+    this.#lexemes = new Lexemes(db);
   }
 
   /**
@@ -135,23 +134,7 @@ export class SearchStore {
 
   /** A text's lexemes, as the index knows them (stemmed, without stop words). */
   async lexemes(text: string): Promise<string[]> {
-    const known = this.#lexemes.get(text);
-    if (known !== undefined) return known;
-    const asked = this.#askLexemes(text);
-    this.#lexemes.set(text, asked);
-    // What failed is asked again.
-    asked.catch(() => this.#lexemes.delete(text));
-    const [oldest] = this.#lexemes.keys();
-    if (this.#lexemes.size > KNOWN_TEXTS && oldest !== undefined) this.#lexemes.delete(oldest);
-    return asked;
-  }
-
-  async #askLexemes(text: string): Promise<string[]> {
-    const [row] = await this.#db.query<{ lexemes: string[] }>(
-      { name: "search_lexemes", text: "select tsvector_to_array(to_tsvector('english', $1)) as lexemes" },
-      [text],
-    );
-    return row?.lexemes ?? [];
+    return this.#lexemes.of(text);
   }
 
   /** Share of the indexed entries that hold a lexeme, for the common ones; by the planner's statistics. */
