@@ -32,6 +32,8 @@ export class RequestChecks {
   readonly #lines = new Map<string, string>();
   readonly #paidKeys = new Map<string, { readonly mark: string; readonly at: number }[]>();
   readonly #reported = new Set<string>();
+  /** Sessions that a commit may have passed by unheard, and when the first of those may have been made. */
+  readonly #unheardFrom = new Map<number, number>();
   #tools: string | null = null;
   #system: string | null = null;
 
@@ -40,6 +42,20 @@ export class RequestChecks {
     this.#people = people;
     this.#log = log;
     this.#sql = sql;
+  }
+
+  /**
+   * A commit of this session may not have been heard of, since its connection was cut behind it or it came from a process
+   * that was dead by then: until it reads the log again, what it shows is the view before that.
+   * @param from when the first such commit may have been made, by the wall clock
+   */
+  mayLag(session: number, from: number): void {
+    this.#unheardFrom.set(session, Math.min(from, this.#unheardFrom.get(session) ?? from));
+  }
+
+  /** Since when a change of the view may be the one that a request of this session shows, or does not show yet. */
+  #changesFrom({ session, at }: TurnRequest): Date {
+    return new Date(Math.min(at, this.#unheardFrom.get(session) ?? at) - SLACK_MS);
   }
 
   /** Looks at all requests since the last look. Call it after the log was looked at. */
@@ -83,7 +99,8 @@ export class RequestChecks {
   }
 
   /** Everything behind the watermark is there, and nothing before it. */
-  async #gaps({ channel, lines, rawLines, at }: TurnRequest): Promise<string[]> {
+  async #gaps(request: TurnRequest): Promise<string[]> {
+    const { channel, lines, rawLines, at } = request;
     // Who said what is cut so short may not be readable either.
     if (lines.some(isCut)) return [];
     const shown = new Set(lines.flatMap((line) => this.#log.seqs.get(markOf(line) ?? "")?.seq ?? []));
@@ -99,7 +116,7 @@ export class RequestChecks {
     const found =
       missing.length === 0 ? [] : [`a request shows ${first} to ${last} without ${missing.join(" ")}`];
     if (rawLines === 0) return found;
-    const views = await this.#viewsAt(channel, at);
+    const views = await this.#viewsAt(request);
     const isStart = (watermark: number): boolean =>
       first > watermark && !all.some((seq) => seq > watermark && seq < first && !changed.has(seq));
     const watermarks = views.map((view) => Math.max(view.covered_to, view.omitted_to));
@@ -114,9 +131,10 @@ export class RequestChecks {
   }
 
   /** The view as it was at a time, or may have been. */
-  async #viewsAt(channel: string, at: number): Promise<View[]> {
+  async #viewsAt(request: TurnRequest): Promise<View[]> {
+    const { channel, at } = request;
     const id = this.#log.channelIds.get(channel) ?? 0;
-    const from = new Date(at - SLACK_MS);
+    const from = this.#changesFrom(request);
     return this.#sql.rows<View>(
       `select covered_to, omitted_to, at from chaos.views where channel_id = $1 and at between $2 and $3
        union all (select covered_to, omitted_to, at from chaos.views where channel_id = $1 and at < $2 order by at desc limit 1)`,
@@ -140,7 +158,7 @@ export class RequestChecks {
     const id = this.#log.channelIds.get(now.channel) ?? 0;
     const [changes] = await this.#sql.rows<{ count: number }>(
       "select count(*) as count from chaos.views where channel_id = $1 and at between $2 and $3",
-      [id, new Date(before.at - SLACK_MS), new Date(now.at)],
+      [id, this.#changesFrom(before), new Date(now.at)],
     );
     if ((changes?.count ?? 0) > 0) return [];
     const restart = isRestart ? "after a restart" : "without a restart";

@@ -64,6 +64,8 @@ class ChaosRun {
   /** What a killed process had on its way, and comes through only after its successor has begun. */
   #late: (() => Promise<void>) | null = null;
   #point = "";
+  /** When the last point was armed: what hangs there was begun later. */
+  #armedAt = 0;
 
   constructor(scene: Scene, options: ChaosOptions) {
     this.#scene = scene;
@@ -139,6 +141,7 @@ class ChaosRun {
       stop.signal,
     );
     await delay(scene.random.int(50, 400));
+    if (trouble.name.startsWith("database.")) this.#requests.mayLag(scene.session, Date.now());
     await trouble.run(scene);
     stop.abort();
     await talking;
@@ -169,7 +172,9 @@ class ChaosRun {
     scene.process = startSession(scene);
     const late = this.#late;
     this.#late = null;
-    if (late !== null) setTimeout(() => void late().catch(() => undefined), scene.random.int(300, 900));
+    if (late === null) return;
+    this.#requests.mayLag(scene.session, this.#armedAt);
+    setTimeout(() => void late().catch(() => undefined), scene.random.int(300, 900));
   }
 
   async #recoverNowAndThen(): Promise<void> {
@@ -187,6 +192,7 @@ class ChaosRun {
   }
 
   async #arm({ at }: Point): Promise<void> {
+    this.#armedAt = Date.now();
     const { model, gates, proxy } = this.#scene;
     if (at.kind === "gate") await gates.arm(at.gate);
     if (at.kind === "model") model.holds[at.place].arm();
