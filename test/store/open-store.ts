@@ -3,6 +3,8 @@ import { pino } from "pino";
 import { agentId, type ChannelId } from "../../src/core/ids.ts";
 import type { InboundMessage } from "../../src/core/message.ts";
 import { type Connection, Database } from "../../src/store/pool.ts";
+import type { Appended } from "../../src/store/message-rows.ts";
+import type { Beginner } from "../../src/store/turn-rows.ts";
 import { createStore, type Store } from "../../src/store/store.ts";
 
 export const SILENT = pino({ level: "silent" });
@@ -17,6 +19,13 @@ export interface OpenStore extends AsyncDisposable {
   refuses(code: string, text: string, ...values: readonly unknown[]): Promise<void>;
   /** A channel of its own, owned at epoch 1. */
   channel(name: string): Promise<{ readonly id: ChannelId; readonly epoch: number }>;
+  append(
+    channel: ChannelId,
+    text: string,
+    overrides?: Partial<InboundMessage>,
+    beginner?: Beginner | null,
+  ): Promise<Appended>;
+  /** The same. @returns its seq */
   say(channel: ChannelId, text: string, overrides?: Partial<InboundMessage>): Promise<number>;
 }
 
@@ -25,6 +34,22 @@ export function openStore(connection: Connection): OpenStore {
   const store = createStore(db);
   let count = 0;
   const sql: OpenStore["sql"] = async (text, ...values) => db.query({ name: "", text }, values);
+  const append: OpenStore["append"] = async (channel, text, overrides = {}, beginner = null) => {
+    count++;
+    const message: InboundMessage = {
+      type: "message",
+      channel: { platform: "test", name: "unused" },
+      kind: "channel",
+      workspace: "",
+      id: `m-${count}`,
+      author: { id: "u-ann", name: "Ann", isBot: false },
+      text,
+      at: new Date(),
+      addressed: true,
+      ...overrides,
+    };
+    return store.log.appendMessage(channel, message, beginner);
+  };
   return {
     db,
     store,
@@ -49,22 +74,8 @@ export function openStore(connection: Connection): OpenStore {
       });
       return { id, epoch: await store.channels.take(id) };
     },
-    async say(channel, text, overrides = {}) {
-      count++;
-      const message: InboundMessage = {
-        type: "message",
-        channel: { platform: "test", name: "unused" },
-        kind: "channel",
-        workspace: "",
-        id: `m-${count}`,
-        author: { id: "u-ann", name: "Ann", isBot: false },
-        text,
-        at: new Date(),
-        addressed: true,
-        ...overrides,
-      };
-      return (await store.log.appendMessage(channel, message)).seq;
-    },
+    append,
+    say: async (channel, text, overrides) => (await append(channel, text, overrides)).seq,
     [Symbol.asyncDispose]: async () => db[Symbol.asyncDispose](),
   };
 }

@@ -14,28 +14,11 @@ const weir = openStore(database.connection);
 after(async () => weir[Symbol.asyncDispose]());
 const { store } = weir;
 
-let count = 0;
-
-async function append(
+const append = async (
   channel: ChannelId,
   beginner: Beginner | null,
-  overrides: Partial<InboundMessage> = {},
-): Promise<Appended> {
-  count++;
-  const message: InboundMessage = {
-    type: "message",
-    channel: { platform: "test", name: "unused" },
-    kind: "channel",
-    workspace: "",
-    id: `begin-${count}`,
-    author: { id: "u-ann", name: "Ann", isBot: false },
-    text: "are you there?",
-    at: new Date(),
-    addressed: true,
-    ...overrides,
-  };
-  return store.log.appendMessage(channel, message, beginner);
-}
+  overrides?: Partial<InboundMessage>,
+): Promise<Appended> => weir.append(channel, "are you there?", overrides, beginner);
 
 function begun(appended: Appended): unknown {
   return appended.duplicate ? "a duplicate" : appended.turn;
