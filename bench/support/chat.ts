@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Logger } from "pino";
 import { loadConfig } from "../../src/config/load.ts";
-import { agentId } from "../../src/core/ids.ts";
+import { agentId, formatAddress } from "../../src/core/ids.ts";
 import { buildDaemon } from "../../src/daemon.ts";
 import type { Platform } from "../../src/platforms/platform.ts";
 import { bindPlatform } from "../../src/router/bindings.ts";
@@ -62,9 +62,13 @@ export async function openChatScene(
   await daemon.open();
   const logged = new Map<string, (at: number) => void>();
   const delivered = new Map<string, (at: number) => void>();
+  const acknowledged = new Map<string, number>();
+  tellAcknowledged(adapter, (channel) => acknowledged.set(channel, machineNow()));
   daemon.events.on((event) => {
     if (event.type === "message_accepted") logged.get(event.channel)?.(machineNow());
-    if (event.type === "reply_delivered") delivered.get(event.channel)?.(machineNow());
+    // When the platform has said so: the log's note of it gathers others, and nobody waits for that.
+    if (event.type === "reply_delivered")
+      delivered.get(event.channel)?.(acknowledged.get(event.channel) ?? Number.NaN);
   });
   const kept = stack.move();
   return {
@@ -81,6 +85,20 @@ export async function openChatScene(
       return { saidAt, loggedAt: await stored.promise, deliveredAt: await answered.promise };
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
+}
+
+/** Tells of each last piece of an answer that the platform has taken. */
+function tellAcknowledged(adapter: Platform, tell: (channel: string) => void): void {
+  const [send, edit] = [adapter.send.bind(adapter), adapter.edit.bind(adapter)];
+  adapter.send = async (message) => {
+    const id = await send(message);
+    if (message.final) tell(formatAddress(message.channel));
+    return id;
+  };
+  adapter.edit = async (id, message) => {
+    await edit(id, message);
+    if (message.final) tell(formatAddress(message.channel));
   };
 }
 
