@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { unclaimed } from "./checks/i9-claimed.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { untilQuiet } from "./quiet.ts";
 import type { Room } from "./rooms.ts";
@@ -27,6 +28,8 @@ export async function calm(world: World, anyAwake: () => Promise<Incarnation>): 
   script.isPatient = true;
   for (const [{ ledger }, what] of settled) ledger.violate(what.startsWith("omitted") ? "I15" : "I14", what);
   const tables = await world.deleted.tablesWithAgain(rooms.flatMap(({ ledger }) => [...ledger.gone]));
+  for (const { id, ledger } of rooms)
+    for (const what of await unclaimed(world.probe, id)) ledger.violate("I9", what);
   if (tables.length > 0) findings.violate("I12", `deleted text is in ${tables.join(", ")}`);
 }
 
