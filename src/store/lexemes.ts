@@ -3,16 +3,18 @@ import type { Queryable } from "./pool.ts";
 
 /** Words of a text, each once and in lower case, where it is made of nothing but words of plain letters; else null. Pure. */
 export function plainWords(text: string): string[] | null {
-  const tokens = text.split(/\s+/).filter((token) => token !== "");
-  if (!tokens.every((token) => PLAIN.test(token))) return null;
+  const tokens = text.split(/[ \t\r\n]+/).filter((token) => token !== "");
+  if (!tokens.every((token) => PLAIN.test(token) && !TWO_DOTS.test(token))) return null;
   return [...new Set(text.toLowerCase().match(/[a-z]+/g) ?? [])];
 }
 
 /**
  * A word, or several parted by apostrophes, with marks around it. What else holds letters (a link, a file, a compound with
- * a hyphen) the server takes for more than its words, and a word of other letters by rules of its own.
+ * a hyphen) the server takes for more than its words, and other letters and marks by the rules of the database's locale.
  */
-const PLAIN = /^["'([]{0,3}[A-Za-z]{1,40}(?:['’][A-Za-z]{1,40}){0,3}["')\]]{0,3}[,.!?;:]{0,3}["')\]]{0,3}$/;
+const PLAIN = /^["'([]{0,3}[A-Za-z]{1,40}(?:'[A-Za-z]{1,40}){0,3}["')\]]{0,3}[,.!?;:]{0,3}["')\]]{0,3}$/;
+/** To the server this is the name of a folder. */
+const TWO_DOTS = /[^.]\.\.$/;
 
 /** Words whose lexemes are kept: more than most people use in a year. */
 const KNOWN_WORDS = 10_000;

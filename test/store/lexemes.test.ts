@@ -32,7 +32,7 @@ function watched(failures = 0): { lexemes: Lexemes; asked: () => number } {
   return { lexemes, asked: () => asked };
 }
 
-const WORDS = `the Running ran MILL mills I'm don't it’s o'clock a not quickly e com
+const WORDS = `the Running ran MILL mills I'm don't it's o'clock a not quickly e com
   organisation www http U i is their generously x rivers www's skies dying`.split(/\s+/);
 const words = fc.constantFrom(...WORDS);
 const letters = fc.stringMatching(/^[A-Za-z]{1,12}$/);
@@ -50,11 +50,8 @@ test("lexemes of words that are known are those that the index has", async () =>
     fc.asyncProperty(plainTexts, async (text) => {
       assert.notEqual(plainWords(text), null, text);
       const expected = await indexed(text);
-      // The first look may ask the server; turned about, the same words are known.
-      assert.deepEqual(await lexemes.of(text), expected);
-      const known = (await lexemes.of(`${text} `)).toSorted();
-      assert.deepEqual(known, expected.toSorted());
-      assert.deepEqual(known, await lexemes.of(`  ${text}`));
+      // The first look may ask the server, and the next ones know the words.
+      for (const same of [text, `${text} `, `  ${text}`]) assert.deepEqual(await lexemes.of(same), expected);
     }),
     { numRuns: 300 },
   );

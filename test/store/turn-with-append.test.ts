@@ -82,3 +82,23 @@ test("of messages that go together none begins a turn by itself: one turn is to 
   );
   assert.deepEqual(await turnsOf(id), []);
 });
+
+test("a reset leaves the turn of a message alone that came after it was asked for", async () => {
+  const { id, epoch } = await weir.channel("reset");
+  await append(id, null);
+  const turn = begun(await append(id, { epoch, lastSeq: 1 }));
+  const ended = await store.channels.reset(id, epoch, 1);
+  assert.equal(ended?.messageIds.length, 1);
+  assert.deepEqual((await store.load(id)).running, turn);
+  const states = await weir.sql(
+    "select from_seq, state from turns where channel_id = $1 order by from_seq",
+    id,
+  );
+  assert.deepEqual(
+    states.map((row) => ({ ...row })),
+    [
+      { from_seq: 1, state: "stopped" },
+      { from_seq: 2, state: "running" },
+    ],
+  );
+});

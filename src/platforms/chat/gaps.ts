@@ -2,7 +2,7 @@ import PQueue from "p-queue";
 import type { Logger } from "pino";
 import { formatAddress } from "../../core/ids.ts";
 import type { InboundEvent } from "../../core/message.ts";
-import { type Gap, PlatformError, type PlatformInbox } from "../platform.ts";
+import type { Gap, PlatformInbox } from "../platform.ts";
 import { type CatchUpParts, catchUp } from "./catch-up.ts";
 import type { ChatHistory } from "./history.ts";
 import type { Patience } from "./patience.ts";
@@ -158,8 +158,8 @@ export class Gaps {
         const { messages, isWhole } = await catchUp(parts, gate.gap);
         if (messages > 0 || !isWhole) log.info({ channel, messages, isWhole }, "caught_up");
       } catch (error) {
-        // What is missing of a channel that is deleted, or that the bot has left, never comes.
-        if (error instanceof PlatformError && error.kind === "gone") await inbox.closeGap(gate.gap.channel);
+        // What is missing of a channel that was deleted never comes.
+        if (history.isDeleted(error)) await inbox.closeGap(gate.gap.channel);
         throw error;
       }
     });

@@ -53,6 +53,8 @@ export interface ChatHistory {
    * in a thread is always looked for in the thread itself.
    */
   parentOf?(channel: ChannelAddress): ChannelAddress | null;
+  /** A call has failed because the channel, or thread, was deleted: a permission that is lost may come back. */
+  isDeleted(error: unknown): boolean;
   /** False: in a thread it is background, a message of the parent. */
   isOwn(channel: ChannelOnPlatform, id: string): boolean;
 }

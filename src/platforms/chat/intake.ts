@@ -204,6 +204,12 @@ export class Intake {
     this.#gaps.open({ channel, kind, workspace, ...(place !== undefined && { place }), afterId });
   }
 
+  /** Without a record of it, nobody would know what the thread is missing once the gap of its parent is closed. */
+  async #leaveTo(thread: string): Promise<void> {
+    const gap = this.#gaps.of(thread);
+    if (gap !== null) await this.#parts.inbox.keepGap(gap);
+  }
+
   /**
    * A channel that Weir sees for the first time begins with what was said in it before.
    * @param gap what is missing of it and still comes: it is no background, for it may want an answer
@@ -257,7 +263,8 @@ export class Intake {
   async #fetched({ channel }: Gap, event: InboundEvent): Promise<void> {
     if (event.type === "message") {
       const { name } = event.channel;
-      if (name !== channel.name && (isRoot(channel, event.id) || this.#gaps.has(name))) return;
+      if (name !== channel.name && isRoot(channel, event.id)) return;
+      if (name !== channel.name && this.#gaps.has(name)) return this.#leaveTo(name);
       await this.#meet(event, null);
     }
     await this.#changes.receive(event);

@@ -183,6 +183,7 @@ class DiscordPlatform implements Platform {
       hold: new Hold({
         take: ({ t, d, bot }) => events.take(t, d, bot),
         channelOf: ({ d }) => placePayload.safeParse(d).data?.channel_id ?? null,
+        isKept: ({ t }) => t === "CHANNEL_DELETE" || t === "THREAD_DELETE",
         miss: ({ d }) => events.miss(d),
       }),
       spoken: new SpokenMeanwhile(directory, intake),

@@ -4,6 +4,8 @@ export interface HoldParts<Event> {
   readonly take: (event: Event) => void;
   /** The channel of an event; null: it is of none. */
   readonly channelOf: (event: Event) => string | null;
+  /** An event that no search brings back: it is held however many there are. */
+  readonly isKept: (event: Event) => boolean;
   /** An event of a channel was dropped, and maybe others after it: what is missing of that channel has to be looked for. */
   readonly miss: (event: Event) => void;
 }
@@ -27,16 +29,16 @@ export class Hold<Event> {
     this.#parts = parts;
   }
 
-  /** Takes it now, or when it is released. Too many of them are dropped, all: then their channels are missing something. */
+  /** Takes it now, or when it is released. Too many of them are dropped, nearly all: then their channels are missing something. */
   pass(event: Event): void {
     if (!this.#isHeld) return this.#parts.take(event);
-    if (this.#isOver) return this.#drop(event);
+    if (this.#isOver) return this.#keep(event);
     this.#held.push(event);
     if (this.#held.length <= MAX_HELD) return;
     this.#isOver = true;
     const held = this.#held;
     this.#held = [];
-    for (const one of held) this.#drop(one);
+    for (const one of held) this.#keep(one);
   }
 
   close(): void {
@@ -54,7 +56,11 @@ export class Hold<Event> {
     for (const event of held) this.#parts.take(event);
   }
 
-  #drop(event: Event): void {
+  #keep(event: Event): void {
+    if (this.#held.length < MAX_HELD && this.#parts.isKept(event)) {
+      this.#held.push(event);
+      return;
+    }
     const channel = this.#parts.channelOf(event);
     if (channel !== null) this.#dropped.set(channel, event);
   }

@@ -14,6 +14,7 @@ import {
 } from "./address.ts";
 import { type SlackApi, SlackError } from "./api.ts";
 import { isSpoken } from "./inbound.ts";
+import { DELETED } from "./refusals.ts";
 import type { Names } from "./names.ts";
 import { type MessagePage, messagePage, type SlackMessage } from "./payload.ts";
 import { isOwn, type MessageReader } from "./reader.ts";
@@ -113,6 +114,10 @@ export class SlackHistory implements ChatHistory {
 
   compare(a: string, b: string): number {
     return compareTs(tsOf(a), tsOf(b));
+  }
+
+  isDeleted(error: unknown): boolean {
+    return error instanceof SlackError && DELETED.has(error.code ?? "");
   }
 
   parentOf(address: ChannelAddress): ChannelAddress | null {

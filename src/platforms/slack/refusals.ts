@@ -2,6 +2,12 @@ import { OperatorError } from "../../core/errors.ts";
 import type { PlatformError } from "../platform.ts";
 import type { SlackError } from "./api.ts";
 
+/**
+ * Of a channel or thread that is no more. The first one also where the bot was put out of a private channel: what is said there is
+ * no longer its to read.
+ */
+export const DELETED: ReadonlySet<string> = new Set(["channel_not_found", "thread_not_found"]);
+
 const GONE: ReadonlySet<string> = new Set([
   "channel_not_found",
   "is_archived",

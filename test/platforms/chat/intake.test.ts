@@ -99,9 +99,9 @@ describe("a gap", () => {
     assert.deepEqual(got(), ["+2", "+3"]);
   });
 
-  test("of a channel that is gone is not asked for again, and does not stay on record", async () => {
+  test("of a channel that was deleted is not asked for again, and does not stay on record", async () => {
     const { inbox, history, intake } = open();
-    history.failures.push(new PlatformError("chat", "gone", "no such channel"));
+    history.failures.push(new PlatformError("chat", "gone", "deleted"));
     inbox.gaps = [gapAfter(1)];
     intake.resume();
     await intake.idle();
@@ -142,6 +142,44 @@ test("a gap that the platform refuses for another reason is left until the next 
   intake.resume();
   await intake.idle();
   assert.deepEqual([got(), inbox.closed], [["+2"], ["room"]]);
+});
+
+test("the gap of a channel that the bot may not see now stays on record until it may again", async () => {
+  const { inbox, history, intake, got } = open();
+  history.add(1, 2);
+  history.failures.push(new PlatformError("chat", "gone", "the bot may not see the channel"));
+  inbox.gaps = [gapAfter(1)];
+  intake.resume();
+  await intake.idle();
+  assert.deepEqual([history.calls, inbox.closed], [["newest"], []]);
+  intake.resume();
+  await intake.idle();
+  assert.deepEqual([got(), inbox.closed], [["+2"], ["room"]]);
+});
+
+test("the gap of a thread that is fetched apart is on record before its parent's is closed", async () => {
+  const { inbox, history, intake } = open({ holdMs: 60_000 });
+  const thread = { ...HOME, kind: "thread", channel: { platform: "chat", name: "thread" } } as const;
+  history.parentOf = ({ name }) => (name === "thread" ? HOME.channel : null);
+  for (const message of [said(1), said(3, { ...thread, addressed: true }), said(4)])
+    history.messages.push({ message, editedAt: null });
+  const newest = history.newest.bind(history);
+  const [asked, parent] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  history.newest = async (where, limit) => {
+    const isThread = where.channel.name === "thread";
+    if (isThread) asked.resolve();
+    // The thread's own answer does not come.
+    await (isThread ? new Promise(() => undefined) : parent.promise);
+    return newest(where, limit);
+  };
+  inbox.gaps = [gapAfter(1)];
+  intake.resume();
+  void intake.hand(said(5, thread), thread);
+  await asked.promise;
+  parent.resolve();
+  while (inbox.closed.length === 0) await new Promise(setImmediate);
+  assert.deepEqual([inbox.closed, [...inbox.kept]], [["room"], [["thread", "1"]]]);
+  intake.close();
 });
 
 test("closing with catch-ups that wait ends them in silence", async () => {

@@ -2,7 +2,7 @@ import type { ChannelAddress } from "../../../src/core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../../src/core/message.ts";
 import type { ChatHistory, HistoryMessage, NewestMessages } from "../../../src/platforms/chat/history.ts";
 import { Pace } from "../../../src/platforms/chat/pace.ts";
-import type { PlatformError } from "../../../src/platforms/platform.ts";
+import { PlatformError } from "../../../src/platforms/platform.ts";
 
 export const HOME: ChannelOnPlatform = {
   channel: { platform: "chat", name: "room" },
@@ -46,6 +46,10 @@ export class ScriptedHistory implements ChatHistory {
 
   add(...ids: number[]): void {
     for (const id of ids) this.messages.push({ message: said(id), editedAt: null });
+  }
+
+  isDeleted(error: unknown): boolean {
+    return error instanceof PlatformError && error.message === "deleted";
   }
 
   async newest(_: ChannelOnPlatform, limit: number): Promise<NewestMessages> {

@@ -5,6 +5,7 @@ import { Hold } from "../../../src/platforms/discord/hold.ts";
 interface Told {
   readonly channel: string | null;
   readonly number: number;
+  readonly isKept?: true;
 }
 
 /** A hold, with the numbers of what was taken and the channels of what was dropped. */
@@ -14,6 +15,7 @@ function open(): { readonly hold: Hold<Told>; readonly taken: number[]; readonly
   const hold = new Hold<Told>({
     take: ({ number }) => void taken.push(number),
     channelOf: ({ channel }) => channel,
+    isKept: ({ isKept }) => isKept === true,
     miss: ({ channel }) => void missed.push(channel),
   });
   return { hold, taken, missed };
@@ -51,4 +53,15 @@ test("too many are dropped, all of them, so that none stands behind a gap, and e
   hold.close();
   hold.open();
   assert.equal(missed.length, 4);
+});
+
+test("what no search brings back is taken, however many others were dropped before and behind it", () => {
+  const { hold, taken, missed } = open();
+  hold.pass({ number: 1, channel: null, isKept: true });
+  for (let number = 2; number <= 10_002; number++) hold.pass(told(number));
+  hold.pass({ number: 10_003, channel: null, isKept: true });
+  hold.pass(told(10_004, "other"));
+  hold.open();
+  assert.deepEqual(taken, [1, 10_003]);
+  assert.deepEqual(missed, ["room", "other"]);
 });
