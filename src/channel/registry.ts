@@ -1,29 +1,14 @@
-import type { CompactorAgent } from "../compactor/agent.ts";
 import type { Entry } from "../core/entry.ts";
 import { errorMessage, WeirError } from "../core/errors.ts";
-import { formatAddress, type ChannelAddress, type ChannelId, type Seq } from "../core/ids.ts";
+import { formatAddress, type ChannelId, type Seq } from "../core/ids.ts";
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import type { Platform } from "../platforms/platform.ts";
-import type { ChannelRow } from "../store/channels.ts";
 import type { Beginner, RunningTurn } from "../store/turn-rows.ts";
-import type { Agent } from "../turn/agent.ts";
 import { ChannelActor } from "./actor.ts";
-import type { SharedParts } from "./actor-parts.ts";
+import { LostChannels } from "./lost-channels.ts";
 import { OwedWakes } from "./owed-wakes.ts";
+import type { RegistryParts } from "./registry-parts.ts";
 import { steadyNow } from "../telemetry/steady-clock.ts";
-
-export interface RegistryParts extends SharedParts {
-  /** Actors in memory before the longest unused ones go. */
-  readonly maxLoadedChannels: number;
-  /** Time unused after which an actor goes, ms. */
-  readonly idleEvictMs: number;
-  /** The agent that answers, and what writes its summaries, by its id in the channel's row. */
-  agentOf(channel: ChannelRow): { readonly agent: Agent; readonly compactorAgent: CompactorAgent };
-  /** Whether a channel's answers are shown while they are written. */
-  streams(channel: ChannelRow): boolean;
-  /** The adapter that can deliver to a channel just now; undefined where none can. */
-  platformOf(address: ChannelAddress): Platform | undefined;
-}
 
 /** How often unused actors are looked for, ms. */
 const SWEEP_MS = 30_000;
@@ -47,11 +32,19 @@ export class ChannelRegistry implements AsyncDisposable {
   readonly #heard = new Map<ChannelId, number>();
   readonly #sweep: NodeJS.Timeout;
   readonly #owed = new OwedWakes(async (id) => this.#with(id, (actor) => actor.wake()));
+  readonly #lost: LostChannels;
   #eviction: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(parts: RegistryParts) {
     this.#parts = parts;
+    const { store, log, lostLookMs } = parts;
+    this.#lost = new LostChannels({
+      unfinished: async (id) => (this.#actors.has(id) ? null : store.channels.unfinished(id)),
+      take: async (id) => this.#with(id, (actor) => actor.wake()),
+      log,
+      ...(lostLookMs !== undefined && { lookFromMs: lostLookMs }),
+    });
     this.#sweep = setInterval(() => {
       this.evictIdle();
     }, SWEEP_MS);
@@ -214,6 +207,7 @@ export class ChannelRegistry implements AsyncDisposable {
     clearInterval(this.#sweep);
     clearTimeout(this.#eviction);
     this.#owed.close();
+    this.#lost.close();
     const actors = (await Promise.allSettled(this.#actors.values())).flatMap((result) =>
       result.status === "fulfilled" ? [result.value] : [],
     );
@@ -255,6 +249,7 @@ export class ChannelRegistry implements AsyncDisposable {
     const onLost = (): void => {
       this.#epochs.delete(id);
       this.#forget(id);
+      this.#lost.add(id);
     };
     const staffed = this.#parts.agentOf(snapshot.channel);
     const actor = new ChannelActor(

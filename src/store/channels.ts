@@ -212,6 +212,24 @@ export class ChannelStore {
     return rows.map(toChannel);
   }
 
+  /** What a channel's owner has still to do for people, in words that change with each step of it; null: nothing. */
+  async unfinished(id: ChannelId): Promise<string | null> {
+    const [row] = await this.#db.query<{ told: string }>(
+      {
+        name: "channel_unfinished",
+        text: `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent', c.epoch, c.settled_to,
+                        (select max(e.seq) from entries e where e.channel_id = c.id and e.turn_id is not null),
+                        coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending) as told
+                 from channels c left join turns t on t.channel_id = c.id and t.state = 'running',
+                      lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d
+                where c.id = $1 and (d.pending > 0 or t.id is not null or exists (
+                      select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))`,
+      },
+      [id],
+    );
+    return row?.told ?? null;
+  }
+
   /** Moves the omission on; it never falls. */
   async omit(id: ChannelId, epoch: number, toSeq: Seq): Promise<boolean> {
     const rows = await this.#db.query(

@@ -32,6 +32,8 @@ const TIMING: Omit<CompactorTiming, "modelRest"> = {
   lookEveryMs: 0,
   databaseRest: { fromMs: 4, toMs: 16 },
 };
+/** The minute before a lost channel is looked at: longer than two racing incarnations mostly need for a turn. */
+const LOST_LOOK_MS = 500;
 /** Compactions at a time: no channel waits for the summariser of another one. */
 const SLOTS = 3;
 /** The breaker's half minute becomes 30 ms. */
@@ -120,6 +122,7 @@ export class Incarnation {
       mailboxSize: 100,
       maxLoadedChannels: 100,
       idleEvictMs: -1,
+      lostLookMs: LOST_LOOK_MS,
       agentOf,
       streams: () => true,
       platformOf: ({ platform }) => (platform === ANNEX ? annex : main),

@@ -21,7 +21,8 @@ export interface Versions {
   readonly coveredTo: number;
   readonly omittedTo: number;
   readonly deletions: number;
-  readonly day: string;
+  /** Of now, and of the two steps before: a prompt may be put together in one, and arrive in the next. */
+  readonly days: readonly string[];
   readonly profile: number;
 }
 

@@ -51,6 +51,8 @@ export class World implements AsyncDisposable {
   readonly #witness: Witness;
   readonly #profiles = new Set<Profile>();
   #time = START;
+  /** When the last two steps began. */
+  #marked: readonly [number, number] = [this.#time, this.#time];
   profile: Profile;
   /** The incarnations race for the channels. */
   isRacing = false;
@@ -202,13 +204,14 @@ export class World implements AsyncDisposable {
       coveredTo: state.channel.covered_to,
       omittedTo: state.channel.omitted_to,
       deletions,
-      day: this.now().toISOString().slice(0, 10),
+      days: [...this.#marked, this.#time].map((time) => new Date(time).toISOString().slice(0, 10)),
       profile: this.profile.number,
     };
   }
 
   /** What happens from now on counts as later. */
   mark(): void {
+    this.#marked = [this.#marked[1], this.#time];
     for (const room of this.rooms)
       if (room.state !== null) room.lookedAt = this.versions(room, room.state, room.ledger.deletions);
   }

@@ -6,6 +6,13 @@ import type { Arrival, PromptCheck } from "./prompt-check.ts";
 /** Marks of what was made shorter to fit: an old tool result, or any item in need. */
 const STUB = /\[… \d+ characters in all\]$/;
 
+/** All that may change in a system prompt, once a day. */
+const DATE = /\d{4}-\d{2}-\d{2}/;
+
+function undated(system: string): string {
+  return system.replace(DATE, "");
+}
+
 /**
  * Parts 1 to 4 of a prompt are the beginning of the next one's, byte by byte, except where something has happened in
  * between that changes them; each kind of change is excused by its own kind of event only.
@@ -17,8 +24,11 @@ export const checkI7: PromptCheck = (arrival, ledger) => {
   const wrong: string[] = [];
   const isReloaded = last.at.profile !== arrival.at.profile;
   if (prompt.tools !== last.prompt.tools && !isReloaded) wrong.push("the tools have changed");
-  if (prompt.system !== last.prompt.system && last.before.day === arrival.at.day && !isReloaded)
-    wrong.push("the system prompt has changed within a day");
+  if (undated(prompt.system) !== undated(last.prompt.system) && !isReloaded)
+    wrong.push("the system prompt has changed");
+  const date = DATE.exec(prompt.system)?.[0];
+  if (date !== undefined && !arrival.at.days.includes(date))
+    wrong.push(`the system prompt says ${date} on ${arrival.at.days.at(-1)}`);
   const isCovered = last.before.summaries !== arrival.at.summaries;
   const isDeleted = last.before.deletions !== arrival.at.deletions;
   const isSame =
