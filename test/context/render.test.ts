@@ -9,6 +9,7 @@ import { memoryId, turnId } from "../../src/core/ids.ts";
 import { createTimeFormat } from "../../src/core/time.ts";
 import { estimateTokens } from "../../src/core/tokens.ts";
 import { anySteps, anyText, Conversation } from "./conversation.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 const renderer = new Renderer(createTimeFormat("UTC"), {
   editNote: ({ author, original, text }) => `[System: ${author} changed ${original}]\n> ${text}\n`,
@@ -225,9 +226,10 @@ describe("what a person typed", () => {
   });
 
   test("is escaped in no time, however it is built", () => {
-    const started = performance.now();
-    for (const unit of ["\n", " ", "[", "[ ", "\ufeff", "\n[", "[System", "\u200b[ "])
-      escapeLabels(unit.repeat(100_000));
-    assert.ok(performance.now() - started < 2000);
+    const ms = cpuMs(() => {
+      for (const unit of ["\n", " ", "[", "[ ", "\ufeff", "\n[", "[System", "\u200b[ "])
+        escapeLabels(unit.repeat(100_000));
+    });
+    assert.ok(ms < 2000, `${ms} ms`);
   });
 });

@@ -5,6 +5,7 @@ import type { InboundMessage } from "../../src/core/message.ts";
 import { AskLimits } from "../../src/router/ask-limits.ts";
 import { type Binding, bindPlatform, findBinding, rule } from "../../src/router/bindings.ts";
 import { parseTextCommand } from "../../src/router/text-command.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 const ANY: Binding = { ...bindPlatform("discord", agentId("main")), allowBots: false };
 
@@ -153,9 +154,10 @@ describe("commands in messages", () => {
     assert.deepEqual(parse("@weir, /Context detail x "), { name: "context", argument: "detail x" });
   });
   test("are looked for in no time", () => {
-    const startedAt = performance.now();
-    for (const sign of [",", ":", " ", "\t", "@"]) assert.equal(parse(`@a${sign.repeat(40_000)}b`), null);
-    assert.ok(performance.now() - startedAt < 500);
+    const ms = cpuMs(() => {
+      for (const sign of [",", ":", " ", "\t", "@"]) assert.equal(parse(`@a${sign.repeat(40_000)}b`), null);
+    });
+    assert.ok(ms < 500, `${ms} ms`);
   });
   test("are not to be found in what is none", () => {
     for (const text of ["/usr/bin", "please /stop", "/stop\nnow", "stop", "/unknown", "@a @b /stop"])
