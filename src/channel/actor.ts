@@ -213,8 +213,10 @@ export class ChannelActor {
     while (this.#mayBegin) {
       if (this.#isInDoubt) await this.#readAgain();
       const turn = await this.#runner.next(this.#leftBehind);
-      this.#isInDoubt ||= turn === "unknown";
-      if (turn === "unknown") continue;
+      if (turn === "unknown") {
+        this.#isInDoubt = true;
+        continue;
+      }
       if (turn === null) {
         this.#runner.forget(this.history.current.settledTo);
         this.#isStopWanted = false;

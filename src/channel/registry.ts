@@ -31,7 +31,7 @@ export class ChannelRegistry implements AsyncDisposable {
   /** Messages that were only listened to, of channels that are not in memory. */
   readonly #heard = new Map<ChannelId, number>();
   readonly #sweep: NodeJS.Timeout;
-  readonly #owed = new OwedWakes(async (id) => this.#with(id, (actor) => actor.wake()));
+  readonly #owed = new OwedWakes(async (id) => this.#wake(id));
   readonly #lost: LostChannels;
   #eviction: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -41,7 +41,7 @@ export class ChannelRegistry implements AsyncDisposable {
     const { store, log, lostLookMs } = parts;
     this.#lost = new LostChannels({
       unfinished: async (id) => (this.#actors.has(id) ? null : store.channels.unfinished(id)),
-      take: async (id) => this.#with(id, (actor) => actor.wake()),
+      take: async (id) => this.#wake(id),
       log,
       ...(lostLookMs !== undefined && { lookFromMs: lostLookMs }),
     });
@@ -163,8 +163,12 @@ export class ChannelRegistry implements AsyncDisposable {
   async resume(platforms: readonly string[], rawEntries: number): Promise<number> {
     const rows = await this.#parts.store.channels.withWork(platforms, rawEntries);
     const ours = rows.filter(({ address }) => this.#parts.platformOf(address) !== undefined);
-    for (const { id } of ours) await this.#with(id, (actor) => actor.wake());
+    for (const { id } of ours) await this.#wake(id);
     return ours.length;
+  }
+
+  async #wake(id: ChannelId): Promise<void> {
+    await this.#with(id, (actor) => actor.wake());
   }
 
   /** What is due follows from the log: an actor that could not be loaded now finds it when it is loaded later. */

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { GuardedHistory } from "../../src/channel/guarded-history.ts";
 import { openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
-import { beginTurn } from "../support/begin-turn.ts";
+import { beginTurn } from "../support/turns.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());

@@ -5,9 +5,8 @@ import { LostChannels } from "../../src/channel/lost-channels.ts";
 import type { ChannelId } from "../../src/core/ids.ts";
 import type { Delivery } from "../../src/store/deliveries.ts";
 import type { RunningTurn } from "../../src/store/turn-rows.ts";
-import type { Settlement } from "../../src/store/turns.ts";
 import { openStore, SILENT } from "../store/open-store.ts";
-import { beginTurn } from "../support/begin-turn.ts";
+import { answered, beginTurn } from "../support/turns.ts";
 import { createTestDatabase } from "../support/database.ts";
 
 const database = await createTestDatabase();
@@ -15,14 +14,6 @@ after(async () => database[Symbol.asyncDispose]());
 const weir = openStore(database.connection);
 after(async () => weir[Symbol.asyncDispose]());
 const { store } = weir;
-
-const SETTLEMENT: Settlement = {
-  state: "answered",
-  reason: null,
-  modelMs: 1,
-  entry: { kind: "assistant", text: "hello", stopped: false },
-  idempotencyKeys: ["key-1"],
-};
 
 /** Looks each 20 ms. `before`: what happens before each look, by its number. */
 function open(before: (look: number) => Promise<unknown> = async () => null): {
@@ -79,7 +70,7 @@ test("a lost channel in which somebody is at work stays with them", async () => 
   using scene = open(async (look) => {
     if (look === 2) turn = await beginTurn(store, owner, 1, 1);
     if (look === 3 && turn !== undefined)
-      ({ parts } = await store.turns.settle(owner, turn, SETTLEMENT, new Date()));
+      ({ parts } = await store.turns.settle(owner, turn, answered("key-1"), new Date()));
     if (look === 4) for (const part of parts) await store.deliveries.sent(owner, part.id, "m-1");
   });
   scene.lost.add(id);
@@ -93,7 +84,7 @@ test("an answer that is not sent is unfinished, too; a database that is away is 
   const owner = { channel: id, epoch };
   await weir.say(id, "one");
   const turn = await beginTurn(store, owner, 1, 1);
-  await store.turns.settle(owner, turn, { ...SETTLEMENT, idempotencyKeys: ["key-2"] }, new Date());
+  await store.turns.settle(owner, turn, answered("key-2"), new Date());
   using scene = open(async (look) => {
     if (look <= 2) throw new Error("the database is away");
   });

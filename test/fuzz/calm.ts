@@ -28,9 +28,9 @@ export async function calm(world: World, anyAwake: () => Promise<Incarnation>): 
   script.isPatient = true;
   for (const [{ ledger }, what] of settled) ledger.violate(what.startsWith("omitted") ? "I15" : "I14", what);
   const tables = await world.deleted.tablesWithAgain(rooms.flatMap(({ ledger }) => [...ledger.gone]));
+  if (tables.length > 0) findings.violate("I12", `deleted text is in ${tables.join(", ")}`);
   for (const { id, ledger } of rooms)
     for (const what of await unclaimed(world.probe, id)) ledger.violate("I9", what);
-  if (tables.length > 0) findings.violate("I12", `deleted text is in ${tables.join(", ")}`);
 }
 
 class Calm {

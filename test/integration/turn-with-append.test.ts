@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../support/database.ts";
+import { quiet } from "../support/compaction.ts";
 import { text } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
-import { startWeir, type TestWeir } from "../support/weir.ts";
+import { startWeir } from "../support/weir.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -59,10 +60,3 @@ test("a turn that began with an append of which nobody heard is found in the log
   assert.deepEqual(weir.platform.texts(room), ["one", "two"]);
   assert.equal(server.requests.length, 2);
 });
-
-/** Resolves when the channel has nothing to do. */
-async function quiet({ daemon }: TestWeir, name: string): Promise<void> {
-  const channel = await daemon.store.channels.find({ platform: "test", name });
-  assert.ok(channel !== undefined);
-  await daemon.registry.loaded(channel.id)?.idle();
-}

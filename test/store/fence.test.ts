@@ -6,7 +6,7 @@ import type { Settlement } from "../../src/store/turns.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
 import { TEST_DIGESTER } from "../support/digester.ts";
-import { beginTurn } from "../support/begin-turn.ts";
+import { answered, beginTurn } from "../support/turns.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -14,13 +14,7 @@ const weir = openStore(database.connection);
 after(async () => weir[Symbol.asyncDispose]());
 
 const ANSWER: TurnEntryDraft = { kind: "assistant", text: "hello", stopped: false };
-const SETTLEMENT: Settlement = {
-  state: "answered",
-  reason: null,
-  modelMs: 1,
-  entry: ANSWER,
-  idempotencyKeys: ["key-1"],
-};
+const SETTLEMENT = answered("key-1");
 
 test("whoever lost a channel writes nothing to it any more", async () => {
   const { store } = weir;
@@ -63,7 +57,7 @@ test("a takeover that races a settlement leaves the turn to exactly one of them"
     const { id, epoch } = await weir.channel(`race-${round}`);
     await weir.say(id, "one");
     const turn = await beginTurn(store, { channel: id, epoch }, 1, 1);
-    const settlement = { ...SETTLEMENT, idempotencyKeys: [`race-${round}`] };
+    const settlement = answered(`race-${round}`);
     const [settled, taken] = await Promise.allSettled([
       store.turns.settle({ channel: id, epoch }, turn, settlement, new Date()),
       store.channels.take(id),

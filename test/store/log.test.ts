@@ -4,7 +4,7 @@ import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
 import { rowsWith } from "./rows-with.ts";
 import { TEST_DIGESTER } from "../support/digester.ts";
-import { beginTurn } from "../support/begin-turn.ts";
+import { beginTurn } from "../support/turns.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());

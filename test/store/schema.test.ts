@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
-import { beginTurn } from "../support/begin-turn.ts";
+import { beginTurn } from "../support/turns.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());

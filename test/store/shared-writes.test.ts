@@ -4,7 +4,7 @@ import { channelId } from "../../src/core/ids.ts";
 import { StaleEpochError } from "../../src/store/errors.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
-import { beginTurn } from "../support/begin-turn.ts";
+import { beginTurn } from "../support/turns.ts";
 
 /** Writes of several channels that share a statement. */
 

@@ -4,7 +4,7 @@ import type { ChannelId } from "../../src/core/ids.ts";
 import type { InboundMessage } from "../../src/core/message.ts";
 import type { Appended } from "../../src/store/message-rows.ts";
 import type { Beginner } from "../../src/store/turn-rows.ts";
-import { beginTurn } from "../support/begin-turn.ts";
+import { beginTurn } from "../support/turns.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
 

@@ -51,6 +51,13 @@ export class DiscordRefusal extends PlatformError {
   }
 }
 
+const UNKNOWN_CHANNEL = 10_003;
+
+/** The channel was deleted: where the bot may not see it, Discord says so instead. */
+export function isDeletedChannel(error: unknown): boolean {
+  return error instanceof DiscordRefusal && error.code === UNKNOWN_CHANNEL;
+}
+
 /**
  * Discord's REST API. The client's own retries are off, since they would double what was taken without our hearing of it;
  * its waiting for rate limits is on, up to a bound. All calls throw PlatformError.

@@ -5,7 +5,7 @@ import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../cor
 import type { Intake } from "../chat/intake.ts";
 import { askAgain } from "../ask-again.ts";
 import type { PlatformInbox } from "../platform.ts";
-import { type DiscordApi, DiscordRefusal, PLATFORM_NAME } from "./api.ts";
+import { type DiscordApi, isDeletedChannel, PLATFORM_NAME } from "./api.ts";
 import type { Directory } from "./directory.ts";
 import type { Newest } from "./newest.ts";
 import {
@@ -52,8 +52,6 @@ interface Outcome {
 
 /** Waits before Discord is asked again whether a channel is gone, ms: its event does not come again. */
 const AGAIN_MS = [1000, 5000, 30_000, 120_000];
-/** Discord's code for it. */
-const UNKNOWN_CHANNEL = 10_003;
 /** Events that are being read at a time. What comes above it is fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
 
@@ -263,7 +261,7 @@ export class DiscordEvents {
       await askAgain(AGAIN_MS, async () => api.get(Routes.channel(id), channelPayload));
       return [];
     } catch (error) {
-      if (!(error instanceof DiscordRefusal) || error.code !== UNKNOWN_CHANNEL) throw error;
+      if (!isDeletedChannel(error)) throw error;
     }
     const channel = { platform: PLATFORM_NAME, name: id };
     const home: ChannelOnPlatform = { channel, kind: "channel", workspace: "" };

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
 import type { ChatHistory, HistoryMessage, MaybeGap, NewestMessages } from "../chat/history.ts";
-import { type DiscordApi, DiscordRefusal } from "./api.ts";
+import { type DiscordApi, isDeletedChannel } from "./api.ts";
 import { isSpoken } from "./inbound.ts";
 import { type MessagePayload, messagePayload } from "./payload.ts";
 import type { MessageReader } from "./reader.ts";
@@ -20,9 +20,6 @@ export interface HistoryParts {
 const PAGE = 100;
 /** Pages without a word of people's that are turned over in the search for one. */
 const MAX_EMPTY_PAGES = 5;
-
-/** Where the bot may not see it, Discord says so instead. */
-const UNKNOWN_CHANNEL = 10_003;
 
 const messages = z.array(messagePayload);
 
@@ -91,7 +88,7 @@ export class DiscordHistory implements ChatHistory {
   }
 
   isDeleted(error: unknown): boolean {
-    return error instanceof DiscordRefusal && error.code === UNKNOWN_CHANNEL;
+    return isDeletedChannel(error);
   }
 
   compare(a: string, b: string): number {

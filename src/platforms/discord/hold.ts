@@ -4,7 +4,7 @@ export interface HoldParts<Event> {
   readonly take: (event: Event) => void;
   /** The channel of an event; null: it is of none. */
   readonly channelOf: (event: Event) => string | null;
-  /** An event that no search brings back: it is held however many there are. */
+  /** An event that no search brings back: it is held where others are dropped. */
   readonly isKept: (event: Event) => boolean;
   /** An event of a channel was dropped, and maybe others after it: what is missing of that channel has to be looked for. */
   readonly miss: (event: Event) => void;

@@ -131,31 +131,22 @@ describe("a gap", () => {
   });
 });
 
-test("a gap that the platform refuses for another reason is left until the next connection", async () => {
-  const { inbox, history, intake, got } = open();
-  history.add(1, 2);
-  history.failures.push(new PlatformError("chat", "rejected", "limit must be at most 100"));
-  inbox.gaps = [gapAfter(1)];
-  intake.resume();
-  await intake.idle();
-  assert.deepEqual([history.calls, inbox.closed], [["newest"], []]);
-  intake.resume();
-  await intake.idle();
-  assert.deepEqual([got(), inbox.closed], [["+2"], ["room"]]);
-});
-
-test("the gap of a channel that the bot may not see now stays on record until it may again", async () => {
-  const { inbox, history, intake, got } = open();
-  history.add(1, 2);
-  history.failures.push(new PlatformError("chat", "gone", "the bot may not see the channel"));
-  inbox.gaps = [gapAfter(1)];
-  intake.resume();
-  await intake.idle();
-  assert.deepEqual([history.calls, inbox.closed], [["newest"], []]);
-  intake.resume();
-  await intake.idle();
-  assert.deepEqual([got(), inbox.closed], [["+2"], ["room"]]);
-});
+for (const [why, error] of [
+  ["the platform refuses for another reason", new PlatformError("chat", "rejected", "at most 100")],
+  ["is of a channel that the bot may not see now", new PlatformError("chat", "gone", "it may not")],
+] as const)
+  test(`a gap that ${why} stays on record until the next connection`, async () => {
+    const { inbox, history, intake, got } = open();
+    history.add(1, 2);
+    history.failures.push(error);
+    inbox.gaps = [gapAfter(1)];
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual([history.calls, inbox.closed], [["newest"], []]);
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual([got(), inbox.closed], [["+2"], ["room"]]);
+  });
 
 test("the gap of a thread that is fetched apart is on record before its parent's is closed", async () => {
   const { inbox, history, intake } = open({ holdMs: 60_000 });

@@ -3,10 +3,17 @@ import type { Owner } from "../../src/channel/owner.ts";
 import type { Seq } from "../../src/core/ids.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { RunningTurn } from "../../src/store/turn-rows.ts";
+import type { Settlement } from "../../src/store/turns.ts";
 
 /** Begins a turn in a channel in which none runs. */
 export async function beginTurn(store: Store, owner: Owner, fromSeq: Seq, toSeq: Seq): Promise<RunningTurn> {
   const turn = await store.turns.begin(owner, fromSeq, toSeq);
   assert.ok(turn !== null, "another turn runs");
   return turn;
+}
+
+/** A turn ends with this answer, in one part. */
+export function answered(idempotencyKey: string): Settlement {
+  const entry = { kind: "assistant", text: "hello", stopped: false } as const;
+  return { state: "answered", reason: null, modelMs: 1, entry, idempotencyKeys: [idempotencyKey] };
 }
