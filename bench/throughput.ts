@@ -1,3 +1,4 @@
+import { createBareTurn } from "./support/bare-turn.ts";
 import { createTalk } from "./support/conversation.ts";
 import { startBenchDaemon } from "./support/daemon.ts";
 import type { Bench, Figure, Row } from "./support/figure.ts";
@@ -11,7 +12,10 @@ const STEPS = [
   { channels: 256, atLeast: 550 },
 ] as const;
 
-/** Turns a second, closed loop: in each channel the next message follows the answer to the one before. */
+/**
+ * Turns a second, closed loop: in each channel the next message follows the answer to the one before. Beside it what the
+ * machine does of turns that are nothing but two commits and a request.
+ */
 export const throughput: Figure = {
   name: "throughput",
   about: "turns a second over 1, 8, 32 and 256 channels, 0 ms model",
@@ -21,6 +25,7 @@ export const throughput: Figure = {
       modelUrl: model.url,
       agents: [{ id: "main", model: "reply-0-8", summariser: "summary-0" }],
     });
+    const bareTurn = await createBareTurn(weir.database, model.url);
     const rows: Row[] = [];
     const loads: Load[] = [];
     for (const { channels, atLeast } of STEPS) {
@@ -46,7 +51,9 @@ export const throughput: Figure = {
       loads.push(load);
       const value = result / (load.wallMs / 1000);
       rows.push({ what: `turns a second, ${channels} channels`, value, unit: "/s", bar: { atLeast } });
+      const bare = await bareTurnsASecond(bareTurn, channels, bench.isQuick ? 500 : 3000);
       rows.push(
+        { what: `… bare turns a second`, value: bare, unit: "/s" },
         { what: `… daemon's processor time a turn`, value: load.daemonCpuMs / result, unit: "ms" },
         { what: `… Postgres' processor time a turn`, value: load.postgresCpuMs / result, unit: "ms" },
       );
@@ -54,3 +61,23 @@ export const throughput: Figure = {
     return [...rows, loopDelayRow(...loads)];
   },
 };
+
+/** Two seconds in three count: the first one fills the connections. */
+async function bareTurnsASecond(
+  bareTurn: () => Promise<void>,
+  channels: number,
+  forMs: number,
+): Promise<number> {
+  const startedAt = performance.now();
+  const [from, end] = [startedAt + forMs / 3, startedAt + forMs];
+  let turns = 0;
+  const one = async (): Promise<void> => {
+    while (performance.now() < end) {
+      await bareTurn();
+      const now = performance.now();
+      turns += Number(now >= from && now < end);
+    }
+  };
+  await Promise.all(Array.from({ length: channels }, one));
+  return turns / ((end - from) / 1000);
+}

@@ -1,24 +1,36 @@
 import type { BenchDaemon } from "./support/daemon.ts";
 import { startBenchDaemon } from "./support/daemon.ts";
+import { BARE_MODEL, createBareTurn } from "./support/bare-turn.ts";
 import { createTalk } from "./support/conversation.ts";
-import { type Bench, type Figure, median, quantile, type Row } from "./support/figure.ts";
+import { type Bench, type Figure, machineNow, median, quantile, type Row, sum } from "./support/figure.ts";
 import { type Load, loopDelayRow, underWatch } from "./support/load.ts";
-import { startBenchModel } from "./support/model.ts";
+import { type ServedRequest, startBenchModel } from "./support/model.ts";
 import type { Asked } from "./support/platform.ts";
 
-/** Turns between two looks at what a bare commit takes. */
+/** Turns between two looks at what a bare commit and a bare turn take. */
 const ROUND = 50;
 
 /**
  * What a turn costs beside its model: one channel, closed loop, a model that answers at once. From the hand-over of a
  * message to the hand-over of its answer, less the time between the server's first byte in and last byte out. Beside it,
- * in the same run, two bare durable commits.
+ * in the same run, two bare durable commits, and a turn that is nothing but these and a request.
  */
 export const turn: Figure = {
   name: "turn",
   about: "our own time and processor time a turn, one channel, 0 ms model",
   run: measureTurns,
 };
+
+/** What was measured, side by side. */
+interface Measured {
+  /** Two commits, ms. */
+  readonly commits: number[];
+  /** Bare turns, ms from end to end. */
+  readonly bare: number[];
+  readonly asked: Asked[];
+  readonly loads: Load[];
+  readonly bareLoads: Load[];
+}
 
 async function measureTurns(bench: Bench): Promise<Row[]> {
   const turns = bench.isQuick ? 200 : 2000;
@@ -32,71 +44,80 @@ async function measureTurns(bench: Bench): Promise<Row[]> {
   for (let index = 0; index < 200; index++) await ask();
   await model.served();
   const commit = await createCommit(weir);
-  const commits: number[] = [];
-  const asked: Asked[] = [];
-  const loads: Load[] = [];
-  for (let done = 0; done < turns; done += ROUND) {
-    for (let index = 0; index < ROUND; index++) commits.push(await commit());
+  const bareTurn = await createBareTurn(weir.database, model.url);
+  const measured: Measured = { commits: [], bare: [], asked: [], loads: [], bareLoads: [] };
+  const rounds = async (work: () => Promise<unknown>): Promise<Load> => {
     const { load } = await underWatch(weir.dataDir, async () => {
-      for (let index = 0; index < ROUND; index++) asked.push(await ask());
+      for (let index = 0; index < ROUND; index++) await work();
     });
-    loads.push(load);
+    return load;
+  };
+  for (let done = 0; done < turns; done += ROUND) {
+    for (let index = 0; index < ROUND; index++) measured.commits.push(await timed(commit));
+    measured.bareLoads.push(await rounds(async () => measured.bare.push(await timed(bareTurn))));
+    measured.loads.push(await rounds(async () => measured.asked.push(await ask())));
     bench.progress(`${done + ROUND} of ${turns} turns`);
   }
-  const served = (await model.served()).filter((one) => one.model.startsWith("reply"));
-  const own = asked.map(({ handedInAt, answeredAt }, index) => {
-    const { arrivedAt = 0, endedAt = 0 } = served[index] ?? {};
-    return answeredAt - handedInAt - (endedAt - arrivedAt);
-  });
+  return rowsOf(measured, await model.served());
+}
+
+function rowsOf({ commits, bare, asked, loads, bareLoads }: Measured, all: readonly ServedRequest[]): Row[] {
+  const served = all.filter((one) => one.model === "reply-0-8");
+  const servedBare = all.filter((one) => one.model === BARE_MODEL);
+  const own = asked.map(
+    ({ handedInAt, answeredAt }, index) => answeredAt - handedInAt - modelMs(served[index]),
+  );
+  const ownBare = bare.map((ms, index) => ms - modelMs(servedBare[index]));
   const toWire = asked.map(({ acceptedAt }, index) => (served[index]?.arrivedAt ?? NaN) - acceptedAt);
   const fromHandIn = asked.map(({ handedInAt }, index) => (served[index]?.arrivedAt ?? NaN) - handedInAt);
-  const perTurn = (of: "daemonCpuMs" | "postgresCpuMs"): number =>
-    loads.reduce((total, load) => total + load[of], 0) / asked.length;
+  const perTurn = (of: "daemonCpuMs" | "postgresCpuMs", spent: readonly Load[]): number =>
+    sum(spent.map((load) => load[of])) / asked.length;
+  const ms = (what: string, value: number, atMost?: number): Row => {
+    return { what, value, unit: "ms", ...(atMost !== undefined && { bar: { atMost } }) };
+  };
+  const times = (what: string, value: number, atMost?: number): Row => ({
+    ...ms(what, value, atMost),
+    unit: "×",
+  });
   return [
-    { what: "two bare durable commits, p50", value: median(commits), unit: "ms" },
-    { what: "two bare durable commits, p99", value: quantile(commits, 0.99), unit: "ms" },
-    { what: "own time a turn, p50", value: median(own), unit: "ms" },
-    { what: "own time a turn, p99", value: quantile(own, 0.99), unit: "ms" },
-    {
-      what: "own time a turn over two commits, p50",
-      value: median(own) / median(commits),
-      unit: "×",
-      bar: { atMost: 6 },
-    },
-    {
-      what: "own time a turn over two commits, p99 over p50",
-      value: quantile(own, 0.99) / median(commits),
-      unit: "×",
-      bar: { atMost: 30 },
-    },
-    {
-      what: "message accepted → request on the wire, p50",
-      value: median(toWire),
-      unit: "ms",
-      bar: { atMost: 2 },
-    },
-    { what: "message handed in → request on the wire, p50", value: median(fromHandIn), unit: "ms" },
-    { what: "processor time a turn, daemon", value: perTurn("daemonCpuMs"), unit: "ms", bar: { atMost: 2 } },
-    {
-      what: "processor time a turn, Postgres",
-      value: perTurn("postgresCpuMs"),
-      unit: "ms",
-      bar: { atMost: 2.5 },
-    },
+    ms("two bare durable commits, p50", median(commits)),
+    ms("two bare durable commits, p99", quantile(commits, 0.99)),
+    ms("own time a turn, p50", median(own)),
+    ms("own time a turn, p99", quantile(own, 0.99)),
+    times("own time a turn over two commits, p50", median(own) / median(commits), 6),
+    times("own time a turn over two commits, p99 over p50", quantile(own, 0.99) / median(commits), 30),
+    ms("message accepted → request on the wire, p50", median(toWire), 2),
+    ms("message handed in → request on the wire, p50", median(fromHandIn)),
+    ms("processor time a turn, daemon", perTurn("daemonCpuMs", loads), 2),
+    ms("processor time a turn, Postgres", perTurn("postgresCpuMs", loads), 2.5),
+    ms("a bare turn's own time, p50", median(ownBare)),
+    times("own time a turn over a bare turn's, p50", median(own) / median(ownBare)),
+    ms("a bare turn's processor time, daemon", perTurn("daemonCpuMs", bareLoads)),
+    ms("a bare turn's processor time, Postgres", perTurn("postgresCpuMs", bareLoads)),
     loopDelayRow(...loads),
   ];
 }
 
-/** @returns what two inserts take that are committed one after the other, ms */
-async function createCommit({ database }: BenchDaemon): Promise<() => Promise<number>> {
+/** Between the server's first byte in and last byte out. */
+function modelMs(request: ServedRequest | undefined): number {
+  return request === undefined ? NaN : request.endedAt - request.arrivedAt;
+}
+
+/** Milliseconds. */
+async function timed(work: () => Promise<void>): Promise<number> {
+  const startedAt = machineNow();
+  await work();
+  return machineNow() - startedAt;
+}
+
+/** Two inserts that are committed one after the other. */
+async function createCommit({ database }: BenchDaemon): Promise<() => Promise<void>> {
   await database.script(
     "create table bench_commits (id bigint generated always as identity primary key, text text)",
   );
   const insert = { name: "bench_insert", text: "insert into bench_commits (text) values ($1)" };
   return async () => {
-    const startedAt = performance.now();
     await database.query(insert, ["x".repeat(200)]);
     await database.query(insert, ["x".repeat(200)]);
-    return performance.now() - startedAt;
   };
 }

@@ -66,7 +66,7 @@ export async function startBenchDaemon(options: BenchDaemonOptions): Promise<Ben
   const { dataDir } = config.database;
   const connection = await findEmbeddedPostgres(dataDir);
   if (connection === null) throw new Error("the embedded Postgres does not run");
-  const database = stack.use(new Database(connection, pino({ level: "silent" }), { maxConnections: 2 }));
+  const database = stack.use(new Database(connection, pino({ level: "silent" }), { maxConnections: 10 }));
   const [platform] = platforms.values();
   if (platform === undefined) throw new Error("a daemon without an agent");
   const kept = stack.move();

@@ -1,4 +1,5 @@
-import type { Violation } from "./ledger.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Findings, Violation } from "./ledger.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { Performer } from "./perform.ts";
 import type { Step } from "./schedule.ts";
@@ -16,6 +17,9 @@ export interface Outcome {
   readonly ms: number;
 }
 
+/** A calm on a slow machine takes a minute and a half: what takes longer than this hangs, ms. */
+const LONGEST_STEP_MS = 120_000;
+
 /** Performs a schedule on a database of its own, up to the first violation. */
 export async function runSchedule(
   seed: number,
@@ -30,12 +34,7 @@ export async function runSchedule(
   const { findings, tally } = world;
   let at: number | null = null;
   for (const [place, step] of steps.entries()) {
-    try {
-      await performer.step(step);
-    } catch (error) {
-      const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      findings.violate("error", why);
-    }
+    await performed(performer.step(step), findings, `the step "${step.do}"`);
     if (findings.violations.length === 0) continue;
     at = place;
     break;
@@ -47,4 +46,17 @@ export async function runSchedule(
     trail: findings.trail,
     ms: performance.now() - startedAt,
   };
+}
+
+/** Whatever goes wrong in it is a violation, and so is no end. */
+async function performed(work: Promise<void>, findings: Findings, what: string): Promise<void> {
+  const limit = new AbortController();
+  const isOver = delay(LONGEST_STEP_MS, "over", { signal: limit.signal, ref: false }).catch(() => "in time");
+  const failed = work.catch((error: unknown) => {
+    const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    findings.violate("error", why);
+  });
+  if ((await Promise.race([failed, isOver])) === "over")
+    findings.violate("stuck", `${what} has not ended in ${LONGEST_STEP_MS / 1000} s`);
+  limit.abort();
 }
