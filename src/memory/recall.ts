@@ -4,7 +4,7 @@ import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../core/text.ts";
 import type { SearchQuery, SearchStore } from "../store/search.ts";
 import type { MemoryRecallQuery, RecallMemories } from "./recall-memories.ts";
-import { chooseTerms, findPieces, orQuery } from "./terms.ts";
+import { chooseTerms, findPieces, orQuery, tellingLiterals } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
 const MAX_QUERY = 2000;
@@ -73,16 +73,13 @@ export class Recall {
     // The newest words are what is asked.
     const whole = storableText(query.text);
     const text = sliceWhole(whole, Math.max(0, whole.length - MAX_QUERY), whole.length);
-    const { literals, unspaced } = findPieces(text);
-    const terms = await this.#terms(to, text);
-    if (terms.pick === "" && literals.length === 0 && unspaced === "") return null;
-    return { ...terms, literals, unspaced, from, to, limit, neighbours };
-  }
-
-  async #terms(to: Seq, text: string): Promise<{ readonly pick: string; readonly terms: string }> {
     const [lexemes, frequencies] = await Promise.all([this.#search.lexemes(text), this.#loadFrequencies()]);
     const { pick, rank } = chooseTerms(lexemes, frequencies, to);
-    return { pick: orQuery(pick), terms: orQuery(rank) };
+    const pieces = findPieces(text);
+    const literals = tellingLiterals(pieces.literals, frequencies, to);
+    if (pick.length === 0 && literals.length === 0 && pieces.unspaced === "") return null;
+    const words = { pick: orQuery(pick), terms: orQuery(rank) };
+    return { ...words, literals, unspaced: pieces.unspaced, from, to, limit, neighbours };
   }
 
   /** Only the first load is waited for: what is known is good enough while it is read again. */

@@ -1,6 +1,5 @@
 import type { EntryReference } from "../core/entry.ts";
 import { type ChannelId, type Seq, channelId } from "../core/ids.ts";
-import { sliceWhole } from "../core/text.ts";
 import { type RawSaid, readSaid, said, selectSaid } from "./entry-rows.ts";
 import {
   askedBy,
@@ -25,7 +24,7 @@ export interface SearchQuery {
   /** Two queries in the syntax of tsquery: one that finds by the index, one that ranks; "": by no words. */
   readonly pick: string;
   readonly terms: string;
-  /** Looked for letter by letter. */
+  /** Identifiers, looked for letter by letter where each of their parts stands whole. */
   readonly literals: readonly string[];
   /** In a script without spaces, looked for approximately; "": none. */
   readonly unspaced: string;
@@ -201,16 +200,9 @@ export class SearchStore {
 
 /** What `find_entries` takes behind the channel. */
 function findValues(query: SearchQuery): unknown[] {
-  const patterns = query.literals.map(patternOf);
-  const tails = query.literals.map((literal) =>
-    patternOf(sliceWhole(literal, Math.max(0, literal.length - TAIL), literal.length)),
-  );
-  const { pick, terms, unspaced, from, to, limit, neighbours } = query;
-  return [pick, terms, patterns, tails, unspaced, from, to, limit, neighbours];
+  const { pick, terms, literals, unspaced, from, to, limit, neighbours } = query;
+  return [pick, terms, literals, literals.map(patternOf), unspaced, from, to, limit, neighbours];
 }
-
-/** Characters at the end of a literal by which the index is asked. */
-const TAIL = 12;
 
 /** For `ilike`: the text anywhere. */
 function patternOf(literal: string): string {

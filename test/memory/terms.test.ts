@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { CANDIDATES, chooseTerms, findPieces, orQuery } from "../../src/memory/terms.ts";
+import { CANDIDATES, chooseTerms, findPieces, orQuery, tellingLiterals } from "../../src/memory/terms.ts";
 
 const lexemes = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6 }), { maxLength: 60 });
 
@@ -51,6 +51,29 @@ describe("the pieces of a query", () => {
     const { literals, unspaced } = findPieces("why does src/core/split.ts fail in splitText with E_LIMIT?");
     assert.deepEqual(literals, ["src/core/split.ts", "splitText", "E_LIMIT"]);
     assert.equal(unspaced, "");
+  });
+
+  test("are cut where a part of them ends", () => {
+    const path = `${"a".repeat(38)}/${"b".repeat(38)}`;
+    assert.deepEqual(findPieces(`${path}/cd.ef`).literals, [`${path}/cd`.slice(0, 80)]);
+    assert.deepEqual(findPieces(`${path}/cdef`).literals, [`${path}/`]);
+    assert.deepEqual(findPieces(`${path}/cd/`).literals, [`${path}/cd`]);
+  });
+
+  test("are looked for where one of their parts is not in very many entries", () => {
+    const frequencies = new Map([
+      ["=https", 0.2],
+      ["=example", 0.1],
+      ["=org", 0.1],
+      ["example", 0.9],
+    ]);
+    const links = ["https://example.org", "https://example.org/guide", "example.org"];
+    assert.deepEqual(tellingLiterals(links, frequencies, 100_000), ["https://example.org/guide"]);
+    assert.deepEqual(tellingLiterals(links, frequencies, 5000), links);
+    assert.deepEqual(tellingLiterals(links, new Map(), 1e9), links);
+    const long = "x".repeat(50);
+    const cut = new Map([[`=${"x".repeat(40)}`, 1]]);
+    assert.deepEqual(tellingLiterals([`${long}.${long}`, `${long}.org`], cut, 1e9), [`${long}.org`]);
   });
 
   test("are none that very many texts would have, too", () => {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { OperatorError } from "../../src/core/errors.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { Database } from "../../src/store/pool.ts";
 import { createTestDatabase } from "../support/database.ts";
-import { SILENT } from "./open-store.ts";
+import { openStore, SILENT } from "./open-store.ts";
 
 const FILES = (await readdir("migrations")).toSorted();
 const EMPTY = "drop schema public cascade; create schema public";
@@ -44,4 +44,30 @@ test("a database that a newer Weir has used is refused, with both versions and a
   });
   // The lock was given back: another attempt is refused at once too, and does not wait.
   await assert.rejects(migrate(database, SILENT), OperatorError);
+});
+
+test("what was indexed before identifiers had parts is indexed once more, and stays searchable till then", async () => {
+  await using target = await createTestDatabase();
+  await using weir = openStore(target.connection);
+  const before = FILES.slice(0, FILES.indexOf("0017_identifiers.sql"));
+  await weir.db.script(EMPTY);
+  for (const file of before) await weir.db.script(await readFile(`migrations/${file}`, "utf8"));
+  await weir.db.script(
+    "create table schema_migrations (version integer primary key, name text not null, applied_at timestamptz default now())",
+  );
+  for (const [index, file] of before.entries())
+    await weir.sql("insert into schema_migrations (version, name) values ($1, $2)", index + 1, file);
+  const { id } = await weir.channel("old");
+  await weir.say(id, "the kettle is in src/tea_pot.ts");
+  const { search } = weir.store;
+  await search.indexAll([id], 10);
+  await migrate(weir.db, SILENT);
+  const find = async (words: string, literals: string[]): Promise<number> => {
+    const range = { from: 1, to: 10, limit: 5, neighbours: 0 };
+    return (await search.find(id, { pick: words, terms: words, literals, unspaced: "", ...range })).length;
+  };
+  assert.deepEqual([await find("'kettl'", []), await find("", ["tea_pot"])], [1, 0]);
+  assert.deepEqual(await search.behind(), [id]);
+  await search.indexAll([id], 10);
+  assert.deepEqual([await find("'kettl'", []), await find("", ["tea_pot"])], [1, 1]);
 });

@@ -50,11 +50,43 @@ test("a recall joins its arms by place, and brings what stands beside a hit", as
   assert.deepEqual(await find(id, { literals: ["tea_pot"] }), [2]);
   assert.deepEqual(await find(id, { literals: ["tea%pot"] }), []);
   assert.deepEqual(await find(id, { unspaced: "お寿司を食べた" }), [4]);
-  assert.deepEqual(await find(id, { ...words, literals: ["the lid"], limit: 1 }), [3]);
+  assert.deepEqual(await find(id, { ...words, literals: ["tea_pot"], limit: 2 }), [2, 3]);
   assert.deepEqual(await find(id, { unspaced: "お寿司を食べた", neighbours: 1 }), [3, 4, 5]);
   assert.deepEqual(await find(id, { unspaced: "お寿司を食べた", neighbours: 9, from: 2, to: 4 }), [2, 3, 4]);
   assert.deepEqual(await find(id, { ...words, limit: 1, to: 2 }), [1]);
   assert.deepEqual(await find(id, {}), []);
+});
+
+test("an identifier is found where all of its parts are, letter by letter", async () => {
+  const { id } = await weir.channel("identifiers");
+  const texts = [
+    "it is in src/core/splitText.ts", // 1
+    "see https://example.org/guide/split_text?page=12 for that",
+    "SPLIT_TEXT is not set", // 3
+    "we split text here",
+    "the version is v1.20.3-beta, as said", // 5
+    `a token of ${"x".repeat(3000)}_${"y".repeat(3000)} is too long for a word`,
+  ];
+  for (const text of texts) await weir.say(id, text);
+  await search.indexAll([id], 100);
+  const literally = async (...literals: string[]): Promise<number[]> => find(id, { literals });
+  assert.deepEqual(await literally("split_text"), [2, 3]);
+  assert.deepEqual(await literally("splitText"), [1]);
+  assert.deepEqual(await literally("core/splitText.ts"), [1]);
+  assert.deepEqual(await literally("guide/split_text?page=12"), [2]);
+  // A part is found whole, or not at all.
+  assert.deepEqual(await literally("plit_text"), []);
+  assert.deepEqual(await literally("guide/split_text?page=1"), []);
+  // All of its parts are there, and it is not.
+  assert.deepEqual(await literally("text_split"), []);
+  assert.deepEqual(await literally("v1.20"), [5]);
+  assert.deepEqual(await literally("v1.20", "split_text"), [2, 3, 5]);
+  assert.deepEqual(await literally(`${"x".repeat(3000)}_${"y".repeat(3000)}`), [6]);
+  const plan = await weir.sql<{ "QUERY PLAN": string }>(
+    `explain select seq from entry_search where channel_id + 0 = ${id} and tsv @@ '=split & =text'::tsquery
+        and seq + 0 > 1 and body || '' ilike '%split%'`,
+  );
+  assert.match(plan.map((row) => row["QUERY PLAN"]).join("\n"), /entry_search_words/);
 });
 
 test("several channels are indexed at once, each up to the limit, and the index is found by whatever plan", async () => {
