@@ -8,7 +8,10 @@ import { displayable } from "./platforms/terminal/displayable.ts";
 
 /** Past the drain deadline of any configuration something hangs: end anyway, the log keeps what is left. */
 const FORCED_EXIT_MS = 120_000;
-/** npm passes a Ctrl-C on to a child that the terminal has signalled already: one key press, two signals. */
+/**
+ * npm passes a signal on to a child that has it already, from the terminal (Ctrl-C) or from who stops a whole group of
+ * processes (systemd, `timeout`): one wish to stop, two signals.
+ */
 const SAME_SIGNAL_MS = 150;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -19,7 +22,7 @@ let signalledAt: number | null = null;
 function onSignal(signal: NodeJS.Signals): void {
   const now = performance.now();
   if (signalledAt !== null) {
-    if (signal === "SIGINT" && now - signalledAt < SAME_SIGNAL_MS) return;
+    if (now - signalledAt < SAME_SIGNAL_MS) return;
     process.exit(signal === "SIGINT" ? 130 : 143);
   }
   signalledAt = now;

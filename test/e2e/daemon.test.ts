@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
 import { after, test } from "node:test";
 import { type Home, openHome, openSeed } from "../support/e2e.ts";
 import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
@@ -53,6 +54,26 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
     await world.assertAnsweredOnce();
     await assert.rejects(postmasterPid(home.dataDir), /ENOENT/);
     assert.equal(daemon.out.length, 1, daemon.out.join("\n"));
+  });
+}
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  test(`a ${signal} that arrives twice, from a whole group being stopped and from npm, drains as one`, async () => {
+    await using scene = await openScene();
+    const { daemon, model, world } = scene;
+    const gate = new Gate();
+    model.reply(gate.between("This is the beginning", " and this is the end."));
+    await world.say("room", "asked", "tell me something");
+    await world.untilCall(({ operation }) => operation === "send");
+    daemon.signal(signal);
+    // Not at once: two of a kind that wait together are one to the kernel.
+    await delay(20);
+    daemon.signal(signal);
+    await daemon.errorLine("draining");
+    gate.open();
+    assert.deepEqual(await daemon.ended, { code: 0, signal: null });
+    assert.match(daemon.stderr, /"database_stopped"/);
+    await world.assertAnsweredOnce();
   });
 }
 
