@@ -61,6 +61,9 @@ export const SURE_CRASHES: readonly CrashPoint[] = [
   { at: "database", statement: "job_commit", when: "before", nth: 1 },
 ];
 
+/** The connection that every seed cuts: behind an append of which nobody hears. */
+export const SURE_CUT: CrashPoint = { at: "database", statement: "append_message", when: "after", nth: 1 };
+
 /** Episodes in which a summariser is held that each schedule has for sure. */
 export const SURE_HOLDS = 2;
 

@@ -1,4 +1,14 @@
-import { CRASHES, CUTS, type Episode, EPISODES, LARGE, SIZES, SURE_CRASHES, SURE_HOLDS } from "./cards.ts";
+import {
+  CRASHES,
+  CUTS,
+  type Episode,
+  EPISODES,
+  LARGE,
+  SIZES,
+  SURE_CRASHES,
+  SURE_CUT,
+  SURE_HOLDS,
+} from "./cards.ts";
 import { Deck, Random } from "./random.ts";
 import type { CrashPoint, DeletionTarget, Reply, RoomNumber, Size, Step, SummaryMode } from "./schedule.ts";
 
@@ -33,6 +43,9 @@ class Composer {
   compose(length: number): Step[] {
     this.#talk(40);
     for (const _ of SURE_CRASHES) this.#play("crash");
+    this.#steps.push({ do: "cut", point: SURE_CUT });
+    this.#say({ reply: "plain", room: 0 });
+    this.#talk(8);
     // By one of them at least a channel is full while its job waits.
     for (let holds = 0; holds < SURE_HOLDS; holds++) this.#play("hold");
     while (this.#steps.length < length - 10) {
