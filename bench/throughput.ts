@@ -1,6 +1,6 @@
 import { createBareTurn } from "./support/bare-turn.ts";
 import { createTalk } from "./support/conversation.ts";
-import { startBenchDaemon } from "./support/daemon.ts";
+import { indexed, startBenchDaemon } from "./support/daemon.ts";
 import type { Bench, Figure, Row } from "./support/figure.ts";
 import { type Load, loopDelayRow, underWatch } from "./support/load.ts";
 import { startBenchModel } from "./support/model.ts";
@@ -27,7 +27,7 @@ export const throughput: Figure = {
     });
     const bareTurn = await createBareTurn(weir.database, model.url);
     const rows: Row[] = [];
-    const loads: Load[] = [];
+    const [loads, bareLoads]: [Load[], Load[]] = [[], []];
     for (const { channels, atLeast } of STEPS) {
       bench.progress(`${channels} channels`);
       const rooms = Array.from({ length: channels }, (_, index) => `${channels}-${index}`);
@@ -49,16 +49,21 @@ export const throughput: Figure = {
         loop(bench.isQuick ? 1500 : 10_000),
       );
       loads.push(load);
+      await indexed(weir);
       const value = result / (load.wallMs / 1000);
       rows.push({ what: `turns a second, ${channels} channels`, value, unit: "/s", bar: { atLeast } });
-      const bare = await bareTurnsASecond(bareTurn, channels, bench.isQuick ? 500 : 3000);
+      const alone = await underWatch(weir.dataDir, async () =>
+        bareTurnsASecond(bareTurn, channels, bench.isQuick ? 500 : 3000),
+      );
+      bareLoads.push(alone.load);
       rows.push(
-        { what: `… bare turns a second`, value: bare, unit: "/s" },
+        { what: `… bare turns a second`, value: alone.result, unit: "/s" },
         { what: `… daemon's processor time a turn`, value: load.daemonCpuMs / result, unit: "ms" },
         { what: `… Postgres' processor time a turn`, value: load.postgresCpuMs / result, unit: "ms" },
       );
     }
-    return [...rows, loopDelayRow(...loads)];
+    const { value, unit } = loopDelayRow(...bareLoads);
+    return [...rows, loopDelayRow(...loads), { what: "… of bare turns", value, unit }];
   },
 };
 

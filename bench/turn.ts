@@ -1,5 +1,4 @@
-import type { BenchDaemon } from "./support/daemon.ts";
-import { startBenchDaemon } from "./support/daemon.ts";
+import { type BenchDaemon, indexed, startBenchDaemon } from "./support/daemon.ts";
 import { BARE_MODEL, createBareTurn } from "./support/bare-turn.ts";
 import { createTalk } from "./support/conversation.ts";
 import { type Bench, type Figure, machineNow, median, quantile, type Row, sum } from "./support/figure.ts";
@@ -8,7 +7,7 @@ import { type ServedRequest, startBenchModel } from "./support/model.ts";
 import type { Asked } from "./support/platform.ts";
 
 /** Turns between two looks at what a bare commit and a bare turn take. */
-const ROUND = 50;
+const ROUND = 200;
 
 /**
  * What a turn costs beside its model: one channel, closed loop, a model that answers at once. From the hand-over of a
@@ -49,6 +48,8 @@ async function measureTurns(bench: Bench): Promise<Row[]> {
   const rounds = async (work: () => Promise<unknown>): Promise<Load> => {
     const { load } = await underWatch(weir.dataDir, async () => {
       for (let index = 0; index < ROUND; index++) await work();
+      // Each kind of turn pays for its own index, which comes half a second later.
+      await indexed(weir);
     });
     return load;
   };

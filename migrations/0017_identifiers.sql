@@ -1,16 +1,21 @@
 -- Paths, links, versions, snake_case and camelCase are looked for by their parts, which are lexemes of the index: of the
 -- trigrams of an identifier very many texts have each, and in a channel of 100,000 entries 10,000 of them were read to find
--- one (p50 13 ms, p99 60 ms; without an identifier 2 and 9).
+-- one (on a busy machine p50 13 ms, p99 60 ms; without an identifier 2 and 9).
 
 -- The parts of the identifiers of a text, in their order, each as a lexeme that no word has: `src/tea_pot.ts` is =src, =tea,
--- =pot, =ts. The pattern is that of `findPieces`.
-create function identifier_parts(p_text text) returns text[] language sql immutable parallel safe as $$
-  select coalesce(array_agg('=' || left(part, 40) order by place, part_place), '{}')
-    from regexp_matches(p_text, '[A-Za-z0-9_@#~+-]*[A-Za-z0-9_@#][./:_-][A-Za-z0-9_./:@#?=&%+-]*[A-Za-z0-9_]|[a-z]+[A-Z][A-Za-z0-9_]*', 'g')
-           with ordinality found (identifier, place),
-         regexp_split_to_table(lower(identifier[1]), '[^a-z0-9]+') with ordinality parts (part, part_place)
-   where part <> ''
-$$;
+-- =pot, =ts. `findPieces` takes nothing for an identifier whose parts are not among these. A run is cut before anything looks
+-- at it twice, and what is plain text is not taken apart.
+create function identifier_parts(p_text text) returns text[] language plpgsql immutable parallel safe as $$
+begin
+  if p_text !~ '[A-Za-z0-9_@#][./:_-]+[A-Za-z0-9_@#~+?=&%]|[a-z][A-Z]' then return '{}'; end if;
+  return array(
+    select '=' || left(parts.part, 40)
+      from regexp_matches(p_text, '[A-Za-z0-9_@#~+./:?=&%-]+', 'g') with ordinality runs (run, place)
+     cross join lateral rtrim(left(runs.run[1], 2000), './:?=&%~+#@-') as identifier
+     cross join lateral regexp_split_to_table(lower(identifier collate "C"), '[^a-z0-9]+') with ordinality parts (part, place)
+     where identifier ~ '[A-Za-z0-9_@#][./:_-]|[a-z][A-Z]' and parts.part <> ''
+     order by runs.place, parts.place);
+end $$;
 
 -- As before, and with the parts of what the entry itself names.
 create or replace function index_entries(p_channel bigint, p_from bigint, p_to bigint) returns void language plpgsql as $$
@@ -82,6 +87,22 @@ begin
     ) hits, generate_series(greatest(hits.seq - p_neighbours, p_from), least(hits.seq + p_neighbours, p_to)) near);
 end $$;
 
--- What was indexed before has no such parts: the indexer goes over all of it once more, beside everything else. Until then the
--- rows of before are found by their words.
-update search_progress set indexed_to = 0;
+-- What was indexed before has no such parts: the indexer goes over all of it once more, from the newest on, behind everything
+-- that is said meanwhile. Until then it is found by its words.
+alter table search_progress add column outdated_to bigint not null default 0;
+comment on column search_progress.outdated_to is 'rows of 1..outdated_to were indexed by an older version, and are to be made anew; 0: none';
+update search_progress set outdated_to = indexed_to;
+create index search_outdated on search_progress (channel_id) where outdated_to > 0;
+
+-- Makes at most p_limit rows of an older version anew, the newest first. Returns how far what is left reaches, 0: none is.
+create function renew_index(p_channel bigint, p_limit integer) returns bigint language plpgsql as $$
+declare v_to bigint; v_from bigint;
+begin
+  perform lock_search(p_channel);
+  select outdated_to into strict v_to from search_progress where channel_id = p_channel;
+  if v_to = 0 then return 0; end if;
+  v_from := greatest(v_to - p_limit, 0) + 1;
+  perform index_entries(p_channel, v_from, v_to);
+  update search_progress set outdated_to = v_from - 1 where channel_id = p_channel;
+  return v_from - 1;
+end $$;

@@ -3,7 +3,7 @@ import type { Database } from "../../src/store/pool.ts";
 
 /** The scripted model, under a name of its own: what it serves is told apart. */
 export const BARE_MODEL = "reply-0-8+bare";
-/** What each of its two rows holds, and what it asks the model; about the length of a message. */
+/** What its first row holds, and what it asks the model; the second holds the answer. */
 const TEXT = "x".repeat(200);
 
 /**

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -10,6 +11,9 @@ import { Database } from "../../src/store/pool.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { BenchPlatform } from "./platform.ts";
 import { bindPlatform } from "../../src/router/bindings.ts";
+
+/** The indexer comes twice a second. */
+const INDEX_LOOK_MS = 100;
 
 export interface BenchAgent {
   readonly id: string;
@@ -78,6 +82,11 @@ export async function startBenchDaemon(options: BenchDaemonOptions): Promise<Ben
     dataDir,
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
+}
+
+/** Waits until the index is up to the log: what turns cost beside themselves is spent by then. */
+export async function indexed({ daemon }: BenchDaemon): Promise<void> {
+  while ((await daemon.store.search.behind()).length > 0) await delay(INDEX_LOOK_MS);
 }
 
 function configText({ agents, daemon = "" }: BenchDaemonOptions): string {

@@ -8,15 +8,20 @@ const INTERVAL_MS = 500;
 /** Channels, and entries of each, that are indexed in one transaction: a deletion waits for it at most so long. */
 const CHANNELS = 16;
 const ENTRIES = 200;
+/** Entries that are made anew in one: a fifth of a second of each. */
+const RENEWED = 500;
 
 /**
  * Keeps the search index up with the log, off the reply path: an append marks its channel, and the marks are worked
- * off twice a second. After a failure the marks stay.
+ * off twice a second. After a failure the marks stay. What an older version indexed is made anew behind all that, so many
+ * entries at a time.
  */
 export class Indexer implements AsyncDisposable {
   readonly #search: SearchStore;
   readonly #log: Logger;
   readonly #dirty = new Set<ChannelId>();
+  /** Channels with rows of an older version; the first is at work. */
+  #outdated: ChannelId[] = [];
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
   #isDisposed = false;
@@ -28,6 +33,11 @@ export class Indexer implements AsyncDisposable {
 
   /** Marks what an earlier process left behind. */
   async start(): Promise<void> {
+    this.#outdated = await this.#search.outdated();
+    if (this.#outdated.length > 0) {
+      this.#log.info({ channels: this.#outdated.length }, "index_renewal");
+      this.#schedule();
+    }
     for (const channel of await this.#search.behind()) this.mark(channel);
   }
 
@@ -56,6 +66,8 @@ export class Indexer implements AsyncDisposable {
     // A channel that is marked again meanwhile waits for the next round.
     const marked = [...this.#dirty];
     for (let from = 0; from < marked.length; from += CHANNELS) {
+      // Whoever stops waits for one batch, and no more: what is left is marked at the next start.
+      if (this.#isDisposed && from > 0) return;
       const channels = marked.slice(from, from + CHANNELS);
       for (const channel of channels) this.#dirty.delete(channel);
       try {
@@ -68,6 +80,22 @@ export class Indexer implements AsyncDisposable {
         return;
       }
     }
+    await this.#renew();
+  }
+
+  /** One batch of one channel: the next comes with the next round. */
+  async #renew(): Promise<void> {
+    const [channel] = this.#outdated;
+    if (channel === undefined || this.#isDisposed) return;
+    try {
+      if (!(await this.#search.renew(channel, RENEWED))) {
+        this.#outdated.shift();
+        if (this.#outdated.length === 0) this.#log.info("index_renewed");
+      }
+    } catch (error) {
+      this.#log.warn({ why: errorMessage(error) }, "indexing_failed");
+    }
+    this.#schedule();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -54,8 +54,12 @@ export function orQuery(lexemes: readonly string[]): string {
 /** Runs of scripts that are written without spaces: full-text search finds 1 % of them, trigrams 92 %. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Hangul}ー]{2,}/gu;
-/** Paths, links, versions, snake_case and camelCase; the index knows them by the same pattern (`identifier_parts`). */
-const IDENTIFIER = /[\w@#~+-]*[\w@#][./:_-][\w./:@#?=&%+-]*\w|\b[a-z]+[A-Z]\w*/g;
+/** What paths, links, versions, snake_case and camelCase are made of; the index knows them by the same (`identifier_parts`). */
+const RUN = /[\w@#~+./:?=&%-]+/g;
+/** Longest run that is looked at: some patterns look at each place of it several times. */
+const MAX_RUN = 200;
+const JOINED = /[\w@#][./:_-]/;
+const CAMEL_CASE = /(?<!\w)[a-z]+[A-Z]\w*/;
 
 /** Without a part of such a length (12:30, e.g., v1.2) it tells hardly one text from another. */
 const TELLING = /[A-Za-z0-9]{4}/;
@@ -69,19 +73,20 @@ export interface Pieces {
 }
 
 const MAX_LITERAL = 80;
+/** Of longer parts the index knows the beginning. */
+const MAX_PART = 40;
 
-/** The index knows whole parts: what is left of one that was cut would be found nowhere. */
+/** What is left of a part that was cut would be found nowhere, but where it is as long as the index knows any. */
 function shorten(identifier: string): string {
   if (identifier.length <= MAX_LITERAL) return identifier;
   const cut = identifier.slice(0, MAX_LITERAL);
-  return /[A-Za-z0-9]/.test(identifier.charAt(MAX_LITERAL)) ? cut.replace(/[A-Za-z0-9]+$/, "") : cut;
+  const [rest = ""] = /[A-Za-z0-9]+$/.exec(cut) ?? [];
+  const isCut = rest.length < MAX_PART && /[A-Za-z0-9]/.test(identifier.charAt(MAX_LITERAL));
+  return isCut ? cut.slice(0, cut.length - rest.length) : cut;
 }
 
 /** Entries of its channel that a literal may be expected in: where it is in more, it tells none from the others. */
 const COMMON = 1000;
-/** Longest part that the index knows whole. */
-const MAX_PART = 40;
-
 /**
  * Those that are worth looking for: a link's server alone is in every tenth entry of some channels, and to read them all
  * took 30 ms of 100,000.
@@ -102,7 +107,16 @@ export function tellingLiterals(
 }
 
 export function findPieces(query: string): Pieces {
-  const literals = (query.match(IDENTIFIER) ?? []).map(shorten).filter((one) => TELLING.test(one));
+  const literals = (query.match(RUN) ?? [])
+    .flatMap((run) => identifierIn(run.slice(0, MAX_RUN)))
+    .map(shorten)
+    .filter((one) => TELLING.test(one));
   const unspaced = sliceWhole((query.match(UNSPACED) ?? []).join(" "), 0, 80);
   return { literals: [...new Set(literals)].slice(0, 4), unspaced };
+}
+
+/** Less the marks round it: a dot behind it ends a sentence. */
+function identifierIn(run: string): string[] {
+  const bare = run.replace(/^[./:?=&%]+/, "").replace(/\W+$/, "");
+  return JOINED.test(bare) ? [bare] : (bare.match(CAMEL_CASE) ?? []);
 }

@@ -76,14 +76,40 @@ export class SearchStore {
       { name: "index_channels", text: "select channel_id, taken from index_channels($1, $2)" },
       [channels, limit],
     );
-    // A search reads what is not merged yet from its beginning to its end.
+    await this.#merge();
+    for (const { taken } of rows) this.#sinceAnalysis += taken;
+    if (this.#sinceAnalysis >= FEW_ENTRIES) await this.#analyseGrown();
+    return new Map(rows.map((row) => [channelId(row.channel_id), row.taken]));
+  }
+
+  /** A search reads what is not merged yet from its beginning to its end. */
+  async #merge(): Promise<void> {
     await this.#db.query({
       name: "index_merge",
       text: `select gin_clean_pending_list('entry_search_words'), gin_clean_pending_list('entry_search_pieces')`,
     });
-    for (const { taken } of rows) this.#sinceAnalysis += taken;
-    if (this.#sinceAnalysis >= FEW_ENTRIES) await this.#analyseGrown();
-    return new Map(rows.map((row) => [channelId(row.channel_id), row.taken]));
+  }
+
+  /** Channels with rows that an older version indexed. */
+  async outdated(): Promise<ChannelId[]> {
+    const rows = await this.#db.query<{ id: number }>({
+      name: "index_outdated",
+      text: "select channel_id as id from search_progress where outdated_to > 0 order by channel_id",
+    });
+    return rows.map((row) => channelId(row.id));
+  }
+
+  /**
+   * Makes at most `limit` of a channel's rows anew that an older version indexed, the newest first.
+   * @returns false: none is left
+   */
+  async renew(channel: ChannelId, limit: number): Promise<boolean> {
+    const [row] = await this.#db.query<{ left: number }>(
+      { name: "index_renew", text: 'select renew_index($1, $2) as "left"' },
+      [channel, limit],
+    );
+    await this.#merge();
+    return (row?.left ?? 0) > 0;
   }
 
   /** Changes where {@link frequencies} have changed so much that they should be read again. */

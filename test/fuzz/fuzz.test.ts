@@ -7,6 +7,8 @@ import { type Outcome, runSchedule } from "./run-seed.ts";
 import { formatPlaces, parsePlaces } from "./places.ts";
 import { makeSchedule } from "./composer.ts";
 import { shrink } from "./shrink.ts";
+import { World } from "./world.ts";
+import { createTestDatabase } from "../support/database.ts";
 
 /** `npm run fuzz` does as much, and much more of it. */
 const STEPS = 150;
@@ -21,6 +23,7 @@ suite("a random schedule", () => {
     const { violations, tally } = await run(1);
     assert.deepEqual(violations, []);
     assert.ok(tally.commits >= 5 && tally.crashes >= 1 && tally.prompts >= 30, JSON.stringify(tally));
+    assert.ok(tally.cuts >= 1, JSON.stringify(tally));
   });
 
   test("is the same for the same seed", () => {
@@ -43,6 +46,24 @@ suite("a Weir that is wrong", () => {
       );
     });
   }
+});
+
+suite("a run that hangs", () => {
+  test("lets go of its database, whatever holds its connections", { timeout: 20_000 }, async () => {
+    await using database = await createTestDatabase();
+    const world = new World(database.connection, 1, null);
+    await world.open();
+    const { promise: lent, resolve } = Promise.withResolvers<void>();
+    const held = world.probe.session(async (client) => {
+      resolve();
+      return client.query({ name: "", text: "select pg_sleep(600)" });
+    });
+    const cut = assert.rejects(held);
+    await lent;
+    await world[Symbol.asyncDispose]();
+    await database[Symbol.asyncDispose]();
+    await cut;
+  });
 });
 
 suite("the mutants", () => {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { decide } from "../../src/compactor/policy.ts";
 import { formatAddress } from "../../src/core/ids.ts";
@@ -25,6 +26,8 @@ const START = Date.UTC(2026, 10, 21, 9, 0);
 const STEP_MS = 20_000;
 /** What a connection was cut over is read again by then, ms. */
 const DOUBT_MS = 100;
+/** Connections that nothing holds are closed by then, ms. */
+const RELEASED_WITHIN_MS = 2000;
 /** More than the incarnations of a run have under way at once. */
 const CONNECTIONS = 5;
 
@@ -221,6 +224,8 @@ export class World implements AsyncDisposable {
       incarnation.crash();
       await incarnation.bury();
     }
-    await Promise.all([this.probe[Symbol.asyncDispose](), this.#shared[Symbol.asyncDispose]()]);
+    const released = Promise.all([this.probe[Symbol.asyncDispose](), this.#shared[Symbol.asyncDispose]()]);
+    // Of a run that hangs, a connection never comes back: it ends with its database, which is dropped next.
+    await Promise.race([released, delay(RELEASED_WITHIN_MS, undefined, { ref: false })]);
   }
 }

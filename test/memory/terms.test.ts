@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 
 import { CANDIDATES, chooseTerms, findPieces, orQuery, tellingLiterals } from "../../src/memory/terms.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 const lexemes = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6 }), { maxLength: 60 });
 
@@ -53,27 +54,22 @@ describe("the pieces of a query", () => {
     assert.equal(unspaced, "");
   });
 
-  test("are cut where a part of them ends", () => {
-    const path = `${"a".repeat(38)}/${"b".repeat(38)}`;
-    assert.deepEqual(findPieces(`${path}/cd.ef`).literals, [`${path}/cd`.slice(0, 80)]);
-    assert.deepEqual(findPieces(`${path}/cdef`).literals, [`${path}/`]);
-    assert.deepEqual(findPieces(`${path}/cd/`).literals, [`${path}/cd`]);
+  test("are what stands between the marks of a sentence", () => {
+    const text =
+      "(see ./src/a_token.ts, or fooBar? @some.body: https://example.org/?q=page_one.) Yes... Hello: 100%";
+    assert.deepEqual(findPieces(text).literals, [
+      "src/a_token.ts",
+      "fooBar",
+      "@some.body",
+      "https://example.org/?q=page_one",
+    ]);
   });
 
-  test("are looked for where one of their parts is not in very many entries", () => {
-    const frequencies = new Map([
-      ["=https", 0.2],
-      ["=example", 0.1],
-      ["=org", 0.1],
-      ["example", 0.9],
-    ]);
-    const links = ["https://example.org", "https://example.org/guide", "example.org"];
-    assert.deepEqual(tellingLiterals(links, frequencies, 100_000), ["https://example.org/guide"]);
-    assert.deepEqual(tellingLiterals(links, frequencies, 5000), links);
-    assert.deepEqual(tellingLiterals(links, new Map(), 1e9), links);
-    const long = "x".repeat(50);
-    const cut = new Map([[`=${"x".repeat(40)}`, 1]]);
-    assert.deepEqual(tellingLiterals([`${long}.${long}`, `${long}.org`], cut, 1e9), [`${long}.org`]);
+  test("are found at once in what has nothing but their marks", () => {
+    for (const mark of ["#-", "a-", "-", "aA~", "a.", "x"]) {
+      const took = cpuMs(() => findPieces(mark.repeat(2000 / mark.length)));
+      assert.ok(took < 500, `${mark}: ${took} ms`);
+    }
   });
 
   test("are none that very many texts would have, too", () => {
@@ -106,5 +102,31 @@ describe("the pieces of a query", () => {
         for (const piece of [...literals, unspaced]) assert.ok(piece.length <= 80 && piece.isWellFormed());
       }),
     );
+  });
+});
+
+describe("identifiers", () => {
+  test("are cut where a part of them ends", () => {
+    const path = `${"a".repeat(38)}/${"b".repeat(38)}`;
+    assert.deepEqual(findPieces(`${path}/cd.ef`).literals, [`${path}/cd`.slice(0, 80)]);
+    assert.deepEqual(findPieces(`${path}/cdef`).literals, [`${path}/`]);
+    assert.deepEqual(findPieces(`${path}/cd/`).literals, [`${path}/cd`]);
+    assert.deepEqual(findPieces(`a-token_${"x".repeat(90)}`).literals, [`a-token_${"x".repeat(72)}`]);
+  });
+
+  test("are looked for where one of their parts is not in very many entries", () => {
+    const frequencies = new Map([
+      ["=https", 0.2],
+      ["=example", 0.1],
+      ["=org", 0.1],
+      ["example", 0.9],
+    ]);
+    const links = ["https://example.org", "https://example.org/guide", "example.org"];
+    assert.deepEqual(tellingLiterals(links, frequencies, 100_000), ["https://example.org/guide"]);
+    assert.deepEqual(tellingLiterals(links, frequencies, 5000), links);
+    assert.deepEqual(tellingLiterals(links, new Map(), 1e9), links);
+    const long = "x".repeat(50);
+    const cut = new Map([[`=${"x".repeat(40)}`, 1]]);
+    assert.deepEqual(tellingLiterals([`${long}.${long}`, `${long}.org`], cut, 1e9), [`${long}.org`]);
   });
 });

@@ -5,7 +5,8 @@ import { OperatorError } from "../../src/core/errors.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { Database } from "../../src/store/pool.ts";
 import { createTestDatabase } from "../support/database.ts";
-import { openStore, SILENT } from "./open-store.ts";
+import { createStore } from "../../src/store/store.ts";
+import { SILENT } from "./open-store.ts";
 
 const FILES = (await readdir("migrations")).toSorted();
 const EMPTY = "drop schema public cascade; create schema public";
@@ -46,28 +47,31 @@ test("a database that a newer Weir has used is refused, with both versions and a
   await assert.rejects(migrate(database, SILENT), OperatorError);
 });
 
-test("what was indexed before identifiers had parts is indexed once more, and stays searchable till then", async () => {
+test("what was indexed before identifiers had parts is made anew, and is found by its words till then", async () => {
   await using target = await createTestDatabase();
-  await using weir = openStore(target.connection);
+  await using database = new Database(target.connection, SILENT);
   const before = FILES.slice(0, FILES.indexOf("0017_identifiers.sql"));
-  await weir.db.script(EMPTY);
-  for (const file of before) await weir.db.script(await readFile(`migrations/${file}`, "utf8"));
-  await weir.db.script(
-    "create table schema_migrations (version integer primary key, name text not null, applied_at timestamptz default now())",
-  );
-  for (const [index, file] of before.entries())
-    await weir.sql("insert into schema_migrations (version, name) values ($1, $2)", index + 1, file);
-  const { id } = await weir.channel("old");
-  await weir.say(id, "the kettle is in src/tea_pot.ts");
-  const { search } = weir.store;
-  await search.indexAll([id], 10);
-  await migrate(weir.db, SILENT);
+  await database.script(EMPTY);
+  for (const file of before) await database.script(await readFile(`migrations/${file}`, "utf8"));
+  const table =
+    "create table schema_migrations (version integer primary key, name text, applied_at timestamptz default now());";
+  const rows = before.map((file, index) => `(${index + 1}, '${file}')`).join(",");
+  await database.script(`${table} insert into schema_migrations (version, name) values ${rows}`);
+  await database.script(`
+    insert into channels (platform, name, kind, agent) values ('test', 'old', 'channel', 'main');
+    insert into entries (channel_id, seq, kind, at, text, tokens, author_id, author_name, author_bot, message_id)
+    values (1, 1, 'user', now(), 'the kettle is in src/tea_pot.ts', 9, 'u', 'Ann', false, 'm1');
+    select index_channel(1, 10)`);
+  await migrate(database, SILENT);
+  const { search } = createStore(database);
+  const [id] = await search.outdated();
+  assert.ok(id !== undefined);
   const find = async (words: string, literals: string[]): Promise<number> => {
     const range = { from: 1, to: 10, limit: 5, neighbours: 0 };
     return (await search.find(id, { pick: words, terms: words, literals, unspaced: "", ...range })).length;
   };
   assert.deepEqual([await find("'kettl'", []), await find("", ["tea_pot"])], [1, 0]);
-  assert.deepEqual(await search.behind(), [id]);
-  await search.indexAll([id], 10);
+  assert.equal(await search.renew(id, 10), false);
   assert.deepEqual([await find("'kettl'", []), await find("", ["tea_pot"])], [1, 1]);
+  assert.deepEqual(await search.outdated(), []);
 });

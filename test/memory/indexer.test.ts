@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ChannelId } from "../../src/core/ids.ts";
+import { Indexer } from "../../src/memory/indexer.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { openStore, SILENT } from "../store/open-store.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const weir = openStore(database.connection);
+after(async () => weir[Symbol.asyncDispose]());
+const { search } = weir.store;
+
+/** More than are made anew at once. */
+const MANY = 1200;
+
+async function finds(channel: ChannelId, word: string): Promise<boolean> {
+  const query = { pick: `'${word}'`, terms: `'${word}'`, literals: [], unspaced: "" };
+  return (await search.find(channel, { ...query, from: 1, to: 5000, limit: 3, neighbours: 0 })).length > 0;
+}
+
+/** Looks until it holds: what comes in rounds has no end of its own to wait for. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await delay(20);
+}
+
+async function outdatedTo(channel: ChannelId): Promise<number> {
+  const [row] = await weir.sql<{ to: number }>(
+    'select outdated_to as "to" from search_progress where channel_id = $1',
+    channel,
+  );
+  return row?.to ?? 0;
+}
+
+test("rows of an older version are made anew from the newest on, and what is said meanwhile comes first", async () => {
+  const { id } = await weir.channel("long");
+  await Promise.all(Array.from({ length: MANY }, async (_, index) => weir.say(id, `apple ${index}`)));
+  while ((await search.index(id, 500)) > 0);
+  await weir.sql("update entry_search set tsv = '' where channel_id = $1", id);
+  await weir.sql("update search_progress set outdated_to = indexed_to where channel_id = $1", id);
+  await using indexer = new Indexer(search, SILENT);
+  await indexer.start();
+  await weir.say(id, "a zeppelin over the shed");
+  indexer.mark(id);
+  await until(async () => finds(id, "zeppelin"));
+  assert.ok((await outdatedTo(id)) > 0);
+  await until(async () => (await outdatedTo(id)) < MANY);
+  assert.ok(await finds(id, "1199"));
+  assert.equal(await finds(id, "1"), false);
+  await until(async () => (await outdatedTo(id)) === 0);
+  assert.ok(await finds(id, "1"));
+});
+
+test("whoever stops waits for no more than one batch of channels; the others are marked at the next start", async () => {
+  const channels: ChannelId[] = [];
+  for (let index = 0; index < 40; index++) {
+    const { id } = await weir.channel(`one-of-many-${index}`);
+    await weir.say(id, "pear");
+    channels.push(id);
+  }
+  const indexer = new Indexer(search, SILENT);
+  for (const id of channels) indexer.mark(id);
+  await indexer[Symbol.asyncDispose]();
+  const behind = await search.behind();
+  assert.ok(behind.length > 0 && behind.length < channels.length, String(behind.length));
+  await using next = new Indexer(search, SILENT);
+  await next.start();
+  await until(async () => (await search.behind()).length === 0);
+});
