@@ -225,12 +225,20 @@ const LONGEST_NAME = 64;
 /** No character of a text weighs less, in tokens: so much of a text is measured, however long it is. */
 const LIGHTEST_CHARACTER = 0.135;
 
+/** Behind what is too short to say more of what was cut: nobody is to take the beginning for the whole. */
+const CUT_SHORT = " […]";
+
+function shortened(text: string, length: number): string {
+  if (length >= text.length) return text;
+  return length < 40 ? sliceWhole(text, 0, length) + CUT_SHORT : truncateMiddle(text, length);
+}
+
 /** Cuts the middle out of a text until its estimate is at most `cap` tokens. */
 export function capText(text: string, cap: number): string {
   if (text.length * HEAVIEST_UNIT + 1 + MESSAGE_OVERHEAD <= cap) return text;
   let length = Math.min(text.length, Math.ceil(cap / LIGHTEST_CHARACTER));
   while (length > 0) {
-    const cut = length < 40 ? sliceWhole(text, 0, length) : truncateMiddle(text, length);
+    const cut = shortened(text, length);
     const tokens = estimateTokens(cut) + MESSAGE_OVERHEAD;
     if (tokens <= cap) return cut;
     length = Math.floor(length * Math.min(0.95, cap / tokens));

@@ -104,6 +104,8 @@ async function terminateTwice({ model, people, process: running, random }: Scene
   await people.say(3, "short", { listen: 0 });
   await hold.reached;
   running.signal("SIGTERM");
+  // From when it has heard the first: one right behind that would count as the same.
+  await running.errorLine("draining");
   await delay(random.int(170, 400));
   running.signal("SIGTERM");
   const timer = new AbortController();

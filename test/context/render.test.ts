@@ -170,6 +170,15 @@ describe("a capped text", () => {
     );
   });
 
+  test("says that it was cut, however little is left of it", () => {
+    const text = "信橋予予場船号船算冬算算号員冬員料員橋市茶信市料茶切日".repeat(2);
+    for (const cap of [12, 20, 30, 40, 60, 80]) {
+      const capped = capText(text, cap);
+      assert.ok(capped === text || capped === "" || capped.includes("…"), `${cap}: ${capped}`);
+    }
+    assert.equal(capText(text, 20), "信橋予予場船号船算冬算算 […]");
+  });
+
   test("uses most of its room", () => {
     for (const unit of ["word ", "会議", "x", "👍 ", "{1}"]) {
       const capped = capText(unit.repeat(5000), 300);

@@ -19,8 +19,8 @@ export interface Prompt {
   readonly markers: ReadonlySet<string>;
 }
 
-/** Stands where the middle of a text was left out. */
-export const CUT = /\[… cut: \d+ characters in all …\]/;
+/** Stands where the middle of a text was left out, or behind the beginning of one. */
+export const CUT = /\[… cut: \d+ characters in all …\]| \[…\]$/;
 const DYNAMIC = "[System: what is true just now";
 const SUMMARY = "[Compaction Summary]: ";
 
