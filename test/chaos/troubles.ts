@@ -103,14 +103,14 @@ async function terminateTwice({ model, people, process: running, random }: Scene
   hold.arm();
   await people.say(3, "short", { listen: 0 });
   await hold.reached;
-  running.signal("SIGTERM");
-  // From when it has heard the first: one right behind that would count as the same.
-  await running.errorLine("draining");
-  await delay(random.int(170, 400));
-  running.signal("SIGTERM");
-  const timer = new AbortController();
-  const ending = await Promise.race([running.ended, delay(AT_ONCE_MS, null, { signal: timer.signal })]);
-  timer.abort();
+  const pauseMs = random.int(170, 400);
+  const end = performance.now() + AT_ONCE_MS;
+  // Until it is heard twice: two that come together count as one, and a busy process hears late.
+  while (!running.isOver && performance.now() < end) {
+    running.signal("SIGTERM");
+    await Promise.race([running.ended, delay(pauseMs)]);
+  }
   hold.release();
+  const ending = running.isOver ? await running.ended : null;
   assert.deepEqual(ending, { code: 143, signal: null }, "a second SIGTERM");
 }
