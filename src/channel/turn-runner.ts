@@ -236,7 +236,7 @@ export class TurnRunner {
     result: TurnResult & Required<Pick<Settlement, "calls" | "recalled">>,
     opened: Opened,
   ): Promise<void> {
-    const { agent, now } = this.#parts;
+    const { agent, now, indexer, owner } = this.#parts;
     const { entry, state, reason } = toSettlement(result.outcome, (kind) => agent.texts.failure({ kind }));
     const texts = entry === null ? [] : this.#outbox.split(entry.text);
     const idempotencyKeys = texts.map((_, part) => (part === 0 ? opened.idempotencyKey : randomUUID()));
@@ -246,6 +246,7 @@ export class TurnRunner {
     const { inReplyTo, acceptedAt } = asked;
     if (entry === null && opened.shown !== null) this.#outbox.withdraw(opened.shown);
     if (entry !== null) {
+      indexer.mark(owner.channel);
       this.#outbox.deliver({
         turnId: turn.id,
         text: entry.text,

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { createTestDatabase } from "../support/database.ts";
+import { Gate } from "../support/e2e-model.ts";
 import { rateLimited, stalledStream, status, text, toolCalls } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { startWeir, type TestWeir } from "../support/weir.ts";
@@ -191,4 +193,24 @@ test("/stop ends the answer that is being written, keeps what was said, and the 
   const settled = await weir.event("turn_settled", ({ channel }) => channel === "test:stop");
   assert.equal(settled.outcome, "stopped");
   assert.equal(await server.requests[0]?.done, "aborted");
+});
+
+test("an answer that comes long after its message is indexed, too, though nobody says anything more", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server, CONFIG.replace("idle_timeout_ms = 300", "idle_timeout_ms = 30000"));
+  const { search } = weir.daemon.store;
+  const gate = new Gate();
+  server.reply(gate.between("The kettle", " is on the shelf."));
+  await weir.say("where is it?", { room: "late" });
+  const found = await weir.daemon.store.channels.find({ platform: "test", name: "late" });
+  assert.ok(found !== undefined);
+  const isBehind = async (): Promise<boolean> => (await search.behind()).includes(found.id);
+  while (await isBehind()) await delay(20);
+  gate.open();
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:late");
+  while (await isBehind()) await delay(20);
+  assert.equal(
+    (await search.byWords(found.id, { pick: "'kettl'", terms: "'kettl'", to: 9, limit: 5 })).length,
+    1,
+  );
 });
