@@ -1,5 +1,5 @@
 import { createTalk } from "./support/conversation.ts";
-import { startBenchDaemon, type BenchDaemon } from "./support/daemon.ts";
+import { type BenchDaemon, startBenchDaemon, untilIndexed } from "./support/daemon.ts";
 import type { Bench, Figure, Row } from "./support/figure.ts";
 import { loopDelayRow, underWatch } from "./support/load.ts";
 import { startBenchModel } from "./support/model.ts";
@@ -64,10 +64,5 @@ async function appendAll(weir: BenchDaemon, name: string, count: number, batch: 
     }
   };
   await Promise.all(Array.from({ length: CHANNELS }, async (_, seed) => talkInto(`${name}-${seed}`, seed)));
-  await untilIndexed(weir);
-}
-
-async function untilIndexed({ daemon }: BenchDaemon): Promise<void> {
-  while ((await daemon.store.search.behind()).length > 0)
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  await untilIndexed(weir, 5);
 }

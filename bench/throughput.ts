@@ -1,6 +1,6 @@
 import { createBareTurn } from "./support/bare-turn.ts";
 import { createTalk } from "./support/conversation.ts";
-import { indexed, startBenchDaemon } from "./support/daemon.ts";
+import { startBenchDaemon, untilIndexed } from "./support/daemon.ts";
 import type { Bench, Figure, Row } from "./support/figure.ts";
 import { type Load, loopDelayRow, underWatch } from "./support/load.ts";
 import { startBenchModel } from "./support/model.ts";
@@ -49,7 +49,7 @@ export const throughput: Figure = {
         loop(bench.isQuick ? 1500 : 10_000),
       );
       loads.push(load);
-      await indexed(weir);
+      await untilIndexed(weir, 100);
       const value = result / (load.wallMs / 1000);
       rows.push({ what: `turns a second, ${channels} channels`, value, unit: "/s", bar: { atLeast } });
       const alone = await underWatch(weir.dataDir, async () =>

@@ -1,4 +1,4 @@
-import { type BenchDaemon, indexed, startBenchDaemon } from "./support/daemon.ts";
+import { type BenchDaemon, startBenchDaemon, untilIndexed } from "./support/daemon.ts";
 import { BARE_MODEL, createBareTurn } from "./support/bare-turn.ts";
 import { createTalk } from "./support/conversation.ts";
 import { type Bench, type Figure, machineNow, median, quantile, type Row, sum } from "./support/figure.ts";
@@ -49,7 +49,7 @@ async function measureTurns(bench: Bench): Promise<Row[]> {
     const { load } = await underWatch(weir.dataDir, async () => {
       for (let index = 0; index < ROUND; index++) await work();
       // Each kind of turn pays for its own index, which comes half a second later.
-      await indexed(weir);
+      await untilIndexed(weir, 100);
     });
     return load;
   };

@@ -12,9 +12,6 @@ import { createLog } from "../../src/telemetry/log.ts";
 import { BenchPlatform } from "./platform.ts";
 import { bindPlatform } from "../../src/router/bindings.ts";
 
-/** The indexer comes twice a second. */
-const INDEX_LOOK_MS = 100;
-
 export interface BenchAgent {
   readonly id: string;
   readonly model: string;
@@ -84,9 +81,12 @@ export async function startBenchDaemon(options: BenchDaemonOptions): Promise<Ben
   };
 }
 
-/** Waits until the index is up to the log: what turns cost beside themselves is spent by then. */
-export async function indexed({ daemon }: BenchDaemon): Promise<void> {
-  while ((await daemon.store.search.behind()).length > 0) await delay(INDEX_LOOK_MS);
+/**
+ * Waits until the index is up to the log: what was appended is found by then, and its cost is spent.
+ * @param lookEveryMs short where the time counts, long where the looks' own cost would
+ */
+export async function untilIndexed({ daemon }: BenchDaemon, lookEveryMs: number): Promise<void> {
+  while ((await daemon.store.search.behind()).length > 0) await delay(lookEveryMs);
 }
 
 function configText({ agents, daemon = "" }: BenchDaemonOptions): string {

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { decide } from "../../src/compactor/policy.ts";
 import { formatAddress } from "../../src/core/ids.ts";
+import { inTime } from "../../src/platforms/in-time.ts";
 import { type Connection, Database } from "../../src/store/pool.ts";
 import { createStore, type Store } from "../../src/store/store.ts";
 import { DeletedTexts } from "./checks/i12-deleted.ts";
@@ -226,6 +226,6 @@ export class World implements AsyncDisposable {
     }
     const released = Promise.all([this.probe[Symbol.asyncDispose](), this.#shared[Symbol.asyncDispose]()]);
     // Of a run that hangs, a connection never comes back: it ends with its database, which is dropped next.
-    await Promise.race([released, delay(RELEASED_WITHIN_MS, undefined, { ref: false })]);
+    await inTime(released, RELEASED_WITHIN_MS);
   }
 }
