@@ -6,8 +6,10 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { cpus, totalmem, type } from "node:os";
+import path from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { existingFolder, readUsage, UsageError } from "../test/support/usage.ts";
 import { digest } from "./digest.ts";
 import { discord } from "./discord.ts";
 import { listening } from "./listening.ts";
@@ -53,34 +55,44 @@ interface Measured {
 /** What a figure's process tells. */
 type Told = { readonly progress: string } | { readonly rows: readonly Row[] };
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    json: { type: "string" },
-    check: { type: "boolean", default: false },
-    quick: { type: "boolean", default: false },
-    data: { type: "string" },
-    child: { type: "boolean", default: false },
-  },
-});
+const USAGE =
+  "npm run bench [-- <figure> …] [--quick] [--check] [--json <file>] [--data <folder of recorded conversations>]";
 
-if (values.child) await runHere(positionals[0] ?? "");
-else process.exitCode = await runAll();
+const { values, chosen } = readUsage(USAGE, readOptions);
+if (values.child) await runHere(chosen);
+else process.exitCode = await runAll(chosen);
+
+/** @throws TypeError where an option is unknown, UsageError where one makes no sense */
+function readOptions() {
+  const read = parseArgs({
+    allowPositionals: true,
+    options: {
+      json: { type: "string" },
+      check: { type: "boolean", default: false },
+      quick: { type: "boolean", default: false },
+      data: { type: "string" },
+      child: { type: "boolean", default: false },
+    },
+  });
+  const { data, json } = read.values;
+  if (data !== undefined) existingFolder("data", data);
+  if (json !== undefined) existingFolder("json", path.dirname(json));
+  return { values: read.values, chosen: read.positionals.length > 0 ? read.positionals.map(find) : FIGURES };
+}
 
 /** Runs one figure in this process, which was started for it. */
-async function runHere(name: string): Promise<void> {
+async function runHere([figure]: readonly Figure[]): Promise<void> {
   const tell = (told: Told): void => void process.send?.(told);
-  const rows = await find(name).run({
+  const rows = await figure?.run({
     isQuick: values.quick,
     recordings: values.data ?? null,
     progress: (text) => tell({ progress: text }),
   });
-  tell({ rows });
+  tell({ rows: rows ?? [] });
   process.disconnect?.();
 }
 
-async function runAll(): Promise<number> {
-  const figures = positionals.length > 0 ? positionals.map(find) : FIGURES;
+async function runAll(figures: readonly Figure[]): Promise<number> {
   const machine = describeMachine();
   console.log(machine);
   const measured: Measured[] = [];
@@ -113,7 +125,7 @@ async function runAll(): Promise<number> {
 function find(name: string): Figure {
   const found = FIGURES.find((figure) => figure.name === name);
   if (found !== undefined) return found;
-  throw new Error(`no figure "${name}": there are ${FIGURES.map((figure) => figure.name).join(", ")}`);
+  throw new UsageError(`No figure "${name}". There are ${FIGURES.map((figure) => figure.name).join(", ")}.`);
 }
 
 async function runInProcess(figure: Figure): Promise<Measured> {

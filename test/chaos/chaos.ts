@@ -7,32 +7,21 @@ import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { readUsage, UsageError, wholeNumber } from "../support/usage.ts";
 import type { LaneNews, LaneTask } from "./lane.ts";
+import { POINTS } from "./points.ts";
 import { Report } from "./report.ts";
+import { TROUBLES } from "./troubles.ts";
 
 /** A daemon waits more than it works: for its start, for a point, for a rest. */
 const LANES_A_CORE = 1.5;
 /** Fewer bring no channel to its merges. */
 const LEAST_KILLS = 40;
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: "string", default: "100" },
-    seed: { type: "string" },
-    only: { type: "string" },
-    lanes: { type: "string" },
-  },
-});
-const kills = Number(values.kills);
-const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
-const usual = Math.min(availableParallelism() * LANES_A_CORE, Math.max(1, Math.floor(kills / LEAST_KILLS)));
-const lanes = Number(values.lanes ?? Math.ceil(usual));
-if (![kills, lanes].every((one) => Number.isInteger(one) && one >= 1) || !Number.isInteger(seed)) {
-  console.error(
-    "npm run chaos -- --kills <number> [--seed <number>] [--only <beginning of a point's name>] [--lanes <number>]",
-  );
-  process.exit(2);
-}
+const USAGE =
+  "npm run chaos -- --kills <number> [--seed <number>] [--only <beginning of a point's name>] [--lanes <number>]";
+
+const { kills, seed, only, lanes } = readUsage(USAGE, readOptions);
 console.log(`seed ${seed}, ${lanes} daemons side by side`);
 const startedAt = performance.now();
 const report = new Report();
@@ -47,13 +36,38 @@ if (report.problems.length > 0) {
   process.exitCode = 1;
 }
 
+/** @throws TypeError where an option is unknown, UsageError where one makes no sense */
+function readOptions(): { kills: number; seed: number; only: string | undefined; lanes: number } {
+  const { values } = parseArgs({
+    options: {
+      kills: { type: "string", default: "100" },
+      seed: { type: "string", default: `${Math.floor(Math.random() * 1_000_000)}` },
+      only: { type: "string" },
+      lanes: { type: "string" },
+    },
+  });
+  const prefix = values.only ?? "";
+  const names = [...POINTS, ...TROUBLES].map(({ name }) => name);
+  if (!names.some((name) => name.startsWith(prefix))) {
+    throw new UsageError(`No point's name begins with "${prefix}". There are:\n  ${names.join(", ")}`);
+  }
+  const all = wholeNumber("kills", values.kills, 1);
+  const usual = Math.min(availableParallelism() * LANES_A_CORE, Math.max(1, Math.floor(all / LEAST_KILLS)));
+  return {
+    kills: all,
+    seed: wholeNumber("seed", values.seed, 0),
+    only: values.only,
+    lanes: wholeNumber("lanes", values.lanes ?? `${Math.ceil(usual)}`, 1),
+  };
+}
+
 async function runLane(index: number): Promise<void> {
   const child = fork(new URL("lane.ts", import.meta.url), { serialization: "advanced" });
   const share = Math.floor(kills / lanes) + Number(index < kills % lanes);
   const task: LaneTask = {
     kills: share,
     seed,
-    only: values.only,
+    only,
     lane: { index, count: lanes },
     isQuick: false,
   };

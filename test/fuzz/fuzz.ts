@@ -5,9 +5,10 @@
  *   npm run fuzz -- --mutants --seeds 10   wrong Weirs: each must be found out
  *   npm run fuzz -- --seed 7 --keep 0-4,9  a part of the schedule of seed 7, as a failure prints it
  */
+import { readUsage } from "../support/usage.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { INVARIANTS, MUTANTS } from "./mutants/mutants.ts";
-import { type FuzzOptions, parseOptions } from "./options.ts";
+import { FUZZ_USAGE, type FuzzOptions, parseOptions, USUAL_STEPS } from "./options.ts";
 import { WorkerPool } from "./pool.ts";
 import { Progress } from "./progress.ts";
 import type { Outcome } from "./run-seed.ts";
@@ -23,7 +24,7 @@ const CAUGHT_SHARE = 0.8;
 const MOST_SHOWN = 60;
 
 async function main(options: FuzzOptions): Promise<boolean> {
-  await using pool = await WorkerPool.open(Math.max(1, options.jobs));
+  await using pool = await WorkerPool.open(options.jobs);
   return await (options.mutants ? fuzzMutants(pool, options) : fuzz(pool, options));
 }
 
@@ -79,7 +80,7 @@ async function tellShrunk(pool: WorkerPool, seed: number, at: number, options: F
     if (step !== undefined) console.log(`    ${place}: ${tellStep(step)}`);
   }
   const named = mutant === null ? "" : ` --mutant "${mutant}"`;
-  const length = steps === parseOptions([]).steps ? "" : ` --steps ${steps}`;
+  const length = steps === USUAL_STEPS ? "" : ` --steps ${steps}`;
   console.log(`  npm run fuzz -- --seed ${seed}${length}${named} --keep ${formatPlaces(left)}`);
 }
 
@@ -132,5 +133,5 @@ async function fuzzMutant(
   return { isCaught, invariants: new Set(by.keys()) };
 }
 
-const isGood = await main(parseOptions(process.argv.slice(2)));
+const isGood = await main(readUsage(FUZZ_USAGE, () => parseOptions(process.argv.slice(2))));
 process.exitCode = isGood ? 0 : 1;

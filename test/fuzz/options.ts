@@ -1,5 +1,7 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { UsageError, wholeNumber } from "../support/usage.ts";
+import { MUTANTS } from "./mutants/mutants.ts";
 import { parsePlaces } from "./places.ts";
 
 export interface FuzzOptions {
@@ -22,14 +24,21 @@ export interface FuzzOptions {
 const JOBS_A_CORE = 2;
 const MOST_JOBS = 16;
 
-/** @throws TypeError where an option is unknown or no number */
+/** Steps of a schedule, where nothing else is said. */
+export const USUAL_STEPS = 1000;
+
+export const FUZZ_USAGE = `npm run fuzz -- --seeds <number> [--seed <first>] [--steps <number>] [--jobs <number>] [--shrink <seconds>]
+npm run fuzz -- --mutants [--mutant <name>] [--seeds <number>] [--seed <first>]
+npm run fuzz -- --seed <number> --keep <places, as a failure prints them>`;
+
+/** @throws TypeError where an option is unknown, UsageError where one makes no sense */
 export function parseOptions(argv: readonly string[]): FuzzOptions {
   const { values } = parseArgs({
     args: [...argv],
     options: {
       seeds: { type: "string", default: "10" },
       seed: { type: "string", default: "1" },
-      steps: { type: "string", default: "1000" },
+      steps: { type: "string", default: `${USUAL_STEPS}` },
       mutants: { type: "boolean", default: false },
       mutant: { type: "string" },
       keep: { type: "string" },
@@ -37,21 +46,21 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
       shrink: { type: "string", default: "120" },
     },
   });
-  const isReplay = values.keep !== undefined;
+  const { mutant = null, keep } = values;
+  if (mutant !== null && !MUTANTS.some(({ name }) => name === mutant)) {
+    throw new UsageError(
+      `No mutant "${mutant}". There are:\n${MUTANTS.map(({ name }) => `  ${name}`).join("\n")}`,
+    );
+  }
+  const isReplay = keep !== undefined;
   return {
-    seeds: isReplay ? 1 : whole(values.seeds),
-    seed: whole(values.seed),
-    steps: whole(values.steps),
+    seeds: isReplay ? 1 : wholeNumber("seeds", values.seeds, 1),
+    seed: wholeNumber("seed", values.seed, 0),
+    steps: wholeNumber("steps", values.steps, 1),
     mutants: values.mutants,
-    mutant: values.mutant ?? null,
-    keep: values.keep === undefined ? null : parsePlaces(values.keep),
-    jobs: isReplay ? 1 : whole(values.jobs),
-    shrinkMs: isReplay ? 0 : whole(values.shrink) * 1000,
+    mutant,
+    keep: isReplay ? parsePlaces(keep) : null,
+    jobs: isReplay ? 1 : wholeNumber("jobs", values.jobs, 1),
+    shrinkMs: isReplay ? 0 : wholeNumber("shrink", values.shrink, 0) * 1000,
   };
-}
-
-function whole(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0) throw new TypeError(`${text} is no whole number`);
-  return value;
 }

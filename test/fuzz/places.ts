@@ -1,3 +1,5 @@
+import { wholeNumber } from "../support/usage.ts";
+
 /** `0-4,9,33`: places in a schedule. */
 export function formatPlaces(places: readonly number[]): string {
   const spans: [number, number][] = [];
@@ -9,10 +11,10 @@ export function formatPlaces(places: readonly number[]): string {
   return spans.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(",");
 }
 
-/** The inverse of {@link formatPlaces}. */
+/** The inverse of {@link formatPlaces}. @throws UsageError where a place is no number */
 export function parsePlaces(text: string): number[] {
   return text.split(",").flatMap((span) => {
-    const [from = 0, to = from] = span.split("-").map(Number);
+    const [from = 0, to = from] = span.split("-").map((place) => wholeNumber("keep", place, 0));
     return Array.from({ length: to - from + 1 }, (_, index) => from + index);
   });
 }

@@ -1,0 +1,35 @@
+import { statSync } from "node:fs";
+import process from "node:process";
+
+/** What was typed makes no sense: the text says why. */
+export class UsageError extends Error {}
+
+/**
+ * What `read` makes of the command line. Where it makes no sense of it, the process says why, how it is used, and ends with 2:
+ * before it has begun anything that takes an hour.
+ *
+ * @param usage the lines of the command's forms
+ * @param read throws a TypeError of `parseArgs`, or a {@link UsageError}
+ */
+export function readUsage<Options>(usage: string, read: () => Options): Options {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof UsageError)) throw error;
+    console.error(`${error.message}\n\n${usage}`);
+    return process.exit(2);
+  }
+}
+
+/** @throws UsageError where it is no whole number of at least `least` */
+export function wholeNumber(option: string, text: string, least: number): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
+  throw new UsageError(`--${option} takes a whole number from ${least} on, not "${text}".`);
+}
+
+/** @throws UsageError where there is no such folder */
+export function existingFolder(option: string, folder: string): string {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
+  throw new UsageError(`--${option}: there is no folder "${folder}".`);
+}
