@@ -3,11 +3,12 @@ import process from "node:process";
 import { CommanderError } from "commander";
 import type { Io } from "./cli/io.ts";
 import { createProgram } from "./cli/program.ts";
+import { MAX_DRAIN_MS } from "./config/schema.ts";
 import { errorMessage, WeirError } from "./core/errors.ts";
 import { displayable } from "./platforms/terminal/displayable.ts";
 
-/** Past the drain deadline of any configuration something hangs: end anyway, the log keeps what is left. */
-const FORCED_EXIT_MS = 120_000;
+/** Past the longest drain deadline, and the time to stop a Postgres, something hangs: end anyway, the log keeps what is left. */
+const FORCED_EXIT_MS = MAX_DRAIN_MS + 30_000;
 /**
  * npm passes a signal on to a child that has it already, from the terminal (Ctrl-C) or from who stops a whole group of
  * processes (systemd, `timeout`): one wish to stop, two signals.
@@ -27,7 +28,12 @@ function onSignal(signal: NodeJS.Signals): void {
   }
   signalledAt = now;
   shutdown.abort();
-  setTimeout(() => process.exit(1), FORCED_EXIT_MS).unref();
+  setTimeout(() => {
+    process.stderr.write(
+      "Weir hangs while it stops, and ends now. What is left to do is in the log, for the next start.\n",
+    );
+    process.exit(1);
+  }, FORCED_EXIT_MS).unref();
 }
 process.on("SIGINT", onSignal);
 process.on("SIGTERM", onSignal);

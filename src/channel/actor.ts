@@ -57,10 +57,9 @@ export class ChannelActor {
     this.#lastUsedAt = steadyNow();
   }
 
-  /** Takes up answers that are settled and not delivered. Call it before the first wake-up. */
+  /** Takes up what is settled and not delivered. Call it before the first wake-up. */
   async recover(): Promise<void> {
-    const left = await this.#parts.store.deliveries.pending(this.#parts.owner.channel);
-    for (const answer of left) this.#outbox.deliver(answer);
+    await this.#outbox.recover();
   }
 
   get lastUsedAt(): number {
@@ -174,16 +173,18 @@ export class ChannelActor {
   }
 
   async #reset(askedAt: Seq): Promise<void> {
+    // The turn that it was to end has ended.
+    this.#isStopWanted = false;
     try {
       if (this.#isInDoubt) await this.#readAgain();
       this.#runner.expectNothing();
       const ended = await this.history.reset(askedAt);
       await this.compactor.recheck();
       this.#leftBehind = null;
-      this.#isStopWanted = false;
+      await this.recover();
       if (ended === null) return;
-      const inReplyTo = [...ended.messageIds];
-      this.#runner.tell(ended.id, { state: "stopped", reason: "reset", modelMs: 0, inReplyTo });
+      const { id, messageIds } = ended;
+      this.#runner.tell(id, { state: "stopped", reason: "reset", modelMs: 0, inReplyTo: [...messageIds] });
     } catch (error) {
       if (error instanceof StaleEpochError) this.#lose(error);
       else this.#isInDoubt = true;
@@ -246,19 +247,20 @@ export class ChannelActor {
 
   /** A connection that was cut in a commit leaves it open what was committed; the log knows. */
   async #readAgain(): Promise<void> {
-    // First, so that a write that fails meanwhile is in doubt again.
-    this.#isInDoubt = false;
+    this.#isInDoubt = false; // first: a write that fails meanwhile is in doubt again
     this.#runner.expectNothing();
     const snapshot = await this.history.reload();
-    const { owner, address, store } = this.#parts;
+    const { owner, address, store, indexer } = this.#parts;
     if (snapshot.channel.epoch !== owner.epoch) {
       throw new StaleEpochError(`epoch ${owner.epoch} of ${formatAddress(address)} is over`);
     }
     const inDoubt = this.#leftBehind;
     if (inDoubt !== null && inDoubt.id !== snapshot.running?.id) {
-      // It was settled after all, and whoever waits for that has not been told.
+      // It was settled after all, and whoever waits for that has not been told. What was to be stopped was this one.
+      this.#isStopWanted = false;
       const end = await store.turns.outcome(inDoubt.id);
       if (end !== null) this.#runner.tell(inDoubt.id, end);
+      indexer.mark(owner.channel);
     }
     this.#leftBehind = snapshot.running;
     await this.recover();

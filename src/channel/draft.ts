@@ -95,6 +95,7 @@ export class Draft {
       channel: address,
       idempotencyKey,
       mayBeThere: false,
+      mayBeInPart: true,
       text: fitting,
       final: false,
       inReplyTo,

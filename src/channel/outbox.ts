@@ -6,7 +6,7 @@ import { formatAddress } from "../core/ids.ts";
 import type { OutboundMessage } from "../core/message.ts";
 import { splitText } from "../core/split.ts";
 import { type Platform, PlatformError } from "../platforms/platform.ts";
-import type { Delivery, DeliveryStore, PendingAnswer } from "../store/deliveries.ts";
+import type { Delivery, DeliveryStore, PendingAnswer, ShownInVain } from "../store/deliveries.ts";
 import { StaleEpochError } from "../store/errors.ts";
 import type { Events } from "../telemetry/events.ts";
 import { Draft } from "./draft.ts";
@@ -34,7 +34,8 @@ export interface OutboxParts {
  * A channel's answers on their way to its platform, in order. "Sent" means that the platform acknowledged it. What
  * the platform does not take now is sent again, with the same idempotency key, until it does; the turns go on.
  *
- * A part: pending → sent, or failed where the channel is gone or the text refused.
+ * A part: pending → sent, or failed where the channel is gone or the text refused. What was shown of an answer that never
+ * came: pending → failed, once the platform has taken it back.
  */
 export class Outbox {
   readonly #parts: OutboxParts;
@@ -42,6 +43,8 @@ export class Outbox {
   readonly #closing = new AbortController();
   /** Turns whose answer is here, so that reading the log again does not bring it twice. */
   readonly #underWay = new Set<TurnId>();
+  /** Messages that are being taken back. */
+  readonly #leaving = new Set<string>();
   /** Notes of what was sent that are not committed yet: the next answer does not wait for them. */
   readonly #notes = new Set<Promise<unknown>>();
 
@@ -113,15 +116,26 @@ export class Outbox {
     this.#parts.events.emit({ type: "reply_delivered", channel, turn: turnId, parts: parts.length, turnMs });
   }
 
-  /** Takes back what was shown of an answer that never came. Returns at once; where it fails, it stays. */
-  withdraw(messageId: string): void {
+  /** Takes up what is settled, and by the log not delivered or not taken back yet. */
+  async recover(): Promise<void> {
+    const { deliveries, owner } = this.#parts;
+    const { answers, shownInVain } = await deliveries.owed(owner.channel);
+    for (const answer of answers) this.deliver(answer);
+    for (const { id, messageId } of shownInVain) this.withdraw(messageId, id);
+  }
+
+  /**
+   * Takes back what was shown of an answer that never came, until the platform has done so. Returns at once.
+   * @param id of its row; null: it could not be stored, and where this process ends before, the message stays
+   */
+  withdraw(messageId: string, id: ShownInVain["id"] | null): void {
+    if (this.#leaving.has(messageId)) return;
+    this.#leaving.add(messageId);
     const { platform, address } = this.#parts;
     void this.#queue.add(async () => {
-      try {
-        await platform.remove?.(address, messageId);
-      } catch (error) {
-        this.#tellFailure(error, null);
-      }
+      const done = await this.#insist(async () => platform.remove?.(address, messageId));
+      if (done !== "left" && id !== null) await this.#fail([{ id }], "withdrawn");
+      this.#leaving.delete(messageId);
     });
   }
 
@@ -137,9 +151,10 @@ export class Outbox {
     const notes: Promise<boolean>[] = [];
     for (const [index, part] of answer.parts.entries()) {
       const sent = await this.#untilSent(part, answer, texts[part.part] ?? "");
-      if (sent === "failed") await this.#giveUp(answer.parts.slice(index));
+      // The channel is gone or refuses the text: so will be the rest of the answer.
+      if (sent === "failed") await this.#fail(answer.parts.slice(index), "refused");
       if (sent === "failed" || sent === "left") break;
-      notes.push(this.#note(part, sent.messageId));
+      notes.push(this.#note(part, sent.result));
     }
     return notes;
   }
@@ -167,26 +182,21 @@ export class Outbox {
     await delay(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
   }
 
-  /** `left`: to the next owner of the channel. */
-  async #untilSent(
-    part: Delivery,
-    answer: PendingAnswer,
-    text: string,
-  ): Promise<{ readonly messageId: string } | "failed" | "left"> {
-    let mayBeThere = answer.isRecovered || part.drafted;
-    for (
-      let waitMs = RETRY_FROM_MS;
-      !this.#closing.signal.aborted;
-      waitMs = Math.min(waitMs * 2, RETRY_TO_MS)
-    ) {
+  /**
+   * Repeats what a platform is asked for until it is done.
+   * @returns `failed`: the platform will never do it; `left`: to the next owner of the channel
+   */
+  async #insist<Result>(
+    ask: () => Promise<Result>,
+  ): Promise<{ readonly result: Result } | "failed" | "left"> {
+    const { signal } = this.#closing;
+    for (let waitMs = RETRY_FROM_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, RETRY_TO_MS)) {
       try {
-        const sending = this.#sendPart(part, { ...answer, mayBeThere }, text);
-        // A platform that never answers must not keep the channel from being let go: the next owner sends it again.
-        const sent = await unlessAborted(sending, this.#closing.signal);
-        if (sent === ABORTED) break;
-        return { messageId: sent };
+        // A platform that never answers must not keep the channel from being let go: the next owner asks again.
+        const result = await unlessAborted(ask(), signal);
+        if (result === ABORTED) break;
+        return { result };
       } catch (error) {
-        mayBeThere = true;
         const isFinal = error instanceof PlatformError && !error.retryable;
         const retryInMs = isFinal
           ? null
@@ -199,10 +209,23 @@ export class Outbox {
     return "left";
   }
 
-  /** The channel is gone or refuses the text: the rest of the answer need not be tried. */
-  async #giveUp(parts: readonly Delivery[]): Promise<void> {
+  async #untilSent(
+    part: Delivery,
+    answer: PendingAnswer,
+    text: string,
+  ): Promise<{ readonly result: string } | "failed" | "left"> {
+    let mayBeThere = answer.isRecovered || part.drafted;
+    return this.#insist(async () => {
+      const sending = this.#sendPart(part, { ...answer, mayBeThere }, text);
+      mayBeThere = true;
+      return sending;
+    });
+  }
+
+  /** Such a part need not be tried any more. */
+  async #fail(parts: readonly Pick<Delivery, "id">[], reason: string): Promise<void> {
     try {
-      for (const part of parts) await this.#parts.deliveries.failed(this.#parts.owner, part.id, "refused");
+      for (const part of parts) await this.#parts.deliveries.failed(this.#parts.owner, part.id, reason);
     } catch (error) {
       // They stay pending, and the next owner tries again.
       this.#tellFailure(error, null);
@@ -221,6 +244,7 @@ export class Outbox {
       channel: address,
       idempotencyKey: part.idempotencyKey,
       mayBeThere: answer.mayBeThere,
+      ...(part.drafted && { mayBeInPart: true }),
       text,
       final: true,
       inReplyTo: answer.inReplyTo,

@@ -1,3 +1,4 @@
+import PQueue from "p-queue";
 import type { Entry } from "../core/entry.ts";
 import { errorMessage, WeirError } from "../core/errors.ts";
 import { formatAddress, type ChannelId, type Seq } from "../core/ids.ts";
@@ -10,6 +11,8 @@ import { OwedWakes } from "./owed-wakes.ts";
 import type { RegistryParts } from "./registry-parts.ts";
 import { steadyNow } from "../telemetry/steady-clock.ts";
 
+/** Channels that are loaded side by side after a start: one whose row is locked holds up no other. */
+const RESUMED_AT_ONCE = 8;
 /** How often unused actors are looked for, ms. */
 const SWEEP_MS = 30_000;
 /** So many messages that are only listened to pass before their channel is loaded. */
@@ -163,7 +166,14 @@ export class ChannelRegistry implements AsyncDisposable {
   async resume(platforms: readonly string[], rawEntries: number): Promise<number> {
     const rows = await this.#parts.store.channels.withWork(platforms, rawEntries);
     const ours = rows.filter(({ address }) => this.#parts.platformOf(address) !== undefined);
-    for (const { id } of ours) await this.#wake(id);
+    const wakes = new PQueue({ concurrency: RESUMED_AT_ONCE });
+    await wakes.addAll(
+      ours.map(
+        ({ id }) =>
+          async () =>
+            this.#wake(id),
+      ),
+    );
     return ours.length;
   }
 

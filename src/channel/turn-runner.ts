@@ -244,8 +244,11 @@ export class TurnRunner {
     const settlement: Settlement = { state, reason, modelMs, entry, idempotencyKeys, calls, recalled };
     const parts = await this.#history.settle(turn, settlement, now());
     const { inReplyTo, acceptedAt } = asked;
-    if (entry === null && opened.shown !== null) this.#outbox.withdraw(opened.shown);
-    if (entry !== null) {
+    if (entry === null) {
+      // Also what an earlier run of this turn has shown. The row lacks the id where the draft could not store it.
+      await this.#outbox.recover();
+      if (opened.shown !== null) this.#outbox.withdraw(opened.shown, null);
+    } else {
       indexer.mark(owner.channel);
       this.#outbox.deliver({
         turnId: turn.id,

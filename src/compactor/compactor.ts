@@ -157,10 +157,9 @@ export class ChannelCompactor {
   }
 
   #enqueue(priority: number): void {
-    const { queue, target } = this.#parts;
     this.#isQueued = true;
-    queue.add({
-      id: target.channel,
+    this.#parts.queue.add({
+      owner: this,
       priority,
       run: async () => {
         this.#isQueued = false;

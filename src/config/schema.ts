@@ -8,6 +8,8 @@ import { CHAT_PLATFORMS, COMPACTION_NOTIFY, DM_POLICIES, LOG_LEVELS } from "./co
  */
 
 const HOUR_MS = 3_600_000;
+/** Who waits for an end for longer kills: process managers do by then, and so does Weir itself. */
+export const MAX_DRAIN_MS = 100_000;
 const WEEK_MS = 168 * HOUR_MS;
 
 function whole(min: number, max: number, unit: string): z.ZodNumber {
@@ -197,7 +199,7 @@ export const fileSchema = z.strictObject({
     .optional(),
   daemon: z
     .strictObject({
-      drain_deadline_ms: whole(0, HOUR_MS, "milliseconds").optional(),
+      drain_deadline_ms: whole(0, MAX_DRAIN_MS, "milliseconds").optional(),
       max_loaded_channels: whole(1, 1_000_000, "channels").optional(),
       idle_evict_ms: whole(1, WEEK_MS, "milliseconds").optional(),
       mailbox_size: whole(1, 100_000, "wake-ups").optional(),

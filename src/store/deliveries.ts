@@ -29,6 +29,21 @@ export interface PendingAnswer {
   readonly parts: readonly Delivery[];
 }
 
+/** What is shown of an answer that never came. */
+export interface ShownInVain {
+  /** Of its row. */
+  readonly id: number;
+  readonly messageId: string;
+}
+
+/** What a channel's owner still owes to its platform. */
+export interface Owed {
+  /** Oldest first. */
+  readonly answers: readonly PendingAnswer[];
+  /** To be taken back. */
+  readonly shownInVain: readonly ShownInVain[];
+}
+
 interface RawDelivery {
   id: number;
   turn_id: number;
@@ -81,7 +96,7 @@ export class DeliveryStore {
     await this.#sent.add({ id, epoch: owner.epoch, messageId });
   }
 
-  /** It will never arrive: the channel is gone, or the platform refuses the text. */
+  /** It will never arrive: the channel is gone, the platform refuses the text, or it was shown in vain and taken back. */
   async failed(owner: { epoch: number }, id: number, reason: string): Promise<void> {
     await this.#db.query(
       {
@@ -93,31 +108,36 @@ export class DeliveryStore {
     );
   }
 
-  /** Settled answers of a channel that are not (wholly) delivered, oldest first. */
-  async pending(channel: ChannelId): Promise<PendingAnswer[]> {
-    const rows = await this.#db.query<RawDelivery & RawAnswer>(
+  /** What of a channel is settled and not (wholly) delivered, and what is shown of turns that ended without an answer. */
+  async owed(channel: ChannelId): Promise<Owed> {
+    const rows = await this.#db.query<RawDelivery & (RawAnswer | { text: null })>(
       {
-        name: "deliveries_pending",
+        name: "deliveries_owed",
         text: `select d.id, d.turn_id, d.part, d.idempotency_key, d.drafted, d.message_id, e.text, e.kind, t.model_ms, asked.ids, asked.at
                  from deliveries d
-                 join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
                  join turns t on t.id = d.turn_id
+                 left join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
                  left join lateral (
                    select array_agg(m.message_id order by m.seq) as ids, min(m.appended_at) as at from entries m
                     where m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
                  ) asked on true
-                where d.channel_id = $1 and d.state = 'pending'
+                where d.channel_id = $1 and d.state = 'pending' and (d.entry_seq is not null or t.state <> 'running')
                 order by d.turn_id, d.part`,
       },
       [channel],
     );
     const answers = new Map<number, PendingAnswer & { parts: Delivery[] }>();
+    const shownInVain: ShownInVain[] = [];
     for (const row of rows) {
+      if (row.text === null) {
+        if (row.message_id !== null) shownInVain.push({ id: row.id, messageId: row.message_id });
+        continue;
+      }
       const answer = answers.get(row.turn_id) ?? { ...toAnswer(row), parts: [] };
       answer.parts.push(toDelivery(row));
       answers.set(row.turn_id, answer);
     }
-    return [...answers.values()];
+    return { answers: [...answers.values()], shownInVain };
   }
 }
 

@@ -14,8 +14,8 @@ export class StaleEpochError extends WeirError {
 /** SQLSTATE that our migrations raise for a write with an old epoch. */
 const STALE_EPOCH = "WE002";
 
-/** Classes of SQLSTATE that say "not now": connection, resources, operator intervention, system. */
-const UNAVAILABLE = /^(?:08|53|57P|58|25006|40)/;
+/** SQLSTATEs that say "not now": connection, resources, operator intervention, system, a limit of time. */
+const UNAVAILABLE = /^(?:08|53|57P|57014|58|25006|25P03|55P03|40)/;
 
 /** The server answers, and wants no dealings with us: a wrong password, role or database, or too few rights. */
 const REFUSED = /^(?:28|3D000|42501)/;
@@ -40,7 +40,7 @@ export function translateDatabaseError(error: unknown): unknown {
       `The database's address is not of the form postgres://user:password@host:port/name. ${HINT}`,
     );
   }
-  if (REFUSED.test(code)) {
+  if (REFUSED.test(code) || errorMessage(error).startsWith("SASL")) {
     return new OperatorError(`The database refuses us: ${errorMessage(error)}. ${HINT}`, { cause: error });
   }
   if (UNAVAILABLE.test(code) || UNAVAILABLE_CODES.has(code)) return unavailable(error);

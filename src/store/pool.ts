@@ -33,7 +33,14 @@ const types: pg.CustomTypesConfig = {
  * sequential scan where there is an index. JIT and parallel workers cost more than any statement of ours takes.
  */
 const SESSION_OPTIONS =
-  "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off -c max_parallel_workers_per_gather=0 -c timezone=UTC";
+  "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off -c max_parallel_workers_per_gather=0 -c timezone=UTC " +
+  // A host that lost its power in a transaction leaves its locks at a server elsewhere: for a minute, and not for hours.
+  "-c idle_in_transaction_session_timeout=60000";
+
+/** Far more than any statement of ours takes, but a server that vanished without a word would be waited for till then. */
+const STATEMENT_LIMIT_MS = 120_000;
+/** A migration makes an index over a long log, or waits for another daemon that does. */
+const UNLIMITED_MS = 2 ** 31 - 1;
 
 /**
  * In the `from` of a statement: the commit of its transaction does not wait for the disk (a fifth of a millisecond, and on
@@ -56,6 +63,8 @@ export class Database implements Queryable, AsyncDisposable {
       options: SESSION_OPTIONS,
       application_name: "weir",
       connectionTimeoutMillis: 10_000,
+      query_timeout: STATEMENT_LIMIT_MS,
+      keepAlive: true,
     };
     this.#pool = new pg.Pool({ ...this.#session, max: options.maxConnections ?? 10 });
     // Without listeners, a stopped database ends the process. A client's own is there from its first moment: one that is
@@ -95,9 +104,9 @@ export class Database implements Queryable, AsyncDisposable {
     return this.#withClient("begin isolation level repeatable read read only", work);
   }
 
-  /** Lends one connection, for what is bound to a session (advisory locks, NOTIFY). */
+  /** Lends one connection, for what is bound to a session (advisory locks, NOTIFY), and may take its time. */
   async session<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#withClient(null, work);
+    return this.#withClient(null, work, UNLIMITED_MS);
   }
 
   /**
@@ -143,12 +152,15 @@ export class Database implements Queryable, AsyncDisposable {
   async #withClient<Result>(
     begin: string | null,
     work: (client: Queryable) => Promise<Result>,
+    limitMs = STATEMENT_LIMIT_MS,
   ): Promise<Result> {
     const client = await this.#connect();
     let broken = false;
     try {
       if (begin !== null) await client.query(begin);
-      const result = await work({ query: async (statement, values = []) => run(client, statement, values) });
+      const query: Queryable["query"] = async (statement, values = []) =>
+        run(client, statement, values, limitMs);
+      const result = await work({ query });
       if (begin !== null) await client.query("commit");
       return result;
     } catch (error) {
@@ -171,15 +183,21 @@ async function run<Row extends pg.QueryResultRow>(
   client: pg.Pool | pg.PoolClient,
   statement: Statement,
   values: readonly unknown[],
+  limitMs = STATEMENT_LIMIT_MS,
 ): Promise<Row[]> {
   try {
-    const result = await client.query<Row>({
-      name: statement.name,
-      text: statement.text,
-      values: [...values],
-    });
+    const result = await client.query<Row>(limited(statement, values, limitMs));
     return result.rows;
   } catch (error) {
     throw translateDatabaseError(error);
   }
+}
+
+/** `pg` takes a limit of its own for each statement, which its types do not know. */
+function limited(
+  { name, text }: Statement,
+  values: readonly unknown[],
+  limitMs: number,
+): pg.QueryConfig & { readonly query_timeout: number } {
+  return { name, text, values: [...values], query_timeout: limitMs };
 }

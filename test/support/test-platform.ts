@@ -26,6 +26,8 @@ export class TestPlatform implements Platform {
   };
   /** Messages that were taken back. */
   readonly removed: string[] = [];
+  /** Asked before each message is taken back; what it throws, `remove` throws. */
+  failRemoval: () => void = () => undefined;
   /** Signs that an answer is being made. */
   readonly signs: boolean[] = [];
   readonly #keys = new Map<string, string>();
@@ -67,8 +69,10 @@ export class TestPlatform implements Platform {
   }
 
   async remove(_: ChannelAddress, messageId: string): Promise<void> {
+    this.failRemoval();
     this.removed.push(messageId);
     this.shown.delete(messageId);
+    this.#tell();
   }
 
   showWorking(_: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {
@@ -97,6 +101,10 @@ export class TestPlatform implements Platform {
 
   #record(operation: SentCall["operation"], messageId: string, message: OutboundMessage): void {
     this.calls.push({ operation, messageId, message });
+    this.#tell();
+  }
+
+  #tell(): void {
     for (const resolve of this.#waiting) resolve();
     this.#waiting.clear();
   }

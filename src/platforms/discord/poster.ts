@@ -170,7 +170,7 @@ export class Poster {
   /** A draft of it may show the beginning alone. */
   #isIt(
     candidate: MessagePayload,
-    { idempotencyKey, inReplyTo }: OutboundMessage,
+    { idempotencyKey, inReplyTo, mayBeInPart = false }: OutboundMessage,
     { content }: Content,
   ): boolean {
     const key = this.#keys.get(candidate.id);
@@ -178,8 +178,10 @@ export class Poster {
     if (candidate.nonce != null && String(candidate.nonce) === nonceOf(idempotencyKey)) return true;
     const answered = candidate.message_reference?.message_id;
     if (answered !== undefined && !inReplyTo.includes(answered)) return false;
-    const there = unnamed(candidate.content);
-    return there !== "" && unnamed(content).startsWith(there);
+    // Discord takes the blanks off both ends.
+    const there = unnamed(candidate.content).trim();
+    const whole = unnamed(content).trim();
+    return there !== "" && (mayBeInPart ? whole.startsWith(there) : whole === there);
   }
 
   /** In a channel with several voices, which of them is answered; not needed right behind it. */

@@ -83,7 +83,12 @@ test("what may be there is looked for where Discord has forgotten its key", asyn
   discord.faults.next({ method: "POST", route: ROUTE_MESSAGES, fault: { kind: "reset", when: "after" } });
   await assert.rejects(platform.send({ ...message, text: "an answer" }), PlatformError);
   await said(scene, "more talk");
-  const drafted = await platform.send({ ...message, mayBeThere: true, final: false });
+  const drafted = await platform.send({
+    ...message,
+    mayBeThere: true,
+    mayBeInPart: true,
+    final: false,
+  });
   assert.deepEqual(discord.answers(general), ["an answer"]);
   assert.equal(await platform.send({ ...message, mayBeThere: true }), drafted);
   assert.deepEqual(discord.answers(general), ["an answer with a table"]);
@@ -114,6 +119,26 @@ test("an answer to somebody else that another process sent is not taken for it",
   const message = outbound(general, "Yes.", { idempotencyKey: "b", inReplyTo: [asked], mayBeThere: true });
   await successor.send(message);
   assert.deepEqual(discord.answers(general), ["Yes.", "Yes."]);
+});
+
+test("an answer in a DM that begins like the one before it, which another process sent, is not taken for it", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, platform, inbox, ann } = scene;
+  const dm = discord.world.openDm(ann);
+  const first = discord.world.say(ann, dm, "is it raining?");
+  const second = discord.world.say(ann, dm, "and is it cold?");
+  await inbox.received(2);
+  const channel = { platform: "discord", name: dm };
+  await platform.send(outbound(dm, "Yes", { channel, idempotencyKey: "a", inReplyTo: [first] }));
+  const config = discordConfig(discord);
+  const log = pino({ level: "silent" });
+  await using successor = createDiscord({ config, log, commands: COMMANDS, timing: FAST });
+  const answer = outbound(dm, "Yes, bring a coat.", { channel, idempotencyKey: "b", inReplyTo: [second] });
+  const id = await successor.send({ ...answer, mayBeThere: true });
+  assert.deepEqual(discord.answers(dm), ["Yes", "Yes, bring a coat."]);
+  await using third = createDiscord({ config, log, commands: COMMANDS, timing: FAST });
+  assert.equal(await third.send({ ...answer, mayBeThere: true }), id, "what is there is found");
+  assert.equal(discord.answers(dm).length, 2);
 });
 
 test("a rate limit is waited for up to a bound, and told above it", async () => {
