@@ -1,3 +1,4 @@
+import type { ChannelAddress } from "../../src/core/ids.ts";
 import type { OutboundMessage } from "../../src/core/message.ts";
 import { type Platform, PlatformError, type PlatformCapabilities } from "../../src/platforms/platform.ts";
 
@@ -13,7 +14,9 @@ export class Chat {
   /** Message id → ours that answers it. */
   readonly #answers = new Map<string, string>();
   readonly #notices = new Set<string>();
-  /** So many of the next sends are refused for now. */
+  /** Ids of messages that show a piece of an answer, and not the whole. */
+  readonly unfinished = new Set<string>();
+  /** So many of the next sends and removals are refused for now. */
   refuseSends = 0;
 
   /** Notices of compactions that were shown. */
@@ -22,10 +25,7 @@ export class Chat {
   }
 
   send(message: OutboundMessage): string {
-    if (this.refuseSends > 0) {
-      this.refuseSends--;
-      throw new PlatformError(message.channel.platform, "unavailable", "not now", { retryAfterMs: 1 });
-    }
+    this.#refuse();
     const known = this.#keys.get(message.idempotencyKey);
     if (known !== undefined) return known;
     const id = `out-${this.#keys.size + 1}`;
@@ -39,8 +39,23 @@ export class Chat {
     this.#show(id, message);
   }
 
+  remove(id: string): void {
+    this.#refuse();
+    this.unfinished.delete(id);
+  }
+
+  #refuse(): void {
+    if (this.refuseSends === 0) return;
+    this.refuseSends--;
+    throw new PlatformError(PLATFORM, "unavailable", "not now", { retryAfterMs: 1 });
+  }
+
   #show(id: string, { final, inReplyTo }: OutboundMessage): void {
-    if (!final) return;
+    if (!final) {
+      this.unfinished.add(id);
+      return;
+    }
+    this.unfinished.delete(id);
     for (const asked of inReplyTo) {
       const known = this.#answers.get(asked) ?? id;
       if (known !== id) this.answeredTwice.push(asked);
@@ -89,6 +104,12 @@ export class ChatFront implements Platform {
   async edit(id: string, message: OutboundMessage): Promise<void> {
     await this.#gate("before");
     this.#chat.edit(id, message);
+    await this.#gate("after");
+  }
+
+  async remove(_: ChannelAddress, id: string): Promise<void> {
+    await this.#gate("before");
+    this.#chat.remove(id);
     await this.#gate("after");
   }
 

@@ -95,6 +95,8 @@ export class ModelScript {
       const prompt = kind === "turn" ? takeApart(request) : null;
       const reply = prompt === null ? "plain" : this.#replyFor(askedBy(prompt));
       const isHeld = kind === "summary" ? this.mode === "held" : reply === "slow" && this.isPatient;
+      // So much is shown, now and then, of an answer that may never come.
+      if (isHeld && kind === "turn" && n % 2 === 0) options.onText?.("Let me think. ");
       if (isHeld) await this.#hold(incarnation, kind, request, options.signal);
       if (kind === "turn") this.#refuse(incarnation, request);
       const mode = request.model === SUMMARISER ? this.mode : "mixed";

@@ -23,7 +23,9 @@ export function talk(reply: Reply, request: ModelRequest, prompt: Prompt, n: num
   const random = new Random(n * 31 + 7);
   const rounds = prompt.newest.filter(({ role }) => role === "tool").length;
   if (reply === "fail") throw new ModelError("rejected", MODEL, "scripted");
-  if (request.toolChoice === "auto" && reply === "skip") {
+  // Begun again, it may have nothing to say to what it began to answer before.
+  const isSkipped = reply === "skip" || (reply === "slow" && random.chance(0.4));
+  if (request.toolChoice === "auto" && isSkipped) {
     // Beside a call that fails it does not count, and the model is asked again.
     const beside = rounds < ROUNDS && random.chance(0.4) ? calls(random, n) : [];
     const skip = callOf("skip", { reason: "nothing to say" }, 0);
