@@ -1,5 +1,5 @@
 import type { ChannelRegistry } from "../channel/registry.ts";
-import type { Asker } from "../platforms/platform.ts";
+import type { Asker, InboundCommand } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { Digester } from "../store/deletion.ts";
 import type { AskingChannel } from "../store/memories.ts";
@@ -28,6 +28,8 @@ export interface AskedCommand {
   readonly channel: ChannelRow;
   readonly argument: string;
   readonly asker: Asker;
+  /** The message in which it was typed; undefined: it stands in none. */
+  readonly said: InboundCommand["said"];
 }
 
 /** What a command may know of: the same as recall in its channel. */

@@ -1,18 +1,14 @@
 import type { InboundCommand } from "../platforms/platform.ts";
+import type { Commands } from "../router/text-commands.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import { describeStatus, forceAndDescribe, NOTHING_TO_STOP, reset, stop } from "./channel-commands.ts";
 import type { AskedCommand, CommandParts } from "./command-parts.ts";
 import { type CommandName, commandNamed, helpLines } from "./command-table.ts";
 import { contextCommand } from "./context-commands.ts";
 import { forget } from "./forget-command.ts";
-import { describeMemories, remember } from "./memory-commands.ts";
+import { describeMemories, memoryIn, remember } from "./memory-commands.ts";
 import { isOwner, mayRun, type Permission } from "./permissions.ts";
 import { why } from "./why-command.ts";
-
-interface Commands {
-  has(name: string): boolean;
-  run(command: InboundCommand): Promise<string>;
-}
 
 type Run = (parts: CommandParts, command: AskedCommand) => Promise<string>;
 
@@ -32,7 +28,7 @@ const RUNS: Readonly<Record<Exclude<CommandName, "help">, Run>> = {
 /** What people ask with a slash. Answers are for the asker alone; none of them waits for the mailbox. */
 export function createCommands(parts: CommandParts): Commands {
   const run = async (command: InboundCommand): Promise<string> => {
-    const { asker, argument } = command;
+    const { asker, argument, said } = command;
     const name = commandNamed(command.name);
     if (name === undefined) return `There is no command /${command.name}. /help lists what there is.`;
     const channel = await parts.store.channels.find(command.channel);
@@ -43,9 +39,14 @@ export function createCommands(parts: CommandParts): Commands {
     if (channel === undefined) return "Nothing has been said in this channel yet.";
     const permission = await permissionFor(parts, name, { channel, asker });
     if (!permission.isAllowed) return permission.why;
-    return RUNS[name](parts, { channel, argument: argument.trim(), asker });
+    return RUNS[name](parts, { channel, argument: argument.trim(), asker, said });
   };
-  return { has: (name) => commandNamed(name) !== undefined, run };
+  return {
+    has: (name) => commandNamed(name) !== undefined,
+    run,
+    keepsMessage: (name) => commandNamed(name) === "remember",
+    memoryIn: (channel, message) => memoryIn(parts, channel, message),
+  };
 }
 
 async function permissionFor(

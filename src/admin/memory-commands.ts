@@ -7,6 +7,9 @@ import { checkMemories } from "../memory/gates.ts";
 import { normalWords } from "../memory/normal-text.ts";
 import { hasRelativeDate } from "../memory/relative-dates.ts";
 import { insist } from "../router/insist.ts";
+import { parseTextCommand } from "../router/text-command.ts";
+import type { BearingMessage } from "../router/text-commands.ts";
+import type { ChannelRow } from "../store/channels.ts";
 import type { Agent } from "../turn/agent.ts";
 import { type AskedCommand, askingChannel, type CommandParts, placeName } from "./command-parts.ts";
 import { formatMemories, MEMORIES_ASKED } from "./memory-format.ts";
@@ -25,9 +28,9 @@ export async function describeMemories(parts: CommandParts, { channel }: AskedCo
 /** `/remember TEXT`: a message of the asker's, and the memory that it bears, at once. */
 export async function remember(
   { store, registry, agentOf, now }: CommandParts,
-  { channel, argument, asker }: AskedCommand,
+  { channel, argument, asker, said }: AskedCommand,
 ): Promise<string> {
-  const words = storableText(argument).replaceAll(/\s+/g, " ").trim();
+  const words = onOneLine(argument);
   if (normalWords(words) === "") return "Say what is to be remembered: /remember TEXT.";
   if (words.length > MAX_LENGTH) {
     const length = counted(words.length, "character");
@@ -38,10 +41,11 @@ export async function remember(
     channel: channel.address,
     kind: channel.kind,
     workspace: channel.workspace,
-    id: `command/${randomUUID()}`,
+    // Under the id that its platform knows, so that an edit or a deletion of it finds the entry.
+    id: said?.id ?? `command/${randomUUID()}`,
     author: { id: asker.id, name: asker.name, isBot: false },
-    text: `/remember ${words}`,
-    at: now(),
+    text: said?.text ?? `/remember ${words}`,
+    at: said?.at ?? now(),
     addressed: false,
   };
   const draft = draftMemory(agentOf(channel), message, words);
@@ -53,8 +57,25 @@ export async function remember(
   return `Remembered for ${placeName(channel)}, as #${memory}. /forget ${memory} takes it back.`;
 }
 
+/** The memory that a message bears by `/remember TEXT`; null: it says no such thing, or nothing that can be kept. */
+export function memoryIn(
+  { agentOf }: Pick<CommandParts, "agentOf">,
+  channel: ChannelRow,
+  message: BearingMessage,
+): MemoryDraft | null {
+  const typed = parseTextCommand(message.text, (name) => name === "remember");
+  const words = onOneLine(typed?.argument ?? "");
+  if (normalWords(words) === "" || words.length > MAX_LENGTH) return null;
+  const draft = draftMemory(agentOf(channel), message, words);
+  return typeof draft === "string" ? null : draft;
+}
+
+function onOneLine(text: string): string {
+  return storableText(text).replaceAll(/\s+/g, " ").trim();
+}
+
 /** The memory of somebody's own words, through the same gates as one that a model found; or why it is none. */
-function draftMemory(agent: Agent, message: InboundMessage, words: string): MemoryDraft | string {
+function draftMemory(agent: Agent, message: BearingMessage, words: string): MemoryDraft | string {
   const { at, author, text, id } = message;
   const name = displayName(author.name);
   const entry: UserEntry = {

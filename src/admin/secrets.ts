@@ -12,10 +12,12 @@ export function secretsOf({
 }: Pick<Config, "database" | "llm" | "platforms">): string[] {
   const { discord, slack } = platforms;
   const intake = slack?.intake;
+  const databaseUrl = database.url === null ? null : URL.parse(database.url);
   const values = [
     llm.apiKey,
     database.url,
-    database.url === null ? null : decoded(URL.parse(database.url)?.password ?? ""),
+    decoded(databaseUrl?.password ?? ""),
+    databaseUrl?.searchParams.get("password"),
     discord?.token,
     slack?.botToken,
     intake?.mode === "socket" ? intake.appToken : intake?.signingSecret,

@@ -10,10 +10,10 @@ export function describeConfig(config: Config): string {
       "database",
       database.url === null ? `embedded Postgres in ${database.dataDir}` : describeDatabase(database.url),
     ],
-    ["model server", llm.baseUrl === null ? noServer(llm.apiKey !== null) : withoutSecrets(llm.baseUrl)],
+    ["model server", llm.baseUrl === null ? noServer(llm.apiKey !== null) : originOf(llm.baseUrl)],
     ["API key", llm.apiKey === null ? "not set" : "set"],
     ["prompts", prompts.dir ?? `built in, language "${prompts.language}"`],
-    ["loopback", platforms.loopback === null ? "off" : withoutSecrets(platforms.loopback.url)],
+    ["loopback", platforms.loopback === null ? "off" : originOf(platforms.loopback.url)],
     ["Discord", describeDiscord(platforms)],
     ["Slack", describeSlack(platforms)],
     ["log level", config.log.level],
@@ -41,7 +41,7 @@ function describeSlack({ slack }: PlatformsConfig): string {
 function describeChat({ apiUrl, dm, owners, ownerRoles }: ChatPlatformConfig): string {
   const people = counted(owners.length, "owner");
   const roles = ownerRoles.length === 0 ? "" : ` and ${counted(ownerRoles.length, "role")} of owners`;
-  return `DMs ${dm}, ${people}${roles}${apiUrl === null ? "" : `, at ${withoutSecrets(apiUrl)}`}`;
+  return `DMs ${dm}, ${people}${roles}${apiUrl === null ? "" : `, at ${originOf(apiUrl)}`}`;
 }
 
 function describeBinding({
@@ -68,9 +68,9 @@ function describeDatabase(url: string): string {
   return isAddress ? `set (Postgres at ${parsed.host}${parsed.pathname})` : "set";
 }
 
-function withoutSecrets(address: string): string {
-  const url = URL.parse(address);
-  return url === null ? "set" : `${url.protocol}//${url.host}${url.pathname}`;
+/** Without its path: some servers want a key there. */
+function originOf(address: string): string {
+  return URL.parse(address)?.origin ?? "set";
 }
 
 function describeAgent(agent: AgentConfig): string[] {

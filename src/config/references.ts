@@ -2,7 +2,7 @@ import type { ProblemAt } from "./check-file.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 import { DEFAULT_VARIABLE } from "./defaults.ts";
 import { variable, type Environment } from "./environment.ts";
-import type { FileConfig } from "./schema.ts";
+import { type FileConfig, isPlainHttpUrl, MODEL_SERVER_ADDRESS } from "./schema.ts";
 import type { KeyPath } from "./value-tree.ts";
 
 /** The values that may come from the environment. */
@@ -56,8 +56,8 @@ export function resolveReferences(
       path: ["llm", "base_url"],
       written: file.llm?.base_url,
       defaultVariable: DEFAULT_VARIABLE.baseUrl,
-      isUsable: isHttpUrl,
-      expected: 'an address such as "http://127.0.0.1:11434/v1"',
+      isUsable: isPlainHttpUrl,
+      expected: MODEL_SERVER_ADDRESS,
     }),
     apiKey: resolve({
       path: ["llm", "api_key"],
@@ -107,9 +107,4 @@ function resolveReference(reference: Reference, environment: Environment): Resol
   if (value === null || reference.isUsable(value)) return { value };
   // What the variable holds is not shown: an address may carry a password.
   return { wrong: { message: `the environment variable ${name} cannot be used`, expected }, isWritten };
-}
-
-function isHttpUrl(value: string): boolean {
-  const url = URL.parse(value);
-  return url !== null && (url.protocol === "http:" || url.protocol === "https:");
 }

@@ -37,20 +37,27 @@ const secret = z
     'the name of an environment variable that holds it, as "env:NAME": secrets never stand in this file',
   );
 
+/** Completes "expected: …" where the address of the model server stands, in the file or in the environment. */
+export const MODEL_SERVER_ADDRESS =
+  'an address such as "http://127.0.0.1:11434/v1", without user, password and query: a key belongs in OPENAI_API_KEY';
+
 const httpUrl = z
   .string()
   .refine((value) => isPlainHttpUrl(value) || /^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value))
-  .describe('an address such as "http://127.0.0.1:11434/v1", without a password in it, or "env:NAME"');
+  .describe(`${MODEL_SERVER_ADDRESS}; or "env:NAME"`);
 
 const loopbackUrl = z
   .string()
   .refine((value) => value === "" || isPlainHttpUrl(value))
-  .describe('an address such as "http://127.0.0.1:8787", or "" to switch it off');
+  .describe(
+    'an address such as "http://127.0.0.1:8787", without user, password and query, or "" to switch it off',
+  );
 
-function isPlainHttpUrl(value: string): boolean {
+/** An address that holds no secret in a place for one, and that a path may be put behind. */
+export function isPlainHttpUrl(value: string): boolean {
   const url = URL.parse(value);
   if (url === null || !["http:", "https:"].includes(url.protocol)) return false;
-  return url.username === "" && url.password === "";
+  return [url.username, url.password, url.search, url.hash].every((part) => part === "");
 }
 
 const timeZone = z.string().refine(isTimeZone).describe('an IANA time zone such as "UTC" or "Europe/Berlin"');

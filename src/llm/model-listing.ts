@@ -37,7 +37,7 @@ const NOT_FOR_CHAT =
 export async function listModels(server: ChatServer, signal: AbortSignal): Promise<ListedModel[]> {
   const response = await get(server, signal);
   if (response.status === 401 || response.status === 403) {
-    throw new ModelError("unauthorized", "auto", `${server.baseUrl} refuses the key. Check llm.api_key.`, {
+    throw new ModelError("unauthorized", "auto", `${originOf(server)} refuses the key. Check llm.api_key.`, {
       status: response.status,
     });
   }
@@ -52,7 +52,7 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
   }
   const isBusy = response.status === 429 || response.status >= 500;
   const waitMs = retryAfterMs(response.headers, new Date());
-  const why = `${server.baseUrl} does not list its models (HTTP ${response.status}).`;
+  const why = `${originOf(server)} does not list its models (HTTP ${response.status}).`;
   const advice = "Does llm.base_url end in /v1, and is the model named in the configuration?";
   throw new ModelError(isBusy ? "unavailable" : "rejected", "auto", isBusy ? why : `${why} ${advice}`, {
     status: response.status,
@@ -63,6 +63,11 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
 /** The first model that one can chat with. */
 export function firstChatModel(models: readonly ListedModel[]): string | undefined {
   return models.find(({ id }) => !NOT_FOR_CHAT.test(id))?.id;
+}
+
+/** What people are shown of a server's address, in logs and in the database: some want a key in the path. */
+export function originOf({ baseUrl }: Pick<ChatServer, "baseUrl">): string {
+  return new URL(baseUrl).origin;
 }
 
 async function get(server: ChatServer, signal: AbortSignal): Promise<Response> {
@@ -77,7 +82,7 @@ async function get(server: ChatServer, signal: AbortSignal): Promise<Response> {
     throw new ModelError(
       "unavailable",
       "auto",
-      `No model server answers at ${server.baseUrl} (${cause}). Is it running? Check llm.base_url.`,
+      `No model server answers at ${originOf(server)} (${cause}). Is it running? Check llm.base_url.`,
       { cause: error },
     );
   }

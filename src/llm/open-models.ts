@@ -5,7 +5,7 @@ import { createChatModel } from "./chat-model.ts";
 import type { ChatServer } from "./chat-model.ts";
 import { knownWindow, UNKNOWN_WINDOW } from "./model-catalog.ts";
 import { ModelFactors } from "./model-factors.ts";
-import { firstChatModel, listModels } from "./model-listing.ts";
+import { firstChatModel, listModels, originOf } from "./model-listing.ts";
 import type { ListedModel } from "./model-listing.ts";
 import { ModelError } from "./model.ts";
 import type { Model } from "./model.ts";
@@ -90,7 +90,7 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
 function serverUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new OperatorError(`llm.base_url is not an http(s) URL: ${JSON.stringify(text)}`);
+    throw new OperatorError("llm.base_url (OPENAI_BASE_URL) is not an http(s) URL.");
   }
   return url;
 }
@@ -184,7 +184,7 @@ class ServerModels extends KnownWindows implements Models {
       ? OPENAI_AUTO_MODEL
       : (this.#auto ?? "the first that the server lists");
     const key = this.#server.apiKey === undefined ? "no key" : "with a key";
-    return `${this.#url.origin}${this.#url.pathname} (${key}; model "auto" is ${auto})`;
+    return `${originOf(this.#server)} (${key}; model "auto" is ${auto})`;
   }
 
   async resolve(configured: string, signal?: AbortSignal): Promise<string> {
@@ -222,7 +222,7 @@ class ServerModels extends KnownWindows implements Models {
     throw new ModelError(
       "rejected",
       AUTO_MODEL,
-      `${this.#server.baseUrl} lists no model. Name one in the configuration.`,
+      `${originOf(this.#server)} lists no model. Name one in the configuration.`,
     );
   }
 

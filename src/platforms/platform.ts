@@ -148,6 +148,8 @@ export interface InboundCommand {
   readonly name: string;
   readonly argument: string;
   readonly asker: Asker;
+  /** The message in which it was typed; left out: it stands in none, as a slash command. */
+  readonly said?: Pick<InboundMessage, "id" | "text" | "at">;
 }
 
 /** Who gives a command. */

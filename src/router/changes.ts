@@ -11,10 +11,12 @@ import {
 } from "../core/message.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { Digester } from "../store/deletion.ts";
+import type { EditOutcome } from "../store/log.ts";
 import type { ReactionRow } from "../store/reactions.ts";
 import type { Store } from "../store/store.ts";
 import { blank, BLANKED_AT_ONCE } from "./blank.ts";
 import { insist } from "./insist.ts";
+import type { Commands } from "./text-commands.ts";
 import { writeAndTell } from "./write-and-tell.ts";
 
 export interface ChangesParts {
@@ -22,6 +24,7 @@ export interface ChangesParts {
   readonly registry: ChannelRegistry;
   /** Makes the extract that stands in for a summary with a deleted text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
+  readonly commands: Pick<Commands, "memoryIn">;
 }
 
 /** What people change and take back of what they have said, in the log and in the memory of the actors. */
@@ -47,14 +50,26 @@ export class Changes {
   }
 
   async edit(edit: InboundEdit): Promise<Receipt> {
-    return this.#change(edit, async ({ id }) => {
-      const result = await this.#parts.store.log.edit(id, edit.id, edit.text, edit.at);
+    return this.#change(edit, async (row) => {
+      const result = await this.#write(row, edit);
       if (result.outcome === "unknown") return { outcome: "unknown_message" };
       await this.#parts.store.attached.dropUnnamed(edit.platform, edit.id, edit.text);
       if (result.outcome === "unchanged") return { outcome: "duplicate", seq: result.seq };
       const notedSeq = result.outcome === "noted" ? result.notedSeq : null;
       return { outcome: "accepted", seq: result.seq, notedSeq };
     });
+  }
+
+  /** What somebody had remembered with a message goes with its words; where it still says so, the new ones are remembered. */
+  async #write(row: ChannelRow, edit: InboundEdit): Promise<EditOutcome> {
+    const { store, commands } = this.#parts;
+    const said = await store.people.bearing(row.id, edit.id);
+    if (said === undefined || commands.memoryIn(row, said) === null)
+      return store.log.edit(row.id, edit.id, edit.text, edit.at);
+    const memory = commands.memoryIn(row, { ...said, text: edit.text });
+    const result = await store.people.reword(row.id, edit, memory);
+    // Results of tools quote the memory: more has changed than the notice tells of.
+    return result.outcome === "noted" ? { outcome: "replaced", seq: result.seq } : result;
   }
 
   async delete(deletion: InboundDeletion): Promise<Receipt> {

@@ -1,8 +1,10 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../core/errors.ts";
 import { formatAddress } from "../core/ids.ts";
+import type { MemoryDraft } from "../core/memory.ts";
 import type { InboundMessage } from "../core/message.ts";
 import type { InboundCommand } from "../platforms/platform.ts";
+import type { ChannelRow } from "../store/channels.ts";
 import type { Store } from "../store/store.ts";
 import { insist } from "./insist.ts";
 import { parseTextCommand, type TextCommand } from "./text-command.ts";
@@ -11,7 +13,14 @@ import type { Voice } from "./voice.ts";
 export interface Commands {
   has(name: string): boolean;
   run(command: InboundCommand): Promise<string>;
+  /** Whether the message in which a command is typed is kept: it is in the log once the command has run. */
+  keepsMessage(name: string): boolean;
+  /** The memory that a message bears because its author wants it remembered; null: it bears none. */
+  memoryIn(channel: ChannelRow, message: BearingMessage): MemoryDraft | null;
 }
+
+/** What a memory takes from the message that bears it. */
+export type BearingMessage = Pick<InboundMessage, "id" | "author" | "text" | "at">;
 
 export interface TextCommandsParts {
   readonly store: Pick<Store, "runCommands">;
@@ -36,7 +45,8 @@ export class TextCommands {
   }
 
   /**
-   * A command is no message of the log. Its answer comes later.
+   * A command is no message of the log, but for one whose message is kept: what comes behind it, as its deletion, finds it
+   * there. Its answer comes later.
    * @returns false: there is none in it
    * @throws WeirError where it cannot be noted as run: it was not
    */
@@ -47,16 +57,17 @@ export class TextCommands {
     const claim = store.runCommands.newClaim();
     const { platform } = message.channel;
     const { result: isOurs } = await insist(async () => store.runCommands.claim(platform, message.id, claim));
-    if (isOurs) void this.#answer(message, command);
+    const answering = isOurs ? this.#answer(message, command) : null;
+    if (this.#parts.commands.keepsMessage(command.name)) await answering;
     return true;
   }
 
   /** Must not throw. */
-  async #answer({ channel, author, id }: InboundMessage, command: TextCommand): Promise<void> {
+  async #answer({ channel, author, id, text, at }: InboundMessage, command: TextCommand): Promise<void> {
     const { voice, commands, log, failureText } = this.#parts;
     const asker = { id: author.id, name: author.name, roles: author.roles ?? [] };
     try {
-      voice.tell(channel, id, await commands.run({ channel, ...command, asker }));
+      voice.tell(channel, id, await commands.run({ channel, ...command, asker, said: { id, text, at } }));
     } catch (error) {
       log.warn({ channel: formatAddress(channel), why: errorMessage(error) }, "command_failed");
       voice.tell(channel, id, failureText("internal"));

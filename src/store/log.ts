@@ -1,6 +1,6 @@
 import type { CurrentText, Entry, TurnEntryDraft } from "../core/entry.ts";
 import type { ChannelId, Seq, TurnId } from "../core/ids.ts";
-import type { InboundMessage } from "../core/message.ts";
+import type { InboundEdit, InboundMessage } from "../core/message.ts";
 import { storableText } from "../core/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
 import { AppendLanes } from "./append-lanes.ts";
@@ -14,7 +14,7 @@ import {
   toDraftRow,
 } from "./entry-rows.ts";
 import { type Appended, draftMessage } from "./message-rows.ts";
-import type { Database } from "./pool.ts";
+import type { Database, Queryable } from "./pool.ts";
 import type { Beginner } from "./turn-rows.ts";
 
 export type EditOutcome =
@@ -66,15 +66,7 @@ export class LogStore {
   }
 
   async edit(channel: ChannelId, messageId: string, text: string, at: Date): Promise<EditOutcome> {
-    const stored = storableText(text);
-    const tokens = estimateTokens(stored) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
-    const [row] = await this.#db.query<{ outcome: EditOutcome["outcome"]; seq: number; noted_seq: number }>(
-      { name: "edit_message", text: "select * from edit_message($1, $2, $3, $4, $5)" },
-      [channel, storableText(messageId), stored, tokens, at],
-    );
-    if (row === undefined || row.outcome === "unknown") return { outcome: "unknown" };
-    if (row.outcome === "noted") return { outcome: "noted", seq: row.seq, notedSeq: row.noted_seq };
-    return { outcome: row.outcome, seq: row.seq };
+    return editMessage(this.#db, channel, { id: messageId, text, at });
   }
 
   /**
@@ -144,6 +136,23 @@ export class LogStore {
   async readAt(channel: ChannelId, seqs: readonly Seq[]): Promise<Entry[]> {
     return readEntriesAt(this.#db, channel, seqs);
   }
+}
+
+/** Gives a message a new text, in one statement. */
+export async function editMessage(
+  client: Queryable,
+  channel: ChannelId,
+  { id, text, at }: Pick<InboundEdit, "id" | "text" | "at">,
+): Promise<EditOutcome> {
+  const stored = storableText(text);
+  const tokens = estimateTokens(stored) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
+  const [row] = await client.query<{ outcome: EditOutcome["outcome"]; seq: number; noted_seq: number }>(
+    { name: "edit_message", text: "select * from edit_message($1, $2, $3, $4, $5)" },
+    [channel, storableText(id), stored, tokens, at],
+  );
+  if (row === undefined || row.outcome === "unknown") return { outcome: "unknown" };
+  if (row.outcome === "noted") return { outcome: "noted", seq: row.seq, notedSeq: row.noted_seq };
+  return { outcome: row.outcome, seq: row.seq };
 }
 
 /** The entry that a draft became. */

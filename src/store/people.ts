@@ -1,11 +1,12 @@
 import type { UserEntry } from "../core/entry.ts";
 import { type ChannelAddress, type ChannelId, type MemoryId, memoryId, type Seq } from "../core/ids.ts";
 import type { MemoryDraft } from "../core/memory.ts";
-import type { InboundMessage } from "../core/message.ts";
+import type { InboundEdit, InboundMessage } from "../core/message.ts";
 import { storableText } from "../core/text.ts";
 import { blankMessages, type Digester } from "./deletion.ts";
+import { type EditOutcome, editMessage } from "./log.ts";
 import { draftMessage } from "./message-rows.ts";
-import type { Database } from "./pool.ts";
+import type { Database, Queryable } from "./pool.ts";
 
 /** A statement that somebody wanted remembered, with the message that bears it. */
 export interface RememberedWords {
@@ -64,6 +65,48 @@ export class PeopleStore {
     );
     if (row === undefined) throw new Error("remember_message returned no row");
     return { entry: { ...draft, seq: row.entry_seq }, memory: memoryId(row.memory), proofs: row.proofs };
+  }
+
+  /** A message as it was said first, where it is the proof of a memory; undefined: it is none. */
+  async bearing(
+    channel: ChannelId,
+    messageId: string,
+  ): Promise<Pick<InboundMessage, "id" | "author" | "text" | "at"> | undefined> {
+    const [row] = await this.#db.query<{ author_id: string; author_name: string; text: string; at: Date }>(
+      {
+        name: "message_bearing",
+        text: `select e.author_id, e.author_name, e.text, e.at from entries e
+                where e.channel_id = $1 and e.message_id = $2 and e.kind = 'user' and e.deleted_at is null
+                  and exists (select from memory_sources s where s.channel_id = e.channel_id and s.seq = e.seq)`,
+      },
+      [channel, storableText(messageId)],
+    );
+    if (row === undefined) return undefined;
+    const { author_id: author, author_name: name, text, at } = row;
+    return { id: messageId, author: { id: author, name, isBot: false }, text, at };
+  }
+
+  /**
+   * Edits a message that somebody had remembered, in one transaction: it proves nothing of its old words any more.
+   * @param memory of the new words; null: they are not to be remembered
+   */
+  async reword(
+    channel: ChannelId,
+    edit: Pick<InboundEdit, "id" | "text" | "at">,
+    memory: MemoryDraft | null,
+  ): Promise<EditOutcome> {
+    return this.#db.transaction(async (client) => {
+      const edited = await editMessage(client, channel, edit);
+      if (edited.outcome === "unknown" || edited.outcome === "unchanged") return edited;
+      await takeProofs(client, channel, edited.seq);
+      if (memory === null) return edited;
+      const sources = memory.sources.map(({ quote }) => ({ seq: edited.seq, quote }));
+      await client.query({ name: "add_memory", text: "select add_memory($1, null, $2)" }, [
+        channel,
+        JSON.stringify({ ...memory, sources }),
+      ]);
+      return edited;
+    });
   }
 
   /** Takes a memory of a channel, whatever still proves it. @returns false where it is gone already */
@@ -126,4 +169,23 @@ export class PeopleStore {
       return { seqs, memories: borne.length - left.length };
     });
   }
+}
+
+/** A message proves nothing any more: memories that nobody else bears go. Under the channel's row lock. */
+async function takeProofs(client: Queryable, channel: ChannelId, seq: Seq): Promise<void> {
+  const taken = await client.query<{ memory: number }>(
+    {
+      name: "proofs_take",
+      text: "delete from memory_sources where channel_id = $1 and seq = $2 returning memory_id as memory",
+    },
+    [channel, seq],
+  );
+  await client.query(
+    {
+      name: "memories_unproven",
+      text: `select forget_memory($1, m.id) from memories m where m.id = any($2)
+                and not exists (select from memory_sources s where s.memory_id = m.id)`,
+    },
+    [channel, taken.map(({ memory }) => memory)],
+  );
 }

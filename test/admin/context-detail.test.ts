@@ -99,8 +99,9 @@ test("of a key that there is not: the one that was meant, and all there are", ()
 });
 
 test("keys, tokens and passwords of a configuration are in no text, short words stay", () => {
+  const address = "postgres://weir:p%40ssword@127.0.0.1/weir";
   const secrets = secretsOf({
-    database: { url: "postgres://weir:p%40ssword@127.0.0.1/weir", dataDir: "/data" },
+    database: { url: `${address}?password=in-query`, dataDir: "/data" },
     llm: {
       baseUrl: null,
       apiKey: "api-key-1",
@@ -114,8 +115,8 @@ test("keys, tokens and passwords of a configuration are in no text, short words 
       slack: { botToken: "api-key-1-slack", intake: { mode: "socket", appToken: "x" }, ...CHAT },
     },
   });
-  const text = "p@ssword api-key-1 discord-1 api-key-1-slack postgres://weir:p%40ssword@127.0.0.1/weir x";
-  assert.equal(withoutSecrets(text, secrets), "••• ••• ••• ••• ••• x");
+  const text = `p@ssword in-query api-key-1 discord-1 api-key-1-slack ${address}?password=in-query x`;
+  assert.equal(withoutSecrets(text, secrets), "••• ••• ••• ••• ••• ••• x");
 });
 
 const CHAT = {

@@ -61,6 +61,28 @@ suite("environment variables", () => {
   });
 });
 
+suite("the model server's address in the environment", () => {
+  const addresses = [
+    `http://u:${SECRET}@host/v1`,
+    `http://${SECRET}@host/v1`,
+    `https://host/v1?key=${SECRET}`,
+    `https://host/v1#${SECRET}`,
+  ];
+  for (const address of addresses) {
+    test(`${address.replaceAll(SECRET, "SECRET")} is refused and does not show`, (t) => {
+      const { message } = configErrorFrom(t, "", { OPENAI_BASE_URL: address });
+      assert.match(
+        message,
+        /variable OPENAI_BASE_URL cannot be used\n.*without user, password and query: a key belongs in OPENAI_API_KEY/,
+      );
+      assertHidden(message);
+      const named = configErrorFrom(t, '[llm]\nbase_url = "env:MINE"', { MINE: address });
+      assert.match(named.message, /config\.toml:2:1 +llm\.base_url\n.*variable MINE cannot be used/);
+      assertHidden(named.message);
+    });
+  }
+});
+
 suite(".env", () => {
   test("beside the file is read, and the real environment wins", (t) => {
     const cwd = folderWith(t, {
@@ -118,6 +140,7 @@ suite("a secret in the file", () => {
     `[llm]\napi_kye = "${SECRET}"`,
     `[llm]\nbase_url = "${SECRET}"`,
     `[llm]\nbase_url = "http://u:${SECRET}@host/v1"`,
+    `[llm]\nbase_url = "http://host/v1?key=${SECRET}"`,
     `[llm]\n${SECRET}`,
     `[llm]\n${SECRET} = 1`,
     `[${SECRET}]`,
@@ -154,7 +177,7 @@ suite("a secret in the file", () => {
 suite("the description of a configuration", () => {
   const env = {
     OPENAI_API_KEY: SECRET,
-    OPENAI_BASE_URL: `https://user:${SECRET}@models.example/v1?key=${SECRET}`,
+    OPENAI_BASE_URL: `https://models.example/${SECRET}/v1`,
     DATABASE_URL: `postgres://user:${SECRET}@db.example:5432/weir?password=${SECRET}`,
   };
 
@@ -163,7 +186,7 @@ suite("the description of a configuration", () => {
     assertHidden(text);
     assert.match(text, /API key +set$/m);
     assert.match(text, /database +set \(Postgres at db\.example:5432\/weir\)/);
-    assert.match(text, /model server +https:\/\/models\.example\/v1$/m);
+    assert.match(text, /model server +https:\/\/models\.example$/m);
   });
 
   test("says of every agent its models, window and thresholds", (t) => {

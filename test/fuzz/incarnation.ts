@@ -134,7 +134,7 @@ export class Incarnation {
       log,
       bindings: [bindPlatform(PLATFORM, AGENT), bindPlatform(ANNEX, SECOND_AGENT)],
       digesterOf: (channel) => agentOf(channel).compactorAgent.digester,
-      commands: { has: () => false, run: async () => "" },
+      commands: { has: () => false, run: async () => "", keepsMessage: () => false, memoryIn: () => null },
       limits: new AskLimits(() => performance.now()),
       voice: new Voice(() => main, log),
       seesImages: () => false,

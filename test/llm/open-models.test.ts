@@ -35,7 +35,7 @@ describe("models come", () => {
     assert.equal(models.isOffline, false);
     assert.equal((await ask(models.model, { model: "some-model" })).answer?.text, "hello");
     assert.equal(server.requests[0]?.body.model, "some-model");
-    assert.match(models.describe(), new RegExp(`^${server.url} .no key`));
+    assert.match(models.describe(), new RegExp(`^${server.origin} .no key`));
   });
 
   test("with the key, which no description shows", async () => {
@@ -49,7 +49,7 @@ describe("models come", () => {
 
   test("from OpenAI where only a key is set, and nothing is asked before the first turn", async () => {
     await using models = await openModels(llm({ apiKey: "sk-secret" }));
-    assert.match(models.describe(), /^https:\/\/api\.openai\.com\/v1 /);
+    assert.match(models.describe(), /^https:\/\/api\.openai\.com /);
     assert.equal(await models.resolve("auto"), OPENAI_AUTO_MODEL);
     assert.equal(await models.resolve("gpt-4o"), "gpt-4o");
     assert.equal(models.windowOf("gpt-4o", 0), 128_000);
@@ -84,7 +84,11 @@ describe("models come", () => {
   });
 
   test("from nowhere where the URL is none", async () => {
-    await assert.rejects(openModels(llm({ baseUrl: "localhost:8000" })), OperatorError);
+    await assert.rejects(openModels(llm({ baseUrl: "zxqhost:8000" })), (error: Error) => {
+      assert.ok(error instanceof OperatorError);
+      assert.doesNotMatch(error.message, /zxqhost/);
+      return true;
+    });
   });
 });
 
@@ -97,6 +101,25 @@ describe("the model `auto`", () => {
     assert.equal(await models.resolve("auto"), "chatty");
     assert.deepEqual(server.otherRequests, ["GET /v1/models"]);
     assert.match(models.describe(), /chatty/);
+  });
+
+  test("fails without a word of the address's path, where some servers want a key", async () => {
+    await using server = await startModelServer();
+    const path = "/zxqpathkey/v1";
+    const listings: unknown[] = [{ data: [] }, { detail: "no" }];
+    for (const listing of listings) {
+      server.routes[`GET ${path}/models`] = listing;
+      await using models = await openModels(llm({ baseUrl: `${server.origin}${path}` }));
+      assert.ok(models.describe().startsWith(`${server.origin} (`));
+      const { failure } = await ask(models.model, { model: "auto" });
+      const message = failure?.message ?? "";
+      assert.ok(message.startsWith(`${server.origin} `), message);
+      assert.doesNotMatch(message, /zxqpathkey/);
+    }
+    await using down = await openModels(llm({ baseUrl: `${await unusedOrigin()}${path}` }));
+    const { failure } = await ask(down.model, { model: "auto" });
+    assert.match(failure?.message ?? "", /No model server answers at http:\/\/127/);
+    assert.doesNotMatch(failure?.message ?? "", /zxqpathkey/);
   });
 
   test("fails with advice while the server is down, and works as soon as it is up", async () => {

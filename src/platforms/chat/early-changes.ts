@@ -49,8 +49,9 @@ export class EarlyChanges {
   async #follow(message: InboundMessage, receipt: Receipt): Promise<Receipt> {
     const { id } = message;
     const change = this.#deletionOf(message) ?? this.#edits.get(id);
-    if (change === undefined || (receipt.outcome !== "accepted" && receipt.outcome !== "duplicate"))
-      return receipt;
+    // The message of a command may be in the log, too: what is remembered is.
+    const mayBeThere = ["accepted", "duplicate", "command"].includes(receipt.outcome);
+    if (change === undefined || !mayBeThere) return receipt;
     await this.#inbox.receive(change);
     this.#edits.delete(id);
     return receipt;

@@ -4,12 +4,16 @@ import type { z } from "zod";
 
 /**
  * The JSON body of a request.
- * @throws HTTPException (400) that says what is wrong with it
+ * @throws HTTPException (415, 400) that says what is wrong with it
  */
 export async function readBody<Schema extends z.ZodType>(
   c: Context,
   schema: Schema,
 ): Promise<z.output<Schema>> {
+  // Anything else a browser would send for any page without asking first.
+  if (!/^application\/json[ \t]*(?:;|$)/i.test(c.req.header("content-type") ?? "")) {
+    throw new HTTPException(415, { message: "a body needs the header content-type: application/json" });
+  }
   let value: unknown;
   try {
     value = await c.req.json();

@@ -7,13 +7,14 @@ import { errorMessage, OperatorError } from "../../core/errors.ts";
 import { botRoutes } from "./bot-routes.ts";
 import { LoopbackChat } from "./chat.ts";
 import { FaultScript } from "./faults.ts";
+import { hostsOf, localOnly, nameInUrl } from "./local-only.ts";
 import { peopleRoutes } from "./people-routes.ts";
 import { MAX_BODY_BYTES } from "./protocol.ts";
 
 export interface LoopbackServerOptions {
   /** Default: 0, a free one. */
   readonly port?: number;
-  /** Default: 127.0.0.1. Whoever reaches the service may do everything: it is for one machine. */
+  /** Default: 127.0.0.1. Whoever reaches the service may do everything, but for web pages: it is for one machine. */
   readonly host?: string;
   readonly now?: () => Date;
 }
@@ -31,7 +32,8 @@ export interface LoopbackServer extends AsyncDisposable {
 export async function startLoopbackServer(options: LoopbackServerOptions = {}): Promise<LoopbackServer> {
   const { port = 0, host = "127.0.0.1" } = options;
   const shutdown = new AbortController();
-  const app = createApp(new LoopbackChat(options.now ?? (() => new Date())), shutdown.signal);
+  let hosts: readonly string[] = [];
+  const app = createApp(new LoopbackChat(options.now ?? (() => new Date())), () => hosts, shutdown.signal);
   const server = createAdaptorServer({ fetch: app.fetch });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) => {
@@ -44,8 +46,10 @@ export async function startLoopbackServer(options: LoopbackServerOptions = {}): 
     server.listen(port, host, resolve);
   });
   const address = server.address();
+  const taken = isInfo(address) ? address.port : port;
+  hosts = hostsOf(host, taken);
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${isInfo(address) ? address.port : port}`,
+    url: `http://${nameInUrl(host)}:${taken}`,
     [Symbol.asyncDispose]: async () => {
       shutdown.abort();
       await new Promise<void>((resolve) => {
@@ -56,9 +60,10 @@ export async function startLoopbackServer(options: LoopbackServerOptions = {}): 
   };
 }
 
-function createApp(chat: LoopbackChat, shutdown: AbortSignal): Hono {
+function createApp(chat: LoopbackChat, hosts: () => readonly string[], shutdown: AbortSignal): Hono {
   const faults = new FaultScript();
   const app = new Hono();
+  app.use(localOnly(hosts));
   app.use(
     bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => c.json({ error: "the body is too large" }, 413) }),
   );

@@ -1,3 +1,4 @@
+import PQueue from "p-queue";
 import type { Logger } from "pino";
 import type { Author, ChannelOnPlatform, InboundImage, InboundMessage } from "../../core/message.ts";
 import { displayName } from "../../core/text.ts";
@@ -26,6 +27,10 @@ export interface SaidText {
 /** Names the files, and fetches none. */
 const NO_FILES: AttachmentReader = { hosts: [], onFailure: () => undefined };
 const FILE_HOSTS = ["files.slack.com", "slack.com", "slack-edge.com"];
+
+/** People and channels of one message whose names are looked up, and how many at a time; a text has room for thousands. */
+const MAX_LOOKED_UP = 50;
+const LOOK_UPS = 5;
 
 /** Makes Weir's messages of Slack's: looks up names, reads files. */
 export class MessageReader {
@@ -81,16 +86,29 @@ export class MessageReader {
     return { text: [words, ...read.texts].filter(Boolean).join("\n"), images: read.images };
   }
 
+  /** With names for the ids in it. Of very many only some are looked up, a few at a time: the others stay ids. */
   async readable(text: string): Promise<string> {
     const { names } = this.#parts;
     const ids = mentionedIds(text);
     const bot = ids.people.length === 0 ? null : await names.bot();
-    const personName = async (id: string): Promise<string> =>
-      id === bot?.userId ? bot.name : (await names.person(id)).name;
+    const people = ids.people.filter((id) => id !== bot?.userId).slice(0, MAX_LOOKED_UP);
+    const channels = ids.channels.slice(0, MAX_LOOKED_UP - people.length);
+    const lookUps = new PQueue({ concurrency: LOOK_UPS });
+    const named = async (
+      some: readonly string[],
+      nameOf: (id: string) => Promise<string>,
+    ): Promise<[string, string][]> =>
+      lookUps.addAll(some.map((id) => async () => [id, await nameOf(id)] satisfies [string, string]));
+    const [peopleNamed, channelsNamed, groupsNamed] = await Promise.all([
+      named(people, async (id) => (await names.person(id)).name),
+      named(channels, async (id) => names.channelName(id)),
+      // All of them come by one call.
+      named(ids.groups, async (id) => names.group(id)),
+    ]);
     return readableText(text, {
-      people: await named(ids.people, personName),
-      channels: await named(ids.channels, async (id) => names.channelName(id)),
-      groups: await named(ids.groups, async (id) => names.group(id)),
+      people: new Map(bot === null ? peopleNamed : [[bot.userId, bot.name], ...peopleNamed]),
+      channels: new Map(channelsNamed),
+      groups: new Map(groupsNamed),
     });
   }
 
@@ -154,13 +172,6 @@ function isAddressed(channel: string, message: SlackMessage, bot: Bot): boolean 
     mentionedIds(message.text ?? "").people.includes(bot.userId) ||
     (message.parent_user_id === bot.userId && message.thread_ts !== message.ts)
   );
-}
-
-async function named(
-  ids: readonly string[],
-  nameOf: (id: string) => Promise<string>,
-): Promise<ReadonlyMap<string, string>> {
-  return new Map(await Promise.all(ids.map(async (id) => [id, await nameOf(id)] as const)));
 }
 
 function toAttachedFile(file: SlackFile): AttachedFile[] {

@@ -16,6 +16,7 @@ export class Person {
   async ask(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
     const response = await fetch(`${this.#url}${path}`, {
       method,
+      headers: body === undefined ? {} : { "content-type": "application/json" },
       body: body === undefined ? null : JSON.stringify(body),
     });
     if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);

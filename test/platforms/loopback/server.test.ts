@@ -84,6 +84,6 @@ describe("the loopback service", () => {
 });
 
 async function send(url: string, key: string, body: object): Promise<Response> {
-  const headers = { "idempotency-key": key };
+  const headers = { "idempotency-key": key, "content-type": "application/json" };
   return await fetch(`${url}/channels/x/replies`, { method: "POST", headers, body: JSON.stringify(body) });
 }
