@@ -1,3 +1,5 @@
+import { normalForm } from "../core/text.ts";
+
 /** Texts made comparable: what differs only in case, white space, punctuation or width is the same. Pure. */
 
 /** Scripts that are written without spaces, or whose endings stick to the word: words in them have no edges to see. */
@@ -6,10 +8,7 @@ const UNSPACED =
 
 /** The words of a text in small letters, one space between them; "" where it has none. */
 export function normalWords(text: string): string {
-  return text
-    .normalize("NFKC")
-    .toLowerCase()
-    .normalize("NFKC")
+  return normalForm(normalForm(text, "NFKC").toLowerCase(), "NFKC")
     .replaceAll(/[^\p{L}\p{N}\p{M}]+/gu, " ")
     .trim();
 }

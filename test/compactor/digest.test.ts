@@ -188,6 +188,7 @@ describe("a digest of as much as is weighed at once", () => {
     ["letters and dots", () => "a."],
     ["identifiers without a space", (index) => `#${index % 100}`],
     ["short lines, all different", (index) => `x${index} y\n`],
+    ["marks on one letter", () => "\u0301\u0316"],
   ];
   for (const [of, piece] of shapes) {
     test(`is made at once where that is one message of ${of}`, { timeout: 10_000 }, () => {

@@ -93,6 +93,13 @@ describe("sentences", () => {
       "next",
     ]);
     assert.deepEqual(splitSentences("雨です。傘は？"), ["雨です。", "傘は？"]);
+    assert.deepEqual(splitSentences("one\rtwo\u2028three\u2029four\u0085five\r\n"), [
+      "one",
+      "two",
+      "three",
+      "four",
+      "five",
+    ]);
     assert.deepEqual(splitSentences(" \n "), []);
   });
 });
