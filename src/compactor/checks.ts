@@ -1,3 +1,4 @@
+import { normalForm } from "../core/text.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { ModelAnswer } from "../llm/model.ts";
 
@@ -74,8 +75,7 @@ const REFUSALS: readonly RegExp[] = [
 
 /** Short, and begins as a refusal: a summary that reports that somebody refused is none. */
 function isRefusal(text: string): boolean {
-  const plain = text
-    .normalize("NFC")
+  const plain = normalForm(text, "NFC")
     .replaceAll("\u2019", "'")
     .replace(/^[\s\p{P}\p{S}]+/u, "")
     .replace(/^(?:compaction )?summary\b[\s\p{P}\p{S}]*/iu, "")

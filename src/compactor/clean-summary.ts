@@ -7,13 +7,17 @@ const TAGGED = /^<summary>([\s\S]*?)<\/summary>$/i;
 const ECHO =
   /^(?:\\?\[(?:compaction )?summary\]\s*:?|[#*_>\s]*(?:compaction )?summary[*_ ]*:[*_]*|#+ *(?:compaction )?summary *(?:\n|$)|here (?:is|'s) (?:the|a|my) (?:\w+ )?summary[^\n:]{0,40}:)\s*/i;
 
+/** Fences, tags and labels round one another that are taken off: nobody means more, and each takes a look at the whole. */
+const MOST_PEELINGS = 16;
+
 /** A model's summary as it is kept: without what stands round it, storable, and with no label of Weir's own in it. */
 export function cleanSummary(text: string): string {
   let rest = storableText(text).replaceAll("\r\n", "\n").trim();
-  for (let before = ""; before !== rest;) {
-    before = rest;
+  for (let peelings = 0; peelings < MOST_PEELINGS; peelings++) {
+    const before = rest;
     rest = (FENCED.exec(rest)?.[1] ?? TAGGED.exec(rest)?.[1] ?? rest).trim();
     rest = rest.replace(ECHO, "").trim();
+    if (rest === before) break;
   }
   return escapeOnce(rest);
 }

@@ -20,8 +20,8 @@ const LINK = /https?:\/\/[^\s"'<>`\\)\]}]+/g;
 const BETWEEN_PATHS = /[\s"'<>`()[\]{},;=|]+/;
 const FILE =
   /^[\w~@+.-][\w@+./\\-]*\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|swift|c|h|cc|cpp|hpp|cs|php|sh|sql|md|txt|jsonl?|ya?ml|toml|ini|conf|cfg|env|log|lock|csv|tsv|html?|css|xml|pdf|png|jpe?g|svg|zip|gz|tar|docx?|xlsx?)$|^\/[\w@+./-]+$/i;
-/** `:12:3` or a full stop behind a path. */
-const BEHIND_PATH = /[.:!?]*(?::\d+)*[.:!?]*$/;
+/** `:12:3` or a full stop behind a path. A look behind reads backwards: from the front it begins at each of the marks. */
+const BEHIND_PATH = /$(?<=([.:!?]*(?::\d+)*[.:!?]*))/;
 const ERROR =
   /\b(?:\w{0,40}(?:error|exception)|traceback|fatal|panic|failed|failure|denied|ENOENT|EACCES|ECONN\w+)\b/i;
 const COMMAND_KEYS: ReadonlySet<string> = new Set(["command", "cmd", "script", "shell"]);
@@ -59,7 +59,12 @@ function add(found: Set<string>, text: string, maxLength = MAX_LENGTH): void {
 
 function filesIn(text: string): string[] {
   const words = text.split(BETWEEN_PATHS).filter(({ length }) => length <= MAX_LENGTH);
-  return words.map((word) => word.replace(BEHIND_PATH, "")).filter((word) => FILE.test(word));
+  return words.map((word) => withoutBehind(word)).filter((word) => FILE.test(word));
+}
+
+function withoutBehind(word: string): string {
+  const behind = BEHIND_PATH.exec(word)?.[1] ?? "";
+  return word.slice(0, word.length - behind.length);
 }
 
 function toolTexts(entry: Entry): string[] {

@@ -140,13 +140,13 @@ class Choice {
   }
 
   /** A line's first sentence pays for its author and time, too, and for a line break. */
-  #costOf({ line, ...candidate }: Candidate, text: string): number {
-    const others = this.#chosen.get(line);
+  #costOf(candidate: Candidate, text: string): number {
+    const others = this.#chosen.get(candidate.line);
     if (others === undefined) {
-      const { time = "", author = "" } = this.#lines[line] ?? {};
+      const { time = "", author = "" } = this.#lines[candidate.line] ?? {};
       return text.length + 1 + formatLine({ time, author, text: "" }).length;
     }
-    const known = [...others].find(([{ order }]) => order === candidate.order)?.[1];
+    const known = others.get(candidate);
     return known === undefined ? text.length + 1 : text.length - known.length;
   }
 }
@@ -173,7 +173,7 @@ function scoreSentences(lines: readonly SpokenLine[]): Candidate[] {
   const frequency = new Map<string, number>();
   const found: { line: number; text: string; terms: string[] }[] = [];
   for (const [line, { text }] of lines.entries()) {
-    for (const sentence of splitSentences(text)) {
+    for (const sentence of splitSentences(text).flatMap(piecesOf)) {
       const words = [...new Set(terms(sentence))];
       // What is said again adds nothing, however often.
       const key = words.join(" ") || sentence;
@@ -200,6 +200,24 @@ function scoreSentences(lines: readonly SpokenLine[]): Candidate[] {
       excerpt: excerptOf(text, facts),
     };
   });
+}
+
+/** A sentence that is longer is weighed and quoted in parts, in UTF-16 units. */
+const LONGEST = 2000;
+
+/** A sentence in parts of at most {@link LONGEST}, between words where there is a space; none is empty. */
+function piecesOf(sentence: string): string[] {
+  if (sentence.length <= LONGEST) return [sentence];
+  const pieces: string[] = [];
+  for (let from = 0; from < sentence.length;) {
+    const piece = sliceWhole(sentence, from, from + LONGEST);
+    const space = piece.lastIndexOf(" ");
+    const isLast = from + piece.length >= sentence.length;
+    const length = isLast || space <= 0 ? piece.length : space;
+    pieces.push(piece.slice(0, length).trim());
+    from += length;
+  }
+  return pieces.filter((piece) => piece !== "");
 }
 
 /** Who took part is a fact as well: with each author something of theirs is quoted. */

@@ -10,9 +10,22 @@ export interface Fact {
 }
 
 const LINK = /https?:\/\/[^\s<>")]+/g;
-/** Code, issue numbers, inner capitals, underscores, paths. */
-const IDENTIFIER =
-  /`[^`\s]+`|#\d+|\b\p{Ll}+(?:\p{Lu}[\p{L}\p{N}_]*)+|\b[\p{L}\p{N}]+(?:_[\p{L}\p{N}]+)+|~?(?:\/[\w.-]+){2,}|\b[\w.-]+\/[\w./-]+/gu;
+/**
+ * Code, issue numbers, inner capitals, underscores, paths. `\b(?<!\bX+?)` is the first `\b` in a run of X: from a later
+ * one the whole run would only be read again, as often as it has them (`aéaéaé…`), and no more be found.
+ */
+const IDENTIFIER = new RegExp(
+  [
+    /`[^`\s]+`|#\d+/u,
+    /\b(?<!\b\p{Ll}+?)\p{Ll}+\p{Lu}[\p{L}\p{N}_]*/u,
+    /\b(?<!\b[\p{L}\p{N}]+?)[\p{L}\p{N}]+(?:_[\p{L}\p{N}]+)+/u,
+    /~?(?:\/[\w.-]+){2,}/u,
+    /\b(?<!\b[\w.-]+?)[\w.-]+\/[\w./-]+/u,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "gu",
+);
 const NUMBER = /(?<![\p{L}\p{N}_.])\d+(?:[.,:]\d+)*(?![\p{L}\p{N}_])/gu;
 /** A capital inside a sentence; in German that is every noun, which costs little. */
 const NAME = /(?<=[\p{Ll},] )\p{Lu}\p{Ll}{2,}/gu;
@@ -24,15 +37,19 @@ const PATTERNS: readonly (readonly [pattern: RegExp, worth: number])[] = [
   [NAME, 1],
 ];
 
-/** The facts of a sentence; what is part of a longer one is none of its own. */
+/** The facts of a sentence, as they stand in it; what is part of a longer one is none of its own. */
 export function factsOf(sentence: string): Fact[] {
-  const found: Fact[] = [];
+  let found: Fact[] = [];
   for (const [pattern, worth] of PATTERNS) {
-    for (const match of sentence.matchAll(pattern)) {
-      const [text] = match;
-      const fact = { text, worth, from: match.index, to: match.index + text.length };
-      if (!found.some(({ from, to }) => fact.from < to && from < fact.to)) found.push(fact);
+    const added: Fact[] = [];
+    let next = 0;
+    for (const { 0: text, index: from } of sentence.matchAll(pattern)) {
+      const to = from + text.length;
+      // Both lists are in order, and neither overlaps itself: one look at each is enough.
+      while ((found[next]?.to ?? Infinity) <= from) next++;
+      if ((found[next]?.from ?? Infinity) >= to) added.push({ text, worth, from, to });
     }
+    found = [...found, ...added].toSorted((a, b) => a.from - b.from);
   }
   return found;
 }
@@ -59,12 +76,14 @@ export function excerptOf(sentence: string, facts: readonly Fact[]): string {
 
 function wordStart(text: string, index: number): number {
   if (index <= 0) return 0;
-  const space = text.indexOf(" ", index);
-  return space < 0 || space > index + AROUND ? index : space + 1;
+  // Not in the whole text: that may have no space, and be asked about at each of its facts.
+  const space = text.slice(index, index + AROUND + 1).indexOf(" ");
+  return space < 0 ? index : index + space + 1;
 }
 
 function wordEnd(text: string, index: number): number {
   if (index >= text.length) return text.length;
-  const space = text.lastIndexOf(" ", index);
-  return space < index - AROUND ? index : space;
+  const from = Math.max(0, index - AROUND);
+  const space = text.slice(from, index + 1).lastIndexOf(" ");
+  return space < 0 ? index : from + space;
 }

@@ -1,3 +1,5 @@
+import { normalForm } from "./text.ts";
+
 /** Texts compared by the words they share: enough to quote with, and no model needed. */
 
 /** Scripts that are written without spaces, or whose endings stick to the word: compared by pairs of characters. */
@@ -16,13 +18,14 @@ const sentences = new Intl.Segmenter("und", { granularity: "sentence" });
 
 /** The sentences of a text, trimmed, none empty; a line break ends one, too. */
 export function splitSentences(text: string): string[] {
-  return text.split(/\n+/).flatMap((line) => splitLine(line));
+  // The segmenter ends a sentence at each of these, too, but one by one and slowly.
+  return text.split(/[\n\r\u0085\u2028\u2029]+/).flatMap((line) => splitLine(line));
 }
 
 /** The segmenter also breaks behind the `?` of a link: in scripts with spaces only a space ends a sentence. */
 function splitLine(line: string): string[] {
   // The segmenter takes most of the time that a digest takes, and here there is nothing for it to find.
-  if (!/[.!?]["')\]}]*\s|[^\p{ASCII}]|[\r\v\f]/u.test(line)) return line.trim() === "" ? [] : [line.trim()];
+  if (!/[.!?]["')\]}]*\s|[^\p{ASCII}]|[\v\f]/u.test(line)) return line.trim() === "" ? [] : [line.trim()];
   const found: string[] = [];
   let open = "";
   for (const { segment } of sentences.segment(line)) {
@@ -59,7 +62,7 @@ function contentOf(pairs: readonly string[]): readonly string[] {
 
 function collect(text: string, select: (pairs: readonly string[]) => readonly string[]): string[] {
   const found: string[] = [];
-  for (const [word] of text.normalize("NFKC").toLowerCase().matchAll(WORD)) {
+  for (const [word] of normalForm(text, "NFKC").toLowerCase().matchAll(WORD)) {
     // One by one: a paste has more pairs than a call takes arguments.
     for (const [run] of word.matchAll(UNSPACED)) for (const pair of select(pairsOf(run))) found.push(pair);
     for (const rest of word.split(UNSPACED)) {

@@ -9,6 +9,17 @@ export function storableText(text: string): string {
   return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", "\uFFFD") : wellFormed;
 }
 
+/** More marks on one letter than any language has; UAX #15 has the same number. */
+const MANY_MARKS = /[\p{M}--\u{34f}]{30}(?=[\p{M}--\u{34f}])/gv;
+
+/**
+ * A text's normal form, in time that grows with its length alone: the marks on a letter are sorted one by one, and for
+ * 200,000 of them that takes 13 s. Behind each thirty a combining grapheme joiner lets the sorting begin anew.
+ */
+export function normalForm(text: string, form: "NFC" | "NFKC"): string {
+  return text.replaceAll(MANY_MARKS, "$&\u034f").normalize(form);
+}
+
 /** Keeps 70 % of `limit` from the head and 20 % from the tail round a marker that names the original size. */
 export function truncateMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text;

@@ -12,6 +12,9 @@ import { containsQuote, countWords, normalWords } from "./normal-text.ts";
 const MAX_MEMORIES = 20;
 const MAX_STATEMENT = 500;
 const MAX_SUBJECT = 80;
+const MAX_QUOTE = 500;
+/** Sources of one memory that are looked at: a model that repeats itself names the same thousands of times. */
+const MAX_SOURCES = 50;
 const DEFAULT_IMPORTANCE = 0.5;
 /** Fewer words are in every prompt by chance. */
 const RESTATED_WORDS = 4;
@@ -25,6 +28,7 @@ const Item = z.object({
   importance: z.number().default(DEFAULT_IMPORTANCE),
 });
 type Item = z.infer<typeof Item>;
+const Cited = z.looseObject({ sources: z.array(z.unknown()) });
 
 /** One item that is wrong must not cost the others: each is checked by itself. */
 const Call = z.object({ memories: z.array(z.unknown()) });
@@ -59,12 +63,12 @@ export interface CheckedMemories {
 export function checkMemories(input: unknown, context: MemoryGateContext): CheckedMemories {
   const call = Call.safeParse(input);
   if (!call.success) return { kept: [], dropped: [{ index: 0, why: "memories must be a list" }] };
-  const prompt = normalWords(context.promptText);
+  const checking = { ...context, words: new Words(), prompt: normalWords(context.promptText) };
   const kept: MemoryDraft[] = [];
   const dropped: { index: number; why: string }[] = [];
   for (const [index, raw] of call.data.memories.entries()) {
     const checked =
-      index < MAX_MEMORIES ? checkOne(raw, context, prompt) : `at most ${MAX_MEMORIES} memories a call`;
+      index < MAX_MEMORIES ? checkOne(raw, checking) : `at most ${MAX_MEMORIES} memories a call`;
     if (typeof checked === "string") dropped.push({ index, why: checked });
     else kept.push(checked);
   }
@@ -92,12 +96,29 @@ function mergeTwo(known: MemoryDraft, again: MemoryDraft): MemoryDraft {
   };
 }
 
+interface Checking extends MemoryGateContext {
+  readonly words: Words;
+  /** Its normal words. */
+  readonly prompt: string;
+}
+
+/** The normal words of the entries that one call cites, each found out once: they may be long, and are cited again. */
+class Words {
+  readonly #known = new Map<Entry, string>();
+
+  of(entry: Entry): string {
+    const known = this.#known.get(entry) ?? normalWords(entry.text);
+    this.#known.set(entry, known);
+    return known;
+  }
+}
+
 /** The memory, or why it is none. */
-function checkOne(raw: unknown, context: MemoryGateContext, prompt: string): MemoryDraft | string {
-  const parsed = Item.safeParse(raw);
+function checkOne(raw: unknown, context: Checking): MemoryDraft | string {
+  const parsed = Item.safeParse(withFewSources(raw));
   if (!parsed.success) return z.prettifyError(parsed.error).replaceAll(/\s+/g, " ");
   const item = { ...parsed.data, ...tidied(parsed.data) };
-  const fault = textFault(item, prompt);
+  const fault = textFault(item, context.prompt);
   if (fault !== null) return fault;
   const found = findSources(item, context);
   if (typeof found === "string") return found;
@@ -114,6 +135,12 @@ function checkOne(raw: unknown, context: MemoryGateContext, prompt: string): Mem
   };
 }
 
+/** Each source once, and at most so many as are looked at; what is no memory stays as it is. */
+function withFewSources(raw: unknown): unknown {
+  const { data } = Cited.safeParse(raw);
+  return data === undefined ? raw : { ...data, sources: [...new Set(data.sources)].slice(0, MAX_SOURCES) };
+}
+
 /** On one line, and without what the log cannot hold. */
 function tidied({ subject, statement, quote }: Item): Pick<Item, "subject" | "statement" | "quote"> {
   const tidy = (text: string): string => storableText(text).replaceAll(/\s+/g, " ").trim();
@@ -123,8 +150,9 @@ function tidied({ subject, statement, quote }: Item): Pick<Item, "subject" | "st
 function textFault({ subject, statement, quote }: Item, prompt: string): string | null {
   if (subject === "") return "subject is empty";
   if (subject.length > MAX_SUBJECT) return `subject is longer than ${MAX_SUBJECT} characters`;
-  if (normalWords(statement) === "") return "statement is empty";
   if (statement.length > MAX_STATEMENT) return `statement is longer than ${MAX_STATEMENT} characters`;
+  if (normalWords(statement) === "") return "statement is empty";
+  if (quote.length > MAX_QUOTE) return `quote is longer than ${MAX_QUOTE} characters`;
   if (normalWords(quote) === "") return "quote has no words";
   if (hasRelativeDate(statement))
     return "statement has a relative date: write absolute dates, as 2026-11-21, by the time of the line";
@@ -140,11 +168,12 @@ function isRestated(text: string, prompt: string): boolean {
 type Source = Extract<Entry, { kind: "user" | "assistant" }>;
 
 /** The cited entries that bear the memory, in the order in which they were cited; or why there is none. */
-function findSources(item: Item, context: MemoryGateContext): readonly [Source, ...Source[]] | string {
+function findSources(item: Item, context: Checking): readonly [Source, ...Source[]] | string {
   const found = new Map<Seq, Source>();
+  const quote = normalWords(item.quote);
   let why = "";
   for (const number of item.sources) {
-    const checked = checkSource(number, item, context);
+    const checked = checkSource(number, { type: item.type, quote }, context);
     if (typeof checked === "string") why ||= checked;
     else found.set(checked.seq, checked);
   }
@@ -152,16 +181,20 @@ function findSources(item: Item, context: MemoryGateContext): readonly [Source, 
   return first === undefined ? why : [first, ...rest];
 }
 
-function checkSource(number: number, item: Item, context: MemoryGateContext): Source | string {
+function checkSource(
+  number: number,
+  { type, quote }: Pick<Item, "type" | "quote">,
+  context: Checking,
+): Source | string {
   const entry = context.sources.get(number);
   if (entry === undefined) return `there is no line ${number}`;
   if (entry.deleted) return `line ${number} was deleted`;
   const isOwn = entry.kind === "assistant";
   if (!isOwn && (entry.kind !== "user" || entry.author.isBot))
     return `line ${number} was not said by a person`;
-  if (isOwn && item.type !== "commitment")
+  if (isOwn && type !== "commitment")
     return `line ${number} is ${context.agentName}'s own: only a commitment may come from it`;
-  if (!containsQuote(normalWords(entry.text), normalWords(item.quote)))
+  if (!containsQuote(context.words.of(entry), quote))
     return `the quote does not stand in line ${number}: copy the words exactly`;
   return entry;
 }

@@ -1,15 +1,17 @@
+import { normalForm } from "../core/text.ts";
+
 /** Texts made comparable: what differs only in case, white space, punctuation or width is the same. Pure. */
 
 /** Scripts that are written without spaces, or whose endings stick to the word: words in them have no edges to see. */
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const UNSPACED_SCRIPTS = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`;
+const UNSPACED = new RegExp(`[${UNSPACED_SCRIPTS}]`, "u");
+
+/** Beside these, and only there, is where a word may begin or end. */
+const BESIDE_EDGE = new RegExp(`[ ${UNSPACED_SCRIPTS}]`, "gu");
 
 /** The words of a text in small letters, one space between them; "" where it has none. */
 export function normalWords(text: string): string {
-  return text
-    .normalize("NFKC")
-    .toLowerCase()
-    .normalize("NFKC")
+  return normalForm(normalForm(text, "NFKC").toLowerCase(), "NFKC")
     .replaceAll(/[^\p{L}\p{N}\p{M}]+/gu, " ")
     .trim();
 }
@@ -20,8 +22,12 @@ export function normalWords(text: string): string {
  */
 export function containsQuote(text: string, quote: string): boolean {
   if (quote === "") return false;
-  for (let from = text.indexOf(quote); from >= 0; from = text.indexOf(quote, from + 1)) {
+  for (let from = text.indexOf(quote); from >= 0;) {
     if (isEdge(text, from) && isEdge(text, from + quote.length)) return true;
+    // Not at the next place: in a long word of one letter the quote is everywhere.
+    BESIDE_EDGE.lastIndex = from;
+    const next = BESIDE_EDGE.exec(text)?.index;
+    from = next === undefined ? -1 : text.indexOf(quote, Math.max(from + 1, next));
   }
   return false;
 }

@@ -182,6 +182,23 @@ describe("every digest of entries", () => {
   });
 });
 
+describe("a digest of as much as is weighed at once", () => {
+  const shapes: readonly [of: string, piece: (index: number) => string][] = [
+    ["letters that are now and then not ASCII", () => "aé"],
+    ["letters and dots", () => "a."],
+    ["identifiers without a space", (index) => `#${index % 100}`],
+    ["short lines, all different", (index) => `x${index} y\n`],
+    ["marks on one letter", () => "\u0301\u0316"],
+  ];
+  for (const [of, piece] of shapes) {
+    test(`is made at once where that is one message of ${of}`, { timeout: 10_000 }, () => {
+      let text = "";
+      for (let index = 0; text.length < 400_000; index++) text += piece(index);
+      assert.notEqual(digestOf([by(1, "Ann", text.slice(0, 400_000))], { maxTokens: 40_000 }), "");
+    });
+  }
+});
+
 describe("a digest of summaries", () => {
   test("keeps who said what and when, from each of them", () => {
     const texts = [

@@ -275,4 +275,9 @@ suite("hints", () => {
     assert.equal(errors.length, 12);
     for (const error of errors) assert.match(error, /^error \d+ \\\[System: .{1,170}$/);
   });
+
+  test("have their files at once, whatever marks stand behind what might be one", { timeout: 10_000 }, () => {
+    const text = `${`${":".repeat(159)}x ${".:!?".repeat(39)}x `.repeat(10_000)}src/a.ts:12:3. b.md!? lib/c.js.`;
+    assert.deepEqual(collectHints([returned(1, 0, "bash", text)]).files, ["src/a.ts", "b.md", "lib/c.js"]);
+  });
 });

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 
 import { extractiveDigest } from "../../src/core/extract.ts";
+import { factsOf } from "../../src/core/facts.ts";
 import { questionTerms, rankDocuments, splitSentences, terms } from "../../src/core/terms.ts";
 import { cpuMs } from "../support/cpu-time.ts";
 
@@ -70,6 +71,19 @@ describe("an extractive digest", () => {
   });
 });
 
+describe("a sentence without an end", () => {
+  test("is quoted in parts, each beginning with a word", () => {
+    const words = Array.from({ length: 800 }, (_, index) => `word${index}`);
+    const digest = extractiveDigest([line("Ann", `${words.join(" ")} 🎈`)], 10_000);
+    assert.equal(digest, `[2026-11-21 14:05] Ann: ${words.join(" ")} 🎈`);
+    const short = extractiveDigest([line("Ann", words.join(" "))], 3000);
+    assert.match(short, /^\[2026-11-21 14:05\] Ann: word\d+ .* word\d+$/);
+    assert.ok(short.length > 1500);
+    const unbroken = `${"あ".repeat(1999)}${"🎈".repeat(2000)}`;
+    assert.ok(extractiveDigest([line("Ann", unbroken)], 10_000).isWellFormed());
+  });
+});
+
 describe("sentences", () => {
   test("end at a space, a line break or a full-width mark, and never inside a link", () => {
     assert.deepEqual(splitSentences("See https://x.org/a?b=1. It is v1.2! Ok\nnext"), [
@@ -79,7 +93,32 @@ describe("sentences", () => {
       "next",
     ]);
     assert.deepEqual(splitSentences("雨です。傘は？"), ["雨です。", "傘は？"]);
+    assert.deepEqual(splitSentences("one\rtwo\u2028three\u2029four\u0085five\r\n"), [
+      "one",
+      "two",
+      "three",
+      "four",
+      "five",
+    ]);
     assert.deepEqual(splitSentences(" \n "), []);
+  });
+});
+
+describe("facts", () => {
+  const found = (sentence: string) => factsOf(sentence).map(({ text }) => text);
+
+  test("are links, code, identifiers, paths, numbers and names, as they stand in the sentence", () => {
+    assert.deepEqual(
+      found("See `a b` or `npm` in ~/src/main.ts and lib/x.ts, fooBar, foo_bar: #12, 4,200 for Ann"),
+      ["`npm`", "~/src/main.ts", "lib/x.ts", "fooBar", "foo_bar", "#12", "4,200", "Ann"],
+    );
+    assert.deepEqual(found("変数fooBarとé_xとaé_b"), ["fooBarとé_xとaé_b"]);
+    assert.deepEqual(found("--x..a/b -v a.b"), ["x..a/b"]);
+  });
+
+  test("that are part of a longer one are none of their own", () => {
+    assert.deepEqual(found("https://x.org/a_b/12 and 3"), ["https://x.org/a_b/12", "3"]);
+    assert.deepEqual(found("v1.2 of #7"), ["#7"]);
   });
 });
 

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 
 import { formatAddress, parseAddress } from "../../src/core/ids.ts";
-import { displayName, sliceWhole, storableText, truncateMiddle } from "../../src/core/text.ts";
+import { displayName, normalForm, sliceWhole, storableText, truncateMiddle } from "../../src/core/text.ts";
 import { createTimeFormat } from "../../src/core/time.ts";
 
 /** Any UTF-16, torn pairs included. */
@@ -25,6 +25,29 @@ describe("a storable text", () => {
       }),
     );
     assert.equal(storableText("a\0b\ud83d c 😀"), "a\ufffdb\ufffd c 😀");
+  });
+});
+
+describe("a normal form", () => {
+  const letters = fc.string({
+    unit: fc.constantFrom("a", "Å", "ﬁ", "\u0301", "\u0316", "カ", "\u3099", " "),
+    maxLength: 60,
+  });
+
+  test("is the standard's, where no letter has more marks than any language gives it", () => {
+    fc.assert(
+      fc.property(letters, fc.constantFrom("NFC", "NFKC"), (text, form) => {
+        const few = text.replaceAll(/(\p{M}{20})\p{M}+/gu, "$1");
+        assert.equal(normalForm(few, form), few.normalize(form));
+      }),
+    );
+  });
+
+  test("of a letter with any number of marks comes at once, and is its own", { timeout: 10_000 }, () => {
+    const marked = `a${"\u0301\u0316".repeat(500_000)}`;
+    const normal = normalForm(marked, "NFKC");
+    assert.match(normal, /^á\u0316{15}/);
+    assert.equal(normalForm(normal, "NFKC"), normal);
   });
 });
 

@@ -159,6 +159,7 @@ describe("a memory is dropped, with a reason,", () => {
     ],
     ["without a statement", { statement: " .\n" }, /statement is empty/],
     ["too long", { statement: "tea ".repeat(130) }, /longer than 500/],
+    ["whose quote is too long", { quote: "tea ".repeat(130) }, /quote is longer than 500/],
     ["without a subject", { subject: " " }, /subject is empty/],
     ["about too much", { subject: "a".repeat(81) }, /longer than 80/],
     [

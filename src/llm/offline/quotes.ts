@@ -1,6 +1,6 @@
 import type { SpokenLine } from "../../core/extract.ts";
 import { questionTerms, rankDocuments, splitSentences, terms } from "../../core/terms.ts";
-import { sliceWhole } from "../../core/text.ts";
+import { normalForm, sliceWhole } from "../../core/text.ts";
 
 /** Under this share of a question, a sentence is a coincidence. */
 const MIN_COVERAGE = 0.25;
@@ -66,8 +66,7 @@ function clipped(sentence: string): string {
 }
 
 function normal(text: string): string {
-  return text
-    .normalize("NFKC")
+  return normalForm(text, "NFKC")
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
