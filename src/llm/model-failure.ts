@@ -40,10 +40,11 @@ export function classifyFailure(error: unknown, model: string, now: Date, apiKey
   const text = refusalText(error);
   // An error inside a stream has no status of its own; OpenRouter puts one into its code.
   const status = error.status ?? statusIn(text.code);
-  const kind = kindOf(status, text);
+  const refusal = windowRefusal(text);
+  const kind = kindOf(status, text, refusal !== undefined);
   const waitMs =
     kind === "rate_limited" || kind === "unavailable" ? retryAfterMs(error.headers, now) : undefined;
-  const window = windowRefusal(text)?.window;
+  const window = refusal?.window;
   return new ModelError(kind, model, shown(error.message), {
     cause: error,
     ...(status !== undefined && { status }),
@@ -58,8 +59,8 @@ function withMessage(error: ModelError, message: string): ModelError {
     : new ModelError(error.kind, error.model, message, { cause: error });
 }
 
-function kindOf(status: number | undefined, text: RefusalText): ModelErrorKind {
-  if (windowRefusal(text) !== undefined && status !== 401 && status !== 403) return "context_length";
+function kindOf(status: number | undefined, text: RefusalText, isTooLong: boolean): ModelErrorKind {
+  if (isTooLong && status !== 401 && status !== 403) return "context_length";
   if (status === undefined) return kindInStream(text);
   if (status === 401 || status === 403) return "unauthorized";
   if (status === 413) return "context_length";

@@ -175,6 +175,19 @@ describe("a request larger than the window", () => {
   }
 });
 
+describe("a long error message", () => {
+  // All of it, read once for each place where a wording may begin, would take minutes.
+  const message = "input exceeds request too large for input token count ".repeat(40_000);
+  for (const [name, behaviour] of [
+    ["of a refusal", status(400, { error: { message } })],
+    ["in the stream", streamError({ message, type: "invalid_request_error" })],
+  ] as const) {
+    test(`${name} is not read to its end`, { timeout: 10_000 }, async () => {
+      assert.equal((await failureOf(behaviour))?.kind, "rejected");
+    });
+  }
+});
+
 describe("Retry-After", () => {
   const now = new Date("2026-11-21T12:00:00Z");
   const read = (headers: Record<string, string>): number | undefined =>
