@@ -55,7 +55,7 @@ export function createChatModel(server: ChatServer): Model {
         try {
           return await attempt(client, server, request, dialect, options);
         } catch (error) {
-          const failure = classifyFailure(error, request.model, new Date());
+          const failure = classifyFailure(error, request, new Date());
           const corrected =
             failure.kind === "rejected" ? correctedDialect(dialect, failure.message) : undefined;
           if (corrected === undefined || corrections >= MAX_CORRECTIONS) throw failure;
@@ -81,7 +81,7 @@ async function attempt(
   try {
     return await call.run(client, dialect, watchdog);
   } catch (error) {
-    failure = verdict(error, request.model, options.signal, watchdog, server.apiKey);
+    failure = verdict(error, request, options.signal, watchdog, server.apiKey);
     throw failure;
   } finally {
     notify(options.onCall, {
@@ -97,15 +97,16 @@ async function attempt(
 /** The client reports an ended request in several ways, or not at all: the one who ended it knows better. */
 function verdict(
   error: unknown,
-  model: string,
+  request: ModelRequest,
   caller: AbortSignal,
   watchdog: Watchdog,
   apiKey: string | undefined,
 ): ModelError {
+  const { model } = request;
   if (caller.aborted) return new ModelError("aborted", model, "the caller ended the call", { cause: error });
   if (watchdog.verdict !== undefined)
     return new ModelError("timeout", model, watchdog.verdict, { cause: error });
-  return classifyFailure(error, model, new Date(), apiKey);
+  return classifyFailure(error, request, new Date(), apiKey);
 }
 
 class Attempt {

@@ -64,10 +64,15 @@ const CODES: ReadonlySet<string> = new Set([
   "context_window_exceeded",
 ]);
 
-/** @returns undefined where the refusal is about something else */
-export function windowRefusal(text: RefusalText): WindowRefusal | undefined {
+/**
+ * @param sent the texts of the request: a wording that stands in one of them, some server may only have repeated
+ * @returns undefined where the refusal is about something else
+ */
+export function windowRefusal(text: RefusalText, sent: readonly string[]): WindowRefusal | undefined {
   const message = text.message.slice(0, MAX_READ);
-  const matches = WORDINGS.map((wording) => wording.exec(message)).filter((match) => match !== null);
+  const matches = WORDINGS.map((wording) => wording.exec(message))
+    .filter((match) => match !== null)
+    .filter(([words]) => !sent.some((one) => one.includes(words)));
   if (matches.length === 0 && !CODES.has(text.code) && !CODES.has(text.type)) return undefined;
   const told = matches.map((match) => match.groups?.["window"]).find((digits) => digits !== undefined);
   const window = text.contextSize ?? (told === undefined ? undefined : Number(told.replaceAll(",", "")));

@@ -109,3 +109,17 @@ async function rejection(signal: AbortSignal): Promise<never> {
     else signal.addEventListener("abort", fail, { once: true });
   });
 }
+
+/**
+ * Calls as the log can hold them: a NUL that a model wrote would be refused by Postgres each time the turn is begun
+ * again. Some servers give every call the same id; a result must name one.
+ */
+export function storableCalls(calls: readonly ToolCall[]): ToolCall[] {
+  const seen = new Set<string>();
+  return calls.map((call) => {
+    let id = storableText(call.id);
+    while (seen.has(id)) id += "+";
+    seen.add(id);
+    return { id, name: storableText(call.name), arguments: storableText(call.arguments) };
+  });
+}
