@@ -110,16 +110,9 @@ async function rejection(signal: AbortSignal): Promise<never> {
   });
 }
 
-/**
- * Calls as the log can hold them: a NUL that a model wrote would be refused by Postgres each time the turn is begun
- * again. Some servers give every call the same id; a result must name one.
- */
+/** Calls as the log can hold them: a NUL that a model wrote would be refused each time the turn is begun again. */
 export function storableCalls(calls: readonly ToolCall[]): ToolCall[] {
-  const seen = new Set<string>();
-  return calls.map((call) => {
-    let id = storableText(call.id);
-    while (seen.has(id)) id += "+";
-    seen.add(id);
-    return { id, name: storableText(call.name), arguments: storableText(call.arguments) };
+  return calls.map(({ id, name, arguments: json }) => {
+    return { id, name: storableText(name), arguments: storableText(json) };
   });
 }
