@@ -120,6 +120,9 @@ export interface BindingConfig {
 export const CHAT_PLATFORMS = ["discord", "slack"] as const;
 export type ChatPlatformName = (typeof CHAT_PLATFORMS)[number];
 
+/** The smallest window that a model is used with, in tokens. */
+export const MIN_WINDOW = 1024;
+
 /** One `[[agents]]`, with what `[defaults]` and the built-in defaults add. */
 export interface AgentConfig {
   readonly id: AgentId;
@@ -139,7 +142,7 @@ export interface AgentConfig {
   readonly seesImages: boolean;
   /** Null: the server's default. */
   readonly temperature: number | null;
-  /** Tokens; 0: from the table of known models. */
+  /** Tokens, at least {@link MIN_WINDOW}; 0: from the table of known models. */
   readonly contextWindow: number;
   /** Tokens. */
   readonly maxOutputTokens: number;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AgentId } from "../core/ids.ts";
-import { CHAT_PLATFORMS, COMPACTION_NOTIFY, DM_POLICIES, LOG_LEVELS } from "./config.ts";
+import { CHAT_PLATFORMS, COMPACTION_NOTIFY, DM_POLICIES, LOG_LEVELS, MIN_WINDOW } from "./config.ts";
 
 /**
  * What may stand in config.toml. Every key is optional here; the built-in defaults are in defaults.ts. The
@@ -111,8 +111,10 @@ const agentOptions = {
   context_window: z
     .number()
     .int()
-    .refine((value) => value === 0 || (value >= 1024 && value <= 100_000_000))
-    .describe("a whole number of tokens, 1024 to 100000000, or 0 to look it up in the table of known models")
+    .refine((value) => value === 0 || (value >= MIN_WINDOW && value <= 100_000_000))
+    .describe(
+      `a whole number of tokens, ${MIN_WINDOW} to 100000000, or 0 to look it up in the table of known models`,
+    )
     .optional(),
   max_output_tokens: whole(1, 1_000_000, "tokens").optional(),
   generation_reserve: whole(0, 1_000_000, "tokens").optional(),

@@ -28,7 +28,8 @@ export interface Calibration {
 export const UNCALIBRATED: Calibration = { factor: 1, anchor: null };
 
 const MIN_FACTOR = 0.5;
-const MAX_FACTOR = 4;
+/** No estimate is believed to be short by more. */
+export const MAX_FACTOR = 4;
 /** Part of the gap by which the factor falls at one report. */
 const FALL = 0.04;
 /** Of fewer estimated tokens, the provider's own wrapping is too large a part. */

@@ -120,7 +120,7 @@ function isFilled(delta: ChatDelta): boolean {
 }
 
 function usageOf({ usage }: ChatChunk): TokenUsage | undefined {
-  if (!usage || typeof usage.prompt_tokens !== "number") return undefined;
+  if (typeof usage?.prompt_tokens !== "number") return undefined;
   return {
     promptTokens: usage.prompt_tokens,
     cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0,

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 
 import { isObjectJson } from "../core/call-arguments.ts";
 import type { ToolCall } from "../core/entry.ts";
@@ -6,6 +6,13 @@ import type { CallPiece } from "./chat-chunk.ts";
 
 /** More calls in one answer than this is a model that has lost itself; the rest is dropped. */
 const MAX_CALLS = 64;
+
+/**
+ * Ids as real servers make them: `call_…` of 29 characters (OpenAI), 9 letters and digits (Mistral), `toolu_…`,
+ * `chatcmpl-tool-…` of 46 (vLLM), `functions.NAME:0` (Kimi, which wants to read its own again). An id goes back with
+ * every later request, twice, and no estimate counts it.
+ */
+const USABLE_ID = /^[\w.:-]{1,64}$/;
 
 interface OpenCall {
   index: number | undefined;
@@ -29,7 +36,7 @@ export class CallAccumulator {
   }
 
   add(piece: CallPiece): void {
-    const id = piece.id ?? "";
+    const id = usableId(piece.id ?? "");
     const name = piece.function?.name ?? "";
     const given = piece.function?.arguments ?? "";
     const json = typeof given === "string" ? given : JSON.stringify(given);
@@ -48,7 +55,7 @@ export class CallAccumulator {
     const calls: ToolCall[] = [];
     for (const { id, name, json } of this.#calls) {
       if (name === "" || (!isWhole && !isObjectJson(json))) continue;
-      const unique = id === "" || seen.has(id) ? makeCallId() : id;
+      const unique = id === "" || seen.has(id) ? makeCallId(randomBytes(9)) : id;
       seen.add(unique);
       calls.push({ id: unique, name, arguments: json === "" ? "{}" : json });
     }
@@ -80,8 +87,13 @@ export class CallAccumulator {
   }
 }
 
+/** @returns the id, or one that is made of it where it cannot be sent back: the pieces of a call have to find each other */
+function usableId(id: string): string {
+  return id === "" || USABLE_ID.test(id) ? id : makeCallId(createHash("sha256").update(id).digest());
+}
+
 /** Nine letters and digits: Mistral refuses any other form, and all others take it. */
-function makeCallId(): string {
+function makeCallId(bytes: Buffer): string {
   const letters = "abcdefghijklmnopqrstuvwxyz012345";
-  return Array.from(randomBytes(9), (byte) => letters.charAt(byte % letters.length)).join("");
+  return Array.from(bytes.subarray(0, 9), (byte) => letters.charAt(byte % letters.length)).join("");
 }

@@ -25,13 +25,27 @@ const delta = z.looseObject({
   tool_calls: z.array(callPiece).nullish(),
 });
 
-const usage = z.object({
-  prompt_tokens: z.number().nullish(),
-  completion_tokens: z.number().nullish(),
-  prompt_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
-  // DeepSeek's name for cached tokens.
-  prompt_cache_hit_tokens: z.number().nullish(),
-});
+/** The largest number that a column of the log takes. */
+const MAX_COUNT = 2 ** 31 - 1;
+
+/** Tokens, a whole number of 0 to 2^31 - 1; undefined where the server sent no number. */
+const count = z
+  .number()
+  .transform((tokens) => Math.min(MAX_COUNT, Math.max(0, Math.round(tokens))))
+  .nullish()
+  .catch(undefined);
+
+// What is wrong with the bill must not cost the answer: it may stand in the chunk that ends it.
+const usage = z
+  .object({
+    prompt_tokens: count,
+    completion_tokens: count,
+    prompt_tokens_details: z.object({ cached_tokens: count }).nullish().catch(undefined),
+    // DeepSeek's name for cached tokens.
+    prompt_cache_hit_tokens: count,
+  })
+  .nullish()
+  .catch(undefined);
 
 export const chatChunk = z.object({
   choices: z
@@ -39,10 +53,10 @@ export const chatChunk = z.object({
       z.object({ delta: delta.nullish(), message: delta.nullish(), finish_reason: z.string().nullish() }),
     )
     .nullish(),
-  usage: usage.nullish(),
+  usage,
   // vLLM's in-stream error has no `error` field.
-  object: z.string().nullish(),
-  message: z.string().nullish(),
+  object: z.string().nullish().catch(undefined),
+  message: z.string().nullish().catch(undefined),
 });
 
 export type ChatChunk = z.infer<typeof chatChunk>;

@@ -1,7 +1,5 @@
-import { nodeFetch, streamOf } from "./node-fetch.ts";
-
-/** Bytes of a body that is read whole: an error, or an answer that did not come as a stream. */
-const MAX_BODY_BYTES = 4_000_000;
+import { boundedText } from "./bounded-body.ts";
+import { nodeFetch } from "./node-fetch.ts";
 
 /**
  * `fetch` that smooths what the client cannot read. Measured with openai 7.55: of an error body without `error`
@@ -53,15 +51,4 @@ function withoutLength(headers: Headers): Headers {
   copy.delete("content-length");
   copy.delete("content-encoding");
   return copy;
-}
-
-async function boundedText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of streamOf(response)) {
-    chunks.push(chunk);
-    length += chunk.byteLength;
-    if (length > MAX_BODY_BYTES) break;
-  }
-  return Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES).toString("utf8");
 }

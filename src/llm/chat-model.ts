@@ -32,7 +32,7 @@ export interface ChatServer {
 
 /**
  * A model server with one attempt a call: no retry, except that a field which the server does not know is left
- * out or renamed, and that is remembered per model.
+ * out or renamed; where that is answered, it is remembered per model.
  */
 export function createChatModel(server: ChatServer): Model {
   const client = new OpenAI({
@@ -50,16 +50,19 @@ export function createChatModel(server: ChatServer): Model {
   const dialects = new Map<string, Dialect>();
   return {
     async answer(request, options) {
+      let dialect = dialects.get(request.model) ?? initialDialect(request.model, server.isOpenAi);
       for (let corrections = 0; ; corrections++) {
-        const dialect = dialects.get(request.model) ?? initialDialect(request.model, server.isOpenAi);
         try {
-          return await attempt(client, server, request, dialect, options);
+          const answer = await attempt(client, server, request, dialect, options);
+          // Not before: a refusal of something else may repeat what a person wrote about such a field.
+          if (corrections > 0) dialects.set(request.model, dialect);
+          return answer;
         } catch (error) {
-          const failure = classifyFailure(error, request.model, new Date());
+          const failure = classifyFailure(error, request, new Date());
           const corrected =
             failure.kind === "rejected" ? correctedDialect(dialect, failure.message) : undefined;
           if (corrected === undefined || corrections >= MAX_CORRECTIONS) throw failure;
-          dialects.set(request.model, corrected);
+          dialect = corrected;
         }
       }
     },
@@ -81,7 +84,7 @@ async function attempt(
   try {
     return await call.run(client, dialect, watchdog);
   } catch (error) {
-    failure = verdict(error, request.model, options.signal, watchdog, server.apiKey);
+    failure = verdict(error, request, options.signal, watchdog, server.apiKey);
     throw failure;
   } finally {
     notify(options.onCall, {
@@ -97,15 +100,16 @@ async function attempt(
 /** The client reports an ended request in several ways, or not at all: the one who ended it knows better. */
 function verdict(
   error: unknown,
-  model: string,
+  request: ModelRequest,
   caller: AbortSignal,
   watchdog: Watchdog,
   apiKey: string | undefined,
 ): ModelError {
+  const { model } = request;
   if (caller.aborted) return new ModelError("aborted", model, "the caller ended the call", { cause: error });
   if (watchdog.verdict !== undefined)
     return new ModelError("timeout", model, watchdog.verdict, { cause: error });
-  return classifyFailure(error, model, new Date(), apiKey);
+  return classifyFailure(error, request, new Date(), apiKey);
 }
 
 class Attempt {

@@ -12,7 +12,7 @@ import type { ModelRequest } from "./model.ts";
 
 /**
  * Which of the fields that "OpenAI-compatible" servers disagree about a model takes. A server's refusal corrects
- * it, once per field; what was learned is kept for the life of the process.
+ * it, once per field; what was learned so, and then answered, is kept for the life of the process.
  */
 export interface Dialect {
   readonly outputLimit: "max_tokens" | "max_completion_tokens";

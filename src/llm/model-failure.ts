@@ -4,7 +4,7 @@ import { z } from "zod";
 import { errorMessage } from "../core/errors.ts";
 import { sliceWhole } from "../core/text.ts";
 import { ModelError } from "./model.ts";
-import type { ModelErrorKind } from "./model.ts";
+import type { ModelErrorKind, ModelRequest } from "./model.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { windowRefusal } from "./window-refusal.ts";
 import type { RefusalText } from "./window-refusal.ts";
@@ -24,10 +24,16 @@ const errorBody = z.object({
  * The one place where a failure of a call becomes a kind. By status and code; by words only where servers agree
  * on no code (the window).
  * @param error what the client threw
+ * @param request what it was sent, so far as it matters
  * @param now for a `Retry-After` that is a date
  * @param apiKey some gateways repeat the key that they refuse; the message, which goes to the log, does not
  */
-export function classifyFailure(error: unknown, model: string, now: Date, apiKey?: string): ModelError {
+export function classifyFailure(
+  error: unknown,
+  { model, messages }: Pick<ModelRequest, "model" | "messages">,
+  now: Date,
+  apiKey?: string,
+): ModelError {
   // A key that is cut is no longer found: it goes first.
   const shown = (text: string): string =>
     sliceWhole(apiKey === undefined ? text : text.replaceAll(apiKey, "[key]"), 0, MAX_MESSAGE);
@@ -40,10 +46,12 @@ export function classifyFailure(error: unknown, model: string, now: Date, apiKey
   const text = refusalText(error);
   // An error inside a stream has no status of its own; OpenRouter puts one into its code.
   const status = error.status ?? statusIn(text.code);
-  const kind = kindOf(status, text);
+  const sent = messages.map((message) => message.text);
+  const refusal = windowRefusal(text, sent);
+  const kind = kindOf(status, text, refusal !== undefined);
   const waitMs =
     kind === "rate_limited" || kind === "unavailable" ? retryAfterMs(error.headers, now) : undefined;
-  const window = windowRefusal(text)?.window;
+  const window = refusal?.window;
   return new ModelError(kind, model, shown(error.message), {
     cause: error,
     ...(status !== undefined && { status }),
@@ -58,8 +66,8 @@ function withMessage(error: ModelError, message: string): ModelError {
     : new ModelError(error.kind, error.model, message, { cause: error });
 }
 
-function kindOf(status: number | undefined, text: RefusalText): ModelErrorKind {
-  if (windowRefusal(text) !== undefined && status !== 401 && status !== 403) return "context_length";
+function kindOf(status: number | undefined, text: RefusalText, isTooLong: boolean): ModelErrorKind {
+  if (isTooLong && status !== 401 && status !== 403) return "context_length";
   if (status === undefined) return kindInStream(text);
   if (status === 401 || status === 403) return "unauthorized";
   if (status === 413) return "context_length";

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import { retryAfterMs } from "./retry-after.ts";
 import { errorMessage } from "../core/errors.ts";
+import { boundedJson } from "./bounded-body.ts";
 import type { ChatServer } from "./chat-model.ts";
 import { ModelError } from "./model.ts";
 
@@ -41,7 +42,7 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
       status: response.status,
     });
   }
-  const body: unknown = await response.json().catch(() => undefined);
+  const body = await boundedJson(response).catch(() => undefined);
   const parsed = listing.safeParse(body);
   if (response.ok && parsed.success) {
     return parsed.data.data.map((row) => ({

@@ -35,6 +35,7 @@ export interface ModelAnswer {
   /** The model that answered: the requested one or a fallback. */
   readonly model: string;
   readonly text: string;
+  /** Their ids are of 1 to 64 letters, digits and `_`, `.`, `:`, `-`, no two alike: a result has to name one. */
   readonly calls: readonly ToolCall[];
   /** `length`: the model hit `maxOutputTokens`. `filtered`: the provider's content filter ended it. */
   readonly finish: "stop" | "length" | "tool_calls" | "filtered";

@@ -1,5 +1,7 @@
 import { z } from "zod";
 
+import { boundedJson } from "./bounded-body.ts";
+
 /** Where an Ollama listens unless told otherwise. */
 export const OLLAMA_ORIGIN = "http://127.0.0.1:11434";
 
@@ -60,7 +62,7 @@ async function json(url: string, post: Record<string, unknown>, signal: AbortSig
       ...(hasBody && { method: "POST", body: JSON.stringify(post) }),
       signal,
     });
-    if (response.ok) return await response.json();
+    if (response.ok) return await boundedJson(response);
     await response.body?.cancel();
   } catch {
     // No server, no answer in time, or no JSON: for the caller all of them mean "not known".

@@ -1,5 +1,5 @@
-import type { LlmConfig } from "../config/config.ts";
-import type { Anchor } from "../core/calibration.ts";
+import { type LlmConfig, MIN_WINDOW } from "../config/config.ts";
+import { type Anchor, isTelling } from "../core/calibration.ts";
 import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat-model.ts";
 import type { ChatServer } from "./chat-model.ts";
@@ -42,15 +42,18 @@ export interface Models extends AsyncDisposable {
    */
   resolve(configured: string, signal?: AbortSignal): Promise<string>;
   /**
-   * Tokens of a model's window: what a refusal taught, at most what is configured (if not 0), else what the server
-   * lists, else what the catalogue knows, else 32,768.
+   * Tokens of a model's window: what a refusal taught or an Ollama tells, at most what is configured (if not 0), else
+   * what the server lists, else what the catalogue knows, else 32,768.
    */
   windowOf(model: string, configured: number): number;
-  /** A refusal told how large the window is; it only shrinks. */
+  /**
+   * A refusal told how large the window is. It only shrinks, to 1,024 at least, and to no less than a prompt that the
+   * model has answered.
+   */
   learnWindow(model: string, tokens: number): void;
   /** Real tokens per estimated token of a model: 1 until its provider has reported otherwise. */
   factorOf(model: string): number;
-  /** A provider told what a request has cost: the factor rises at once and falls slowly. */
+  /** A provider told what an answered request has cost: the factor rises at once and falls slowly. */
   learnFactor(model: string, report: Anchor): void;
 }
 
@@ -98,15 +101,17 @@ function serverUrl(text: string): URL {
 abstract class KnownWindows {
   readonly #factors = new ModelFactors();
   readonly #refused = new Map<string, number>();
+  /** Tokens of the largest prompt that was answered, as its provider counted them. */
+  readonly #answered = new Map<string, number>();
 
   windowOf(model: string, configured: number): number {
-    const refused = this.#refused.get(model);
-    if (configured > 0) return Math.min(configured, refused ?? configured);
-    return refused ?? this.believedWindow(model) ?? UNKNOWN_WINDOW;
+    const limit = this.#limitOf(model);
+    if (configured > 0) return Math.min(configured, limit ?? configured);
+    return limit ?? this.believedWindow(model) ?? UNKNOWN_WINDOW;
   }
 
   learnWindow(model: string, tokens: number): void {
-    this.#refused.set(model, Math.min(tokens, this.#refused.get(model) ?? tokens));
+    this.#refused.set(model, Math.max(MIN_WINDOW, Math.min(tokens, this.#refused.get(model) ?? tokens)));
   }
 
   factorOf(model: string): number {
@@ -115,13 +120,22 @@ abstract class KnownWindows {
 
   learnFactor(model: string, report: Anchor): void {
     this.#factors.learn(model, report);
-  }
-
-  protected knowsRefused(model: string): boolean {
-    return this.#refused.has(model);
+    if (isTelling(report) && report.reported > (this.#answered.get(model) ?? 0))
+      this.#answered.set(model, report.reported);
   }
 
   protected abstract believedWindow(model: string): number | undefined;
+
+  /** What the server runs the model with, however large the model's own window is. */
+  protected abstract runningWindow(model: string): number | undefined;
+
+  #limitOf(model: string): number | undefined {
+    const running = this.runningWindow(model);
+    const refused = this.#refused.get(model);
+    if (refused === undefined) return running;
+    // A refusal is words; that a larger prompt was answered is a fact.
+    return Math.min(running ?? Infinity, Math.max(refused, this.#answered.get(model) ?? 0));
+  }
 }
 
 class OfflineModels extends KnownWindows implements Models {
@@ -150,6 +164,10 @@ class OfflineModels extends KnownWindows implements Models {
   protected override believedWindow(): undefined {
     return undefined;
   }
+
+  protected override runningWindow(): undefined {
+    return undefined;
+  }
 }
 
 class ServerModels extends KnownWindows implements Models {
@@ -162,6 +180,8 @@ class ServerModels extends KnownWindows implements Models {
   #listed: readonly ListedModel[] | undefined;
   /** By `performance.now()`: what the server did not tell is not asked again at every turn. */
   readonly #pausedUntil = new Map<string, number>();
+  /** Tokens of the windows that an Ollama runs models with. */
+  readonly #inOllama = new Map<string, number>();
   #auto: string | undefined;
 
   constructor(server: ChatServer, isOllama: boolean) {
@@ -216,6 +236,10 @@ class ServerModels extends KnownWindows implements Models {
     return listed ?? (this.#isOllama ? undefined : knownWindow(model));
   }
 
+  protected override runningWindow(model: string): number | undefined {
+    return this.#inOllama.get(model);
+  }
+
   async #firstListed(signal: AbortSignal): Promise<string> {
     this.#auto ??= firstChatModel(await this.#list(signal));
     if (this.#auto !== undefined) return this.#auto;
@@ -247,7 +271,7 @@ class ServerModels extends KnownWindows implements Models {
     const window = await ollamaWindow(this.#url.origin, model, this.#server.timeouts.firstTokenMs, signal);
     signal.throwIfAborted();
     if (window === undefined) this.#pause(model);
-    else this.learnWindow(model, window);
+    else this.#inOllama.set(model, window);
   }
 
   #mayLearn(model: string, configured: string): boolean {
@@ -259,7 +283,7 @@ class ServerModels extends KnownWindows implements Models {
   }
 
   #mayAskOllama(model: string): boolean {
-    return this.#isOllama && !this.knowsRefused(model) && !this.#isPaused(model);
+    return this.#isOllama && !this.#inOllama.has(model) && !this.#isPaused(model);
   }
 
   #pause(question: string): void {

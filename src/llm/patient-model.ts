@@ -158,5 +158,5 @@ class ShownText {
 
 function asModelError(error: unknown, model: string, signal: AbortSignal): ModelError {
   if (signal.aborted) return new ModelError("aborted", model, "the caller ended the call", { cause: error });
-  return classifyFailure(error, model, new Date());
+  return classifyFailure(error, { model, messages: [] }, new Date());
 }

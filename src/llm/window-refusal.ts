@@ -13,6 +13,9 @@ export interface RefusalText {
   readonly contextSize: number | undefined;
 }
 
+/** Characters of a message that are read. All servers say it at once; behind it may stand whatever was sent to them. */
+const MAX_READ = 2000;
+
 /**
  * The wordings, with the window where they have one, as the documentation and the issues of the servers named here
  * quote them. None was tried on a live server: a wording that is missing costs one failed turn, not a crash.
@@ -29,7 +32,7 @@ const WORDINGS: readonly RegExp[] = [
   // llama.cpp
   /exceeds the available context size(?: \((?<window>[\d,]+) tokens\))?/i,
   // Ollama
-  /(?:input|prompt)(?: length)? (?:is too long|exceeds).*context length/i,
+  /(?:input|prompt)(?: length)? (?:is too long|exceeds).{0,80}context length/i,
   // LM Studio
   /loaded with context length of only (?<window>[\d,]+)/i,
   /greater than the context length/i,
@@ -37,7 +40,7 @@ const WORDINGS: readonly RegExp[] = [
   /prompt is too long(?:: [\d,]+ tokens > (?<window>[\d,]+))?/i,
   /exceed context limit: [\d,]+ \+ [\d,]+ > (?<window>[\d,]+)/i,
   // Gemini
-  /input token count.*exceeds the maximum number of tokens allowed \(?(?<window>[\d,]+)/i,
+  /input token count.{0,80}exceeds the maximum number of tokens allowed \(?(?<window>[\d,]+)/i,
   // Mistral
   /too large for model with (?<window>[\d,]+) maximum context length/i,
   // xAI
@@ -52,7 +55,7 @@ const WORDINGS: readonly RegExp[] = [
   /context window exceeds limit/i,
   // OpenAI and Groq, by the account's tokens per minute: a request over that limit is never served, however
   // long one waits, so it is too large and not too early.
-  /request too large for .*limit:? (?<window>[\d,]+)/i,
+  /request too large for .{0,200}limit:? (?<window>[\d,]+)/i,
 ];
 
 const CODES: ReadonlySet<string> = new Set([
@@ -61,9 +64,15 @@ const CODES: ReadonlySet<string> = new Set([
   "context_window_exceeded",
 ]);
 
-/** @returns undefined where the refusal is about something else */
-export function windowRefusal(text: RefusalText): WindowRefusal | undefined {
-  const matches = WORDINGS.map((wording) => wording.exec(text.message)).filter((match) => match !== null);
+/**
+ * @param sent the texts of the request: a wording that stands in one of them, some server may only have repeated
+ * @returns undefined where the refusal is about something else
+ */
+export function windowRefusal(text: RefusalText, sent: readonly string[]): WindowRefusal | undefined {
+  const message = text.message.slice(0, MAX_READ);
+  const matches = WORDINGS.map((wording) => wording.exec(message))
+    .filter((match) => match !== null)
+    .filter(([words]) => !sent.some((one) => one.includes(words)));
   if (matches.length === 0 && !CODES.has(text.code) && !CODES.has(text.type)) return undefined;
   const told = matches.map((match) => match.groups?.["window"]).find((digits) => digits !== undefined);
   const window = text.contextSize ?? (told === undefined ? undefined : Number(told.replaceAll(",", "")));

@@ -129,7 +129,8 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | string {
     subject: item.subject,
     assertedBy: first.kind === "user" ? first.author.name : displayName(context.agentName),
     statement: item.statement,
-    importance: Math.min(1, Math.max(0, item.importance)),
+    // In hundredths: what is nearer to 0 than its column can tell would be refused there, and the summary with it.
+    importance: Math.round(Math.min(1, Math.max(0, item.importance)) * 100) / 100,
     at: new Date(Math.max(...times)).toISOString(),
     sources: found.map(({ seq }) => ({ seq, quote: item.quote })),
   };

@@ -14,11 +14,11 @@ export interface AgentModels {
   resolve(configured: string): Promise<string>;
   /** Tokens of the model's window: configured (if not 0), learned, known, or 32,768. */
   windowOf(model: string, configured: number): number;
-  /** A provider told how large the window is. */
+  /** A refusal told how large the window is, and a request made for it was answered. */
   learnWindow(model: string, tokens: number): void;
   /** Real tokens per estimated token of a model, by what its provider has reported so far. */
   factorOf(model: string): number;
-  /** A provider told what a request has cost. */
+  /** A provider told what an answered request has cost. */
   learnFactor(model: string, report: Anchor): void;
 }
 
@@ -59,10 +59,16 @@ export function createAgent(parts: Pick<Agent, "config" | "models" | "tools" | "
  * The room that an agent's requests have in a model's window. A window that turns out small (an Ollama often runs with
  * 4,096) is not given away to the reserve: at most half of it.
  * @param anchor the channel's last request that this model's provider has counted
+ * @param limit the largest window that the request may be made for, in tokens
  */
-export function budgetOf(agent: Agent, modelName: string, anchor: Anchor | null = null): Budget {
+export function budgetOf(
+  agent: Agent,
+  modelName: string,
+  anchor: Anchor | null = null,
+  limit = Infinity,
+): Budget {
   const { config, models } = agent;
-  const window = models.windowOf(modelName, config.contextWindow);
+  const window = Math.min(limit, models.windowOf(modelName, config.contextWindow));
   return {
     window,
     reserve: Math.min(config.maxOutputTokens + config.generationReserve, Math.floor(window / 2)),

@@ -109,3 +109,10 @@ async function rejection(signal: AbortSignal): Promise<never> {
     else signal.addEventListener("abort", fail, { once: true });
   });
 }
+
+/** Calls as the log can hold them: a NUL that a model wrote would be refused each time the turn is begun again. */
+export function storableCalls(calls: readonly ToolCall[]): ToolCall[] {
+  return calls.map(({ id, name, arguments: json }) => {
+    return { id, name: storableText(name), arguments: storableText(json) };
+  });
+}

@@ -1,14 +1,12 @@
 import { fitContext } from "../context/emergency.ts";
-import { type Budget, usableTokens } from "../context/usage.ts";
 import type { Anchor } from "../core/calibration.ts";
 import { type Context, contextMessages } from "../core/context.ts";
-import type { EntryReference, ToolCall, TurnEntryDraft } from "../core/entry.ts";
+import type { EntryReference, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
-import { storableText } from "../core/text.ts";
 import type { FailureKind } from "../prompts.ts";
 import type { Reaction } from "../tools/tool.ts";
 import { type Agent, budgetOf } from "./agent.ts";
@@ -21,7 +19,8 @@ import {
   type Scene,
 } from "./context-sources.ts";
 import { firstRecall } from "./first-recall.ts";
-import { runToolCalls } from "./tool-calls.ts";
+import { runToolCalls, storableCalls } from "./tool-calls.ts";
+import { isCredible, type SentRequest, smallerWindow } from "./window-retry.ts";
 
 /** What a turn may do to its channel. */
 export interface TurnChannel {
@@ -95,11 +94,17 @@ function failureKind(error: ModelError): FailureKind {
   return error.kind === "unauthorized" || error.kind === "rejected" ? "misconfigured" : "unavailable";
 }
 
-interface SentRequest {
-  readonly model: string;
-  readonly estimated: number;
-  readonly budget: Budget;
+/** The refusal of a request as one that its length cannot have been the reason of. */
+function notForLength(error: ModelError): ModelError {
+  const { model, message, status } = error;
+  return new ModelError("rejected", model, message, {
+    cause: error,
+    ...(status !== undefined && { status }),
+  });
 }
+
+/** How often a request that is refused for its length is made shorter and sent again. */
+const MAX_RETRIES = 2;
 
 class TurnRun {
   readonly #agent: Agent;
@@ -192,33 +197,42 @@ class TurnRun {
     }
   }
 
-  /** One answer; a window that turns out smaller than believed is learned, and gets one more try. */
+  /**
+   * One answer. A request that is refused for its length is made anew for a smaller window. That window is learned once
+   * such a request was answered: a refusal is only words, and all channels would have to live with it. A fallback may
+   * have the smaller window: the request must fit it, so it bounds the agent's model as well.
+   */
   async #ask(found: LookedUp, toolChoice: "auto" | "none"): Promise<ModelAnswer> {
-    try {
-      return await this.#askOnce(found, toolChoice);
-    } catch (error) {
-      if (!(error instanceof ModelError) || error.kind !== "context_length" || this.#sent === null)
-        throw error;
-      this.#learnRefusal(error.window, this.#sent);
-      this.#showNothing();
-      return this.#askOnce(found, toolChoice);
+    let limit = Infinity;
+    let told: number | undefined;
+    for (let refusals = 0; ; refusals++) {
+      try {
+        const answer = await this.#askOnce(found, toolChoice, limit);
+        // What the provider counts, the estimate is corrected by; where it does not, the window has to stand for that.
+        if (refusals > 0) this.#learnWindow(answer.usage === undefined ? limit : (told ?? limit));
+        return answer;
+      } catch (error) {
+        if (!(error instanceof ModelError) || error.kind !== "context_length" || this.#sent === null)
+          throw error;
+        if (!isCredible(error.window, this.#sent)) throw notForLength(error);
+        const smaller = refusals < MAX_RETRIES ? smallerWindow(error.window, this.#sent) : null;
+        if (smaller === null) throw error;
+        limit = smaller;
+        told = error.window;
+        this.#showNothing();
+      }
     }
   }
 
-  /**
-   * Where the server does not say how much it takes, less by a quarter is a guess that ends. A fallback may have the
-   * smaller window: the request must fit it, so it bounds the agent's model as well.
-   */
-  #learnRefusal(window: number | undefined, sent: SentRequest): void {
-    const { model, estimated, budget } = sent;
-    const { models } = this.#agent;
-    if (window === undefined) models.learnWindow(model, Math.floor(budget.window * RETRY_SHARE));
-    else if (window < budget.window) models.learnWindow(model, window);
-    // The window is what we believed: it is the estimate that was short. What was sent is more than fits.
-    else models.learnFactor(model, { estimated, reported: usableTokens(budget) / RETRY_SHARE });
+  #learnWindow(tokens: number): void {
+    const { config, models } = this.#agent;
+    const model = this.#sent?.model;
+    if (model !== undefined && tokens < models.windowOf(model, config.contextWindow))
+      models.learnWindow(model, tokens);
   }
 
-  async #askOnce(found: LookedUp, toolChoice: "auto" | "none"): Promise<ModelAnswer> {
+  /** @param limit the largest window that the request may be made for, in tokens */
+  async #askOnce(found: LookedUp, toolChoice: "auto" | "none", limit: number): Promise<ModelAnswer> {
     const agent = this.#agent;
     const name = await agent.models.resolve(agent.config.model);
     const history = await this.#channel.snapshot();
@@ -229,7 +243,7 @@ class TurnRun {
       now: this.#clock.now(),
       scene: this.#channel.scene,
     };
-    const budget = budgetOf(agent, name, this.#channel.anchor(name));
+    const budget = budgetOf(agent, name, this.#channel.anchor(name), limit);
     this.#sent = null;
     const fit = fitContext(contextSources(agent, situation), budget);
     if (fit.omitTo !== null) await this.#channel.omit(fit.omitTo, fit.tokensBefore, fit.context.tokens);
@@ -273,20 +287,4 @@ class TurnRun {
     this.textSoFar = "";
     this.#channel.showDraft(null);
   }
-}
-
-/** After a refusal for its length that says nothing more, a request is made smaller by a quarter. */
-const RETRY_SHARE = 0.75;
-/**
- * Calls as the log can hold them: a NUL that a model wrote would be refused by Postgres each time the turn is begun
- * again. Some servers give every call the same id; a result must name one.
- */
-function storableCalls(calls: readonly ToolCall[]): ToolCall[] {
-  const seen = new Set<string>();
-  return calls.map((call) => {
-    let id = storableText(call.id);
-    while (seen.has(id)) id += "+";
-    seen.add(id);
-    return { id, name: storableText(call.name), arguments: storableText(call.arguments) };
-  });
 }

@@ -115,6 +115,7 @@ test("calls that nobody can run, however they are written, become results, and t
   ];
   const calls = [
     ...names.map((name) => ({ name, arguments: { query: "river" } })),
+    ...["i".repeat(2_000_000), "a b\n\u001B[31m🙂\0"].map((id) => ({ name: "skp", arguments: {}, id })),
     ...["search_history", "memory_recall", "skip"].flatMap((name) =>
       written
         .filter((json) => name !== "skip" || !json.includes("reason"))
@@ -136,7 +137,8 @@ test("calls that nobody can run, however they are written, become results, and t
     assertNoAuthority(request.body);
     assert.ok(sizeOf(request) <= 20_000 - 1024, `a request has ${sizeOf(request)} tokens`);
     for (const { tool_calls: sent = [] } of request.body.messages) {
-      for (const { function: called } of sent) {
+      for (const { id, function: called } of sent) {
+        assert.match(id, /^[\w-]{1,64}$/);
         assert.match(called.name, /^[\w-]{1,64}$/);
         assert.equal(typeof JSON.parse(called.arguments), "object");
       }

@@ -37,3 +37,36 @@ test("an error inside the stream is thrown, in each of its forms", async () => {
   await assert.rejects(eventsOf('event: error\ndata: {"message":"no room"}\n\n'), /no room/);
   await assert.rejects(eventsOf("data: {not json\n\n"), SyntaxError);
 });
+
+/** A response that goes on for ever with the same piece, and how many of them were taken. */
+function endless(head: string, piece: string) {
+  const taken = { pieces: 0 };
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(head);
+    for (const chunk = Buffer.from(piece); taken.pieces < 10_000; taken.pieces++) yield chunk;
+  }
+  return { taken, response: new Response(ReadableStream.from(bytes())) };
+}
+
+test("an event without an end is given up before it fills the memory", async () => {
+  const line = `data: ${"x".repeat(64_000)}\n`;
+  for (const [head, piece] of [
+    ["", line],
+    ["data: ", "x".repeat(64_000)],
+    [": ", "x".repeat(64_000)],
+  ] as const) {
+    const { taken, response: answer } = endless(head, piece);
+    await assert.rejects(Array.fromAsync(chatEvents(answer)), /does not end within/, piece.slice(0, 10));
+    assert.ok(taken.pieces < 200, `${taken.pieces} pieces were read`);
+  }
+});
+
+test("a long event that comes in small pieces is searched once", { timeout: 10_000 }, async () => {
+  const text = "x".repeat(4_000_000);
+  const bytes = Buffer.from(`data: {"a":"${text}"}\n\n`);
+  // Over and over, this would be a hundred gigabytes.
+  const pieces = Array.from({ length: Math.ceil(bytes.length / 64) }, (_, index) =>
+    bytes.subarray(index * 64, index * 64 + 64),
+  );
+  assert.deepEqual(await eventsOf(...pieces), [{ a: text }]);
+});

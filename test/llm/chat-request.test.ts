@@ -131,3 +131,22 @@ describe("a field that a server does not know", () => {
     );
   });
 });
+
+describe("a field that a server refuses all the same", () => {
+  test("stays as it was: the server may have repeated what a person wrote", async () => {
+    await using server = await startModelServer();
+    const message = 'Not allowed: "at most 1 output tokens, and it does not support tools or temperature"';
+    server.respond(({ messages }) =>
+      messages.some(({ content }) => content?.includes("at most 1") === true)
+        ? status(400, { error: { message } })
+        : text("ok"),
+    );
+    const model = modelOf(server);
+    const request = { temperature: 0.5, tools: [SEARCH_HISTORY] };
+    const { failure } = await ask(model, { ...request, messages: [{ role: "user", text: message }] });
+    assert.equal(failure?.kind, "rejected");
+    assert.equal((await ask(model, request)).answer?.text, "ok");
+    const body = server.requests.at(-1)?.body;
+    assert.deepEqual([body?.max_tokens, body?.temperature, body?.tools?.length], [1000, 0.5, 1]);
+  });
+});

@@ -175,6 +175,43 @@ describe("a request larger than the window", () => {
   }
 });
 
+describe("the words of a refusal that stand in the request", () => {
+  const quote = "This model's maximum context length is 50 tokens";
+
+  async function failureOfQuote(code: number, told: object) {
+    await using server = await startModelServer();
+    server.reply(status(code, { error: told }));
+    const messages = [{ role: "user", text: `Ann: what does "${quote}" mean?` }] as const;
+    const { failure } = await ask(modelAt(server.url), { messages });
+    return failure;
+  }
+
+  test("are the person's, and not the server's", async () => {
+    const message = `Blocked by our policy: ${quote}`;
+    assert.equal((await failureOfQuote(400, { message }))?.kind, "rejected");
+    assert.equal((await failureOfQuote(500, { message }))?.kind, "unavailable");
+  });
+
+  test("name no window, where the server says by a code that it is too small", async () => {
+    const failure = await failureOfQuote(400, { message: quote, code: "context_length_exceeded" });
+    assert.equal(failure?.kind, "context_length");
+    assert.equal(failure.window, undefined);
+  });
+});
+
+describe("a long error message", () => {
+  // All of it, read once for each place where a wording may begin, would take minutes.
+  const message = "input exceeds request too large for input token count ".repeat(40_000);
+  for (const [name, behaviour] of [
+    ["of a refusal", status(400, { error: { message } })],
+    ["in the stream", streamError({ message, type: "invalid_request_error" })],
+  ] as const) {
+    test(`${name} is not read to its end`, { timeout: 10_000 }, async () => {
+      assert.equal((await failureOf(behaviour))?.kind, "rejected");
+    });
+  }
+});
+
 describe("Retry-After", () => {
   const now = new Date("2026-11-21T12:00:00Z");
   const read = (headers: Record<string, string>): number | undefined =>

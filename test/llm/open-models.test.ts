@@ -165,15 +165,6 @@ describe("a model's window", () => {
     assert.equal(models.windowOf("nobody-knows-it", 0), 32_768);
   });
 
-  test("is what a refusal taught, and only shrinks", async () => {
-    await using models = await openModels(llm({ apiKey: "key" }));
-    models.learnWindow("gpt-4o", 100_000);
-    models.learnWindow("gpt-4o", 110_000);
-    assert.equal(models.windowOf("gpt-4o", 0), 100_000);
-    assert.equal(models.windowOf("gpt-4o", 120_000), 100_000);
-    assert.equal(models.windowOf("gpt-4o", 8000), 8000);
-  });
-
   test("is the one that Ollama has loaded the model with, which it cuts prompts to without an error", async () => {
     await using server = await startModelServer();
     server.routes["GET /api/tags"] = { models: [{ name: "llama3.1:latest" }] };
@@ -183,6 +174,10 @@ describe("a model's window", () => {
     await models.resolve("llama3.1");
     assert.equal(models.windowOf("llama3.1", 0), 4096);
     assert.equal(models.windowOf("llama3.1", 8192), 4096);
+    // Of an earlier time, when it ran with more.
+    models.learnFactor("llama3.1", { estimated: 5000, reported: 6000 });
+    models.learnWindow("llama3.1", 2048);
+    assert.equal(models.windowOf("llama3.1", 0), 4096);
   });
 
   test("is looked up by loading the model where Ollama has not, and not again at every turn", async () => {
@@ -212,6 +207,30 @@ describe("a model's window", () => {
     await ask(models.model, { model: "named" });
     assert.deepEqual(server.otherRequests, ["GET /v1/models"]);
     assert.equal(server.requests.length, 2);
+  });
+});
+
+describe("a window that was learned", () => {
+  test("is what a refusal taught, and only shrinks", async () => {
+    await using models = await openModels(llm({ apiKey: "key" }));
+    models.learnWindow("gpt-4o", 100_000);
+    models.learnWindow("gpt-4o", 110_000);
+    assert.equal(models.windowOf("gpt-4o", 0), 100_000);
+    assert.equal(models.windowOf("gpt-4o", 120_000), 100_000);
+    assert.equal(models.windowOf("gpt-4o", 8000), 8000);
+  });
+
+  test("is never less than the least that the configuration takes, nor than a prompt that was answered", async () => {
+    await using models = await openModels(llm({ apiKey: "key" }));
+    models.learnWindow("gpt-4o", 50);
+    assert.equal(models.windowOf("gpt-4o", 0), 1024);
+    models.learnFactor("gpt-4o", { estimated: 5000, reported: 6000 });
+    assert.equal(models.windowOf("gpt-4o", 0), 6000);
+    assert.equal(models.windowOf("gpt-4o", 4000), 4000);
+    models.learnFactor("gpt-4o", { estimated: 5000, reported: 4_000_000 });
+    assert.equal(models.windowOf("gpt-4o", 0), 6000, "a count that nobody can believe");
+    models.learnFactor("gpt-4.1", { estimated: 5000, reported: 6000 });
+    assert.equal(models.windowOf("gpt-4.1", 0), 1_047_576, "no refusal, nothing to correct");
   });
 });
 

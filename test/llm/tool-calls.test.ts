@@ -53,6 +53,38 @@ describe("parallel tool calls", () => {
   });
 });
 
+describe("the id of a tool call", () => {
+  const idsOf = async (ids: readonly string[], dialect: "indexed" | "shared_index") => {
+    const calls = ids.map((id, place) => ({ name: "search_history", arguments: { place }, id }));
+    const { answer } = await callsOf(toolCalls(calls, { dialect }));
+    assert.deepEqual(
+      answer?.calls.map((call): unknown => JSON.parse(call.arguments)),
+      calls.map((call) => call.arguments),
+    );
+    return answer.calls.map(({ id }) => id);
+  };
+
+  test("stays as real servers make it", async () => {
+    const ids = [
+      "call_Z8ofZnYOCeOnpu0h2auwOgeR",
+      "D681PevKs",
+      "toolu_013wc5CxNCjWGN2rsAR82rJK",
+      "chatcmpl-tool-23c5c0da71854f9bbd8774f7d0113a69",
+      "functions.search_history:0",
+    ];
+    assert.deepEqual(await idsOf(ids, "indexed"), ids);
+  });
+
+  test("is another one where it is too long or too odd to go back with every later request", async () => {
+    const odd = ["i".repeat(2_000_000), "a b\n\u001B[31m🙂", "nul\0", "x".repeat(65), "x".repeat(66)];
+    for (const dialect of ["indexed", "shared_index"] as const) {
+      const ids = await idsOf(odd, dialect);
+      assert.equal(new Set(ids).size, odd.length);
+      for (const id of ids) assert.match(id, /^[a-z0-5]{9}$/);
+    }
+  });
+});
+
 describe("a tool call", () => {
   test("is one where the server says `stop`", async () => {
     const { answer } = await callsOf(toolCalls(TWO.slice(0, 1), { finish: "stop" }));

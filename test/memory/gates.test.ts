@@ -99,6 +99,7 @@ describe("a memory passes the gates", () => {
     });
     assert.equal(keptOne({}).importance, 0.5);
     assert.equal(keptOne({ importance: -1 }).importance, 0);
+    assert.equal(keptOne({ importance: 1e-60 }).importance, 0);
   });
 
   test("with those of the cited entries in which the quote stands; the first says who, the newest when", () => {
