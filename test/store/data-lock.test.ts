@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, rmdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -68,5 +68,18 @@ describe("the lock of a data folder", () => {
     const file = join(dataDir, "a file");
     await writeFile(file, "");
     await assert.rejects(acquireDataLock(join(file, "data")), OperatorError);
+  });
+
+  it("says so, and is free again, where it cannot write the id of its process", async () => {
+    const pidFile = join(dataDir, "daemon.pid");
+    await mkdir(pidFile);
+    await assert.rejects(acquireDataLock(dataDir), (error) => {
+      assert.ok(error instanceof OperatorError);
+      assert.ok(error.message.includes(pidFile));
+      assert.match(error.message, /cannot be used.*Check its owner/s);
+      return true;
+    });
+    await rmdir(pidFile);
+    await using _lock = await acquireDataLock(dataDir);
   });
 });
