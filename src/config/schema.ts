@@ -134,7 +134,10 @@ const agent = z.strictObject({
 
 /** Names or ids, as people write them: `#general`, `1234567890`. */
 const names = (what: string): z.ZodArray<z.ZodString> =>
-  z.array(z.string().trim().min(1).max(200)).max(1000).describe(`a list of ${what}, in quotes`);
+  z
+    .array(z.string().trim().min(1).max(200).describe('an id or a name, in quotes: "1234567890"'))
+    .max(1000)
+    .describe(`a list of ${what}, in quotes`);
 
 const flag = z.boolean().describe("true or false");
 

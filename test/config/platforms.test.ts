@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { describeConfig } from "../../src/config/describe-config.ts";
-import { configFrom } from "./folder.ts";
+import { configErrorFrom, configFrom } from "./folder.ts";
 
 const SLACK = { SLACK_BOT_TOKEN: "xoxb-secret-1", SLACK_APP_TOKEN: "xapp-secret-2" };
 
@@ -42,6 +42,19 @@ describe("platforms in the configuration", () => {
     assert.throws(
       () => configFrom(t, file, { SLACK_BOT_TOKEN: "xoxb-1" }),
       (error) => error instanceof ConfigError && /SLACK_APP_TOKEN/.test(error.message),
+    );
+  });
+
+  test("an id without quotes is told what it should be, and not shown as another number", (t) => {
+    for (const key of ["owners", "allow", "owner_roles"]) {
+      const { message } = configErrorFrom(t, `[platforms.discord]\n${key} = [123456789012345678]`);
+      assert.match(message, /expected: an id or a name, in quotes: "1234567890"/);
+      assert.match(message, /found: +a whole number too large/);
+      assert.doesNotMatch(message, /1234567890123456/);
+    }
+    assert.match(
+      configErrorFrom(t, "[platforms.discord]\nowners = [12]").message,
+      /expected: .*found: +12/su,
     );
   });
 
