@@ -9,6 +9,7 @@ import { CHAT_PLATFORMS, COMPACTION_NOTIFY, DM_POLICIES, LOG_LEVELS } from "./co
 
 const HOUR_MS = 3_600_000;
 const WEEK_MS = 168 * HOUR_MS;
+const MAX_PORT = 65_535;
 
 function whole(min: number, max: number, unit: string): z.ZodNumber {
   return z.number().int().min(min).max(max).describe(`a whole number of ${unit}, ${min} to ${max}`);
@@ -238,7 +239,8 @@ export const fileSchema = z.strictObject({
           listen: z
             .string()
             .regex(/^([\w.-]+|\[[\da-f:]+\]):\d{1,5}$/i)
-            .describe('an address to listen on, such as "127.0.0.1:3000"')
+            .refine((address) => Number(address.slice(address.lastIndexOf(":") + 1)) <= MAX_PORT)
+            .describe(`an address to listen on, such as "127.0.0.1:3000", with a port up to ${MAX_PORT}`)
             .optional(),
           ...chatOptions,
         })

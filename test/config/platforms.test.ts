@@ -37,6 +37,13 @@ describe("platforms in the configuration", () => {
     });
   });
 
+  test("Slack's requests are awaited on a port that there is", (t) => {
+    const file = (port: number): string => `[platforms.slack]\nmode = "http"\nlisten = "127.0.0.1:${port}"`;
+    const env = { SLACK_BOT_TOKEN: "xoxb-1", SLACK_SIGNING_SECRET: "signed" };
+    assert.ok(configFrom(t, file(65_535), env).platforms.slack !== null);
+    assert.match(configErrorFrom(t, file(65_536), env).message, /slack\.listen.*with a port up to 65535/su);
+  });
+
   test("half of Slack is refused, with the other half", (t) => {
     const file = "[platforms.slack]\n";
     assert.throws(
