@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ConfigError } from "../../src/config/config-error.ts";
 import { describeConfig } from "../../src/config/describe-config.ts";
-import { configErrorFrom, configFrom } from "./folder.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { configErrorFrom, configFrom, errorOf, folderWith } from "./folder.ts";
 
 const SLACK = { SLACK_BOT_TOKEN: "xoxb-secret-1", SLACK_APP_TOKEN: "xapp-secret-2" };
 
@@ -44,11 +44,17 @@ describe("platforms in the configuration", () => {
     assert.match(configErrorFrom(t, file(65_536), env).message, /slack\.listen.*with a port up to 65535/su);
   });
 
-  test("half of Slack is refused, with the other half", (t) => {
-    const file = "[platforms.slack]\n";
-    assert.throws(
-      () => configFrom(t, file, { SLACK_BOT_TOKEN: "xoxb-1" }),
-      (error) => error instanceof ConfigError && /SLACK_APP_TOKEN/.test(error.message),
+  test("half of Slack is refused, with the other half, whether a file names it or not", (t) => {
+    const env = { SLACK_BOT_TOKEN: "xoxb-1" };
+    const http = '[platforms.slack]\nmode = "http"';
+    const expected = /Slack has a bot token and no app_token\n.*SLACK_APP_TOKEN in the environment/;
+    assert.match(configErrorFrom(t, "[platforms.slack]", env).message, expected);
+    assert.match(configErrorFrom(t, "", env).message, expected);
+    assert.match(errorOf(() => loadConfig({ cwd: folderWith(t, {}), env })).message, expected);
+    assert.match(configErrorFrom(t, http, env).message, /signing_secret\n.*SLACK_SIGNING_SECRET/);
+    assert.match(
+      describeConfig(configFrom(t, "", { SLACK_APP_TOKEN: "xapp-1" })),
+      /Slack +off: SLACK_BOT_TOKEN is not set/,
     );
   });
 
