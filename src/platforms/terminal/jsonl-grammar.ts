@@ -36,7 +36,7 @@ const name = z
 
 const message = z.strictObject({
   author: name,
-  text: z.string(),
+  text: z.string().refine((text) => text.trim() !== "", "must not be blank"),
   id: name.optional(),
   at: z.iso
     .datetime({
