@@ -83,7 +83,7 @@ function addChat(program: Command, io: Io): void {
       });
     });
   withConfig(program.command("replay"))
-    .argument("<file>", "JSON lines of {conversation_id, author, ts, text}")
+    .argument("<file>", "JSON lines of {conversation_id, author, ts, text}; ts as 2026-05-01T12:00:00Z")
     .description("send recorded messages through the same pipeline")
     .option("--channel <name>", "all into this channel; default: a channel for each conversation")
     .option("--agent <id>", "who answers; default: the first agent of the configuration")

@@ -63,6 +63,15 @@ describe("what holds for everybody is the owners' to change", () => {
     assert.equal(server.requests.length, 0);
   });
 
+  test("/reset with something behind it is refused, says how it is used, and resets nothing", async () => {
+    await using server = await startModelServer();
+    await using weir = await start(server);
+    const { room, id } = await discord();
+    const answer = await command(weir, room, "reset the printer", OWNER, "discord");
+    assert.equal(answer, "Nothing was reset: this is /reset, with nothing behind it.");
+    assert.equal((await open.store.load(id)).channel.coveredTo, 0);
+  });
+
   test("an owner may, by id or by a role; and in a DM everybody", async () => {
     await using server = await startModelServer();
     await using weir = await start(server);
