@@ -63,15 +63,6 @@ describe("what holds for everybody is the owners' to change", () => {
     assert.equal(server.requests.length, 0);
   });
 
-  test("/reset with something behind it is refused, says how it is used, and resets nothing", async () => {
-    await using server = await startModelServer();
-    await using weir = await start(server);
-    const { room, id } = await discord();
-    const answer = await command(weir, room, "reset the printer", OWNER, "discord");
-    assert.equal(answer, "Nothing was reset: this is /reset, with nothing behind it.");
-    assert.equal((await open.store.load(id)).channel.coveredTo, 0);
-  });
-
   test("an owner may, by id or by a role; and in a DM everybody", async () => {
     await using server = await startModelServer();
     await using weir = await start(server);
@@ -159,4 +150,13 @@ test("an unknown command, and a channel that nobody has used, are told plainly",
   assert.match(await command(weir, "anywhere", "nosuch"), /^There is no command \/nosuch\. \/help/);
   for (const typed of ["forget me yes", "remember tea", "why", "context list", "memory"])
     assert.equal(await command(weir, "unheard-of", typed), "Nothing has been said in this channel yet.");
+});
+
+test("/reset with something behind it is refused, says how it is used, and resets nothing", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const { room, id } = await discord();
+  const answer = await command(weir, room, "reset the printer", OWNER, "discord");
+  assert.equal(answer, "Nothing was reset: this is /reset, with nothing behind it.");
+  assert.equal((await open.store.load(id)).channel.coveredTo, 0);
 });

@@ -7,15 +7,15 @@ import { OperatorError } from "../../src/core/errors.ts";
 import { acquireDataLock } from "../../src/store/data-lock.ts";
 import { startChildScript } from "../support/child-script.ts";
 
+let dataDir: string;
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "weir lock "));
+});
+afterEach(async () => rm(dataDir, { recursive: true, force: true }));
+
+const holder = async () => startChildScript("lock-holder.ts", dataDir);
+
 describe("the lock of a data folder", () => {
-  let dataDir: string;
-  beforeEach(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), "weir lock "));
-  });
-  afterEach(async () => rm(dataDir, { recursive: true, force: true }));
-
-  const holder = async () => startChildScript("lock-holder.ts", dataDir);
-
   it("is refused while another process has it, with its id and what to do", async () => {
     await using first = await holder();
     assert.equal(first.firstLine, "locked");
@@ -63,14 +63,16 @@ describe("the lock of a data folder", () => {
     assert.equal(next.firstLine, "locked");
     await assert.rejects(acquireDataLock(dataDir), new RegExp(`process ${next.child.pid}\\b`));
   });
+});
 
-  it("says which folder cannot be used", async () => {
+describe("a data folder that cannot be used", () => {
+  it("is named", async () => {
     const file = join(dataDir, "a file");
     await writeFile(file, "");
     await assert.rejects(acquireDataLock(join(file, "data")), OperatorError);
   });
 
-  it("says so, and is free again, where it cannot write the id of its process", async () => {
+  it("is named where the id of the process cannot be written, and its lock is given back", async () => {
     const pidFile = join(dataDir, "daemon.pid");
     await mkdir(pidFile);
     await assert.rejects(acquireDataLock(dataDir), (error) => {
