@@ -6,10 +6,9 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { cpus, totalmem, type } from "node:os";
-import path from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { existingFolder, readUsage, UsageError } from "../test/support/usage.ts";
+import { existingFolder, readUsage, UsageError, writableFile } from "../test/support/usage.ts";
 import { digest } from "./digest.ts";
 import { discord } from "./discord.ts";
 import { listening } from "./listening.ts";
@@ -76,19 +75,25 @@ function readOptions() {
   });
   const { data, json } = read.values;
   if (data !== undefined) existingFolder("data", data);
-  if (json !== undefined) existingFolder("json", path.dirname(json));
+  if (json !== undefined) writableFile("json", json);
   return { values: read.values, chosen: read.positionals.length > 0 ? read.positionals.map(find) : FIGURES };
 }
 
 /** Runs one figure in this process, which was started for it. */
 async function runHere([figure]: readonly Figure[]): Promise<void> {
   const tell = (told: Told): void => void process.send?.(told);
-  const rows = await figure?.run({
-    isQuick: values.quick,
-    recordings: values.data ?? null,
-    progress: (text) => tell({ progress: text }),
-  });
-  tell({ rows: rows ?? [] });
+  try {
+    const rows = await figure?.run({
+      isQuick: values.quick,
+      recordings: values.data ?? null,
+      progress: (text) => tell({ progress: text }),
+    });
+    tell({ rows: rows ?? [] });
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(error.message);
+    process.exitCode = 2;
+  }
   process.disconnect?.();
 }
 
@@ -119,7 +124,8 @@ async function runAll(figures: readonly Figure[]): Promise<number> {
   ]);
   if (missed.length === 0) return 0;
   console.log(`\nMissed:\n${missed.map((line) => `  ${line}`).join("\n")}`);
-  return values.check ? 1 : 0;
+  // A figure that did not run to its end is no figure, whether its bars were asked for or not.
+  return values.check || measured.some(({ failure }) => failure !== null) ? 1 : 0;
 }
 
 function find(name: string): Figure {

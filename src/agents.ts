@@ -7,7 +7,7 @@ import { OperatorError } from "./core/errors.ts";
 import type { AgentId } from "./core/ids.ts";
 import { estimateTokens } from "./core/tokens.ts";
 import type { Models } from "./llm/open-models.ts";
-import { createPatientModel } from "./llm/patient-model.ts";
+import { createPatientModel, type Patience } from "./llm/patient-model.ts";
 import type { Prompts } from "./prompts.ts";
 import type { Digester } from "./store/deletion.ts";
 import { createTools } from "./tools/tools.ts";
@@ -36,12 +36,14 @@ export class Agents {
 }
 
 /**
+ * @param onPassedOver told of each answer of a fallback; default: nobody is
  * @throws OperatorError where an agent's fixed part leaves no room for a conversation
  */
 export function createAgents(
   config: Pick<Config, "agents" | "llm">,
   models: Models,
   prompts: Prompts,
+  onPassedOver: Patience["onPassedOver"] = () => undefined,
 ): Agents {
   const tools = createTools({
     memoryRecall: prompts.toolMemoryRecall.trim(),
@@ -50,7 +52,7 @@ export function createAgents(
     skip: prompts.toolSkip.trim(),
   });
   const agents = config.agents.map((one) => {
-    const agentModels = modelsOf(one, config, models);
+    const agentModels = modelsOf(one, config, models, onPassedOver);
     const agent = createAgent({ config: one, models: agentModels, tools, texts: agentTexts(one, prompts) });
     checkFixedPart(agent);
     return { agent, compactorAgent: compactorAgentOf(agent, models, prompts) };
@@ -60,9 +62,14 @@ export function createAgents(
   return new Agents([first, ...rest]);
 }
 
-function modelsOf({ fallbacks }: AgentConfig, { llm }: Pick<Config, "llm">, models: Models): AgentModels {
+function modelsOf(
+  { fallbacks }: AgentConfig,
+  { llm }: Pick<Config, "llm">,
+  models: Models,
+  onPassedOver: Patience["onPassedOver"],
+): AgentModels {
   return {
-    model: createPatientModel(models.model, { fallbacks, maxAttempts: llm.maxRetries + 1 }),
+    model: createPatientModel(models.model, { fallbacks, maxAttempts: llm.maxRetries + 1, onPassedOver }),
     resolve: async (configured) => models.resolve(configured),
     windowOf: (name, configured) => models.windowOf(name, configured),
     learnWindow: (name, tokens) => models.learnWindow(name, tokens),

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { CommandParts } from "./admin/command-parts.ts";
 import { createCommands } from "./admin/commands.ts";
 import { RequestDesk } from "./admin/request-desk.ts";
-import { secretsOf } from "./admin/secrets.ts";
+import { secretsOf, withoutSecrets } from "./admin/secrets.ts";
 import { type Agents, createAgents } from "./agents.ts";
 import type { Compaction } from "./channel/compaction.ts";
 import { ChannelRegistry } from "./channel/registry.ts";
@@ -24,6 +24,7 @@ import { Router } from "./router/router.ts";
 import { Voice } from "./router/voice.ts";
 import { openDatabase } from "./store/open-database.ts";
 import { createStore, type Store } from "./store/store.ts";
+import { passedOverLog } from "./turn/passed-over.ts";
 import { Events } from "./telemetry/events.ts";
 
 export interface DaemonOptions {
@@ -67,7 +68,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
   const models = stack.use(await openModels(config.llm));
   log.info({ models: models.describe() }, "models_open");
-  const agents = createAgents(config, models, prompts);
+  const masked = (text: string): string => withoutSecrets(text, secretsOf(config));
+  const agents = createAgents(config, models, prompts, passedOverLog(log, masked));
 
   const events = new Events(log);
   const platforms = options.platforms(events);

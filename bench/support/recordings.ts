@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { UsageError } from "../../test/support/usage.ts";
 
 /** A recorded message: one line of `NAME.messages.jsonl`. */
 export interface RecordedMessage {
@@ -25,7 +26,9 @@ export function readQuestions(folder: string, name: string): RecordedQuestion[] 
   return readLines(path.join(folder, `${name}.qa.jsonl`));
 }
 
+/** @throws UsageError where there is no such file */
 function readLines<Row>(file: string): Row[] {
+  if (!existsSync(file)) throw new UsageError(`--data: there is no file "${file}" (see bench/README.md).`);
   const lines = readFileSync(file, "utf8").trim().split("\n");
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a benchmark's own data files
   return lines.map((line) => JSON.parse(line) as Row);

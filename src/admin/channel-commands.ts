@@ -14,7 +14,12 @@ export async function stop({ registry }: CommandParts, { channel }: AskedCommand
 }
 
 /** `/reset` */
-export async function reset({ registry }: CommandParts, { channel }: AskedCommand): Promise<string> {
+export async function reset(
+  { registry }: CommandParts,
+  { channel, argument }: AskedCommand,
+): Promise<string> {
+  // Whoever says more than the word may mean something else, and there is no way back.
+  if (argument !== "") return "Nothing was reset: this is /reset, with nothing behind it.";
   await (await registry.get(channel.id)).reset();
   return "Reset: the model starts afresh here. The log keeps what was said; memories stay.";
 }

@@ -5,7 +5,7 @@ import { type CommonOptions, type Io, readConfig, say } from "./io.ts";
 
 /**
  * `weir invite`: the links by which a bot comes into a server or a team.
- * @throws OperatorError where Discord does not know the token
+ * @throws OperatorError where Discord does not know the token; PlatformError where it does not answer; nothing is said then
  */
 export async function invite(io: Io, platform: string, options: CommonOptions): Promise<void> {
   const { platforms } = readConfig(io, options);
@@ -19,6 +19,7 @@ export async function invite(io: Io, platform: string, options: CommonOptions): 
   }
   if (platforms.discord === null)
     throw new OperatorError("DISCORD_TOKEN is not set: make a bot first (README, Connect to Discord).");
+  const link = await inviteLink(platforms.discord);
   say(io, "Open this link to invite the bot to a server of yours:");
-  say(io, await inviteLink(platforms.discord));
+  say(io, link);
 }

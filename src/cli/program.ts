@@ -83,7 +83,7 @@ function addChat(program: Command, io: Io): void {
       });
     });
   withConfig(program.command("replay"))
-    .argument("<file>", "JSON lines of {conversation_id, author, ts, text}")
+    .argument("<file>", "JSON lines of {conversation_id, author, ts, text}; ts as 2026-05-01T12:00:00Z")
     .description("send recorded messages through the same pipeline")
     .option("--channel <name>", "all into this channel; default: a channel for each conversation")
     .option("--agent <id>", "who answers; default: the first agent of the configuration")
@@ -124,7 +124,7 @@ function addCompactions(program: Command, io: Io): void {
     .argument("<channel>", "main, or platform:name")
     .description("show what was summarised, when and how, with the summaries; the newest last")
     .option("--json", "a JSON object a line")
-    .option("--limit <n>", "so many of the newest", wholeNumber, 20)
+    .option("--limit <n>", "so many of the newest, 1 or more", positiveNumber, 20)
     .action(async (channel: string, options: CompactionsOptions) => showCompactions(io, channel, options));
   withConfig(program.command("compact"))
     .argument("<channel>", "main, or platform:name")
@@ -178,6 +178,12 @@ function portNumber(text: string): number {
   const port = wholeNumber(text);
   if (port > MAX_PORT) throw new InvalidArgumentError(`Expected at most ${MAX_PORT}.`);
   return port;
+}
+
+function positiveNumber(text: string): number {
+  const value = wholeNumber(text);
+  if (value === 0) throw new InvalidArgumentError("Expected 1 or more.");
+  return value;
 }
 
 function wholeNumber(text: string): number {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { errorMessage, OperatorError } from "../core/errors.ts";
 import type { InboundMessage } from "../core/message.ts";
+import { ZONED_TIME } from "../core/time.ts";
 
 /** Recorded messages, ready to be received. */
 export interface Recording {
@@ -13,7 +14,10 @@ export interface Recording {
 const Line = z.object({
   conversation_id: z.string().min(1),
   author: z.string().min(1),
-  ts: z.iso.datetime({ offset: true }),
+  ts: z.iso.datetime({
+    offset: true,
+    message: ZONED_TIME,
+  }),
   text: z.string(),
   seq: z.union([z.number(), z.string()]).optional(),
 });

@@ -37,15 +37,22 @@ export async function showContext(io: Io, name: string, options: ContextOptions)
   });
 }
 
-/** `weir log CHANNEL`: the log, entry by entry. */
+/**
+ * `weir log CHANNEL`: the log, entry by entry.
+ * @throws OperatorError where the first entry asked for comes behind the last one, or behind the end of the log
+ */
 export async function showLog(io: Io, name: string, options: LogOptions): Promise<void> {
+  const { from: first = 1, to: last = Infinity } = options;
+  if (first > last) throw new OperatorError(`--from ${first} comes behind --to ${last}.`);
   const config = readConfig(io, options);
   await withStore(io, config, async (store) => {
     const channel = await findChannel(store, name);
     const agent = config.agents.find(({ id }) => id === channel.agent) ?? config.agents[0];
     const time = createTimeFormat(agent?.timeZone ?? "UTC");
-    const to = Math.min(options.to ?? channel.lastSeq, channel.lastSeq);
-    for (let from = options.from ?? 1; from <= to && !io.shutdown.aborted; from += PAGE) {
+    if (options.from !== undefined && first > channel.lastSeq)
+      throw new OperatorError(`The log of ${formatAddress(channel.address)} ends with ${channel.lastSeq}.`);
+    const to = Math.min(last, channel.lastSeq);
+    for (let from = first; from <= to && !io.shutdown.aborted; from += PAGE) {
       const entries = await store.log.read(channel.id, from, Math.min(to, from + PAGE - 1));
       for (const entry of entries) {
         if (options.json === true) sayJson(io, entry);

@@ -32,7 +32,7 @@ function describeDiscord({ discord }: PlatformsConfig): string {
 }
 
 function describeSlack({ slack }: PlatformsConfig): string {
-  if (slack === null) return "off: SLACK_BOT_TOKEN or what goes with it is not set";
+  if (slack === null) return "off: SLACK_BOT_TOKEN is not set";
   const { intake } = slack;
   const by = intake.mode === "socket" ? "Socket Mode" : `HTTP on ${intake.host}:${intake.port}`;
   return `on, by ${by}, ${describeChat(slack)}`;

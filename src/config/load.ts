@@ -1,6 +1,6 @@
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { checkAgents } from "./check-agents.ts";
-import { checkPlatforms } from "./check-platforms.ts";
+import { checkBindings, checkSlack } from "./check-platforms.ts";
 import { checkFile, problemsIn, type CheckedFile, type ProblemAt } from "./check-file.ts";
 import type { Config } from "./config.ts";
 import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";
@@ -60,7 +60,8 @@ export function loadConfig(options: LoadOptions): Config {
     ...envProblems,
     ...(envProblems.length > 0 ? [] : referenceProblems),
     ...(source.isReadable ? checkAgents(config.agents, checked, problemAt) : []),
-    ...(source.isReadable ? checkPlatforms(checked, config.agents, references, problemAt) : []),
+    ...(source.isReadable ? checkBindings(checked, config.agents, problemAt) : []),
+    ...(source.isReadable && envProblems.length === 0 ? checkSlack(checked, references, problemAt) : []),
   ];
   if (problems.length > 0) throw new ConfigError(problems.toSorted(byPlace));
   return deepFreeze(config);

@@ -32,6 +32,9 @@ export function describeValue(value: unknown): string {
     const safe = redact(value);
     return JSON.stringify(safe.length > LONGEST_SHOWN ? `${sliceWhole(safe, 0, LONGEST_SHOWN)}…` : safe);
   }
+  // Shown, it would be another number than the one in the file: an id without quotes, most often.
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    return "a whole number too large to be read exactly";
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   if (value instanceof Date) return "a date";
   if (Array.isArray(value)) return "a list";

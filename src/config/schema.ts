@@ -11,6 +11,7 @@ const HOUR_MS = 3_600_000;
 /** Who waits for an end for longer kills: process managers do by then, and so does Weir itself. */
 export const MAX_DRAIN_MS = 100_000;
 const WEEK_MS = 168 * HOUR_MS;
+const MAX_PORT = 65_535;
 
 function whole(min: number, max: number, unit: string): z.ZodNumber {
   return z.number().int().min(min).max(max).describe(`a whole number of ${unit}, ${min} to ${max}`);
@@ -145,7 +146,10 @@ const agent = z.strictObject({
 
 /** Names or ids, as people write them: `#general`, `1234567890`. */
 const names = (what: string): z.ZodArray<z.ZodString> =>
-  z.array(z.string().trim().min(1).max(200)).max(1000).describe(`a list of ${what}, in quotes`);
+  z
+    .array(z.string().trim().min(1).max(200).describe('an id or a name, in quotes: "1234567890"'))
+    .max(1000)
+    .describe(`a list of ${what}, in quotes`);
 
 const flag = z.boolean().describe("true or false");
 
@@ -246,7 +250,8 @@ export const fileSchema = z.strictObject({
           listen: z
             .string()
             .regex(/^([\w.-]+|\[[\da-f:]+\]):\d{1,5}$/i)
-            .describe('an address to listen on, such as "127.0.0.1:3000"')
+            .refine((address) => Number(address.slice(address.lastIndexOf(":") + 1)) <= MAX_PORT)
+            .describe(`an address to listen on, such as "127.0.0.1:3000", with a port up to ${MAX_PORT}`)
             .optional(),
           ...chatOptions,
         })

@@ -42,3 +42,6 @@ function oncePerMinute(format: (date: Date) => string): (date: Date) => string {
     return text;
   };
 }
+
+/** What is wrong with a time that a person or a script wrote, behind the name of its key. */
+export const ZONED_TIME = "must be an ISO 8601 time with its zone, such as 2026-05-01T12:00:00Z";

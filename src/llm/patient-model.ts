@@ -23,6 +23,8 @@ export interface Patience {
    * may be writing the answer, and has its own timeouts.
    */
   readonly budgetMs: number;
+  /** Told of each answer that came from a fallback, with what the requested model failed by. */
+  readonly onPassedOver: (answeredBy: string, first: ModelError) => void;
 }
 
 const DEFAULT_PATIENCE: Patience = {
@@ -32,6 +34,7 @@ const DEFAULT_PATIENCE: Patience = {
   maxDelayMs: 8000,
   maxRetryAfterMs: 20_000,
   budgetMs: 120_000,
+  onPassedOver: () => undefined,
 };
 
 /**
@@ -39,8 +42,9 @@ const DEFAULT_PATIENCE: Patience = {
  * the fallbacks.
  *
  * Thrown at once are `aborted`, and `context_length` of the requested model: the caller makes the request smaller
- * and asks again. Everything else ends in the last failure; but if a fallback answered `context_length`, that is
- * thrown, for it names what would help (`model` says whose window it is).
+ * and asks again. Everything else ends in the last failure, whose message also says what the requested model failed by:
+ * that is what the operator has to mend. But if a fallback answered `context_length`, that is thrown, for it names what
+ * would help (`model` says whose window it is).
  */
 export function createPatientModel(model: Model, overrides: Partial<Patience> = {}): Model {
   const patience = { ...DEFAULT_PATIENCE, ...overrides };
@@ -49,6 +53,7 @@ export function createPatientModel(model: Model, overrides: Partial<Patience> = 
       const names = [...new Set([request.model, ...patience.fallbacks])];
       const deadline = performance.now() + patience.budgetMs;
       const progress = new ShownText(options);
+      let first: ModelError | undefined;
       let last: ModelError | undefined;
       let overflow: ModelError | undefined;
       for (const [position, name] of names.entries()) {
@@ -56,21 +61,40 @@ export function createPatientModel(model: Model, overrides: Partial<Patience> = 
         if (last !== undefined && performance.now() >= deadline) break;
         const until = performance.now() + (deadline - performance.now()) / left;
         try {
-          return await answerPatiently(model, { ...request, model: name }, options.signal, progress, {
+          const answer = await answerPatiently(model, { ...request, model: name }, options.signal, progress, {
             patience,
             until,
             hasFallback: left > 1,
           });
+          const failure = first;
+          if (failure !== undefined) notify(() => patience.onPassedOver(name, failure));
+          return answer;
         } catch (error) {
           last = asModelError(error, name, options.signal);
           if (last.kind === "aborted") throw last;
           if (last.kind === "context_length" && position === 0) throw last;
           if (last.kind === "context_length") overflow ??= last;
+          first ??= last;
         }
       }
-      throw overflow ?? last ?? new ModelError("unavailable", request.model, "no attempt was made");
+      throw (
+        overflow ??
+        withFirst(last, first) ??
+        new ModelError("unavailable", request.model, "no attempt was made")
+      );
     },
   };
+}
+
+/** The last failure, and behind it in words the first one, where that is another. */
+function withFirst(last: ModelError | undefined, first: ModelError | undefined): ModelError | undefined {
+  if (last === undefined || first === undefined || first === last) return last;
+  const { kind, model, message, status, retryAfterMs } = last;
+  return new ModelError(kind, model, `${message} (before it, ${first.model}: ${first.message})`, {
+    cause: last,
+    ...(status !== undefined && { status }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
 }
 
 interface RetryRules {

@@ -17,7 +17,7 @@ const NAME_POLL_MS = 20;
  * so it is atomic, and ends with its process however that ends: neither a file that is left over nor a process
  * id that another program has by now locks anybody out.
  * @returns the lock; disposing gives it back
- * @throws OperatorError that names the process that has it
+ * @throws OperatorError that names the process that has it, or says why the folder cannot be used
  */
 export async function acquireDataLock(dataDir: string): Promise<AsyncDisposable> {
   const pidFile = join(dataDir, "daemon.pid");
@@ -30,7 +30,12 @@ export async function acquireDataLock(dataDir: string): Promise<AsyncDisposable>
         "in config.toml.",
     );
   }
-  await writeFile(pidFile, `${process.pid}\n`);
+  try {
+    await writeFile(pidFile, `${process.pid}\n`);
+  } catch (cause) {
+    lock.close();
+    throw unusable(dataDir, cause);
+  }
   return {
     async [Symbol.asyncDispose]() {
       if (!lock.isOpen) return;
@@ -41,7 +46,10 @@ export async function acquireDataLock(dataDir: string): Promise<AsyncDisposable>
   };
 }
 
-/** @returns null where another process, or another part of this one, has it */
+/**
+ * @returns null where another process, or another part of this one, has it
+ * @throws OperatorError where the folder cannot be used
+ */
 async function takeLock(dataDir: string): Promise<DatabaseSync | null> {
   let file: DatabaseSync | undefined;
   try {
@@ -53,12 +61,16 @@ async function takeLock(dataDir: string): Promise<DatabaseSync | null> {
   } catch (cause) {
     file?.close();
     if (isBusy(cause)) return null;
-    throw new OperatorError(
-      `The data folder ${dataDir} cannot be used (${errorMessage(cause)}). Check its owner, or set data_dir under ` +
-        "[database] in config.toml.",
-      { cause },
-    );
+    throw unusable(dataDir, cause);
   }
+}
+
+function unusable(dataDir: string, cause: unknown): OperatorError {
+  return new OperatorError(
+    `The data folder ${dataDir} cannot be used (${errorMessage(cause)}). Check its owner, or set data_dir under ` +
+      "[database] in config.toml.",
+    { cause },
+  );
 }
 
 function isBusy(error: unknown): boolean {

@@ -94,6 +94,10 @@ describe("a line that is wrong", () => {
     assert.ok(notJson.startsWith(`${file}:3: not JSON. Expected {"conversation_id"`));
     assert.ok(refusal(`${line()}\n${line({ author: "" })}`).startsWith(`${file}:2: `));
     assert.match(refusal(line({ ts: "yesterday" })), /:1: [\s\S]*ts/);
+    assert.match(
+      refusal(line({ ts: "2026-01-01 10:00:00" })),
+      /:1: [\s\S]*with its zone, such as 2026-05-01T/,
+    );
     assert.match(refusal(line({ text: undefined })), /:1: [\s\S]*text/);
     assert.match(refusal("[]"), /:1: /);
   });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ConfigError } from "../../src/config/config-error.ts";
 import { describeConfig } from "../../src/config/describe-config.ts";
-import { configFrom } from "./folder.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { configErrorFrom, configFrom, errorOf, folderWith } from "./folder.ts";
 
 const SLACK = { SLACK_BOT_TOKEN: "xoxb-secret-1", SLACK_APP_TOKEN: "xapp-secret-2" };
 
@@ -37,14 +37,6 @@ describe("platforms in the configuration", () => {
     });
   });
 
-  test("half of Slack is refused, with the other half", (t) => {
-    const file = "[platforms.slack]\n";
-    assert.throws(
-      () => configFrom(t, file, { SLACK_BOT_TOKEN: "xoxb-1" }),
-      (error) => error instanceof ConfigError && /SLACK_APP_TOKEN/.test(error.message),
-    );
-  });
-
   test("a binding of an agent that does not exist is refused, with those that do", (t) => {
     assert.throws(
       () => configFrom(t, '[[bindings]]\nagent = "mian"\nplatform = "discord"', {}),
@@ -73,4 +65,35 @@ describe("platforms in the configuration", () => {
     assert.match(shown, /discord \(general\): main answers mentions, and listens/);
     assert.doesNotMatch(shown, /secret/);
   });
+});
+
+test("Slack's requests are awaited on a port that there is", (t) => {
+  const file = (port: number): string => `[platforms.slack]\nmode = "http"\nlisten = "127.0.0.1:${port}"`;
+  const env = { SLACK_BOT_TOKEN: "xoxb-1", SLACK_SIGNING_SECRET: "signed" };
+  assert.ok(configFrom(t, file(65_535), env).platforms.slack !== null);
+  assert.match(configErrorFrom(t, file(65_536), env).message, /slack\.listen.*with a port up to 65535/su);
+});
+
+test("an id without quotes is told what it should be, and not shown as another number", (t) => {
+  for (const key of ["owners", "allow", "owner_roles"]) {
+    const { message } = configErrorFrom(t, `[platforms.discord]\n${key} = [123456789012345678]`);
+    assert.match(message, /expected: an id or a name, in quotes: "1234567890"/);
+    assert.match(message, /found: +a whole number too large/);
+    assert.doesNotMatch(message, /1234567890123456/);
+  }
+  assert.match(configErrorFrom(t, "[platforms.discord]\nowners = [12]").message, /expected: .*found: +12/su);
+});
+
+test("half of Slack is refused, with the other half, whether a file names it or not", (t) => {
+  const env = { SLACK_BOT_TOKEN: "xoxb-1" };
+  const http = '[platforms.slack]\nmode = "http"';
+  const expected = /Slack has a bot token and no app_token\n.*SLACK_APP_TOKEN in the environment/;
+  assert.match(configErrorFrom(t, "[platforms.slack]", env).message, expected);
+  assert.match(configErrorFrom(t, "", env).message, expected);
+  assert.match(errorOf(() => loadConfig({ cwd: folderWith(t, {}), env })).message, expected);
+  assert.match(configErrorFrom(t, http, env).message, /signing_secret\n.*SLACK_SIGNING_SECRET/);
+  assert.match(
+    describeConfig(configFrom(t, "", { SLACK_APP_TOKEN: "xapp-1" })),
+    /Slack +off: SLACK_BOT_TOKEN is not set/,
+  );
 });

@@ -55,7 +55,10 @@ test("a configuration that is not there, a database that refuses and an agent no
   const refusing = "postgres://weir:sk-e2e-secret@127.0.0.1:9/weir";
   await writeFile(path.join(home.folder, "refusing.toml"), '[database]\nurl = "env:REFUSING"\n');
   await writeFile(path.join(home.folder, ".env"), `REFUSING=${refusing}\n`);
+  const unreachable = '[platforms.discord]\ntoken = "env:REFUSING"\napi_url = "http://127.0.0.1:9"\n';
+  await writeFile(path.join(home.folder, "unreachable.toml"), unreachable);
   const cases: readonly [readonly string[], RegExp][] = [
+    [["invite", "discord", "--config", "unreachable.toml"], /ECONNREFUSED|reach/],
     [["start", "--config", "nowhere.toml"], /nowhere\.toml\s+there is no such file/],
     [["chat", "--agent", "nobody"], /There is no agent "nobody"\. The configuration has: main\./],
     [["start", "--config", "refusing.toml"], /127\.0\.0\.1.*refused|ECONNREFUSED/],

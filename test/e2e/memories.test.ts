@@ -73,3 +73,20 @@ test("weir memories shows what is remembered with its sources, of one channel or
     /There is no channel test:nowhere\. The newest channels are: test:there, test:here\./,
   );
 });
+
+test("weir log says where the log ends instead of nothing, and what cannot be asked for is refused", async () => {
+  const { id } = await open.channel("short");
+  await open.say(id, "the only one");
+  const cases: readonly [readonly string[], RegExp][] = [
+    [["log", "test:short", "--from", "500"], /^The log of test:short ends with 1\.$/m],
+    [["log", "test:short", "--from", "3", "--to", "2"], /^--from 3 comes behind --to 2\.$/m],
+    [["compactions", "test:short", "--limit", "0"], /^error: .*Expected 1 or more\./m],
+  ];
+  for (const [args, expected] of cases) {
+    const { code, out, stderr } = await home.run(...args);
+    assert.equal(code, 1, args.join(" "));
+    assert.deepEqual(out, []);
+    assert.match(stderr, expected);
+  }
+  assert.equal((await home.run("log", "test:short", "--from", "1")).out.length, 1);
+});

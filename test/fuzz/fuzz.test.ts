@@ -4,11 +4,13 @@ import type { ModelMessage } from "../../src/core/context.ts";
 import { findUnpaired } from "./checks/i5-pairs.ts";
 import { INVARIANTS, MUTANTS } from "./mutants/mutants.ts";
 import { type Outcome, runSchedule } from "./run-seed.ts";
+import { parseOptions } from "./options.ts";
 import { formatPlaces, parsePlaces } from "./places.ts";
 import { makeSchedule } from "./composer.ts";
 import { shrink } from "./shrink.ts";
 import { World } from "./world.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { UsageError } from "../support/usage.ts";
 
 /** `npm run fuzz` does as much, and much more of it. */
 const STEPS = 150;
@@ -86,8 +88,15 @@ suite("a failing schedule", () => {
 
   test("is named by its places", () => {
     for (const places of [[0], [0, 1, 2, 5], [3, 4, 9, 11, 12]])
-      assert.deepEqual(parsePlaces(formatPlaces(places)), places);
+      assert.deepEqual(parsePlaces(formatPlaces(places), 13), places);
     assert.equal(formatPlaces([0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+  });
+
+  test("of which nothing would be run is refused, and not called a success", () => {
+    for (const keep of ["5-2", "1-2-3", "99999", "0-99999999999", "x", ""])
+      assert.throws(() => parseOptions(["--keep", keep]), UsageError, keep);
+    assert.throws(() => parseOptions(["--mutants", "--keep", "0-4"]), UsageError);
+    assert.deepEqual(parseOptions(["--keep", "0-2,9"]).keep, [0, 1, 2, 9]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { UsageError, wholeNumber } from "../support/usage.ts";
+import { makeSchedule } from "./composer.ts";
 import { MUTANTS } from "./mutants/mutants.ts";
 import { parsePlaces } from "./places.ts";
 
@@ -53,13 +54,17 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
     );
   }
   const isReplay = keep !== undefined;
+  if (isReplay && values.mutants)
+    throw new UsageError("--keep replays a part of one schedule, and --mutants runs whole ones: not both.");
+  const seed = wholeNumber("seed", values.seed, 0);
+  const steps = wholeNumber("steps", values.steps, 1);
   return {
     seeds: isReplay ? 1 : wholeNumber("seeds", values.seeds, 1),
-    seed: wholeNumber("seed", values.seed, 0),
-    steps: wholeNumber("steps", values.steps, 1),
+    seed,
+    steps,
     mutants: values.mutants,
     mutant,
-    keep: isReplay ? parsePlaces(keep) : null,
+    keep: isReplay ? parsePlaces(keep, makeSchedule(seed, steps).length) : null,
     jobs: isReplay ? 1 : wholeNumber("jobs", values.jobs, 1),
     shrinkMs: isReplay ? 0 : wholeNumber("shrink", values.shrink, 0) * 1000,
   };

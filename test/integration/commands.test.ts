@@ -151,3 +151,12 @@ test("an unknown command, and a channel that nobody has used, are told plainly",
   for (const typed of ["forget me yes", "remember tea", "why", "context list", "memory"])
     assert.equal(await command(weir, "unheard-of", typed), "Nothing has been said in this channel yet.");
 });
+
+test("/reset with something behind it is refused, says how it is used, and resets nothing", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const { room, id } = await discord();
+  const answer = await command(weir, room, "reset the printer", OWNER, "discord");
+  assert.equal(answer, "Nothing was reset: this is /reset, with nothing behind it.");
+  assert.equal((await open.store.load(id)).channel.coveredTo, 0);
+});

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
+import { pino } from "pino";
+
 import { createChatModel } from "../../src/llm/chat-model.ts";
 import type { Model } from "../../src/llm/model.ts";
 import { createPatientModel } from "../../src/llm/patient-model.ts";
 import type { Patience } from "../../src/llm/patient-model.ts";
+import { passedOverLog } from "../../src/turn/passed-over.ts";
 import {
   cutStream,
   rateLimited,
@@ -135,6 +138,7 @@ describe("a patient model goes on to its fallbacks", () => {
     assert.equal(failure?.kind, "rate_limited");
     assert.equal(failure.model, "second");
     assert.equal(failure.retryAfterMs, 99_000);
+    assert.match(failure.message, /\(before it, test-model: .*no such model/);
     assert.deepEqual(
       records.map(({ model, outcome }) => [model, outcome]),
       [
@@ -181,4 +185,27 @@ describe("a patient model gives up at once", () => {
     assert.equal(await server.requests[1]?.done, "aborted");
     assert.equal(server.requests.length, 2);
   });
+});
+
+test("a model that is passed over is told to the log with its reason, once for each and without secrets", async () => {
+  await using server = await startModelServer();
+  const gone = { error: { message: `no such model, ask k3y-secret ${"x".repeat(400)}` } };
+  server.respond(({ model }) => (model === "second" ? text("whole") : status(404, gone)));
+  const lines: string[] = [];
+  const log = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(line) });
+  const onPassedOver = passedOverLog(log, (why) => why.replaceAll("k3y-secret", "•••"));
+  const model = patient(server, { fallbacks: ["second"], onPassedOver });
+  for (let turn = 0; turn < 3; turn++) assert.equal((await ask(model)).answer?.text, "whole");
+  server.respond(({ model: name }) => (name === "second" ? text("whole") : status(401)));
+  assert.equal((await ask(model)).answer?.text, "whole");
+  const told = lines.map((line): Record<string, unknown> => ({ ...JSON.parse(line) }));
+  assert.deepEqual(
+    told.map(({ level, msg, model: name, answeredBy, kind }) => [level, msg, name, answeredBy, kind]),
+    [
+      [40, "model_passed_over", "test-model", "second", "rejected"],
+      [40, "model_passed_over", "test-model", "second", "unauthorized"],
+    ],
+  );
+  assert.match(String(told[0]?.["why"]), /no such model, ask •••/);
+  assert.equal(String(told[0]?.["why"]).length, 300);
 });

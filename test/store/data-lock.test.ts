@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, rmdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -7,15 +7,15 @@ import { OperatorError } from "../../src/core/errors.ts";
 import { acquireDataLock } from "../../src/store/data-lock.ts";
 import { startChildScript } from "../support/child-script.ts";
 
+let dataDir: string;
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "weir lock "));
+});
+afterEach(async () => rm(dataDir, { recursive: true, force: true }));
+
+const holder = async () => startChildScript("lock-holder.ts", dataDir);
+
 describe("the lock of a data folder", () => {
-  let dataDir: string;
-  beforeEach(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), "weir lock "));
-  });
-  afterEach(async () => rm(dataDir, { recursive: true, force: true }));
-
-  const holder = async () => startChildScript("lock-holder.ts", dataDir);
-
   it("is refused while another process has it, with its id and what to do", async () => {
     await using first = await holder();
     assert.equal(first.firstLine, "locked");
@@ -63,10 +63,25 @@ describe("the lock of a data folder", () => {
     assert.equal(next.firstLine, "locked");
     await assert.rejects(acquireDataLock(dataDir), new RegExp(`process ${next.child.pid}\\b`));
   });
+});
 
-  it("says which folder cannot be used", async () => {
+describe("a data folder that cannot be used", () => {
+  it("is named", async () => {
     const file = join(dataDir, "a file");
     await writeFile(file, "");
     await assert.rejects(acquireDataLock(join(file, "data")), OperatorError);
+  });
+
+  it("is named where the id of the process cannot be written, and its lock is given back", async () => {
+    const pidFile = join(dataDir, "daemon.pid");
+    await mkdir(pidFile);
+    await assert.rejects(acquireDataLock(dataDir), (error) => {
+      assert.ok(error instanceof OperatorError);
+      assert.ok(error.message.includes(pidFile));
+      assert.match(error.message, /cannot be used.*Check its owner/s);
+      return true;
+    });
+    await rmdir(pidFile);
+    await using _lock = await acquireDataLock(dataDir);
   });
 });

@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import path from "node:path";
 import process from "node:process";
 
 /** What was typed makes no sense: the text says why. */
@@ -32,4 +33,11 @@ export function wholeNumber(option: string, text: string, least: number): number
 export function existingFolder(option: string, folder: string): string {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
   throw new UsageError(`--${option}: there is no folder "${folder}".`);
+}
+
+/** @throws UsageError where it is a folder, or would stand in one that there is not */
+export function writableFile(option: string, file: string): string {
+  existingFolder(option, path.dirname(file));
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) return file;
+  throw new UsageError(`--${option}: "${file}" is a folder; name a file in it.`);
 }

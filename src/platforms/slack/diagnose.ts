@@ -50,7 +50,7 @@ function scopeFinding(scopes: readonly string[]): Finding {
 async function lookAtIntake(config: SlackConfig): Promise<Finding[]> {
   const { intake } = config;
   if (intake.mode === "http") {
-    const detail = `requests are awaited on ${intake.host}:${intake.port} at /slack/events; only Slack can prove the signing secret`;
+    const detail = `requests would be awaited on ${intake.host}:${intake.port} at /slack/events; only Slack can prove the signing secret`;
     const todo = `see that the request URL of events and of /weir at ${APPS} leads there over HTTPS`;
     return [{ what: "Slack requests", state: "unsure", detail, todo }];
   }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { storableText } from "../../core/text.ts";
+import { ZONED_TIME } from "../../core/time.ts";
 
 /** What a script may write, one JSON object a line. */
 export type JsonlCommand =
@@ -36,12 +37,12 @@ const name = z
 
 const message = z.strictObject({
   author: name,
-  text: z.string(),
+  text: z.string().refine((text) => text.trim() !== "", "must not be blank"),
   id: name.optional(),
   at: z.iso
     .datetime({
       offset: true,
-      message: "must be an ISO 8601 time with its zone, such as 2026-05-01T12:00:00Z",
+      message: ZONED_TIME,
     })
     .transform((text) => new Date(text))
     .optional(),

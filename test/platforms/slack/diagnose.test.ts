@@ -35,6 +35,9 @@ test("doctor says what is wrong, and what to do about it", async () => {
       ["Slack socket", "wrong", "SLACK_APP_TOKEN"],
     ],
   );
+  const http = { mode: "http", signingSecret: "signed", host: "127.0.0.1", port: 3000 } as const;
+  const [, , requests] = await diagnoseSlack({ ...config, intake: http });
+  assert.match(requests?.detail ?? "", /^requests would be awaited on 127\.0\.0\.1:3000 /);
   slack.faults.next({ method: "*", fault: "reset_before", times: 2 });
   assert.deepEqual(
     (await diagnoseSlack(config)).map(({ state }) => state),

@@ -22,7 +22,7 @@ describe("the grammar of JSON lines", () => {
   });
 
   test("reads the shortest message, an edit, a deletion and a stop", () => {
-    const short = parseJsonlLine('{"author":"ana","text":""}');
+    const short = parseJsonlLine('{"author":"ana","text":"x"}');
     assert.ok(short.ok && short.command.type === "message" && short.command.addressed);
     assert.equal(short.command.id, undefined);
     const edit = parseJsonlLine('{"edit":"7","text":"ho"}');
@@ -39,6 +39,8 @@ describe("the grammar of JSON lines", () => {
     ['{"author":"","text":"hi"}', /author/],
     ['{"author":"a\\nb","text":"hi"}', /author.*control/],
     ['{"author":"a","text":5,"id":"7"}', /text/, "7"],
+    ['{"author":"a","text":"","id":"7"}', /^text: must not be blank$/, "7"],
+    ['{"author":"a","text":" \\n"}', /^text: must not be blank$/],
     ['{"author":"a","text":"hi","foo":1}', /foo/],
     ['{"author":"a","text":"hi","at":"yesterday"}', /at: must be an ISO 8601 time/],
     ['{"author":"a","text":"hi","at":"2026-02-30T12:00:00Z"}', /at/],
