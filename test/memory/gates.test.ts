@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-
 import * as fc from "fast-check";
-
 import type { Entry, UserEntry } from "../../src/core/entry.ts";
 import { turnId } from "../../src/core/ids.ts";
 import { MEMORY_TYPES, type MemoryDraft } from "../../src/core/memory.ts";
