@@ -1,18 +1,10 @@
-import { createHash, randomBytes } from "node:crypto";
-
 import { isObjectJson } from "../core/call-arguments.ts";
 import type { ToolCall } from "../core/entry.ts";
+import { usableId, withOwnIds } from "./call-ids.ts";
 import type { CallPiece } from "./chat-chunk.ts";
 
 /** More calls in one answer than this is a model that has lost itself; the rest is dropped. */
 const MAX_CALLS = 64;
-
-/**
- * Ids as real servers make them: `call_…` of 29 characters (OpenAI), 9 letters and digits (Mistral), `toolu_…`,
- * `chatcmpl-tool-…` of 46 (vLLM), `functions.NAME:0` (Kimi, which wants to read its own again). An id goes back with
- * every later request, twice, and no estimate counts it.
- */
-const USABLE_ID = /^[\w.:-]{1,64}$/;
 
 interface OpenCall {
   index: number | undefined;
@@ -51,15 +43,10 @@ export class CallAccumulator {
 
   /** @param isWhole false: the answer was cut off, and a call whose arguments are not whole is dropped */
   finish(isWhole: boolean): ToolCall[] {
-    const seen = new Set<string>();
-    const calls: ToolCall[] = [];
-    for (const { id, name, json } of this.#calls) {
-      if (name === "" || (!isWhole && !isObjectJson(json))) continue;
-      const unique = id === "" || seen.has(id) ? makeCallId(randomBytes(9)) : id;
-      seen.add(unique);
-      calls.push({ id: unique, name, arguments: json === "" ? "{}" : json });
-    }
-    return calls;
+    const whole = this.#calls.filter(({ name, json }) => name !== "" && (isWhole || isObjectJson(json)));
+    return withOwnIds(
+      whole.map(({ id, name, json }) => ({ id, name, arguments: json === "" ? "{}" : json })),
+    );
   }
 
   #find(id: string, index: number | undefined, name: string): OpenCall | undefined {
@@ -85,15 +72,4 @@ export class CallAccumulator {
     this.#calls.push(call);
     return call;
   }
-}
-
-/** @returns the id, or one that is made of it where it cannot be sent back: the pieces of a call have to find each other */
-function usableId(id: string): string {
-  return id === "" || USABLE_ID.test(id) ? id : makeCallId(createHash("sha256").update(id).digest());
-}
-
-/** Nine letters and digits: Mistral refuses any other form, and all others take it. */
-function makeCallId(bytes: Buffer): string {
-  const letters = "abcdefghijklmnopqrstuvwxyz012345";
-  return Array.from(bytes.subarray(0, 9), (byte) => letters.charAt(byte % letters.length)).join("");
 }

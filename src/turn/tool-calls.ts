@@ -1,6 +1,7 @@
 import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
 import { sliceWhole, storableText } from "../core/text.ts";
+import { withOwnIds } from "../llm/call-ids.ts";
 import { type Tool, type ToolContext, ToolFailure, ToolInputError, type ToolOutcome } from "../tools/tool.ts";
 
 /** Calls of one answer that are run; a model that asks for more is told so. */
@@ -110,9 +111,12 @@ async function rejection(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Calls as the log can hold them: a NUL that a model wrote would be refused each time the turn is begun again. */
+/**
+ * Calls as the log can hold them: a NUL that a model wrote would be refused by Postgres each time the turn is begun
+ * again. Some servers give every call the same id; a result must name one.
+ */
 export function storableCalls(calls: readonly ToolCall[]): ToolCall[] {
-  return calls.map(({ id, name, arguments: json }) => {
+  return withOwnIds(calls).map(({ id, name, arguments: json }) => {
     return { id, name: storableText(name), arguments: storableText(json) };
   });
 }
