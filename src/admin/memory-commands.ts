@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { UserEntry } from "../core/entry.ts";
 import type { MemoryDraft } from "../core/memory.ts";
-import type { InboundMessage } from "../core/message.ts";
+import { COMMAND_PREFIX, type InboundMessage } from "../core/message.ts";
 import { counted, displayName, storableText } from "../core/text.ts";
 import { checkMemories } from "../memory/gates.ts";
 import { normalWords } from "../memory/normal-text.ts";
@@ -38,7 +38,7 @@ export async function remember(
     channel: channel.address,
     kind: channel.kind,
     workspace: channel.workspace,
-    id: `command/${randomUUID()}`,
+    id: `${COMMAND_PREFIX}${randomUUID()}`,
     author: { id: asker.id, name: asker.name, isBot: false },
     text: `/remember ${words}`,
     at: now(),
