@@ -1,10 +1,11 @@
 import type { Logger } from "pino";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { errorMessage, WeirError } from "../../core/errors.ts";
-import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
-import type { ChannelOnPlatform, InboundEvent, InboundMessage, Receipt } from "../../core/message.ts";
-import { type Gap, PlatformError, type PlatformInbox } from "../platform.ts";
+import { formatAddress } from "../../core/ids.ts";
+import type { ChannelOnPlatform, InboundEvent, Receipt } from "../../core/message.ts";
+import type { Gap, PlatformInbox } from "../platform.ts";
 import { EarlyChanges } from "./early-changes.ts";
+import { FirstContact, isRoot } from "./first-contact.ts";
 import { Gaps } from "./gaps.ts";
 import { HeardMark } from "./heard-mark.ts";
 import type { ChatHistory } from "./history.ts";
@@ -29,11 +30,9 @@ export interface IntakeParts {
   readonly markEveryMs?: number;
 }
 
-/** Messages that a channel begins with which Weir has not seen before. */
-const FIRST_CONTACT = 50;
 const HOLD_MS = 10_000;
-/** Channels that are remembered as known. */
-const MAX_KNOWN = 10_000;
+/** Threads of which it is remembered that they were fetched by themselves. */
+const MAX_APART = 10_000;
 /** Events that wait at a time. What comes above it is fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
 
@@ -50,11 +49,10 @@ export class Intake {
   readonly #misses: Misses;
   readonly #mark: HeardMark;
   readonly #changes: EarlyChanges;
+  readonly #firstContact: FirstContact;
   readonly #closing = new AbortController();
-  /** Channels that Weir has seen something of; one that was forgotten here costs a look into the log. */
-  readonly #known = new BoundedMap<true>(MAX_KNOWN);
   /** Threads that were fetched by themselves, with the gap of their parent. */
-  readonly #fetchedApart = new BoundedMap<Gap>(MAX_KNOWN);
+  readonly #fetchedApart = new BoundedMap<Gap>(MAX_APART);
   /** Resolves when it is known where something may be missing; false: it was closed before. */
   #resuming: Promise<boolean> = Promise.resolve(true);
   #isResuming = false;
@@ -67,6 +65,8 @@ export class Intake {
     const patience = new Patience({ ...parts, signal });
     this.#parts = parts;
     this.#changes = new EarlyChanges(inbox);
+    const receive = async (event: InboundEvent): Promise<Receipt> => this.#changes.receive(event);
+    this.#firstContact = new FirstContact({ ...parts, receive });
     this.#patience = patience;
     this.#gaps = new Gaps({
       ...parts,
@@ -169,7 +169,7 @@ export class Intake {
       await this.#misses.behind(home);
       this.#openThread(home, unheard);
       const gap = (await this.#gaps.behind(home.channel.name)) ?? unheard;
-      if (event.type === "message") await this.#meet(event, gap);
+      if (event.type === "message") await this.#firstContact.meet(event, gap);
       return await this.#changes.receive(event);
     } catch (error) {
       const isLater = error instanceof WeirError && error.retryable;
@@ -210,36 +210,6 @@ export class Intake {
     if (gap !== null) await this.#parts.inbox.keepGap(gap);
   }
 
-  /**
-   * A channel that Weir sees for the first time begins with what was said in it before.
-   * @param gap what is missing of it and still comes: it is no background, for it may want an answer
-   */
-  async #meet(first: InboundMessage, gap: Gap | null): Promise<void> {
-    const { inbox, history, log } = this.#parts;
-    const { name } = first.channel;
-    if (this.#known.has(name) || first.isBackground === true) return;
-    const { isBound, listens, isKnown } = await inbox.standing(first);
-    if (!isBound) return;
-    const isWanted = listens || (first.addressed && first.kind === "thread");
-    if (!isKnown && isWanted) {
-      try {
-        const before = await history.background(first, first, listens ? FIRST_CONTACT : 0);
-        const isMissed = ({ id }: InboundMessage): boolean =>
-          gap !== null &&
-          !isRoot(first.channel, id) &&
-          history.isOwn(first, id) &&
-          history.compare(id, gap.afterId) > 0;
-        for (const message of before)
-          if (!isMissed(message)) await this.#changes.receive({ ...message, isBackground: true });
-      } catch (error) {
-        // It is context and no more: the message itself matters.
-        if (!(error instanceof PlatformError)) throw error;
-        log.warn({ channel: formatAddress(first.channel), why: error.message }, "background_not_fetched");
-      }
-    }
-    if (isKnown || isWanted || first.addressed) this.#known.set(name, true);
-  }
-
   /** Until it is known where something is missing, nothing is stored. */
   #findGaps(): void {
     if (this.#isResuming) return;
@@ -249,7 +219,7 @@ export class Intake {
       const gaps = await inbox.openGaps(platform);
       await this.#unheard.begin(new Set(gaps.map(({ channel }) => channel.name)));
       for (const gap of gaps) {
-        this.#known.set(gap.channel.name, true);
+        this.#firstContact.learn(gap.channel.name);
         this.#gaps.open(gap);
       }
     });
@@ -265,7 +235,7 @@ export class Intake {
       const { name } = event.channel;
       if (name !== channel.name && isRoot(channel, event.id)) return;
       if (name !== channel.name && this.#gaps.has(name)) return this.#leaveTo(name);
-      await this.#meet(event, null);
+      await this.#firstContact.meet(event, null);
     }
     await this.#changes.receive(event);
   }
@@ -279,9 +249,4 @@ export class Intake {
       log.debug({ platform, why: errorMessage(error) }, "mark_not_moved");
     }
   }
-}
-
-/** Of a thread: the message under which it stands is its parent's, also where it was missed. */
-function isRoot(thread: ChannelAddress, id: string): boolean {
-  return id === thread.name;
 }
