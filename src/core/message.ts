@@ -120,7 +120,10 @@ export interface InboundChannelDeletion {
   readonly at: Date;
 }
 
-export type InboundEvent = InboundMessage | InboundEdit | InboundDeletion | InboundChannelDeletion;
+/** What people changed or took back: it says itself of what, and is found again only where that was said lately. */
+export type InboundChange = InboundEdit | InboundDeletion | InboundChannelDeletion;
+
+export type InboundEvent = InboundMessage | InboundChange;
 
 /** What became of an inbound event, told once it is durable. */
 export type Receipt =

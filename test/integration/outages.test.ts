@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Receipt } from "../../src/core/message.ts";
+import { cutStatements } from "../support/cut-statements.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { stalledStream, text, toolCalls } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { startWeir, type TestWeir } from "../support/weir.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
+import { rowsWith } from "../store/rows-with.ts";
 import { TEST_DIGESTER } from "../support/digester.ts";
 
 const database = await createTestDatabase();
@@ -231,4 +233,25 @@ test("a deletion that was committed without our hearing of it reaches the runnin
   await deleting;
   await weir.event("reply_delivered", ({ channel: name }) => name === "test:doubt");
   assert.doesNotMatch(JSON.stringify(server.requests.at(-1)?.body), /zxqdoubt/);
+});
+
+test("a deletion is stored though the connection is cut over its look-up", async () => {
+  await using server = await startModelServer();
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
+  await using outside = openStore(database.connection);
+  await weir.say("the code is zxqlookup", { room: "lookup", id: "l1", addressed: false });
+  const cutting = await cutStatements(outside, "where e.message_id = $2", 2);
+  const taking = weir.daemon.inbox.receive({
+    type: "deletion",
+    platform: "test",
+    id: "l1",
+    at: new Date(),
+  });
+  await cutting.done;
+  assert.equal((await taking).outcome, "accepted");
+  assert.deepEqual(await rowsWith(outside, "zxqlookup"), []);
 });

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { errorMessage, WeirError } from "../../core/errors.ts";
 import { formatAddress } from "../../core/ids.ts";
-import type { ChannelOnPlatform, InboundEvent, Receipt } from "../../core/message.ts";
+import type { ChannelOnPlatform, InboundChange, InboundEvent, Receipt } from "../../core/message.ts";
 import type { Gap, PlatformInbox } from "../platform.ts";
 import { EarlyChanges } from "./early-changes.ts";
 import { FirstContact, isRoot } from "./first-contact.ts";
@@ -30,15 +30,25 @@ export interface IntakeParts {
   readonly markEveryMs?: number;
 }
 
+/** What becomes of an event, which may be known later; undefined: it was not taken. */
+interface Taking {
+  readonly receipt: Promise<Receipt | undefined>;
+}
+
+const NOT_TAKEN: Taking = { receipt: Promise.resolve(undefined) };
+
 const HOLD_MS = 10_000;
 /** Threads of which it is remembered that they were fetched by themselves. */
 const MAX_APART = 10_000;
-/** Events that wait at a time. What comes above it is fetched later, as after an interruption. */
+/** Messages that wait at a time. What comes above it is fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
+/** The same of all events: changes are small, and not all of them are found again. */
+const MAX_WAITING_CHANGES = 20_000;
 
 /**
  * Hands a platform's events to the inbox: of each channel in the platform's order, and behind what was missed of it
- * while nobody listened. What cannot be stored just now is not lost: it is a gap, and is fetched again.
+ * while nobody listened. What cannot be stored just now is not lost: a message is a gap, and is fetched again; a change is
+ * tried again until it is stored.
  */
 export class Intake {
   readonly #parts: IntakeParts;
@@ -126,7 +136,7 @@ export class Intake {
    * @returns what became of it, once it is durable; undefined where it has to be fetched later
    */
   async hand(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
-    if (this.#waiting >= MAX_WAITING) {
+    if (this.#waiting >= (event.type === "message" ? MAX_WAITING : MAX_WAITING_CHANGES)) {
       this.miss(home.channel.name, async () => Promise.resolve([home]));
       return undefined;
     }
@@ -136,11 +146,21 @@ export class Intake {
     const task = before.then(async () => this.#take(event, home));
     this.#lanes.set(lane, task);
     try {
-      return await task;
+      const { receipt } = await task;
+      return await receipt;
     } finally {
       this.#waiting -= 1;
       if (this.#lanes.get(lane) === task) this.#lanes.delete(lane);
     }
+  }
+
+  /**
+   * Tries again what the platform tells only once, for as long as it is open.
+   * @returns undefined: it was closed
+   * @throws what no waiting mends
+   */
+  async insist<Result>(event: string, work: () => Promise<Result>): Promise<Result | undefined> {
+    return this.#patience.insist(event, work);
   }
 
   /** Resolves when everything that was handed in is taken, and nothing is being fetched. */
@@ -157,27 +177,42 @@ export class Intake {
     this.#gaps.close();
   }
 
-  /** Must not throw: the lane goes on. */
-  async #take(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
-    if (this.#closing.signal.aborted) return undefined;
+  /** Resolves when its lane goes on. Must not throw. */
+  async #take(event: InboundEvent, home: ChannelOnPlatform): Promise<Taking> {
+    if (this.#closing.signal.aborted) return NOT_TAKEN;
     try {
       // What leaves no trace in the log puts nothing on record either: no channel, and no gap of one.
-      if (this.#leavesNothing(event, home)) return await this.#changes.receive(event);
+      if (this.#leavesNothing(event, home)) return taken(await this.#changes.receive(event));
       // Behind an event that is stored nobody would look for what was missed before it.
-      if (!(await this.#resuming)) return undefined;
+      if (!(await this.#resuming)) return NOT_TAKEN;
       const unheard = await this.#unheard.behindSearch(home);
       await this.#misses.behind(home);
       this.#openThread(home, unheard);
       const gap = (await this.#gaps.behind(home.channel.name)) ?? unheard;
       if (event.type === "message") await this.#firstContact.meet(event, gap);
-      return await this.#changes.receive(event);
+      return taken(await this.#changes.receive(event));
     } catch (error) {
-      const isLater = error instanceof WeirError && error.retryable;
-      const fields = { channel: formatAddress(home.channel), id: event.id, why: errorMessage(error) };
-      this.#parts.log.warn(fields, isLater ? "event_not_stored_yet" : "event_refused");
+      const isLater = event.type !== "message" || (error instanceof WeirError && error.retryable);
+      this.#tell(isLater ? "event_not_stored_yet" : "event_refused", event, home, error);
+      // Nothing behind it in its lane needs it, nor does it need what was missed: it waits for its message.
+      if (event.type !== "message") return { receipt: this.#takeLater(event, home) };
       if (isLater) this.miss(home.channel.name, async () => Promise.resolve([home]));
+      return NOT_TAKEN;
+    }
+  }
+
+  /** A change may be told only once, and be of a message that is too old for a catch-up to look at. Must not throw. */
+  async #takeLater(change: InboundChange, home: ChannelOnPlatform): Promise<Receipt | undefined> {
+    try {
+      return await this.#patience.insist("change_not_stored_yet", async () => this.#changes.receive(change));
+    } catch (error) {
+      this.#tell("event_refused", change, home, error);
       return undefined;
     }
+  }
+
+  #tell(what: string, { id }: InboundEvent, { channel }: ChannelOnPlatform, error: unknown): void {
+    this.#parts.log.warn({ channel: formatAddress(channel), id, why: errorMessage(error) }, what);
   }
 
   /** A change of what somebody said in a direct message changes what is in the log, or waits for its message by itself. */
@@ -249,4 +284,8 @@ export class Intake {
       log.debug({ platform, why: errorMessage(error) }, "mark_not_moved");
     }
   }
+}
+
+function taken(receipt: Receipt): Taking {
+  return { receipt: Promise.resolve(receipt) };
 }
