@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { UserEntry } from "../core/entry.ts";
 import type { MemoryDraft } from "../core/memory.ts";
-import type { InboundMessage } from "../core/message.ts";
+import { COMMAND_PREFIX, type InboundMessage } from "../core/message.ts";
 import { counted, displayName, storableText } from "../core/text.ts";
 import { checkMemories } from "../memory/gates.ts";
 import { normalWords } from "../memory/normal-text.ts";
@@ -42,7 +42,7 @@ export async function remember(
     kind: channel.kind,
     workspace: channel.workspace,
     // Under the id that its platform knows, so that an edit or a deletion of it finds the entry.
-    id: said?.id ?? `command/${randomUUID()}`,
+    id: said?.id ?? `${COMMAND_PREFIX}${randomUUID()}`,
     author: { id: asker.id, name: asker.name, isBot: false },
     text: said?.text ?? `/remember ${words}`,
     at: said?.at ?? now(),

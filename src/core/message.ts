@@ -6,6 +6,15 @@ import type { ChannelAddress, Seq } from "./ids.ts";
  */
 export const REACTION_PREFIX = "reaction/";
 
+/** A message that a command of Weir's writes: no platform knows it. A number that is used once follows. */
+export const COMMAND_PREFIX = "command/";
+
+/**
+ * What ids begin with that Weir gives itself. They stand nowhere in a platform's order, and no platform's history has them: from
+ * where on messages are missing, and what was taken back, cannot be told by them.
+ */
+export const OWN_PREFIXES: readonly string[] = [REACTION_PREFIX, COMMAND_PREFIX];
+
 /** The id of a reaction as a message. Where it was taken back and is given again, it is followed by the number of the giving. */
 export function reactionId(messageId: string, person: string, emoji: string): string {
   return `${REACTION_PREFIX}${messageId}/${person}/${emoji}`;
@@ -111,7 +120,10 @@ export interface InboundChannelDeletion {
   readonly at: Date;
 }
 
-export type InboundEvent = InboundMessage | InboundEdit | InboundDeletion | InboundChannelDeletion;
+/** What people changed or took back: it says itself of what, and is found again only where that was said lately. */
+export type InboundChange = InboundEdit | InboundDeletion | InboundChannelDeletion;
+
+export type InboundEvent = InboundMessage | InboundChange;
 
 /** What became of an inbound event, told once it is durable. */
 export type Receipt =

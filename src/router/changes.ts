@@ -1,5 +1,5 @@
 import type { ChannelRegistry } from "../channel/registry.ts";
-import type { Seq } from "../core/ids.ts";
+import type { ChannelAddress, Seq } from "../core/ids.ts";
 import {
   type InboundDeletion,
   type InboundEdit,
@@ -100,7 +100,7 @@ export class Changes {
     );
     let receipt: Receipt = { outcome: "unknown_message" };
     for (const [, rows] of Map.groupBy(taken, ({ channel }) => channel)) {
-      const channel = rows[0] === undefined ? undefined : await store.channels.find(rows[0].address);
+      const channel = rows[0] === undefined ? undefined : await this.#find(rows[0].address);
       if (channel === undefined) continue;
       for (let from = 0; from < rows.length; from += BLANKED_AT_ONCE) {
         const ids = rows.slice(from, from + BLANKED_AT_ONCE).map(({ id }) => id);
@@ -136,10 +136,15 @@ export class Changes {
 
   /** A message may be background of threads, too. */
   async #channelsOf(event: InboundEdit | InboundDeletion): Promise<ChannelRow[]> {
-    const { channels } = this.#parts.store;
-    if (event.channel === undefined) return channels.withMessage(event.platform, event.id);
-    const row = await channels.find(event.channel);
+    const { platform, id } = event;
+    if (event.channel === undefined)
+      return (await insist(async () => this.#parts.store.channels.withMessage(platform, id))).result;
+    const row = await this.#find(event.channel);
     return row === undefined ? [] : [row];
+  }
+
+  async #find(address: ChannelAddress): Promise<ChannelRow | undefined> {
+    return (await insist(async () => this.#parts.store.channels.find(address))).result;
   }
 }
 

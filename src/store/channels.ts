@@ -9,7 +9,7 @@ import {
   channelId,
   turnId,
 } from "../core/ids.ts";
-import { type ChannelKind, type Place, REACTION_PREFIX } from "../core/message.ts";
+import { type ChannelKind, OWN_PREFIXES, type Place } from "../core/message.ts";
 import type { Database, Queryable } from "./pool.ts";
 
 /** A channel's row: who answers it, and its watermarks. */
@@ -47,6 +47,9 @@ const COLUMNS =
   "id, platform, name, kind, workspace, place, agent, last_seq, settled_to, covered_to, omitted_to, epoch";
 
 export const COLUMNS_OF_C = COLUMNS.replaceAll(/(\w+)/g, "c.$1");
+
+/** Patterns of ids that no platform has given. */
+export const OWN_IDS: readonly string[] = OWN_PREFIXES.map((prefix) => `${prefix}%`);
 
 export function toChannel(row: RawChannel): ChannelRow {
   return {
@@ -173,17 +176,17 @@ export class ChannelStore {
     return rows.length > 0;
   }
 
-  /** The platform's ids of the newest messages of people that are not deleted; the newest first. */
+  /** The platform's ids of the newest messages of people that are not deleted, and that it knows; the newest first. */
   async held(address: ChannelAddress, limit: number): Promise<string[]> {
     const rows = await this.#db.query<{ message_id: string }>(
       {
         name: "channel_held",
         text: `select e.message_id from channels c join entries e on e.channel_id = c.id
                 where c.platform = $1 and c.name = $2 and e.kind = 'user' and e.deleted_at is null
-                  and e.message_id not like $4
+                  and not (e.message_id like any ($4))
                 order by e.seq desc limit $3`,
       },
-      [address.platform, address.name, limit, `${REACTION_PREFIX}%`],
+      [address.platform, address.name, limit, OWN_IDS],
     );
     return rows.map((row) => row.message_id);
   }

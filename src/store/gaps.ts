@@ -1,9 +1,9 @@
 import type { ChannelAddress } from "../core/ids.ts";
-import { REACTION_PREFIX } from "../core/message.ts";
 import {
   type ChannelDescription,
   type ChannelRow,
   COLUMNS_OF_C,
+  OWN_IDS,
   type RawChannel,
   toChannel,
 } from "./channels.ts";
@@ -17,7 +17,7 @@ export interface GapRow extends ChannelRow {
 const GAPS = `select ${COLUMNS_OF_C}, coalesce(c.fetched_to, said.message_id) as after_id
   from channels c left join lateral (
     select e.message_id, e.at from entries e
-     where e.channel_id = c.id and e.kind = 'user' and e.message_id not like $2
+     where e.channel_id = c.id and e.kind = 'user' and not (e.message_id like any ($2))
      order by e.seq desc limit 1) said on true
  where c.platform = $1 and c.gone_at is null and coalesce(c.fetched_to, said.message_id) is not null`;
 
@@ -39,14 +39,14 @@ export class GapStore {
   async all(platform: string, limit: number): Promise<GapRow[]> {
     const rows = await this.#db.query<RawGap>(
       { name: "channels_gaps", text: `${GAPS} order by c.fetched_to is null, said.at desc limit $3` },
-      [platform, `${REACTION_PREFIX}%`, limit],
+      [platform, OWN_IDS, limit],
     );
     return rows.map(toGap);
   }
 
   /** The same of one channel; undefined: nothing of it is in the log. */
   async of({ platform, name }: ChannelAddress): Promise<GapRow | undefined> {
-    const values = [platform, `${REACTION_PREFIX}%`, name];
+    const values = [platform, OWN_IDS, name];
     const [row] = await this.#db.query<RawGap>(
       { name: "channel_gap", text: `${GAPS} and c.name = $3` },
       values,

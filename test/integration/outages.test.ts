@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { WeirError } from "../../src/core/errors.ts";
 import type { Receipt } from "../../src/core/message.ts";
+import { cutStatements } from "../support/cut-statements.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { stalledStream, text, toolCalls } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
-import { TestPlatform } from "../support/test-platform.ts";
 import { startWeir, type TestWeir } from "../support/weir.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
+import { rowsWith } from "../store/rows-with.ts";
 import { TEST_DIGESTER } from "../support/digester.ts";
 
 const database = await createTestDatabase();
@@ -235,48 +235,23 @@ test("a deletion that was committed without our hearing of it reaches the runnin
   assert.doesNotMatch(JSON.stringify(server.requests.at(-1)?.body), /zxqdoubt/);
 });
 
-test("a channel whose row is locked after a start keeps no other from its answer", async () => {
+test("a deletion is stored though the connection is cut over its look-up", async () => {
   await using server = await startModelServer();
-  await using outside = openStore(database.connection);
-  const config = `[daemon]\ndrain_deadline_ms = 300\n${CONFIG}`;
-  const options = { connection: database.connection, modelUrl: server.url, config };
-  const rooms = ["locked", "second", "third"];
-  server.respond(() => stalledStream(""));
-  {
-    await using weir = await startWeir(options);
-    for (const room of rooms) await weir.say("hello", { room });
-  }
-  server.respond(() => text("hello Ann"));
-  const platform = new TestPlatform();
-  const isHeld = Promise.withResolvers<void>();
-  const isOver = Promise.withResolvers<void>();
-  // What a host that lost its power leaves at a server elsewhere.
-  const lock = outside.db.transaction(async (client) => {
-    const name = { name: "lock_room", text: "select from channels where name = 'locked' for update" };
-    await client.query(name);
-    isHeld.resolve();
-    await isOver.promise;
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
   });
-  await isHeld.promise;
-  const starting = startWeir({ ...options, platform });
-  await platform.until(() => platform.texts("second").length + platform.texts("third").length === 2);
-  assert.deepEqual(platform.texts("locked"), []);
-  isOver.resolve();
-  await lock;
-  await using weir = await starting;
-  await weir.event("reply_delivered", ({ channel }) => channel === "test:locked");
-});
-
-test("a transaction that nobody goes on with is ended by the server, and may be tried again", async () => {
   await using outside = openStore(database.connection);
-  const [limit] = await outside.sql<{ limit: string }>(
-    "select current_setting('idle_in_transaction_session_timeout') as limit",
-  );
-  assert.equal(limit?.limit, "1min");
-  const stalled = outside.db.transaction(async (client) => {
-    await client.query({ name: "", text: "set local idle_in_transaction_session_timeout = 20" });
-    await delay(300);
-    await client.query({ name: "", text: "select 1" });
+  await weir.say("the code is zxqlookup", { room: "lookup", id: "l1", addressed: false });
+  const cutting = await cutStatements(outside, "where e.message_id = $2", 2);
+  const taking = weir.daemon.inbox.receive({
+    type: "deletion",
+    platform: "test",
+    id: "l1",
+    at: new Date(),
   });
-  await assert.rejects(stalled, (error) => error instanceof WeirError && error.retryable);
+  await cutting.done;
+  assert.equal((await taking).outcome, "accepted");
+  assert.deepEqual(await rowsWith(outside, "zxqlookup"), []);
 });

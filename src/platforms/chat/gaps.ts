@@ -158,7 +158,8 @@ export class Gaps {
         const { messages, isWhole } = await catchUp(parts, gate.gap);
         if (messages > 0 || !isWhole) log.info({ channel, messages, isWhole }, "caught_up");
       } catch (error) {
-        // What is missing of a channel that was deleted never comes.
+        // What is missing of a channel that was deleted never comes. What the log has of it stays: nothing says that a bot which
+        // was put out is never answered so. A deletion that is heard comes as an event, and an intake drops none.
         if (history.isDeleted(error)) await inbox.closeGap(gate.gap.channel);
         throw error;
       }

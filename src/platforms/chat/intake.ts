@@ -1,10 +1,11 @@
 import type { Logger } from "pino";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { errorMessage, WeirError } from "../../core/errors.ts";
-import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
-import type { ChannelOnPlatform, InboundEvent, InboundMessage, Receipt } from "../../core/message.ts";
-import { type Gap, PlatformError, type PlatformInbox } from "../platform.ts";
+import { formatAddress } from "../../core/ids.ts";
+import type { ChannelOnPlatform, InboundChange, InboundEvent, Receipt } from "../../core/message.ts";
+import type { Gap, PlatformInbox } from "../platform.ts";
 import { EarlyChanges } from "./early-changes.ts";
+import { FirstContact, isRoot } from "./first-contact.ts";
 import { Gaps } from "./gaps.ts";
 import { HeardMark } from "./heard-mark.ts";
 import type { ChatHistory } from "./history.ts";
@@ -29,17 +30,25 @@ export interface IntakeParts {
   readonly markEveryMs?: number;
 }
 
-/** Messages that a channel begins with which Weir has not seen before. */
-const FIRST_CONTACT = 50;
+/** What becomes of an event, which may be known later; undefined: it was not taken. */
+interface Taking {
+  readonly receipt: Promise<Receipt | undefined>;
+}
+
+const NOT_TAKEN: Taking = { receipt: Promise.resolve(undefined) };
+
 const HOLD_MS = 10_000;
-/** Channels that are remembered as known. */
-const MAX_KNOWN = 10_000;
-/** Events that wait at a time. What comes above it is fetched later, as after an interruption. */
+/** Threads of which it is remembered that they were fetched by themselves. */
+const MAX_APART = 10_000;
+/** Messages that wait at a time. What comes above it is fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
+/** The same of all events: changes are small, and not all of them are found again. */
+const MAX_WAITING_CHANGES = 20_000;
 
 /**
  * Hands a platform's events to the inbox: of each channel in the platform's order, and behind what was missed of it
- * while nobody listened. What cannot be stored just now is not lost: it is a gap, and is fetched again.
+ * while nobody listened. What cannot be stored just now is not lost: a message is a gap, and is fetched again; a change is
+ * tried again until it is stored.
  */
 export class Intake {
   readonly #parts: IntakeParts;
@@ -50,11 +59,10 @@ export class Intake {
   readonly #misses: Misses;
   readonly #mark: HeardMark;
   readonly #changes: EarlyChanges;
+  readonly #firstContact: FirstContact;
   readonly #closing = new AbortController();
-  /** Channels that Weir has seen something of; one that was forgotten here costs a look into the log. */
-  readonly #known = new BoundedMap<true>(MAX_KNOWN);
   /** Threads that were fetched by themselves, with the gap of their parent. */
-  readonly #fetchedApart = new BoundedMap<Gap>(MAX_KNOWN);
+  readonly #fetchedApart = new BoundedMap<Gap>(MAX_APART);
   /** Resolves when it is known where something may be missing; false: it was closed before. */
   #resuming: Promise<boolean> = Promise.resolve(true);
   #isResuming = false;
@@ -67,6 +75,8 @@ export class Intake {
     const patience = new Patience({ ...parts, signal });
     this.#parts = parts;
     this.#changes = new EarlyChanges(inbox);
+    const receive = async (event: InboundEvent): Promise<Receipt> => this.#changes.receive(event);
+    this.#firstContact = new FirstContact({ ...parts, receive });
     this.#patience = patience;
     this.#gaps = new Gaps({
       ...parts,
@@ -126,7 +136,7 @@ export class Intake {
    * @returns what became of it, once it is durable; undefined where it has to be fetched later
    */
   async hand(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
-    if (this.#waiting >= MAX_WAITING) {
+    if (this.#waiting >= (event.type === "message" ? MAX_WAITING : MAX_WAITING_CHANGES)) {
       this.miss(home.channel.name, async () => Promise.resolve([home]));
       return undefined;
     }
@@ -136,11 +146,21 @@ export class Intake {
     const task = before.then(async () => this.#take(event, home));
     this.#lanes.set(lane, task);
     try {
-      return await task;
+      const { receipt } = await task;
+      return await receipt;
     } finally {
       this.#waiting -= 1;
       if (this.#lanes.get(lane) === task) this.#lanes.delete(lane);
     }
+  }
+
+  /**
+   * Tries again what the platform tells only once, for as long as it is open.
+   * @returns undefined: it was closed
+   * @throws what no waiting mends
+   */
+  async insist<Result>(event: string, work: () => Promise<Result>): Promise<Result | undefined> {
+    return this.#patience.insist(event, work);
   }
 
   /** Resolves when everything that was handed in is taken, and nothing is being fetched. */
@@ -157,27 +177,42 @@ export class Intake {
     this.#gaps.close();
   }
 
-  /** Must not throw: the lane goes on. */
-  async #take(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
-    if (this.#closing.signal.aborted) return undefined;
+  /** Resolves when its lane goes on. Must not throw. */
+  async #take(event: InboundEvent, home: ChannelOnPlatform): Promise<Taking> {
+    if (this.#closing.signal.aborted) return NOT_TAKEN;
     try {
       // What leaves no trace in the log puts nothing on record either: no channel, and no gap of one.
-      if (this.#leavesNothing(event, home)) return await this.#changes.receive(event);
+      if (this.#leavesNothing(event, home)) return taken(await this.#changes.receive(event));
       // Behind an event that is stored nobody would look for what was missed before it.
-      if (!(await this.#resuming)) return undefined;
+      if (!(await this.#resuming)) return NOT_TAKEN;
       const unheard = await this.#unheard.behindSearch(home);
       await this.#misses.behind(home);
       this.#openThread(home, unheard);
       const gap = (await this.#gaps.behind(home.channel.name)) ?? unheard;
-      if (event.type === "message") await this.#meet(event, gap);
-      return await this.#changes.receive(event);
+      if (event.type === "message") await this.#firstContact.meet(event, gap);
+      return taken(await this.#changes.receive(event));
     } catch (error) {
-      const isLater = error instanceof WeirError && error.retryable;
-      const fields = { channel: formatAddress(home.channel), id: event.id, why: errorMessage(error) };
-      this.#parts.log.warn(fields, isLater ? "event_not_stored_yet" : "event_refused");
+      const isLater = event.type !== "message" || (error instanceof WeirError && error.retryable);
+      this.#tell(isLater ? "event_not_stored_yet" : "event_refused", event, home, error);
+      // Nothing behind it in its lane needs it, nor does it need what was missed: it waits for its message.
+      if (event.type !== "message") return { receipt: this.#takeLater(event, home) };
       if (isLater) this.miss(home.channel.name, async () => Promise.resolve([home]));
+      return NOT_TAKEN;
+    }
+  }
+
+  /** A change may be told only once, and be of a message that is too old for a catch-up to look at. Must not throw. */
+  async #takeLater(change: InboundChange, home: ChannelOnPlatform): Promise<Receipt | undefined> {
+    try {
+      return await this.#patience.insist("change_not_stored_yet", async () => this.#changes.receive(change));
+    } catch (error) {
+      this.#tell("event_refused", change, home, error);
       return undefined;
     }
+  }
+
+  #tell(what: string, { id }: InboundEvent, { channel }: ChannelOnPlatform, error: unknown): void {
+    this.#parts.log.warn({ channel: formatAddress(channel), id, why: errorMessage(error) }, what);
   }
 
   /** A change of what somebody said in a direct message changes what is in the log, or waits for its message by itself. */
@@ -210,36 +245,6 @@ export class Intake {
     if (gap !== null) await this.#parts.inbox.keepGap(gap);
   }
 
-  /**
-   * A channel that Weir sees for the first time begins with what was said in it before.
-   * @param gap what is missing of it and still comes: it is no background, for it may want an answer
-   */
-  async #meet(first: InboundMessage, gap: Gap | null): Promise<void> {
-    const { inbox, history, log } = this.#parts;
-    const { name } = first.channel;
-    if (this.#known.has(name) || first.isBackground === true) return;
-    const { isBound, listens, isKnown } = await inbox.standing(first);
-    if (!isBound) return;
-    const isWanted = listens || (first.addressed && first.kind === "thread");
-    if (!isKnown && isWanted) {
-      try {
-        const before = await history.background(first, first, listens ? FIRST_CONTACT : 0);
-        const isMissed = ({ id }: InboundMessage): boolean =>
-          gap !== null &&
-          !isRoot(first.channel, id) &&
-          history.isOwn(first, id) &&
-          history.compare(id, gap.afterId) > 0;
-        for (const message of before)
-          if (!isMissed(message)) await this.#changes.receive({ ...message, isBackground: true });
-      } catch (error) {
-        // It is context and no more: the message itself matters.
-        if (!(error instanceof PlatformError)) throw error;
-        log.warn({ channel: formatAddress(first.channel), why: error.message }, "background_not_fetched");
-      }
-    }
-    if (isKnown || isWanted || first.addressed) this.#known.set(name, true);
-  }
-
   /** Until it is known where something is missing, nothing is stored. */
   #findGaps(): void {
     if (this.#isResuming) return;
@@ -249,7 +254,7 @@ export class Intake {
       const gaps = await inbox.openGaps(platform);
       await this.#unheard.begin(new Set(gaps.map(({ channel }) => channel.name)));
       for (const gap of gaps) {
-        this.#known.set(gap.channel.name, true);
+        this.#firstContact.learn(gap.channel.name);
         this.#gaps.open(gap);
       }
     });
@@ -265,7 +270,7 @@ export class Intake {
       const { name } = event.channel;
       if (name !== channel.name && isRoot(channel, event.id)) return;
       if (name !== channel.name && this.#gaps.has(name)) return this.#leaveTo(name);
-      await this.#meet(event, null);
+      await this.#firstContact.meet(event, null);
     }
     await this.#changes.receive(event);
   }
@@ -281,7 +286,6 @@ export class Intake {
   }
 }
 
-/** Of a thread: the message under which it stands is its parent's, also where it was missed. */
-function isRoot(thread: ChannelAddress, id: string): boolean {
-  return id === thread.name;
+function taken(receipt: Receipt): Taking {
+  return { receipt: Promise.resolve(receipt) };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { errorMessage } from "../../core/errors.ts";
+import { errorMessage, WeirError } from "../../core/errors.ts";
 import { PlatformError } from "../platform.ts";
 
 export interface PatienceParts {
@@ -38,11 +38,29 @@ export class Patience {
         log.warn({ platform, why: errorMessage(error), isGone }, event);
         if (isGone) return true;
         if (attempt >= attempts) return false;
-        const retryAfterMs = error instanceof PlatformError ? error.retryAfterMs : undefined;
-        await this.pause(retryAfterMs ?? waitMs);
+        await this.pause(retryAfterOf(error) ?? waitMs);
       }
     }
     return false;
+  }
+
+  /**
+   * Tries at least once, and again until it is done.
+   * @returns undefined: all waiting was ended before that
+   * @throws what no waiting mends
+   */
+  async insist<Result>(event: string, work: () => Promise<Result>): Promise<Result | undefined> {
+    const { platform, log, signal, backOff = BACK_OFF } = this.#parts;
+    for (let waitMs = backOff.firstMs; ; waitMs = Math.min(waitMs * 2, backOff.maxMs)) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof WeirError && error.retryable)) throw error;
+        log.warn({ platform, why: errorMessage(error) }, event);
+        await this.pause(retryAfterOf(error) ?? waitMs);
+        if (signal.aborted) return undefined;
+      }
+    }
   }
 
   /** The longest wait. */
@@ -63,4 +81,9 @@ export class Patience {
     over.abort();
     return isOver;
   }
+}
+
+/** How long a platform wants to be left alone; undefined: it has not said. */
+function retryAfterOf(error: unknown): number | undefined {
+  return error instanceof PlatformError ? error.retryAfterMs : undefined;
 }

@@ -4,7 +4,7 @@ import { errorMessage, WeirError } from "../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../core/message.ts";
 import type { Intake } from "../chat/intake.ts";
 import { askAgain } from "../ask-again.ts";
-import type { PlatformInbox } from "../platform.ts";
+import type { PlatformInbox, Standing } from "../platform.ts";
 import { type DiscordApi, isDeletedChannel, PLATFORM_NAME } from "./api.ts";
 import type { Directory } from "./directory.ts";
 import type { Newest } from "./newest.ts";
@@ -50,10 +50,12 @@ interface Outcome {
   readonly home: ChannelOnPlatform;
 }
 
-/** Waits before Discord is asked again whether a channel is gone, ms: its event does not come again. */
-const AGAIN_MS = [1000, 5000, 30_000, 120_000];
+/** Waits before Discord is asked again about an edit, ms: no catch-up looks at what was said long ago. */
+const AGAIN_MS = [1000, 5000];
 /** Events that are being read at a time. What comes above it is fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
+/** The same with what was taken back: it is small, and not all of it is found again. */
+const MAX_WAITING_WITH_TAKEN_BACK = 20_000;
 
 /** Makes events of what the gateway tells, of each channel one after the other, and hands them to the intake. */
 export class DiscordEvents {
@@ -90,15 +92,16 @@ export class DiscordEvents {
         return this.#enqueue(message, async () => this.#message(message, bot));
       }
       case "MESSAGE_UPDATE": {
-        return this.#enqueue(updatePayload.parse(d), async () => this.#update(d, bot));
+        const read = async (): Promise<readonly Outcome[]> => this.#update(d, bot);
+        return this.#enqueue(updatePayload.parse(d), async () => askAgain(AGAIN_MS, read));
       }
       case "MESSAGE_DELETE": {
         const deletion = deletionPayload.parse(d);
-        return this.#enqueue(deletion, async () => this.#deletions([deletion.id], deletion));
+        return this.#enqueueTakenBack(deletion, async () => this.#deletions([deletion.id], deletion));
       }
       case "MESSAGE_DELETE_BULK": {
         const deletion = bulkDeletionPayload.parse(d);
-        return this.#enqueue(deletion, async () => this.#deletions(deletion.ids, deletion));
+        return this.#enqueueTakenBack(deletion, async () => this.#deletions(deletion.ids, deletion));
       }
       case "MESSAGE_REACTION_ADD": {
         const reaction = reactionPayload.parse(d);
@@ -110,22 +113,34 @@ export class DiscordEvents {
       case "MESSAGE_REACTION_REMOVE_ALL": {
         const removal = reactionRemovalPayload.parse(d);
         if (removal.user_id === bot.user.id) return undefined;
-        return this.#enqueue(removal, async () => this.#reactionRemoval(removal));
+        return this.#enqueueTakenBack(removal, async () => this.#reactionRemoval(removal));
       }
       case "CHANNEL_DELETE":
       case "THREAD_DELETE": {
         const { id, guild_id: guildId } = channelPayload.parse(d);
         if (guildId === undefined) return undefined;
-        return this.#enqueue({ channel_id: id, guild_id: guildId }, async () => this.#channelDeletion(id));
+        const place = { channel_id: id, guild_id: guildId };
+        return this.#enqueueTakenBack(place, async () => this.#channelDeletion(id));
       }
       default:
         return undefined;
     }
   }
 
-  #enqueue(place: Place, work: () => Promise<readonly Outcome[]>): void {
+  /**
+   * Discord tells it once, and no catch-up looks at what is too old: it is read again until Discord answers. What comes behind it
+   * in its channel would have to ask Discord for the same.
+   */
+  #enqueueTakenBack(place: Place, work: () => Promise<readonly Outcome[]>): void {
+    const { intake } = this.#parts;
+    const read = async (): Promise<readonly Outcome[]> =>
+      (await intake.insist("taken_back_not_read_yet", work)) ?? [];
+    this.#enqueue(place, read, MAX_WAITING_WITH_TAKEN_BACK);
+  }
+
+  #enqueue(place: Place, work: () => Promise<readonly Outcome[]>, maxWaiting = MAX_WAITING): void {
     const { channel_id: lane } = place;
-    if (this.#waiting >= MAX_WAITING) {
+    if (this.#waiting >= maxWaiting) {
       this.#miss(place);
       return;
     }
@@ -171,12 +186,18 @@ export class DiscordEvents {
 
   /** What makes no turn and is no context has nothing downloaded. */
   async #isWanted(home: ChannelOnPlatform, message: MessagePayload, bot: Bot): Promise<boolean> {
+    const isTalk = home.kind === "thread" || this.#parts.reader.isAddressed(message, home, bot);
+    return this.#stands(
+      home,
+      ({ isBound, listens, answersAll }) => isBound && (listens || answersAll || isTalk),
+    );
+  }
+
+  /** Where it cannot be told just now, it may be so: at worst a file is read that nobody wants. */
+  async #stands(home: ChannelOnPlatform, isSo: (standing: Standing) => boolean): Promise<boolean> {
     try {
-      const { isBound, listens, answersAll } = await this.#parts.inbox.standing(home);
-      const isTalk = home.kind === "thread" || this.#parts.reader.isAddressed(message, home, bot);
-      return isBound && (listens || answersAll || isTalk);
+      return isSo(await this.#parts.inbox.standing(home));
     } catch (error) {
-      // It cannot be told just now; the message will have to wait for the same reason.
       if (error instanceof WeirError) return true;
       throw error;
     }
@@ -196,8 +217,8 @@ export class DiscordEvents {
     const known = { ...message, guild_id: guildId, channel_type: message.channel_type ?? channelType };
     const home = await this.#home(known);
     if (home === null) return [];
-    const { isBound } = await this.#parts.inbox.standing(home);
-    const { text } = await this.#parts.reader.read(known, home, { bot, isFull: isBound });
+    const isFull = await this.#stands(home, ({ isBound }) => isBound);
+    const { text } = await this.#parts.reader.read(known, home, { bot, isFull });
     return [{ event: { type: "edit", platform: PLATFORM_NAME, id, text, at: new Date(at) }, home }];
   }
 
@@ -257,8 +278,7 @@ export class DiscordEvents {
   async #channelDeletion(id: string): Promise<readonly Outcome[]> {
     const { api, now } = this.#parts;
     try {
-      // Nothing else of a channel that is gone waits for it.
-      await askAgain(AGAIN_MS, async () => api.get(Routes.channel(id), channelPayload));
+      await api.get(Routes.channel(id), channelPayload);
       return [];
     } catch (error) {
       if (!isDeletedChannel(error)) throw error;

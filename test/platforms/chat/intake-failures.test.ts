@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { type InboundMessage, reactionId } from "../../../src/core/message.ts";
 import { Pace } from "../../../src/platforms/chat/pace.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
@@ -197,4 +198,50 @@ test("whoever may not say anything waits for no gap, and puts none on record, no
   assert.deepEqual([...inbox.kept], [["room", "0"]]);
   resolve();
   intake.close();
+});
+
+describe("a change that cannot be stored just now", () => {
+  const deletion = { type: "deletion", platform: "chat", id: "1", at: new Date(0) } as const;
+
+  test("is tried again until it is, and what is said behind it does not wait for that", async () => {
+    const { inbox, intake, got } = open();
+    await intake.hand(said(1), HOME);
+    const receive = inbox.receive.bind(inbox);
+    const back = Promise.withResolvers<void>();
+    let isAway = true;
+    inbox.receive = async (event) => {
+      if (event.type !== "message" && isAway) throw new AwayError("the database is away");
+      return receive(event);
+    };
+    const taken = intake.hand(deletion, HOME).finally(() => back.resolve());
+    await intake.hand(said(2), HOME);
+    assert.deepEqual(got(), ["+1", "+2"]);
+    isAway = false;
+    await back.promise;
+    assert.deepEqual([got(), (await taken)?.outcome], [["+1", "+2", "-1"], "accepted"]);
+    intake.close();
+  });
+
+  test("waits for nothing that is missing before it", async () => {
+    const { inbox, intake, got } = open();
+    inbox.gapOf = async () => Promise.reject(new PlatformError("chat", "rejected", "no"));
+    intake.miss("room", async () => Promise.resolve([HOME]));
+    assert.equal((await intake.hand(deletion, HOME))?.outcome, "unknown_message");
+    assert.deepEqual(got(), ["-1"]);
+    intake.close();
+  });
+
+  test("ends with the intake, and one that cannot be stored ever is left out", async () => {
+    const { inbox, intake, got } = open({ backOff: { firstMs: 60_000, maxMs: 60_000 } });
+    const refused = new PlatformError("log", "rejected", "its id has 5,000 bytes");
+    inbox.failures.push(refused, refused);
+    assert.equal(await intake.hand(deletion, HOME), undefined);
+    const away = new AwayError("the database is away");
+    inbox.failures.push(away, away);
+    const taken = intake.hand(deletion, HOME);
+    await delay(20);
+    intake.close();
+    assert.equal(await taken, undefined);
+    assert.deepEqual([got(), inbox.failures], [[], []]);
+  });
 });

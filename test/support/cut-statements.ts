@@ -1,0 +1,36 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { OpenStore } from "../store/open-store.ts";
+
+const PATIENCE_MS = 10_000;
+
+/**
+ * Ends the connection of each statement on `channels` that has these words, as a server that goes away does, until so many were
+ * ended. Other statements on it wait for that.
+ * @returns resolves when it has begun, with a promise of its end
+ * @throws Error where so many do not come within ten seconds
+ */
+export async function cutStatements(
+  outside: OpenStore,
+  words: string,
+  times: number,
+): Promise<{ readonly done: Promise<void> }> {
+  const begun = Promise.withResolvers<void>();
+  const done = outside.db.transaction(async (client) => {
+    await client.query({ name: "", text: "lock table channels in access exclusive mode" });
+    begun.resolve();
+    const deadline = performance.now() + PATIENCE_MS;
+    for (let cuts = 0; cuts < times;) {
+      if (performance.now() > deadline) throw new Error(`Only ${cuts} statements came with "${words}".`);
+      await delay(5);
+      // By another connection: within one transaction the activity of the others stays what it was at the first look.
+      const ended = await outside.sql(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and strpos(query, $1) > 0`,
+        words,
+      );
+      cuts += ended.length;
+    }
+  });
+  await Promise.race([begun.promise, done]);
+  return { done };
+}
