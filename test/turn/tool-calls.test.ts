@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ToolCall } from "../../src/core/entry.ts";
 import { type Tool, type ToolContext, ToolFailure, type ToolOutcome } from "../../src/tools/tool.ts";
 import { createTools } from "../../src/tools/tools.ts";
-import { runToolCalls, type ToolRun } from "../../src/turn/tool-calls.ts";
+import { runToolCalls, storableCalls, type ToolRun } from "../../src/turn/tool-calls.ts";
 
 function tool(name: string, body: Tool["run"]): Tool {
   return { spec: { name, description: name, parameters: { type: "object" } }, run: body };
@@ -54,6 +54,17 @@ async function run(
   await awake;
   return { ...done, failures };
 }
+
+test("calls are stored with ids of their own, whatever model they are from", () => {
+  const calls = ["same", "same", "", "odd id\0"].map((id) => call("na\0me", '{"a":"\0"}', id));
+  const stored = storableCalls(calls);
+  assert.equal(new Set(stored.map(({ id }) => id)).size, calls.length);
+  assert.equal(stored[0]?.id, "same");
+  for (const one of stored) {
+    assert.match(one.id, /^\w+$/);
+    assert.doesNotMatch(one.name + one.arguments, /\0/);
+  }
+});
 
 describe("the calls of one answer", () => {
   test("run side by side, and give one result each, in the order of the calls", async () => {
