@@ -3,7 +3,7 @@ import type { Gap, PlatformInbox } from "../platform.ts";
 import type { ChatHistory, HistoryMessage, NewestMessages } from "./history.ts";
 
 export interface CatchUpParts {
-  readonly inbox: Pick<PlatformInbox, "held" | "closeGap">;
+  readonly inbox: Pick<PlatformInbox, "held">;
   /** Takes in what was found. Throws as the inbox does. */
   readonly receive: (event: InboundEvent) => Promise<unknown>;
   readonly history: ChatHistory;
@@ -45,7 +45,6 @@ export async function catchUp(parts: CatchUpParts, gap: Gap): Promise<CaughtUp> 
   for (const id of gone(history, gap, newest, held)) {
     await receive({ type: "deletion", platform: gap.channel.platform, id, at: parts.now() });
   }
-  await inbox.closeGap(gap.channel);
   return { messages: pages.length, isWhole };
 }
 

@@ -34,7 +34,7 @@ interface Gate {
   /** Resolves when nothing more is tried. */
   readonly done: Promise<void>;
   readonly end: () => void;
-  state: "waits" | "begun" | "over";
+  isBegun: boolean;
   isFilled: boolean;
   /** The connection was lost again meanwhile: what was fetched is not all. */
   isStale: boolean;
@@ -43,7 +43,10 @@ interface Gate {
 /** Fetches what was missed of channels: first of those in which somebody speaks, of the others as the platform wants it. */
 export class Gaps {
   readonly #parts: GapsParts;
+  /** Channels whose events wait. */
   readonly #gates = new Map<string, Gate>();
+  /** Channels that are being fetched, or wait for it: also where events went past. */
+  readonly #fetching = new Map<string, Gate>();
   /** Gaps that later events went past, until they are filled. */
   readonly #passed = new Map<string, Gap>();
   readonly #catchUps = new PQueue({ concurrency: CATCH_UPS });
@@ -65,16 +68,19 @@ export class Gaps {
 
   open(gap: Gap): void {
     const { name } = gap.channel;
-    const known = this.#gates.get(name);
-    if (known !== undefined && known.state !== "over") {
+    const known = this.#fetching.get(name);
+    if (known !== undefined) {
+      // Two at a time would take each other's gap off the record. What comes from now on waits for it again.
       known.isStale = true;
+      this.#gates.set(name, known);
       return;
     }
     const { promise: done, resolve: end } = Promise.withResolvers<void>();
-    const gate: Gate = { gap, done, end, state: "waits", isFilled: false, isStale: false };
+    const gate: Gate = { gap, done, end, isBegun: false, isFilled: false, isStale: false };
     this.#gates.set(name, gate);
+    this.#fetching.set(name, gate);
     this.#enqueue(this.#catchUps, async () => {
-      if (gate.state === "waits") await this.#pace();
+      if (!gate.isBegun) await this.#pace();
       await this.#begin(gate);
     });
   }
@@ -91,7 +97,7 @@ export class Gaps {
 
   async #behindGate(name: string, gate: Gate): Promise<void> {
     const { patience, holdMs, inbox } = this.#parts;
-    if (gate.state === "waits") this.#enqueue(this.#urgent, async () => this.#begin(gate));
+    if (!gate.isBegun) this.#enqueue(this.#urgent, async () => this.#begin(gate));
     await patience.within(holdMs, gate.done);
     if (this.#gates.get(name) !== gate) return;
     if (!gate.isFilled) {
@@ -126,10 +132,9 @@ export class Gaps {
   /** Must not throw. */
   async #begin(gate: Gate): Promise<void> {
     const { signal } = this.#parts;
-    if (gate.state !== "waits" || signal.aborted) return;
-    gate.state = "begun";
+    if (gate.isBegun || signal.aborted) return;
+    gate.isBegun = true;
     await this.#fill(gate);
-    gate.state = "over";
     gate.end();
     if (gate.isFilled) this.#parts.filled(gate.gap.channel.name);
     else if (!signal.aborted) void this.#later(gate.gap);
@@ -156,6 +161,8 @@ export class Gaps {
       gate.isStale = false;
       try {
         const { messages, isWhole } = await catchUp(parts, gate.gap);
+        // Else the rest is still to come, and a crash before that must find it on record.
+        if (!gate.isStale) await inbox.closeGap(gate.gap.channel);
         if (messages > 0 || !isWhole) log.info({ channel, messages, isWhole }, "caught_up");
       } catch (error) {
         // What is missing of a channel that was deleted never comes. What the log has of it stays: nothing says that a bot which
@@ -167,10 +174,11 @@ export class Gaps {
     const { name } = gate.gap.channel;
     if (gate.isStale && !signal.aborted) {
       gate.isFilled = false;
-      await this.#fill(gate);
-    } else if (gate.isFilled) {
-      this.#passed.delete(name);
-      if (this.#gates.get(name) === gate) this.#gates.delete(name);
+      return this.#fill(gate);
     }
+    this.#fetching.delete(name);
+    if (!gate.isFilled) return;
+    this.#passed.delete(name);
+    if (this.#gates.get(name) === gate) this.#gates.delete(name);
   }
 }

@@ -270,7 +270,7 @@ export class Intake {
       const { name } = event.channel;
       if (name !== channel.name && isRoot(channel, event.id)) return;
       if (name !== channel.name && this.#gaps.has(name)) return this.#leaveTo(name);
-      await this.#firstContact.meet(event, null);
+      await this.#firstContact.meetFetched(event);
     }
     await this.#changes.receive(event);
   }

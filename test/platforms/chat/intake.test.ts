@@ -221,9 +221,9 @@ describe("a channel that Weir has not seen before", () => {
     inbox.standingOf = () => fresh;
     for (const id of [1, 2])
       history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
-    await intake.hand(said(3, { addressed: true }), HOME);
-    await intake.hand(said(4), HOME);
-    assert.deepEqual(got(), ["+1", "+2", "*3", "+4"]);
+    await intake.hand(said(300, { addressed: true }), HOME);
+    await intake.hand(said(301), HOME);
+    assert.deepEqual(got(), ["+1", "+2", "*300", "+301"]);
     assert.deepEqual(history.calls, ["background"]);
   });
 
