@@ -31,13 +31,13 @@ export async function openHttpSession(parts: HttpParts): Promise<Session> {
   });
   const _app = parts.createApp(receiver);
   const { promise: closed, resolve } = Promise.withResolvers<Error | null>();
-  // Before the first request can come in.
-  parts.handlers.connected();
   const server = await receiver.start({ host, port }).catch((error: unknown) => {
     throw new OperatorError(
       `Slack's requests cannot be listened for on ${host}:${port} (${errorMessage(error)}): change platforms.slack.listen.`,
     );
   });
+  // Not before: where nobody listens, nobody is connected. Nor too late: a request is read in a later turn of the event loop.
+  parts.handlers.connected();
   void closed.then(() => parts.handlers.disconnected());
   server.once("close", () => resolve(new Error("The server for Slack's requests was closed.")));
   const address = server.address();

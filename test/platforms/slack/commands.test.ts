@@ -133,13 +133,15 @@ describe("HTTP mode", () => {
     assert.deepEqual(slack.journal.givenUp, []);
   });
 
-  test("a port that is taken is told in words", async () => {
+  test("a port that is taken is told in words, and counts as no connection", async () => {
     await using first = await openSlackScene(HTTP);
     const port = Number(new URL(first.slack.requestUrl.url ?? "").port);
     await using second = await openSlackScene({
       config: ({ signingSecret }) => ({ intake: { mode: "http", signingSecret, host: "127.0.0.1", port } }),
     });
-    await delay(0);
+    // Some more attempts.
+    await delay(50);
+    assert.equal(second.inbox.mark, null, "nothing counts as heard");
     const refused = second.lines.find((line) => line.includes("platform_refused"));
     assert.match(refused ?? "", /change platforms.slack.listen/);
   });
