@@ -65,7 +65,13 @@ export class Renderer {
         text: `${sliceWhole(message.text, 0, STUB_LENGTH)} [… ${length} characters in all]`,
       };
     }
-    if (options.cap !== undefined) message = capMessage(message, options.cap);
+    if (options.cap !== undefined) {
+      const said = this.#said.get(entry);
+      message =
+        said === undefined
+          ? capMessage(message, options.cap)
+          : { ...message, text: capText(said.body, options.cap, said.head) };
+    }
     return { entry, message, tokens: estimateMessage(message) };
   }
 
@@ -228,17 +234,25 @@ const LIGHTEST_CHARACTER = 0.135;
 /** Behind what is too short to say more of what was cut: nobody is to take the beginning for the whole. */
 const CUT_SHORT = " […]";
 
-function shortened(text: string, length: number): string {
-  if (length >= text.length) return text;
-  return length < 40 ? sliceWhole(text, 0, length) + CUT_SHORT : truncateMiddle(text, length);
+function shortened(text: string, length: number, size: number): string {
+  if (length >= size) return text;
+  return length < 40 ? sliceWhole(text, 0, length) + CUT_SHORT : truncateMiddle(text, length, size);
 }
 
-/** Cuts the middle out of a text until its estimate is at most `cap` tokens. */
-export function capText(text: string, cap: number): string {
-  if (text.length * HEAVIEST_UNIT + 1 + MESSAGE_OVERHEAD <= cap) return text;
-  let length = Math.min(text.length, Math.ceil(cap / LIGHTEST_CHARACTER));
+/**
+ * Cuts the middle out of a text until its estimate is at most `cap` tokens.
+ * @param head what stands before it, and is cut with it
+ */
+export function capText(body: string, cap: number, head = ""): string {
+  const size = head.length + body.length;
+  if (size * HEAVIEST_UNIT + 1 + MESSAGE_OVERHEAD <= cap) return head + body;
+  const most = Math.max(0, Math.ceil(cap / LIGHTEST_CHARACTER));
+  // Nothing of the middle can be left. Joined, all of a paste would be copied, for each cap that is tried.
+  const isLong = body.length > 2 * (most + 1);
+  const text = head + (isLong ? body.slice(0, most + 1) + body.slice(-(most + 1)) : body);
+  let length = Math.min(size, most);
   while (length > 0) {
-    const cut = shortened(text, length);
+    const cut = shortened(text, length, size);
     const tokens = estimateTokens(cut) + MESSAGE_OVERHEAD;
     if (tokens <= cap) return cut;
     length = Math.floor(length * Math.min(0.95, cap / tokens));

@@ -170,6 +170,23 @@ describe("a capped text", () => {
     );
   });
 
+  test("is the same where what stands before it is told apart", () => {
+    const heads = fc.constantFrom("", "[2026-11-21 14:05] Ann: ", "[2026-11-21 14:05] 🎈\\: ");
+    fc.assert(
+      fc.property(heads, anyText(5000), fc.integer({ min: -3, max: 400 }), (head, text, cap) => {
+        assert.equal(capText(text, cap, head), capText(head + text, cap));
+      }),
+    );
+    const [head, text] = ["[2026-11-21 14:05] Ann: ", "🎈\\".repeat(50_000)];
+    assert.equal(capText(text, 200, head), capText(head + text, 200));
+    assert.match(
+      capText(text, 200, head),
+      /^\[2026-11-21 14:05\] Ann: .*\[… cut: 150024 characters in all …\]/s,
+    );
+    const shown = textOf({ ...user, text }, { cap: 200 });
+    assert.equal(shown, capText(head + text, 200));
+  });
+
   test("says that it was cut, however little is left of it", () => {
     const text = "信橋予予場船号船算冬算算号員冬員料員橋市茶信市料茶切日".repeat(2);
     for (const cap of [12, 20, 30, 40, 60, 80]) {

@@ -20,11 +20,12 @@ describe("a storable text", () => {
         const stored = storableText(text);
         assert.ok(stored.isWellFormed());
         assert.ok(!stored.includes("\0"));
-        assert.equal(stored.length, text.length);
+        assert.equal(stored, text.toWellFormed().replaceAll("\0", "\ufffd"));
         assert.equal(storableText(stored), stored);
       }),
     );
     assert.equal(storableText("a\0b\ud83d c 😀"), "a\ufffdb\ufffd c 😀");
+    assert.equal(storableText("\0\u0100\u0001\0日\0"), "\ufffd\u0100\u0001\ufffd日\ufffd");
   });
 });
 
