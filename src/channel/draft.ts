@@ -21,7 +21,8 @@ export interface DraftParts {
 
 /**
  * Shows an answer while it is written. The delivery's row is committed before the first visible byte, and the
- * platform's id is stored before any edit: whoever comes after a crash edits this message into the final answer.
+ * platform's id is stored before any edit: whoever comes after a crash edits this message into the final answer. No piece is
+ * shown over that: before each further one the log is asked whose channel it is.
  * What goes wrong here is no failure of the turn; the final text is sent by the outbox whatever became of the draft.
  */
 export class Draft {
@@ -83,6 +84,7 @@ export class Draft {
       if (delivery.messageId !== null)
         await platform.edit(delivery.messageId, { ...message, idempotencyKey: key });
     } else {
+      await deliveries.refuseOldEpoch(owner);
       await platform.edit(this.#messageId, message);
     }
     this.#shown = text;

@@ -1,5 +1,6 @@
 import { type ChannelId, turnId as toTurnId, type TurnId } from "../core/ids.ts";
 import type { Database } from "./pool.ts";
+import { StaleEpochError } from "./errors.ts";
 import { SentNotes } from "./sent-notes.ts";
 
 /** One part of an answer on its way to a platform. */
@@ -81,6 +82,18 @@ export class DeliveryStore {
     );
     if (row === undefined) throw new Error("delivery_open returned no row");
     return toDelivery(row);
+  }
+
+  /**
+   * To be asked before each further piece: where another daemon has the channel, it may have sent the whole already.
+   * @throws StaleEpochError
+   */
+  async refuseOldEpoch({ channel, epoch }: { channel: ChannelId; epoch: number }): Promise<void> {
+    const rows = await this.#db.query(
+      { name: "delivery_epoch", text: "select from channels where id = $1 and epoch = $2" },
+      [channel, epoch],
+    );
+    if (rows.length === 0) throw new StaleEpochError(`epoch ${epoch} of channel ${channel} is over`);
   }
 
   /** Keeps the platform's id of a message that is still being written. */

@@ -1,3 +1,4 @@
+import { believedWindow } from "./checks/i6-fits.ts";
 import { createHash } from "node:crypto";
 import type { CompactionState, Decision } from "../../src/compactor/policy.ts";
 import { formatAddress } from "../../src/core/ids.ts";
@@ -47,6 +48,7 @@ export class Witness {
     const room = world.rooms.find((one) => prompt.dynamic.includes(`Place: ${shownName(one)} on`));
     if (room === undefined) return world.findings.violate("error", "a prompt does not say where it is");
     const { ledger } = room;
+    const window = believedWindow(incarnation, ledger.name);
     for (const marker of [...prompt.markers, ...askedBy(prompt)]) ledger.asked.add(marker);
     world.pulse.beat();
     const gone = new Set(ledger.gone);
@@ -56,7 +58,7 @@ export class Witness {
     const state = await observeView(world.probe, room.id);
     const deletions = ledger.deletions + (ledger.leaving.size - ledger.gone.size);
     const at = world.versions(room, state, deletions);
-    checkPrompt({ prompt, incarnation, state, before, at, isSole, gone }, ledger);
+    checkPrompt({ prompt, incarnation, window, state, before, at, isSole, gone }, ledger);
   }
 
   async #summaryAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {

@@ -1,11 +1,11 @@
+import type { AgentConfig } from "../../../src/config/config.ts";
+import type { Incarnation } from "../incarnation.ts";
 import { ANNEX_ROOM } from "../rooms.ts";
 import type { PromptCheck } from "./prompt-check.ts";
 
 /** The estimated prompt and the reserve fit the window; and what the server counts does, once it has told so. */
-export const checkI6: PromptCheck = ({ prompt, incarnation }, ledger) => {
-  const config = ledger.name === ANNEX_ROOM ? incarnation.profile.second : incarnation.profile.config;
-  // As the incarnation believes: a refusal may have taught it less than is configured.
-  const window = incarnation.models.windowOf(config.model, config.contextWindow);
+export const checkI6: PromptCheck = ({ prompt, incarnation, window }, ledger) => {
+  const config = configOf(incarnation, ledger.name);
   const reserve = config.maxOutputTokens + config.generationReserve;
   // An estimate is worth more than it says only where the server has counted more.
   const tokens = Math.ceil(prompt.tokens * Math.min(1, ledger.ratio));
@@ -16,3 +16,13 @@ export const checkI6: PromptCheck = ({ prompt, incarnation }, ledger) => {
     wrong.push(`an answer of ${prompt.maxOutputTokens} tokens is not reserved`);
   return wrong;
 };
+
+/** Tokens, as the incarnation believes now: a refusal may have taught it less than is configured. */
+export function believedWindow(incarnation: Incarnation, room: string): number {
+  const config = configOf(incarnation, room);
+  return incarnation.models.windowOf(config.model, config.contextWindow);
+}
+
+function configOf({ profile }: Incarnation, room: string): AgentConfig {
+  return room === ANNEX_ROOM ? profile.second : profile.config;
+}

@@ -7,6 +7,8 @@ import type { Prompt } from "../prompt.ts";
 export interface Arrival {
   readonly prompt: Prompt;
   readonly incarnation: Incarnation;
+  /** Tokens of the model's window as the incarnation believed when the prompt arrived: a refusal in another room may change it. */
+  readonly window: number;
   readonly state: View;
   readonly before: Versions;
   readonly at: Versions;
