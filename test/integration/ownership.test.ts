@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { createTestDatabase } from "../support/database.ts";
 import { text } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
+import { TestPlatform } from "../support/test-platform.ts";
 import { startWeir } from "../support/weir.ts";
 
 const database = await createTestDatabase();
@@ -35,6 +36,25 @@ test("a second daemon that takes a channel fences the first: one answer is writt
   assert.deepEqual(first.platform.texts("fenced"), []);
   const row = await second.daemon.store.channels.find({ platform: "test", name: "fenced" });
   assert.equal(row?.lastSeq, 2);
+});
+
+test("a daemon that has lost a channel shows no further piece over the answer of the one that took it", async () => {
+  await using server = await startModelServer();
+  const platform = new TestPlatform({ streaming: { intervalMs: 0 } });
+  const options = { connection: database.connection, modelUrl: server.url, config: CONFIG, platform };
+  await using first = await startWeir(options);
+  const pieces = Array.from({ length: 60 }, (_, index) => ` piece ${index}`);
+  server.reply(text(pieces, { delayMs: 30 }), text("the whole"));
+  await first.say("hello", { room: "pieces" });
+  await platform.until(() => platform.shown.size > 0);
+  await using second = await startWeir(options);
+  await second.event("reply_delivered", ({ channel }) => channel === "test:pieces");
+  // Meanwhile the first one has gone on to read its model's answer.
+  await first.event("channel_lost", ({ channel }) => channel === "test:pieces");
+  assert.deepEqual(
+    [...platform.shown.values()].map(({ text: shown, final }) => ({ shown, final })),
+    [{ shown: "the whole", final: true }],
+  );
 });
 
 test("a turn that its daemon left behind is begun again by the next, over the same messages", async () => {
