@@ -14,8 +14,13 @@ export class Chat {
   /** Message id → ours that answers it. */
   readonly #answers = new Map<string, string>();
   readonly #notices = new Set<string>();
-  /** Ids of messages that show a piece of an answer, and not the whole. */
+  /**
+   * Ids of messages that show a piece of an answer, and not the whole. Left out is what is shown while two of ours live: no
+   * platform fences an edit, and one that stands still between the log's answer, that the channel is its own, and its edit
+   * shows its piece over what the other has sent meanwhile.
+   */
   readonly unfinished = new Set<string>();
+  hasRivals: () => boolean = () => false;
   /** So many of the next sends and removals are refused for now. */
   refuseSends = 0;
 
@@ -51,11 +56,9 @@ export class Chat {
   }
 
   #show(id: string, { final, inReplyTo }: OutboundMessage): void {
-    if (!final) {
-      this.unfinished.add(id);
-      return;
-    }
-    this.unfinished.delete(id);
+    if (!final && !this.hasRivals()) this.unfinished.add(id);
+    else this.unfinished.delete(id);
+    if (!final) return;
     for (const asked of inReplyTo) {
       const known = this.#answers.get(asked) ?? id;
       if (known !== id) this.answeredTwice.push(asked);

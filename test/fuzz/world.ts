@@ -73,6 +73,7 @@ export class World implements AsyncDisposable {
     this.#seed = seed;
     this.#mutant = mutant;
     this.#isStreaming = random.chance(0.3);
+    this.chat.hasRivals = () => this.hadRivals;
     this.probe = new Database(connection, log, { maxConnections: 2 });
     this.deleted = new DeletedTexts(this.probe);
     this.#shared = new Database(connection, log, { maxConnections: CONNECTIONS });
