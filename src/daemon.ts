@@ -20,6 +20,7 @@ import type { Platform, PlatformInbox } from "./platforms/platform.ts";
 import { loadPrompts, type Prompts, promptSources } from "./prompts.ts";
 import { type Binding, findBinding } from "./router/bindings.ts";
 import { AskLimits } from "./router/ask-limits.ts";
+import { insist } from "./router/insist.ts";
 import { Router } from "./router/router.ts";
 import { Voice } from "./router/voice.ts";
 import { openDatabase } from "./store/open-database.ts";
@@ -39,6 +40,9 @@ export interface DaemonOptions {
   /** Parts of the compactor that the protocol's fuzz replaces. */
   readonly compaction?: Partial<Compaction>;
 }
+
+/** A database that has been reached and is then restarted under the start is waited for, for 25 s. */
+const START_RETRIES = 8;
 
 /** All parts of a running Weir, joined. */
 export interface Daemon extends AsyncDisposable {
@@ -64,8 +68,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const { database, where } = stack.use(await openDatabase(config.database, log, "owner"));
   log.info({ where }, "database_open");
   const store = createStore(database);
-  if (!(await store.search.knowsAllScripts()))
-    log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
+  const { result: knowsAllScripts } = await insist(async () => store.search.knowsAllScripts(), START_RETRIES);
+  if (!knowsAllScripts) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
   const models = stack.use(await openModels(config.llm));
   log.info({ models: models.describe() }, "models_open");
   const masked = (text: string): string => withoutSecrets(text, secretsOf(config));
@@ -99,11 +103,11 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     inbox,
     registry,
     async open() {
-      await indexer.start();
+      await insist(async () => indexer.start(), START_RETRIES);
       await Promise.all(platforms.map(async (platform) => platform.start(inbox)));
       const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
       const names = platforms.map(({ name }) => name);
-      const resumed = await registry.resume(names, due);
+      const { result: resumed } = await insist(async () => registry.resume(names, due), START_RETRIES);
       if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
       inbox.erasures.begin();
       await desk.open();

@@ -1,3 +1,4 @@
+import { originOf } from "../core/address.ts";
 import { counted } from "../core/text.ts";
 import type { AgentConfig, BindingConfig, ChatPlatformConfig, Config, PlatformsConfig } from "./config.ts";
 
@@ -66,11 +67,6 @@ function describeDatabase(url: string): string {
   const parsed = URL.parse(url);
   const isAddress = parsed !== null && parsed.host !== "";
   return isAddress ? `set (Postgres at ${parsed.host}${parsed.pathname})` : "set";
-}
-
-/** Without its path: some servers want a key there. */
-function originOf(address: string): string {
-  return URL.parse(address)?.origin ?? "set";
 }
 
 function describeAgent(agent: AgentConfig): string[] {

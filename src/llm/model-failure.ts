@@ -37,7 +37,7 @@ export function classifyFailure(
   // A key that is cut is no longer found: it goes first.
   const shown = (text: string): string =>
     sliceWhole(apiKey === undefined ? text : text.replaceAll(apiKey, "[key]"), 0, MAX_MESSAGE);
-  if (error instanceof ModelError) return withMessage(error, shown(error.message));
+  if (error instanceof ModelError) return error.withMessage(shown(error.message));
   const isAnswered = error instanceof APIError && !(error instanceof APIConnectionError);
   if (!isAnswered) {
     // Refused and reset connections, the raw TypeError of a destroyed socket, broken event-stream JSON.
@@ -49,21 +49,13 @@ export function classifyFailure(
   const sent = messages.map((message) => message.text);
   const refusal = windowRefusal(text, sent);
   const kind = kindOf(status, text, refusal !== undefined);
-  const waitMs =
-    kind === "rate_limited" || kind === "unavailable" ? retryAfterMs(error.headers, now) : undefined;
-  const window = refusal?.window;
   return new ModelError(kind, model, shown(error.message), {
     cause: error,
-    ...(status !== undefined && { status }),
-    ...(waitMs !== undefined && { retryAfterMs: waitMs }),
-    ...(kind === "context_length" && window !== undefined && { window }),
+    status,
+    retryAfterMs:
+      kind === "rate_limited" || kind === "unavailable" ? retryAfterMs(error.headers, now) : undefined,
+    window: kind === "context_length" ? refusal?.window : undefined,
   });
-}
-
-function withMessage(error: ModelError, message: string): ModelError {
-  return message === error.message
-    ? error
-    : new ModelError(error.kind, error.model, message, { cause: error });
 }
 
 function kindOf(status: number | undefined, text: RefusalText, isTooLong: boolean): ModelErrorKind {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { retryAfterMs } from "./retry-after.ts";
+import { originOf } from "../core/address.ts";
 import { errorMessage } from "../core/errors.ts";
 import { boundedJson } from "./bounded-body.ts";
 import type { ChatServer } from "./chat-model.ts";
@@ -38,9 +39,14 @@ const NOT_FOR_CHAT =
 export async function listModels(server: ChatServer, signal: AbortSignal): Promise<ListedModel[]> {
   const response = await get(server, signal);
   if (response.status === 401 || response.status === 403) {
-    throw new ModelError("unauthorized", "auto", `${originOf(server)} refuses the key. Check llm.api_key.`, {
-      status: response.status,
-    });
+    throw new ModelError(
+      "unauthorized",
+      "auto",
+      `${originOf(server.baseUrl)} refuses the key. Check llm.api_key.`,
+      {
+        status: response.status,
+      },
+    );
   }
   const body = await boundedJson(response).catch(() => undefined);
   const parsed = listing.safeParse(body);
@@ -52,23 +58,17 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
     }));
   }
   const isBusy = response.status === 429 || response.status >= 500;
-  const waitMs = retryAfterMs(response.headers, new Date());
-  const why = `${originOf(server)} does not list its models (HTTP ${response.status}).`;
+  const why = `${originOf(server.baseUrl)} does not list its models (HTTP ${response.status}).`;
   const advice = "Does llm.base_url end in /v1, and is the model named in the configuration?";
   throw new ModelError(isBusy ? "unavailable" : "rejected", "auto", isBusy ? why : `${why} ${advice}`, {
     status: response.status,
-    ...(waitMs !== undefined && { retryAfterMs: waitMs }),
+    retryAfterMs: retryAfterMs(response.headers, new Date()),
   });
 }
 
 /** The first model that one can chat with. */
 export function firstChatModel(models: readonly ListedModel[]): string | undefined {
   return models.find(({ id }) => !NOT_FOR_CHAT.test(id))?.id;
-}
-
-/** What people are shown of a server's address, in logs and in the database: some want a key in the path. */
-export function originOf({ baseUrl }: Pick<ChatServer, "baseUrl">): string {
-  return new URL(baseUrl).origin;
 }
 
 async function get(server: ChatServer, signal: AbortSignal): Promise<Response> {
@@ -83,7 +83,7 @@ async function get(server: ChatServer, signal: AbortSignal): Promise<Response> {
     throw new ModelError(
       "unavailable",
       "auto",
-      `No model server answers at ${originOf(server)} (${cause}). Is it running? Check llm.base_url.`,
+      `No model server answers at ${originOf(server.baseUrl)} (${cause}). Is it running? Check llm.base_url.`,
       { cause: error },
     );
   }

@@ -99,7 +99,12 @@ export class ModelError extends WeirError {
     kind: ModelErrorKind,
     model: string,
     message: string,
-    details: { cause?: unknown; status?: number; retryAfterMs?: number; window?: number } = {},
+    details: {
+      cause?: unknown;
+      status?: number | undefined;
+      retryAfterMs?: number | undefined;
+      window?: number | undefined;
+    } = {},
   ) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
@@ -111,5 +116,12 @@ export class ModelError extends WeirError {
 
   get retryable(): boolean {
     return RETRYABLE.has(this.kind);
+  }
+
+  /** The same failure in other words, with this one as its cause. */
+  withMessage(message: string): ModelError {
+    if (message === this.message) return this;
+    const { kind, model, status, retryAfterMs, window } = this;
+    return new ModelError(kind, model, message, { cause: this, status, retryAfterMs, window });
   }
 }

@@ -1,11 +1,12 @@
 import { type LlmConfig, MIN_WINDOW } from "../config/config.ts";
+import { originOf } from "../core/address.ts";
 import { type Anchor, isTelling } from "../core/calibration.ts";
 import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat-model.ts";
 import type { ChatServer } from "./chat-model.ts";
 import { knownWindow, UNKNOWN_WINDOW } from "./model-catalog.ts";
 import { ModelFactors } from "./model-factors.ts";
-import { firstChatModel, listModels, originOf } from "./model-listing.ts";
+import { firstChatModel, listModels } from "./model-listing.ts";
 import type { ListedModel } from "./model-listing.ts";
 import { ModelError } from "./model.ts";
 import type { Model } from "./model.ts";
@@ -204,7 +205,7 @@ class ServerModels extends KnownWindows implements Models {
       ? OPENAI_AUTO_MODEL
       : (this.#auto ?? "the first that the server lists");
     const key = this.#server.apiKey === undefined ? "no key" : "with a key";
-    return `${originOf(this.#server)} (${key}; model "auto" is ${auto})`;
+    return `${originOf(this.#server.baseUrl)} (${key}; model "auto" is ${auto})`;
   }
 
   async resolve(configured: string, signal?: AbortSignal): Promise<string> {
@@ -246,7 +247,7 @@ class ServerModels extends KnownWindows implements Models {
     throw new ModelError(
       "rejected",
       AUTO_MODEL,
-      `${originOf(this.#server)} lists no model. Name one in the configuration.`,
+      `${originOf(this.#server.baseUrl)} lists no model. Name one in the configuration.`,
     );
   }
 

@@ -89,12 +89,7 @@ export function createPatientModel(model: Model, overrides: Partial<Patience> = 
 /** The last failure, and behind it in words the first one, where that is another. */
 function withFirst(last: ModelError | undefined, first: ModelError | undefined): ModelError | undefined {
   if (last === undefined || first === undefined || first === last) return last;
-  const { kind, model, message, status, retryAfterMs } = last;
-  return new ModelError(kind, model, `${message} (before it, ${first.model}: ${first.message})`, {
-    cause: last,
-    ...(status !== undefined && { status }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  });
+  return last.withMessage(`${last.message} (before it, ${first.model}: ${first.message})`);
 }
 
 interface RetryRules {

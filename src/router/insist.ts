@@ -7,10 +7,12 @@ const RETRY_FROM_MS = 100;
 
 /**
  * Repeats an idempotent write while the database is away for a moment: a platform does not deliver an event twice.
+ * @param retries default: 4, which is a second and a half; 8 are 25 seconds
  * @returns also whether an earlier attempt failed, which may have been committed all the same
  */
 export async function insist<Result>(
   write: () => Promise<Result>,
+  retries = RETRIES,
 ): Promise<{ readonly result: Result; readonly isRepeated: boolean }> {
   let attempts = 0;
   const result = await pRetry(
@@ -19,7 +21,7 @@ export async function insist<Result>(
       return write();
     },
     {
-      retries: RETRIES,
+      retries,
       minTimeout: RETRY_FROM_MS,
       shouldRetry: ({ error }) => error instanceof WeirError && error.retryable,
     },

@@ -37,10 +37,18 @@ const SESSION_OPTIONS =
   // A host that lost its power in a transaction leaves its locks at a server elsewhere: for a minute, and not for hours.
   "-c idle_in_transaction_session_timeout=60000";
 
-/** Far more than any statement of ours takes, but a server that vanished without a word would be waited for till then. */
+/**
+ * Far more than any statement of ours takes, but a server that vanished without a word would be waited for till then. What
+ * is bound to a session may give its statements more.
+ */
 const STATEMENT_LIMIT_MS = 120_000;
 /** A migration makes an index over a long log, or waits for another daemon that does. */
 const UNLIMITED_MS = 2 ** 31 - 1;
+
+/** `pg` takes a limit of its own with a statement, which its types do not know; without, the session's counts. */
+interface StatementLimit {
+  readonly query_timeout?: number;
+}
 
 /**
  * In the `from` of a statement: the commit of its transaction does not wait for the disk (a fifth of a millisecond, and on
@@ -106,7 +114,7 @@ export class Database implements Queryable, AsyncDisposable {
 
   /** Lends one connection, for what is bound to a session (advisory locks, NOTIFY), and may take its time. */
   async session<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#withClient(null, work, UNLIMITED_MS);
+    return this.#withClient(null, work, { query_timeout: UNLIMITED_MS });
   }
 
   /**
@@ -152,14 +160,14 @@ export class Database implements Queryable, AsyncDisposable {
   async #withClient<Result>(
     begin: string | null,
     work: (client: Queryable) => Promise<Result>,
-    limitMs = STATEMENT_LIMIT_MS,
+    limit: StatementLimit = {},
   ): Promise<Result> {
     const client = await this.#connect();
     let broken = false;
     try {
       if (begin !== null) await client.query(begin);
       const query: Queryable["query"] = async (statement, values = []) =>
-        run(client, statement, values, limitMs);
+        run(client, { ...statement, ...limit }, values);
       const result = await work({ query });
       if (begin !== null) await client.query("commit");
       return result;
@@ -181,23 +189,13 @@ export class Database implements Queryable, AsyncDisposable {
 
 async function run<Row extends pg.QueryResultRow>(
   client: pg.Pool | pg.PoolClient,
-  statement: Statement,
+  statement: Statement & StatementLimit,
   values: readonly unknown[],
-  limitMs = STATEMENT_LIMIT_MS,
 ): Promise<Row[]> {
   try {
-    const result = await client.query<Row>(limited(statement, values, limitMs));
+    const result = await client.query<Row>({ ...statement, values: [...values] });
     return result.rows;
   } catch (error) {
     throw translateDatabaseError(error);
   }
-}
-
-/** `pg` takes a limit of its own for each statement, which its types do not know. */
-function limited(
-  { name, text }: Statement,
-  values: readonly unknown[],
-  limitMs: number,
-): pg.QueryConfig & { readonly query_timeout: number } {
-  return { name, text, values: [...values], query_timeout: limitMs };
 }

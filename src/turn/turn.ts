@@ -97,10 +97,7 @@ function failureKind(error: ModelError): FailureKind {
 /** The refusal of a request as one that its length cannot have been the reason of. */
 function notForLength(error: ModelError): ModelError {
   const { model, message, status } = error;
-  return new ModelError("rejected", model, message, {
-    cause: error,
-    ...(status !== undefined && { status }),
-  });
+  return new ModelError("rejected", model, message, { cause: error, status });
 }
 
 /** How often a request that is refused for its length is made shorter and sent again. */

@@ -97,10 +97,11 @@ class ChaosRun {
     this.#tell(await logProblems(this.#scene.home, this.#log));
   }
 
+  /** With the last words of the daemon: it may be the one that ended. */
   stopped(error: unknown): void {
-    this.#tell([
-      { kind: "wrong", what: `the run ended: ${error instanceof Error ? error.stack : errorMessage(error)}` },
-    ]);
+    const what = error instanceof Error ? error.stack : errorMessage(error);
+    const words = this.#scene.process.err.slice(-12).join("\n");
+    this.#tell([{ kind: "wrong", what: `the run ended: ${what}\n${words}` }]);
   }
 
   /** @param next the point at which the next process is killed in its start, if so */
@@ -140,6 +141,8 @@ class ChaosRun {
       { name: trouble.name, traffic: scene.random.pick(["chat", "flood"]) },
       stop.signal,
     );
+    // A database that cannot be reached at the very start ends it, as it should: a wrong address would be waited for.
+    await this.#firstWord();
     await delay(scene.random.int(50, 400));
     if (trouble.name.startsWith("database.")) this.#requests.mayLag(scene.session, Date.now());
     await trouble.run(scene);
@@ -222,10 +225,15 @@ class ChaosRun {
 
   /** On a busy machine a process may be longer on its way than any point is from there. @returns false, when it is over */
   async #patience(signal: AbortSignal): Promise<false> {
-    const { process } = this.#scene;
-    await process.until("its first word", () => process.out.length > 0).catch(() => undefined);
+    await this.#firstWord();
     const patienceMs = this.#options.isQuick ? QUICK_REACH_MS : REACH_MS;
     return delay(patienceMs, false as const, { signal }).catch(() => false);
+  }
+
+  /** The process has its database, and says its first word. */
+  async #firstWord(): Promise<void> {
+    const { process } = this.#scene;
+    await process.until("its first word", () => process.out.length > 0).catch(() => undefined);
   }
 
   /** What becomes of what the dead process had begun. @returns in words */

@@ -255,3 +255,23 @@ test("a deletion is stored though the connection is cut over its look-up", async
   assert.equal((await taking).outcome, "accepted");
   assert.deepEqual(await rowsWith(outside, "zxqlookup"), []);
 });
+
+test("a start under which the database is cut goes on when it is back", async () => {
+  await using server = await startModelServer();
+  await using outside = openStore(database.connection);
+  for (const [words, table] of [
+    ["left join search_progress", "channels"],
+    ["or omitted_to > covered_to", "turns"],
+  ] as const) {
+    const cutting = await cutStatements(outside, words, 2, table);
+    const starting = startWeir({
+      connection: database.connection,
+      modelUrl: server.url,
+      config: CONFIG,
+    });
+    await cutting.done;
+    await using weir = await starting;
+    await weir.say("are you there?", { room: "cut-at-start" });
+    await weir.event("reply_delivered", ({ channel }) => channel === "test:cut-at-start");
+  }
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
-import type { Entry, UserEntry } from "../../src/core/entry.ts";
+import type { Entry } from "../../src/core/entry.ts";
 import { turnId } from "../../src/core/ids.ts";
 import { MEMORY_TYPES, type MemoryDraft } from "../../src/core/memory.ts";
 import {
@@ -11,22 +11,7 @@ import {
   mergeMemories,
 } from "../../src/memory/gates.ts";
 import { anyText } from "../context/conversation.ts";
-
-function said(seq: number, text: string, overrides: Partial<UserEntry> = {}): UserEntry {
-  return {
-    kind: "user",
-    seq,
-    at: new Date(Date.UTC(2026, 10, 21, 9, seq)),
-    deleted: false,
-    tokens: 1,
-    author: { id: "u-ann", name: "Ann", isBot: false },
-    text,
-    messageId: `m${seq}`,
-    replyTo: null,
-    addressed: false,
-    ...overrides,
-  };
-}
+import { said } from "./said.ts";
 
 const base = {
   at: new Date(Date.UTC(2026, 10, 21, 10)),

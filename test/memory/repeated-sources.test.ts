@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 
 import type { UserEntry } from "../../src/core/entry.ts";
 import { checkMemories } from "../../src/memory/gates.ts";
+import { said } from "./said.ts";
 
 const TEA = {
   type: "preference",
@@ -11,21 +12,6 @@ const TEA = {
   quote: "likes tea",
   sources: [1],
 };
-
-function said(seq: number, text: string): UserEntry {
-  return {
-    kind: "user",
-    seq,
-    at: new Date(Date.UTC(2026, 10, 21, 9, seq)),
-    deleted: false,
-    tokens: 1,
-    author: { id: "u-ann", name: "Ann", isBot: false },
-    text,
-    messageId: `m${seq}`,
-    replyTo: null,
-    addressed: false,
-  };
-}
 
 function check(entries: readonly UserEntry[], memories: readonly unknown[]) {
   const sources = new Map(entries.map((entry) => [entry.seq, entry]));

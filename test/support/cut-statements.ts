@@ -4,7 +4,7 @@ import type { OpenStore } from "../store/open-store.ts";
 const PATIENCE_MS = 10_000;
 
 /**
- * Ends the connection of each statement on `channels` that has these words, as a server that goes away does, until so many were
+ * Ends the connection of each statement on a table that has these words, as a server that goes away does, until so many were
  * ended. Other statements on it wait for that.
  * @returns resolves when it has begun, with a promise of its end
  * @throws Error where so many do not come within ten seconds
@@ -13,10 +13,11 @@ export async function cutStatements(
   outside: OpenStore,
   words: string,
   times: number,
+  table: "channels" | "turns" = "channels",
 ): Promise<{ readonly done: Promise<void> }> {
   const begun = Promise.withResolvers<void>();
   const done = outside.db.transaction(async (client) => {
-    await client.query({ name: "", text: "lock table channels in access exclusive mode" });
+    await client.query({ name: "", text: `lock table ${table} in access exclusive mode` });
     begun.resolve();
     const deadline = performance.now() + PATIENCE_MS;
     for (let cuts = 0; cuts < times;) {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { originOf } from "../../core/address.ts";
 import { OperatorError } from "../../core/errors.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import type { Platform, PlatformCapabilities, PlatformInbox } from "../platform.ts";
@@ -52,7 +53,7 @@ class LoopbackPlatform implements Platform {
       client: this.#client,
       log: options.log,
       // Without a user and a password, should it have them.
-      url: new URL(options.url).origin,
+      url: originOf(options.url),
       pollMs: options.pollMs ?? DEFAULT_POLL_MS,
       timeoutMs: this.#timeoutMs,
       backOff: options.backOff ?? DEFAULT_BACK_OFF,
