@@ -37,6 +37,8 @@ export interface DaemonOptions {
   readonly bindings: readonly Binding[];
   /** What time it is in the conversations; default: the wall clock. A replay has that of its recording. */
   readonly now?: () => Date;
+  /** A database that cannot be reached at the start is waited for until this is aborted; default: no wait. */
+  readonly waitUntil?: AbortSignal;
   /** Parts of the compactor that the protocol's fuzz replaces. */
   readonly compaction?: Partial<Compaction>;
 }
@@ -65,7 +67,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const now = options.now ?? ((): Date => new Date());
 
   const prompts = loadPrompts(promptSources(config));
-  const { database, where } = stack.use(await openDatabase(config.database, log, "owner"));
+  const { database, where } = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
   log.info({ where }, "database_open");
   const store = createStore(database);
   const { result: knowsAllScripts } = await insist(async () => store.search.knowsAllScripts(), START_RETRIES);

@@ -61,7 +61,9 @@ export async function runSession(io: Io, options: SessionOptions): Promise<void>
     return list;
   };
   const bindings = bindingsOf(config, agent);
-  await using daemon = await buildDaemon({ config, log, platforms, bindings });
+  // Whoever sits before it is told at once; a process manager would try a few times in half a minute, and no more.
+  const patience = terminal === null ? { waitUntil: io.shutdown } : {};
+  await using daemon = await buildDaemon({ config, log, platforms, bindings, ...patience });
   if (mode !== null && mode !== "jsonl" && daemon.models.isOffline)
     io.stderr.write(`${daemon.models.describe()}\n`);
   if (io.shutdown.aborted) return;

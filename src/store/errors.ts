@@ -20,15 +20,11 @@ const UNAVAILABLE = /^(?:08|53|57P|57014|58|25006|25P03|55P03|40)/;
 /** The server answers, and wants no dealings with us: a wrong password, role or database, or too few rights. */
 const REFUSED = /^(?:28|3D000|42501)/;
 
-/** Errors of the socket and of `pg` itself that carry no SQLSTATE. */
-const UNAVAILABLE_CODES = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EPIPE",
-  "ENOENT",
-  "ETIMEDOUT",
-  "ENOTFOUND",
-]);
+/** A look-up of the host, a connection or a socket that failed: there are more codes for it than one thinks of. */
+function isOfNetwork(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isOfNetwork);
+  return error instanceof Error && "syscall" in error && error.syscall !== "open";
+}
 
 /** Tells the failures of a query apart, once, here; what is neither of ours is a bug and stays as it is. */
 export function translateDatabaseError(error: unknown): unknown {
@@ -43,7 +39,7 @@ export function translateDatabaseError(error: unknown): unknown {
   if (REFUSED.test(code) || errorMessage(error).startsWith("SASL")) {
     return new OperatorError(`The database refuses us: ${errorMessage(error)}. ${HINT}`, { cause: error });
   }
-  if (UNAVAILABLE.test(code) || UNAVAILABLE_CODES.has(code)) return unavailable(error);
+  if (UNAVAILABLE.test(code) || isOfNetwork(error)) return unavailable(error);
   // `pg` reports an ended connection as a plain Error without a code.
   if (
     !(error instanceof pg.DatabaseError) &&

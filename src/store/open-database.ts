@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { DatabaseConfig } from "../config/config.ts";
+import { errorMessage, WeirError } from "../core/errors.ts";
 import { acquireDataLock } from "./data-lock.ts";
 import { findEmbeddedPostgres, startEmbeddedPostgres } from "./embedded/embedded-postgres.ts";
 import { migrate } from "./migrate.ts";
@@ -16,21 +17,49 @@ export interface OpenDatabase extends AsyncDisposable {
  * Opens the database and migrates it. `DATABASE_URL` decides: with it that server is used, without it the embedded
  * one is started, and stopped when this is disposed of.
  * @param role `owner`: alone on the data folder; `reader`: beside a daemon where one runs
+ * @param until waits for a database that cannot be reached until this is aborted; default: no wait
  * @throws OperatorError where another Weir has the data folder, or the database is newer than the code
  */
 export async function openDatabase(
   config: DatabaseConfig,
   log: Logger,
   role: "owner" | "reader",
+  until?: AbortSignal,
 ): Promise<OpenDatabase> {
   await using stack = new AsyncDisposableStack();
   const connection = await connect(config, log, role, stack);
   const database = stack.use(new Database(connection, log));
-  await migrate(database, log);
+  await insistently(async () => migrate(database, log), log, until);
   const kept = stack.move();
   const where =
     config.url === null ? `the embedded Postgres in ${config.dataDir}` : "the Postgres of database.url";
   return { database, where, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
+}
+
+/** The first wait for a database and the longest, ms; each is twice the one before. */
+const WAIT_FROM_MS = 500;
+const WAIT_TO_MS = 10_000;
+
+/**
+ * A machine that starts has its database a while later, and a process manager that has given a daemon up does not come back.
+ * @throws what the last attempt threw
+ */
+async function insistently(open: () => Promise<unknown>, log: Logger, until?: AbortSignal): Promise<void> {
+  let told = "";
+  for (let waitMs = WAIT_FROM_MS; ; waitMs = Math.min(waitMs * 2, WAIT_TO_MS)) {
+    try {
+      await open();
+      return;
+    } catch (error) {
+      const isWaitedFor = until?.aborted === false && error instanceof WeirError && error.retryable;
+      if (!isWaitedFor) throw error;
+      const why = errorMessage(error);
+      // One that stays away is told once.
+      if (why !== told) log.warn({ why }, "database_waited_for");
+      told = why;
+      await delay(waitMs, undefined, { signal: until }).catch(() => undefined);
+    }
+  }
 }
 
 /** False: the database is at rest, so no daemon runs on it. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { openHome } from "../support/e2e.ts";
 import { startLoopbackServer } from "../../src/platforms/loopback/server.ts";
 
@@ -51,6 +52,19 @@ test("config check shows a right configuration without its secrets, starts nothi
   assert.deepEqual(second.out, out);
 });
 
+test("a daemon waits for its database, says so once, and ends when it is told to", async () => {
+  await writeFile(path.join(home.folder, "away.toml"), '[database]\nurl = "env:AWAY"\n');
+  await writeFile(path.join(home.folder, ".env"), "AWAY=postgres://weir@127.0.0.1:9/weir\n");
+  const daemon = home.start("start", "--config", "away.toml");
+  assert.match(await daemon.errorLine("database_waited_for"), /ECONNREFUSED/);
+  await delay(1200);
+  assert.equal(daemon.isOver, false);
+  daemon.signal("SIGTERM");
+  assert.deepEqual(await daemon.ended, { code: 1, signal: null });
+  assert.equal(daemon.err.filter((line) => line.includes("database_waited_for")).length, 1);
+  assert.match(daemon.stderr, /Check database\.url/);
+});
+
 test("a configuration that is not there, a database that refuses and an agent nobody knows are told plainly", async () => {
   const refusing = "postgres://weir:sk-e2e-secret@127.0.0.1:9/weir";
   await writeFile(path.join(home.folder, "refusing.toml"), '[database]\nurl = "env:REFUSING"\n');
@@ -61,7 +75,7 @@ test("a configuration that is not there, a database that refuses and an agent no
     [["invite", "discord", "--config", "unreachable.toml"], /ECONNREFUSED|reach/],
     [["start", "--config", "nowhere.toml"], /nowhere\.toml\s+there is no such file/],
     [["chat", "--agent", "nobody"], /There is no agent "nobody"\. The configuration has: main\./],
-    [["start", "--config", "refusing.toml"], /127\.0\.0\.1.*refused|ECONNREFUSED/],
+    [["chat", "--config", "refusing.toml"], /127\.0\.0\.1.*refused|ECONNREFUSED/],
     [["log", "main", "--config", "refusing.toml"], /127\.0\.0\.1.*refused|ECONNREFUSED/],
     [["replay", "nowhere.jsonl"], /nowhere\.jsonl/],
   ];
