@@ -122,7 +122,17 @@ async function replaceText(
   await client.query(
     {
       name: "summary_replace",
-      text: "update summaries set text = $2, tokens = $3, kind = 'digest', model = null, needs_redo = live where id = $1",
+      // It has seen no more than what it is made of now: a further deletion before that leaves it alone.
+      text: `update summaries s
+                set text = $2, tokens = $3, kind = 'digest', model = null, needs_redo = live,
+                    saw_from = least(
+                      from_seq,
+                      (select min((e.data->>'edits')::bigint) from entries e
+                        where e.channel_id = s.channel_id and e.seq between s.from_seq and s.to_seq and e.kind = 'notice'),
+                      (select min(coalesce(p.saw_from, p.from_seq)) from summaries p
+                        where p.channel_id = s.channel_id and p.from_seq >= s.from_seq and p.to_seq <= s.to_seq
+                          and p.kind <> 'reset' and p.to_seq - p.from_seq < s.to_seq - s.from_seq and s.level > 1))
+              where id = $1`,
     },
     [id, text, tokens],
   );

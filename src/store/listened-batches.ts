@@ -1,5 +1,6 @@
 import { WeirError } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
+import { inTime } from "../platforms/in-time.ts";
 import { type AppendedRow, draftRecord, type MessageDraft } from "./message-rows.ts";
 import type { Database } from "./pool.ts";
 
@@ -12,11 +13,13 @@ interface Waiting {
 /** Batches of one statement, and statements at once: while the server works on one, the next is made ready. */
 const MAX_BATCHES = 50;
 const MAX_WRITERS = 2;
+/** A writer that waits longer for a locked channel gives its place to the next, ms. */
+const LOCKED_FOR_MS = 100;
 
 /**
  * Appends messages that are only listened to, of all channels together: what comes while a statement is under way goes
  * into the next. A busy server costs one commit for many channels, and nobody waits for an answer meanwhile. Whoever
- * hands in a second batch of a channel has waited for the first.
+ * hands in a second batch of a channel has waited for the first. A channel that somebody else has locked holds up no other.
  */
 export class ListenedBatches {
   readonly #db: Database;
@@ -50,14 +53,24 @@ export class ListenedBatches {
   /** Must not throw: each waiting batch is told. */
   async #writeSome(batches: readonly Waiting[]): Promise<void> {
     try {
-      if (batches.length === 1) return await this.#writeEach(batches);
+      if (batches.length === 1) return await this.#writeAlone(batches);
       const rows = await this.#writeTogether(batches);
-      for (const [index, { written }] of batches.entries()) written.resolve(rows[index] ?? []);
+      const locked: Waiting[] = [];
+      for (const [index, one] of batches.entries()) {
+        const appended = rows[index] ?? [];
+        if (appended.length > 0) one.written.resolve(appended);
+        else locked.push(one);
+      }
+      if (locked.length > 0) await this.#writeAlone(locked);
     } catch (error) {
       // One of them cannot be stored: that is no reason to refuse the others.
       if (!(error instanceof WeirError && error.retryable)) return this.#writeEach(batches);
       for (const { written } of batches) written.reject(error);
     }
+  }
+
+  async #writeAlone(batches: readonly Waiting[]): Promise<void> {
+    await inTime(this.#writeEach(batches), LOCKED_FOR_MS);
   }
 
   async #writeEach(batches: readonly Waiting[]): Promise<void> {
