@@ -1,11 +1,11 @@
-import { type LlmConfig, MIN_WINDOW } from "../config/config.ts";
+import type { LlmConfig } from "../config/config.ts";
 import { originOf } from "../core/address.ts";
-import { type Anchor, isTelling } from "../core/calibration.ts";
+import type { Anchor } from "../core/calibration.ts";
 import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat-model.ts";
 import type { ChatServer } from "./chat-model.ts";
-import { knownWindow, UNKNOWN_WINDOW } from "./model-catalog.ts";
-import { ModelFactors } from "./model-factors.ts";
+import { KnownWindows } from "./known-windows.ts";
+import { knownWindow } from "./model-catalog.ts";
 import { firstChatModel, listModels } from "./model-listing.ts";
 import type { ListedModel } from "./model-listing.ts";
 import { ModelError } from "./model.ts";
@@ -99,46 +99,6 @@ function serverUrl(text: string): URL {
   return url;
 }
 
-abstract class KnownWindows {
-  readonly #factors = new ModelFactors();
-  readonly #refused = new Map<string, number>();
-  /** Tokens of the largest prompt that was answered, as its provider counted them. */
-  readonly #answered = new Map<string, number>();
-
-  windowOf(model: string, configured: number): number {
-    const limit = this.#limitOf(model);
-    if (configured > 0) return Math.min(configured, limit ?? configured);
-    return limit ?? this.believedWindow(model) ?? UNKNOWN_WINDOW;
-  }
-
-  learnWindow(model: string, tokens: number): void {
-    this.#refused.set(model, Math.max(MIN_WINDOW, Math.min(tokens, this.#refused.get(model) ?? tokens)));
-  }
-
-  factorOf(model: string): number {
-    return this.#factors.of(model);
-  }
-
-  learnFactor(model: string, report: Anchor): void {
-    this.#factors.learn(model, report);
-    if (isTelling(report) && report.reported > (this.#answered.get(model) ?? 0))
-      this.#answered.set(model, report.reported);
-  }
-
-  protected abstract believedWindow(model: string): number | undefined;
-
-  /** What the server runs the model with, however large the model's own window is. */
-  protected abstract runningWindow(model: string): number | undefined;
-
-  #limitOf(model: string): number | undefined {
-    const running = this.runningWindow(model);
-    const refused = this.#refused.get(model);
-    if (refused === undefined) return running;
-    // A refusal is words; that a larger prompt was answered is a fact.
-    return Math.min(running ?? Infinity, Math.max(refused, this.#answered.get(model) ?? 0));
-  }
-}
-
 class OfflineModels extends KnownWindows implements Models {
   readonly model = createOfflineModel();
   readonly isOffline = true;
@@ -195,9 +155,23 @@ class ServerModels extends KnownWindows implements Models {
       answer: async (request, options) => {
         const signal = AbortSignal.any([options.signal, this.#closing.signal]);
         const model = await this.resolve(request.model, signal);
-        return chat.answer({ ...request, model }, { ...options, signal });
+        try {
+          return await chat.answer({ ...request, model }, { ...options, signal });
+        } catch (error) {
+          const other = await this.#insteadOf(model, error, signal);
+          if (other === undefined) throw error;
+          return chat.answer({ ...request, model: other }, { ...options, signal });
+        }
       },
     };
+  }
+
+  /** A server that was started again may serve another model, and knows nothing of the one that it listed first. */
+  async #insteadOf(model: string, error: unknown, signal: AbortSignal): Promise<string | undefined> {
+    if (!(error instanceof ModelError && error.status === 404) || model !== this.#auto) return undefined;
+    this.#auto = undefined;
+    const other = await this.resolve(AUTO_MODEL, signal).catch(() => model);
+    return other === model ? undefined : other;
   }
 
   describe(): string {

@@ -5,7 +5,7 @@ import type { LlmConfig } from "../../src/config/config.ts";
 import { OperatorError } from "../../src/core/errors.ts";
 import { ModelError } from "../../src/llm/model.ts";
 import { OPENAI_AUTO_MODEL, openModels } from "../../src/llm/open-models.ts";
-import { stalledStream, text } from "../support/model-behaviours.ts";
+import { stalledStream, status, text } from "../support/model-behaviours.ts";
 import { ask } from "../support/model-calls.ts";
 import { startModelServer } from "../support/model-server.ts";
 
@@ -144,6 +144,24 @@ describe("the model `auto`", () => {
     server.models = [];
     await assert.rejects(models.resolve("auto"), /lists no model/);
   });
+});
+
+test("the model `auto` is another one once the server serves another, for an agent that knows the first by its name, too", async () => {
+  await using server = await startModelServer();
+  let served = "first";
+  server.respond(({ model }) =>
+    model === served ? text(`from ${served}`) : status(404, { error: { message: "no such model" } }),
+  );
+  server.models = [{ id: "first" }];
+  await using models = await openModels(llm({ baseUrl: server.url }));
+  assert.equal((await ask(models.model, { model: "auto" })).answer?.text, "from first");
+  served = "second";
+  server.models = [{ id: "second" }];
+  assert.equal((await ask(models.model, { model: "first" })).answer?.text, "from second");
+  assert.equal(await models.resolve("auto"), "second");
+  assert.equal((await ask(models.model, { model: "nobody" })).failure?.kind, "rejected");
+  served = "third";
+  assert.equal((await ask(models.model, { model: "auto" })).failure?.kind, "rejected");
 });
 
 describe("a model's window", () => {
