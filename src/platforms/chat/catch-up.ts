@@ -71,7 +71,7 @@ async function missed(
   const rest = newest.filter((one) => isAfter(one, afterId));
   return {
     pages: [...pages, ...rest],
-    isWhole: first === undefined || history.compare(afterId, first.id) >= 0,
+    isWhole: first !== undefined && history.compare(afterId, first.id) >= 0,
   };
 }
 
