@@ -5,7 +5,7 @@ import { type ChannelOnPlatform, type InboundMessage, REACTION_PREFIX } from "..
 /** Which agent answers which channels, and when. */
 export interface Binding extends Omit<BindingConfig, "platform"> {
   readonly platform: string;
-  /** Ids of the people whose DMs are wanted; null: everybody's. */
+  /** Ids of the people whose DMs are wanted, by the platform and by `allowUsers`; null: everybody's. */
   readonly dmAllow: readonly string[] | null;
 }
 
@@ -100,6 +100,7 @@ function isRoot({ kind, channel, id, isBackground }: InboundMessage): boolean {
 }
 
 function mayAsk({ allowUsers, allowRoles }: Binding, { author, kind }: InboundMessage): boolean {
+  // Of a DM `dmAllow` has decided.
   if (kind === "dm" || (allowUsers.length === 0 && allowRoles.length === 0)) return true;
   // By id alone: anybody can take a name.
   return allowUsers.includes(author.id) || (allowRoles.length > 0 && isNamed(allowRoles, author.roles ?? []));
