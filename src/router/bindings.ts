@@ -39,15 +39,12 @@ function matches(binding: Binding, { channel, kind, workspace, place }: ChannelO
   if (binding.platform !== channel.platform) return false;
   if (kind === "dm") return binding.dms;
   if (kind === "thread" && !binding.threads) return false;
-  const parent = place?.parent ?? null;
+  const { parent = null, channel: title = "" } = place ?? {};
+  // Anybody may begin a thread, and call it what they like: by name it goes by its channel's.
+  const names = kind === "thread" ? [parent?.id ?? "", parent?.name ?? ""] : [title];
   return (
     isNamed(binding.workspaces, [workspace, place?.workspace ?? ""]) &&
-    isNamed(
-      binding.channels,
-      parent === null
-        ? [channel.name, place?.channel ?? ""]
-        : [channel.name, place?.channel ?? "", parent.id, parent.name],
-    )
+    isNamed(binding.channels, [channel.name, ...names])
   );
 }
 
