@@ -36,10 +36,16 @@ export function bindingsOf({ bindings, platforms }: Config, agent: AgentId): Bin
 /** Whose DMs are wanted is said of a platform, and is a part of each of its bindings. */
 function withDms(binding: BindingConfig, platform: ChatPlatformConfig | null): Binding {
   if (platform === null) return { ...binding, dmAllow: null };
-  const { dm, allow, owners } = platform;
-  return {
-    ...binding,
-    dms: binding.dms && dm !== "off",
-    dmAllow: dm === "allowlist" ? [...allow, ...owners] : null,
-  };
+  return { ...binding, dms: binding.dms && platform.dm !== "off", dmAllow: dmAllowOf(binding, platform) };
+}
+
+/** Who is not answered in a channel is not answered in a DM, either. There nobody has a role, and owners may always ask. */
+function dmAllowOf(
+  { allowUsers }: BindingConfig,
+  { dm, allow, owners }: ChatPlatformConfig,
+): string[] | null {
+  const lists = [...(dm === "allowlist" ? [allow] : []), ...(allowUsers.length > 0 ? [allowUsers] : [])];
+  const [first, ...others] = lists;
+  if (first === undefined) return null;
+  return [...first.filter((id) => others.every((list) => list.includes(id))), ...owners];
 }

@@ -5,7 +5,7 @@ import { type ChannelOnPlatform, type InboundMessage, REACTION_PREFIX } from "..
 /** Which agent answers which channels, and when. */
 export interface Binding extends Omit<BindingConfig, "platform"> {
   readonly platform: string;
-  /** Ids of the people whose DMs are wanted; null: everybody's. */
+  /** Ids of the people whose DMs are wanted, by the platform and by `allowUsers`; null: everybody's. */
   readonly dmAllow: readonly string[] | null;
 }
 
@@ -39,15 +39,12 @@ function matches(binding: Binding, { channel, kind, workspace, place }: ChannelO
   if (binding.platform !== channel.platform) return false;
   if (kind === "dm") return binding.dms;
   if (kind === "thread" && !binding.threads) return false;
-  const parent = place?.parent ?? null;
+  const { parent = null, channel: title = "" } = place ?? {};
+  // Anybody may begin a thread, and call it what they like: by name it goes by its channel's.
+  const names = kind === "thread" ? [parent?.id ?? "", parent?.name ?? ""] : [title];
   return (
     isNamed(binding.workspaces, [workspace, place?.workspace ?? ""]) &&
-    isNamed(
-      binding.channels,
-      parent === null
-        ? [channel.name, place?.channel ?? ""]
-        : [channel.name, place?.channel ?? "", parent.id, parent.name],
-    )
+    isNamed(binding.channels, [channel.name, ...names])
   );
 }
 
@@ -100,6 +97,7 @@ function isRoot({ kind, channel, id, isBackground }: InboundMessage): boolean {
 }
 
 function mayAsk({ allowUsers, allowRoles }: Binding, { author, kind }: InboundMessage): boolean {
+  // Of a DM `dmAllow` has decided.
   if (kind === "dm" || (allowUsers.length === 0 && allowRoles.length === 0)) return true;
   // By id alone: anybody can take a name.
   return allowUsers.includes(author.id) || (allowRoles.length > 0 && isNamed(allowRoles, author.roles ?? []));

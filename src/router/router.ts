@@ -158,7 +158,8 @@ export class Router implements PlatformInbox {
     if (message.isBackground === true && this.#wasCommand(binding, message, takesPart))
       return { outcome: "ignored" };
     const isAsked = ruling.outcome === "turn";
-    if (isAsked && (await this.#commands.run(message))) return { outcome: "command" };
+    const isWithinRate = (): boolean => this.#isWithinRate(binding, message);
+    if (isAsked && (await this.#commands.run(message, isWithinRate))) return { outcome: "command" };
     const addressed = this.#withinLimits(binding, message, isAsked);
     const id = await this.#changes.idOf(message);
     return this.#append({ ...message, id, addressed }, binding);
@@ -217,18 +218,23 @@ export class Router implements PlatformInbox {
     return takesPart;
   }
 
-  /** Whether it may make a turn, where it is meant to. Who asks too often is told so once, and is listened to. */
+  /** Whether it may make a turn, where it is meant to. What may not is listened to. */
   #withinLimits(binding: Binding, message: InboundMessage, isAsked: boolean): boolean {
-    const { limits, voice, registry, failureText } = this.#parts;
-    const { author, channel, id } = message;
+    const { limits, registry } = this.#parts;
+    const { author, channel } = message;
     const address = formatAddress(channel);
     if (message.isBackground === true) return false;
     if (!limits.heard(address, author.isBot, isAsked) || !isAsked) return false;
     const known = this.#known.get(channelKey(binding, channel));
     // What is answered together with others costs no turn of its own.
     const isWaiting = known !== undefined && (registry.loaded(known)?.status.due ?? 0) > 0;
-    if (isWaiting) return true;
-    const asked = limits.ask(`${channel.platform}\n${author.id}`, binding.rateLimit);
+    return isWaiting || this.#isWithinRate(binding, message);
+  }
+
+  /** Counts what a person asks, a question or a command. Who asks too often is told so once. */
+  #isWithinRate({ rateLimit }: Binding, { author, channel, id }: InboundMessage): boolean {
+    const { limits, voice, failureText } = this.#parts;
+    const asked = limits.ask(`${channel.platform}\n${author.id}`, rateLimit);
     if (asked === "first_over") voice.tell(channel, id, failureText("too_often"));
     return asked === "within";
   }

@@ -30,6 +30,9 @@ export interface TextCommandsParts {
   readonly failureText: (kind: "internal") => string;
 }
 
+/** It ends what costs: whoever has asked too often may do that all the same. */
+const UNLIMITED = "stop";
+
 /** Runs the commands that stand in messages, each once: what was missed is looked at again, also after a restart. */
 export class TextCommands {
   readonly #parts: TextCommandsParts;
@@ -38,26 +41,29 @@ export class TextCommands {
     this.#parts = parts;
   }
 
-  /** The command in a message; null: there is none. */
-  find({ channel, text }: InboundMessage): TextCommand | null {
+  /** The command in a message; null: there is none. Bots give none: two would run each other's refusals without an end. */
+  find({ author, channel, text }: InboundMessage): TextCommand | null {
     const { voice, commands } = this.#parts;
+    if (author.isBot) return null;
     return voice.hasTextCommands(channel) ? parseTextCommand(text, (name) => commands.has(name)) : null;
   }
 
   /**
    * A command is no message of the log, but for one whose message is kept: what comes behind it, as its deletion, finds it
    * there. Its answer comes later.
+   * @param isWithinRate counts it; asked once for a command, however often it is delivered. False: it is not run
    * @returns false: there is none in it
    * @throws WeirError where it cannot be noted as run: it was not
    */
-  async run(message: InboundMessage): Promise<boolean> {
+  async run(message: InboundMessage, isWithinRate: () => boolean): Promise<boolean> {
     const { store } = this.#parts;
     const command = this.find(message);
     if (command === null) return false;
     const claim = store.runCommands.newClaim();
     const { platform } = message.channel;
     const { result: isOurs } = await insist(async () => store.runCommands.claim(platform, message.id, claim));
-    const answering = isOurs ? this.#answer(message, command) : null;
+    const mayRun = isOurs && (command.name === UNLIMITED || isWithinRate());
+    const answering = mayRun ? this.#answer(message, command) : null;
     if (this.#parts.commands.keepsMessage(command.name)) await answering;
     return true;
   }

@@ -1,7 +1,12 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../core/errors.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
+import { splitText } from "../core/split.ts";
 import type { Platform } from "../platforms/platform.ts";
+
+/** A text is not longer than so many messages: a channel is for people to talk in. */
+const MAX_PARTS = 10;
+const REST = "… the rest of this is too long to be shown here.";
 
 /** What Weir says and shows of its own accord, outside the log. Nothing is lost where it does not arrive. */
 export class Voice {
@@ -18,18 +23,12 @@ export class Voice {
     return this.#platformOf(channel)?.capabilities.hasTextCommands === true;
   }
 
-  /** Answers a message with a text of Weir's own. Returns at once. */
+  /** Answers a message with a text of Weir's own, in as many messages as it takes. Returns at once. */
   tell(channel: ChannelAddress, messageId: string, text: string): void {
-    const sending = this.#platformOf(channel)?.send({
-      channel,
-      idempotencyKey: `notice-${formatAddress(channel)}-${messageId}`,
-      mayBeThere: false,
-      text,
-      final: true,
-      inReplyTo: [messageId],
-      kind: "notice",
-    });
-    this.#unlessItFails(channel, "notice_not_sent", sending);
+    const platform = this.#platformOf(channel);
+    if (platform === undefined) return;
+    const parts = partsOf(text, platform.capabilities.maxTextLength);
+    this.#unlessItFails(channel, "notice_not_sent", sendAll(platform, channel, messageId, parts));
   }
 
   /** Puts an emoji under a message. Returns at once. */
@@ -41,6 +40,31 @@ export class Voice {
   #unlessItFails(channel: ChannelAddress, event: string, work: Promise<unknown> | undefined): void {
     work?.catch((error: unknown) => {
       this.#log.warn({ channel: formatAddress(channel), why: errorMessage(error) }, event);
+    });
+  }
+}
+
+function partsOf(text: string, limit: number): readonly string[] {
+  const parts = splitText(text, limit);
+  return parts.length <= MAX_PARTS ? parts : [...parts.slice(0, MAX_PARTS - 1), REST];
+}
+
+/** In order: what follows a part that did not arrive would make no sense without it. */
+async function sendAll(
+  platform: Platform,
+  channel: ChannelAddress,
+  messageId: string,
+  parts: readonly string[],
+): Promise<void> {
+  for (const [index, text] of parts.entries()) {
+    await platform.send({
+      channel,
+      idempotencyKey: `notice-${formatAddress(channel)}-${messageId}-${index}`,
+      mayBeThere: false,
+      text,
+      final: true,
+      inReplyTo: [messageId],
+      kind: "notice",
     });
   }
 }

@@ -70,6 +70,40 @@ test("a command in a message is run once, and is no message", async () => {
   assert.equal(channel?.lastSeq, 2, "the message and its answer");
 });
 
+test("what a bot says is no command: it is read, and answered as any other message", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server, { allowBots: true, mentionRequired: false });
+  const author = { id: "u-bot", name: "Bot", isBot: true };
+  const room = "bot-commands";
+  const said = { room, author, addressed: false };
+  const refused = "/reset changes the conversation for everybody here, and is for owners only.";
+  assert.equal((await weir.say("hello", { ...said, isBackground: true })).outcome, "accepted");
+  assert.equal((await weir.say(refused, { ...said, isBackground: true })).outcome, "accepted");
+  assert.equal((await weir.say(refused, said)).outcome, "accepted");
+  await delivered(weir, room);
+  assert.deepEqual(weir.platform.texts(room), ["an answer"]);
+});
+
+test("commands count with questions in what a person may ask in a minute; /stop always works", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server, { rateLimit: 2 });
+  const room = "often-commands";
+  for (const [index, said] of ["/status", "/status", "/status", "/stop", "/status", "hello"].entries()) {
+    await weir.say(said, { room, id: `${room}-${index}` });
+    if (index === 0) await weir.say(said, { room, id: `${room}-${index}` });
+  }
+  await weir.platform.until(() => weir.platform.calls.length === 4);
+  const told = weir.platform.calls.map(
+    ({ message }) => [message.inReplyTo[0]?.at(-1), message.text] as const,
+  );
+  const answers = new Map(told);
+  assert.deepEqual(new Set(answers.keys()), new Set(["0", "1", "2", "3"]));
+  assert.match(answers.get("2") ?? "", /more than I may answer in a minute/);
+  assert.match(answers.get("3") ?? "", /Nothing is being written|Nothing has been said/);
+  const channel = await weir.daemon.store.channels.find({ platform: "test", name: room });
+  assert.equal(channel?.lastSeq, 1, "the question is read, the commands are not");
+});
+
 test("a command that is looked at again after a restart is not run again", async () => {
   await using server = await startModelServer();
   const command = { room: "again", id: "command-again" };

@@ -49,6 +49,14 @@ describe("which binding a channel has", () => {
     assert.ok(!matches({ channels: ["random"] }, thread));
   });
 
+  test("the name of a thread, which anybody may give it, binds it to nothing; its own id may", () => {
+    const { place } = thread;
+    const named = { ...thread, place: { ...place, channel: "hr-private" } };
+    assert.ok(!matches({ channels: ["hr-private"] }, named));
+    assert.ok(!matches({ channels: ["hr-private"] }, { ...named, place: { ...named.place, parent: null } }));
+    for (const name of ["200", "100", "#general"]) assert.ok(matches({ channels: [name] }, named), name);
+  });
+
   test("a DM is in no channel: it has a binding wherever DMs are wanted", () => {
     assert.ok(matches({ channels: ["random"], workspaces: ["Other"] }, dm));
     assert.ok(!matches({ dms: false }, dm));

@@ -52,10 +52,11 @@ export async function catchUp(parts: CatchUpParts, gap: Gap): Promise<CaughtUp> 
 async function missed(
   history: ChatHistory,
   gap: Gap,
-  { messages: newest, isAll }: NewestMessages,
+  { messages: newest, isAll, isBlank = false }: NewestMessages,
 ): Promise<{ readonly pages: readonly HistoryMessage[]; readonly isWhole: boolean }> {
   const isAfter = (message: HistoryMessage, id: string): boolean => history.compare(message.id, id) > 0;
   const first = newest[0];
+  if (isBlank) return { pages: [], isWhole: false };
   if (isAll || (first !== undefined && history.compare(first.id, gap.afterId) <= 0))
     return { pages: newest.filter((one) => isAfter(one, gap.afterId)), isWhole: true };
   const pages: HistoryMessage[] = [];
@@ -70,7 +71,7 @@ async function missed(
   const rest = newest.filter((one) => isAfter(one, afterId));
   return {
     pages: [...pages, ...rest],
-    isWhole: first === undefined || history.compare(afterId, first.id) >= 0,
+    isWhole: first !== undefined && history.compare(afterId, first.id) >= 0,
   };
 }
 

@@ -22,6 +22,8 @@ export interface NewestMessages {
   readonly messages: readonly HistoryMessage[];
   /** There is nothing before them: neither further back nor hidden by the platform. */
   readonly isAll: boolean;
+  /** Nothing at all is shown, and it cannot be told whether there is nothing. Left out: false. */
+  readonly isBlank?: boolean;
 }
 
 /** What an adapter can read of what was said. All calls throw PlatformError. */

@@ -58,6 +58,13 @@ export function isDeletedChannel(error: unknown): boolean {
   return error instanceof DiscordRefusal && error.code === UNKNOWN_CHANNEL;
 }
 
+const CANNOT_REPLY = 160_002;
+
+/** What was sent answers a message that the bot may not read; without saying so it may be sent. */
+export function isReplyRefused(error: unknown): error is DiscordRefusal {
+  return error instanceof DiscordRefusal && error.code === CANNOT_REPLY;
+}
+
 /**
  * Discord's REST API. The client's own retries are off, since they would double what was taken without our hearing of it;
  * its waiting for rate limits is on, up to a bound. All calls throw PlatformError.
@@ -178,6 +185,7 @@ const WORDS: ReadonlyMap<number, string> = new Map([
   [50_027, "the command was asked too long ago"],
   [50_035, "a part of it is not allowed"],
   [50_083, "the thread is archived"],
+  [CANNOT_REPLY, "the bot lacks Read Message History there"],
   [160_005, "the thread is locked"],
 ]);
 

@@ -41,6 +41,9 @@ export class DiscordHistory implements ChatHistory {
         limit: String(limit),
         ...(before !== null && { before }),
       });
+      // So Discord also answers a bot that may not read the history. That all of it was deleted cannot be told from that, and
+      // is not noticed: the other way round a permission taken away would blank the log.
+      if (payloads.length === 0 && before === null) return { messages: [], isAll: false, isBlank: true };
       found.unshift(...payloads.filter((payload) => isPeoples(payload, bot)));
       before = payloads[0]?.id ?? null;
       const isAll = payloads.length < limit;

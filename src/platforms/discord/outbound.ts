@@ -78,14 +78,17 @@ function disarm(text: string): string {
   return text.replaceAll(/@(?=everyone|here)/gi, "@\u200B");
 }
 
+/** An address, which is left as it is, or where a mention may begin. */
+const ADDRESS_OR_MENTION = /https?:\/\/[^\s<>|]+|(?<![\p{L}\p{N}_<@.])@(?=\S)/giu;
+
 /** `@Ann Lee` → `<@123>`: the longest known name that stands there. */
 function mention(text: string, names: KnownNames, users: Set<string>): string {
   if (names.size === 0) return text;
   const longest = Math.max(...Array.from(names.keys(), (name) => name.length));
   let converted = "";
   let from = 0;
-  for (const { index } of text.matchAll(/(?<![\p{L}\p{N}_<@.])@(?=\S)/gu)) {
-    if (index < from) continue;
+  for (const { 0: beginning, index } of text.matchAll(ADDRESS_OR_MENTION)) {
+    if (index < from || beginning !== "@") continue;
     const found = nameAt(text, index + 1, longest, names);
     if (found === null) continue;
     users.add(found.id);
@@ -95,6 +98,7 @@ function mention(text: string, names: KnownNames, users: Set<string>): string {
   return converted + text.slice(from);
 }
 
+/** `@types/node` is a package, whoever is called so. */
 function nameAt(
   text: string,
   at: number,
@@ -105,7 +109,7 @@ function nameAt(
   for (let length = ahead.length; length > 0; length--) {
     const id = names.get(ahead.slice(0, length).toLowerCase());
     const next = text.slice(at + length, at + length + 2);
-    if (id === undefined || /^[\p{L}\p{N}_]/u.test(next)) continue;
+    if (id === undefined || /^[\p{L}\p{N}_/]/u.test(next)) continue;
     return id === null ? null : { id, length };
   }
   return null;

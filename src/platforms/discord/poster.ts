@@ -7,7 +7,7 @@ import { errorMessage } from "../../core/errors.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { PlatformError } from "../platform.ts";
-import { type DiscordApi, parsed } from "./api.ts";
+import { type DiscordApi, isReplyRefused, parsed } from "./api.ts";
 import type { Directory } from "./directory.ts";
 import { Emojis } from "./emojis.ts";
 import type { Newest } from "./newest.ts";
@@ -117,20 +117,26 @@ export class Poster {
   }
 
   async #post(message: OutboundMessage, content: Content): Promise<string> {
-    const { api } = this.#parts;
     const { idempotencyKey: key, channel } = message;
     if (this.#attempts.get(key) === undefined) this.#attempts.set(key, performance.now());
-    const body = {
-      ...bodyOf(content),
-      nonce: nonceOf(key),
-      enforce_nonce: true,
-      ...this.#reference(message),
-    };
-    const route = Routes.channelMessages(channel.name);
-    const there = parsed(posted, await api.call({ method: "POST", route, body }));
+    const body = { ...bodyOf(content), nonce: nonceOf(key), enforce_nonce: true };
+    const there = await this.#put(channel, { ...body, ...this.#reference(message) }, body);
     // For a key that Discord knows, this is what was sent with it first.
     this.#shown.set(there.id, there.content);
     return there.id;
+  }
+
+  /** @param bare the same without a reference: Discord takes none from who may not read what was said before */
+  async #put(channel: ChannelAddress, body: object, bare: object): Promise<z.infer<typeof posted>> {
+    const { api, log } = this.#parts;
+    const route = Routes.channelMessages(channel.name);
+    try {
+      return parsed(posted, await api.call({ method: "POST", route, body }));
+    } catch (error) {
+      if (!isReplyRefused(error)) throw error;
+      log.warn({ channel: formatAddress(channel), why: error.message }, "sent_without_reference");
+      return parsed(posted, await api.call({ method: "POST", route, body: bare }));
+    }
   }
 
   /** Discord knows a key for some minutes; what may be older is looked for. @returns null: it is not there */

@@ -23,6 +23,7 @@ import {
   type SlackMessage,
 } from "./payload.ts";
 import { isOwn, type MessageReader, placeOfMessage } from "./reader.ts";
+import { WantedFiles } from "./wanted-files.ts";
 
 export interface EventsParts {
   readonly api: SlackApi;
@@ -44,6 +45,7 @@ const MAX_THREADS = 5000;
 /** Takes Slack's events in: each once, of each channel in the order in which they came. */
 export class SlackEvents {
   readonly #parts: EventsParts;
+  readonly #wantedFiles: WantedFiles;
   /** By event id, and by message id, since a mention comes as `message` and as `app_mention`. */
   readonly #seen = new BoundedMap<Promise<boolean>>(MAX_SEEN);
   readonly #lanes = new Map<string, Promise<unknown>>();
@@ -52,6 +54,7 @@ export class SlackEvents {
 
   constructor(parts: EventsParts) {
     this.#parts = parts;
+    this.#wantedFiles = new WantedFiles(parts);
   }
 
   /**
@@ -145,12 +148,11 @@ export class SlackEvents {
   }
 
   async #said(channel: string, message: SlackMessage): Promise<Converted> {
-    const { reader, names, inbox } = this.#parts;
+    const { reader, names } = this.#parts;
     const place = placeOfMessage(channel, message);
     this.#threads.set(messageId(channel, message.ts), place.threadTs);
     if (isOwn(message, await names.bot())) return null;
-    const hasFiles = (message.files ?? []).length > 0;
-    const withFiles = hasFiles && (await inbox.standing(await reader.where(place))).isBound;
+    const withFiles = await this.#wantedFiles.areIn(channel, message);
     const event = await reader.read(channel, message, { withFiles });
     return event.text === "" && event.images === undefined ? null : { event, home: event };
   }
@@ -162,13 +164,12 @@ export class SlackEvents {
     previous_message: previous,
     event_ts: eventTs,
   }: z.infer<typeof changedMessage>): Promise<Converted> {
-    const { reader, names, inbox } = this.#parts;
+    const { reader, names } = this.#parts;
     if (message.subtype === "tombstone") return this.#gone(channel, previous ?? message, message.ts, eventTs);
     if (isSameSaid(previous ?? null, message) || !isSpoken(message) || isOwn(message, await names.bot()))
       return null;
     const home = await reader.where(placeOfMessage(channel, message));
-    const hasFiles = (message.files ?? []).length > 0;
-    const withFiles = hasFiles && (await inbox.standing(home)).isBound;
+    const withFiles = await this.#wantedFiles.areIn(channel, message, previous ?? message);
     const { text } = await reader.said(message, { withFiles });
     const at = timeOfTs(message.edited?.ts ?? eventTs);
     return {

@@ -1,7 +1,7 @@
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
 import type { ChatHistory, HistoryMessage, MaybeGap, NewestMessages } from "../chat/history.ts";
-import { Pace } from "../chat/pace.ts";
+import type { Pace } from "../chat/pace.ts";
 import {
   addressOf,
   compareTs,
@@ -16,13 +16,12 @@ import { type SlackApi, SlackError } from "./api.ts";
 import { isSpoken } from "./inbound.ts";
 import { DELETED } from "./refusals.ts";
 import type { Names } from "./names.ts";
-import { type MessagePage, messagePage, type SlackMessage } from "./payload.ts";
+import { PageReader } from "./pages.ts";
+import type { SlackMessage } from "./payload.ts";
 import { isOwn, type MessageReader } from "./reader.ts";
 
 /** Messages of one page as Weir asks for them; Slack allows 1,000 and recommends 200. */
 const PAGE = 200;
-/** Pages that are read at a time of what was said after a message: of more, the newest. */
-const MAX_PAGES = 10;
 const LARGE_PAGE = 999;
 /** Earlier replies that a thread begins with. */
 const EARLIER_REPLIES = 50;
@@ -45,6 +44,7 @@ export class SlackHistory implements ChatHistory {
   readonly pageSize = PAGE;
   readonly pace: Pace;
   readonly #parts: HistoryParts;
+  readonly #pages: PageReader;
   /** What is left of a gap that is read page by page, by the channel's name. */
   readonly #rest = new Map<
     string,
@@ -53,7 +53,8 @@ export class SlackHistory implements ChatHistory {
 
   constructor(parts: HistoryParts) {
     this.#parts = parts;
-    this.pace = new Pace(parts.readEveryMs);
+    this.#pages = new PageReader(parts.api, parts.readEveryMs);
+    this.pace = this.#pages.pace;
   }
 
   /** Replies that came after a gap's beginning to threads of the page are among them, as messages of their threads. */
@@ -134,7 +135,7 @@ export class SlackHistory implements ChatHistory {
   /** A thread's root, also where it is ours, and what was said in it before a message. */
   async #threadBefore(channel: string, threadTs: string, firstId: string): Promise<readonly SlackMessage[]> {
     const bot = await this.#parts.names.bot();
-    const pages = await this.#pages("conversations.replies", {
+    const pages = await this.#pages.read("conversations.replies", {
       channel,
       ts: threadTs,
       latest: tsOf(firstId),
@@ -160,35 +161,49 @@ export class SlackHistory implements ChatHistory {
     readonly isAll: boolean;
   }> {
     const args = { channel, limit: PAGE, ...(latest !== undefined && { latest }) };
-    const { messages, isAll } = await this.#pages("conversations.history", args, limit);
+    const { messages, isAll } = await this.#pages.read("conversations.history", args, limit);
     const wanted = await this.#ofPeople(messages, { channel, threadTs: null });
     return { messages: wanted.slice(-limit), roots: messages, isAll: isAll && wanted.length <= limit };
   }
 
-  /** Slack gives a thread from its beginning only. */
+  /** Slack gives a thread from its beginning only: of one that is too long for that, the newest are not found. */
   async #newestOfThread(
     channel: string,
     threadTs: string,
     limit: number,
   ): Promise<{ readonly messages: readonly SlackMessage[]; readonly isAll: boolean }> {
     const args = { channel, ts: threadTs, limit: LARGE_PAGE };
-    const { messages, isAll } = await this.#pages("conversations.replies", args);
+    const { messages, isAll, isEnd } = await this.#pages.read("conversations.replies", args);
+    if (!isEnd) return { messages: [], isAll: false };
     const wanted = await this.#ofPeople(messages, { channel, threadTs });
     return { messages: wanted.slice(-limit), isAll: isAll && wanted.length <= limit };
   }
 
   async #allAfter({ channel, threadTs }: SlackPlace, oldest: string): Promise<readonly SlackMessage[]> {
     const args = { channel, oldest, limit: LARGE_PAGE };
-    const { messages } =
+    const messages =
       threadTs === null
-        ? await this.#pages("conversations.history", args)
-        : await this.#pages("conversations.replies", { ...args, ts: threadTs });
+        ? (await this.#pages.read("conversations.history", args)).messages
+        : await this.#repliesAfter(channel, threadTs, oldest);
     const older = threadTs === null ? await this.#rootsBefore(channel, messages, oldest) : [];
     const replies = threadTs === null ? await this.#replies(channel, [...older, ...messages], oldest) : [];
     const wanted = await this.#ofPeople(messages, { channel, threadTs });
     return [...wanted, ...replies]
       .filter(({ ts }) => compareTs(ts, oldest) > 0)
       .toSorted((a, b) => compareTs(a.ts, b.ts));
+  }
+
+  /** To the end, however long that takes: the oldest come first, and what stands behind the last page would count as never said. */
+  async #repliesAfter(channel: string, ts: string, oldest: string): Promise<readonly SlackMessage[]> {
+    const found: SlackMessage[] = [];
+    for (let from = oldest; ;) {
+      const args = { channel, ts, oldest: from, limit: LARGE_PAGE };
+      const { messages, isEnd } = await this.#pages.read("conversations.replies", args);
+      found.push(...messages);
+      const last = messages.at(-1)?.ts ?? from;
+      if (isEnd || compareTs(last, from) <= 0) return found;
+      from = last;
+    }
   }
 
   /** A gap that is longer than the newest page is read as a whole later. */
@@ -238,7 +253,7 @@ export class SlackHistory implements ChatHistory {
     const from = tsOfTime(new Date(timeOfTs(gapTs).getTime() - ROOTS_MS));
     if (compareTs(first, from) <= 0) return [];
     const args = { channel, oldest: from, latest: first, inclusive: true, limit: LARGE_PAGE };
-    return (await this.#pages("conversations.history", args, 1)).messages;
+    return (await this.#pages.read("conversations.history", args, 1)).messages;
   }
 
   /**
@@ -257,26 +272,6 @@ export class SlackHistory implements ChatHistory {
           (threadTs !== null || (message.subtype !== "thread_broadcast" && !isReply(message))),
       )
       .toSorted((a, b) => compareTs(a.ts, b.ts));
-  }
-
-  /** Follows the cursors until there are `enough` messages, or nothing more. */
-  async #pages(
-    method: "conversations.history" | "conversations.replies",
-    args: Readonly<Record<string, unknown>>,
-    enough = Number.POSITIVE_INFINITY,
-  ): Promise<{ readonly messages: readonly SlackMessage[]; readonly isAll: boolean }> {
-    const messages: SlackMessage[] = [];
-    let page: MessagePage | null = null;
-    for (let count = 0; count < MAX_PAGES; count++) {
-      const cursor: string = page?.response_metadata?.next_cursor ?? "";
-      this.pace.called();
-      page = await this.#parts.api.call(method, { ...args, ...(cursor !== "" && { cursor }) }, messagePage);
-      messages.push(...page.messages);
-      if (page.has_more !== true) return { messages, isAll: page.is_limited !== true };
-      if ((page.response_metadata?.next_cursor ?? "") === "") break;
-      if (messages.length >= enough) break;
-    }
-    return { messages, isAll: false };
   }
 
   /** @param afterId what stands before it is in the log already: its files are not fetched again */

@@ -1,5 +1,5 @@
-/** Ids of people by their name in lower case: `@name` mentions them. */
-export type MentionNames = ReadonlyMap<string, string>;
+/** Ids of people by their name in lower case: `@name` mentions them; null: several have it, and it mentions none. */
+export type MentionNames = ReadonlyMap<string, string | null>;
 
 /** Pure. */
 export function escapeText(text: string): string {
@@ -48,6 +48,8 @@ const RULES: readonly Rule[] = [
 ];
 
 const WORD = /[\p{L}\p{N}_]/u;
+/** Behind it, it is no name: `@types/node` is a package, whoever is called so. */
+const GOES_ON = /[\p{L}\p{N}_/]/u;
 /** Where markup can begin. */
 const BEGINNINGS = /[\\`![<h*_~@]/gi;
 
@@ -116,10 +118,11 @@ function mention(
 ): { readonly shown: string; readonly length: number } | null {
   if (names.size === 0 || WORD.test(text[index - 1] ?? "")) return null;
   const rest = text.slice(index + 1, index + 100).toLowerCase();
-  let longest: { readonly name: string; readonly id: string } | null = null;
+  let longest: { readonly name: string; readonly id: string | null } | null = null;
   for (const [name, id] of names) {
-    const isThere = rest.startsWith(name) && !WORD.test(rest[name.length] ?? "");
+    const isThere = rest.startsWith(name) && !GOES_ON.test(rest[name.length] ?? "");
     if (isThere && name.length > (longest?.name.length ?? 0)) longest = { name, id };
   }
-  return longest === null ? null : { shown: `<@${longest.id}>`, length: longest.name.length + 1 };
+  if (longest === null || longest.id === null) return null;
+  return { shown: `<@${longest.id}>`, length: longest.name.length + 1 };
 }

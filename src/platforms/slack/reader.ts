@@ -165,8 +165,8 @@ export function isOwn({ user, bot_id: botId }: Pick<SlackMessage, "user" | "bot_
   return user === bot.userId || botId === bot.botId;
 }
 
-/** Alike for the `message` and the `app_mention` of the same words. */
-function isAddressed(channel: string, message: SlackMessage, bot: Bot): boolean {
+/** Alike for the `message` and the `app_mention` of the same words. Pure. */
+export function isAddressed(channel: string, message: SlackMessage, bot: Bot): boolean {
   return (
     isDm(channel) ||
     mentionedIds(message.text ?? "").people.includes(bot.userId) ||

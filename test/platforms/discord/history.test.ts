@@ -11,6 +11,7 @@ import { compareIds, idOfTime } from "../../../src/platforms/discord/snowflake.t
 import { DISCORD_TIMING } from "../../../src/platforms/discord/timing.ts";
 import { pino } from "pino";
 import type { OutboundMessage } from "../../../src/core/message.ts";
+import { until } from "../../support/discord/login.ts";
 import { type DiscordScene, openDiscordScene } from "./discord-harness.ts";
 
 /** A history that knows nothing of the gateway, as right after a start. */
@@ -121,6 +122,28 @@ test("a thread begins with what its parent said before, and the message it was b
   );
   assert.equal(history.isOwn(where, root), false);
   assert.equal(history.isOwn(where, first), true);
+});
+
+test("an empty page says neither that all was deleted nor that nothing was missed", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, ann, general, inbox } = scene;
+  const first = discord.world.say(ann, general, "first");
+  await inbox.received(1);
+  inbox.gaps = [{ ...channelOf(scene), afterId: first }];
+  discord.world.setAccess(general, "no_history");
+  assert.deepEqual(await historyOf(scene).newest(channelOf(scene), 100), {
+    messages: [],
+    isAll: false,
+    isBlank: true,
+  });
+  discord.gateway.invalidate(false);
+  await until("the catch-up", () => inbox.closed.length > 0);
+  assert.deepEqual(
+    inbox.events.map(({ type }) => type),
+    ["message"],
+  );
+  const line = scene.lines.find((one) => one.includes('"caught_up"'));
+  assert.match(line ?? "", /"messages":0,"isWhole":false/);
 });
 
 test("ids tell what was first, whatever they are", () => {

@@ -40,6 +40,13 @@ for (const [what, text, expected, users] of [
   ["letters go on", "@annabel", null, []],
   ["a name that two people have is no mention", "@Sam", null, []],
   ["an address is no mention", "x@ann.org <@ann> @@ann", null, []],
+  [
+    "neither is one of a page, and what follows it may be",
+    "https://medium.com/@ann/why [x](HTTP://x.org/@ann) @ann",
+    "https://medium.com/@ann/why [x](HTTP://x.org/@ann) <@1>",
+    ["1"],
+  ],
+  ["a package is nobody", "npm i @ann/node, @zoë/x", null, []],
   ["letters beyond ASCII count", "@Zoë, @Zoëx", "<@3>, @Zoëx", ["3"]],
   ["code mentions nobody", "`@ann` ```\n@ann @everyone\n```", null, []],
   ["everybody is nobody", "@everyone @here @HERE", "@\u200Beveryone @\u200Bhere @\u200BHERE", []],

@@ -61,6 +61,22 @@ test("a message that answers something that is gone is sent all the same", async
   assert.deepEqual(discord.answers(general), ["an answer"]);
 });
 
+test("where the bot may not read the history, an answer is sent without a reference, and the log says why", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, platform, general, lines } = scene;
+  const asked = await said(scene, "a question");
+  await said(scene, "another");
+  discord.world.setAccess(general, "no_history");
+  const id = await platform.send(outbound(general, "an answer", { inReplyTo: [asked] }));
+  assert.deepEqual(
+    discord.messages(general).flatMap((one) => (one.isBots ? [[one.id, one.text, one.replyTo]] : [])),
+    [[id, "an answer", null]],
+  );
+  const told = lines.filter((line) => line.includes('"sent_without_reference"'));
+  assert.equal(told.length, 1);
+  assert.match(told[0] ?? "", /the bot lacks Read Message History there/);
+});
+
 test("people who are known there are mentioned by name; nobody else is, and never everybody", async () => {
   await using scene = await openDiscordScene();
   const { discord, platform, ann, general } = scene;

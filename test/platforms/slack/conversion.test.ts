@@ -54,6 +54,7 @@ const OUTBOUND: Readonly<Record<string, string>> = {
   "<!channel> <!here> <@U9>": "&lt;!channel&gt; &lt;!here&gt; &lt;@U9&gt;",
   "@Ana: hi @ana, @Anabel @nobody": "<@U1>: hi <@U1>, @Anabel @nobody",
   "`@Ana` x@Ana": "`@Ana` x@Ana",
+  "npm i @ana/node https://a.test/@ana/x @ana": "npm i @ana/node https://a.test/@ana/x <@U1>",
   "```ts\nconst a = b < c && **d**;\n```": "```\nconst a = b &lt; c &amp;&amp; **d**;\n```",
   "~~~~\n```\n~~~~": "```\n``\u200B`\n```",
   "```\nnever closed": "```\nnever closed\n```",

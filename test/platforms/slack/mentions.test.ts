@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openSlackScene } from "./slack-harness.ts";
+import { botTexts, openSlackScene } from "./slack-harness.ts";
 
 test("of very many mentions in a message some are looked up, a few at a time; the others stay ids", async () => {
   await using scene = await openSlackScene();
@@ -36,4 +36,30 @@ test("mentions of channels are looked up beside those of people; one that Slack 
   slack.world.say(ana, general, `<@${ana.id}> <#${random.id}> <#C1000000000>`);
   await slack.journal.until("the message", () => inbox.events.length > 0);
   assert.deepEqual(inbox.said, ["Ana: @Ana #random #C1000000000"]);
+});
+
+test("a name that somebody else takes mentions neither", async () => {
+  await using scene = await openSlackScene();
+  const { slack, platform, inbox, ana, general } = scene;
+  const other = slack.world.addUser("mallory", { displayName: "ANA" });
+  const send = async (text: string): Promise<string> =>
+    platform.send({
+      channel: { platform: "slack", name: general.id },
+      idempotencyKey: text,
+      mayBeThere: false,
+      text,
+      final: true,
+      inReplyTo: [],
+      kind: "answer",
+    });
+  for (const text of ["hello", "again"]) slack.world.say(ana, general, text);
+  await inbox.received(2);
+  await send("hi @Ana");
+  slack.world.say(other, general, "it is me");
+  await inbox.received(3);
+  await send("bye @Ana");
+  slack.world.say(ana, general, "no");
+  await inbox.received(4);
+  await send("who, @Ana?");
+  assert.deepEqual(botTexts(slack, general), [`hi <@${ana.id}>`, "bye @Ana", "who, @Ana?"]);
 });

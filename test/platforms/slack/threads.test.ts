@@ -144,3 +144,24 @@ test("where that takes too long, it is no background all the same, and comes lat
   assert.deepEqual([...new Set(inbox.closed)].toSorted(), [general.id, thread].toSorted());
   assert.ok(came(scene, thread).includes("* @weir one?"));
 });
+
+test("of a thread that is too long to be read to its end, nothing counts as deleted, and all that was missed comes", async () => {
+  await using scene = await openSlackScene({ server: { retryDelaysMs: [], limits: { pageSize: 5 } } });
+  const { slack, ana, general, inbox, lines } = scene;
+  slack.deliveries.dropNext(1000);
+  const root = slack.world.say(ana, general, "root");
+  const say = (text: string): string => slack.world.say(ana, general, text, { threadTs: root });
+  const known = Array.from({ length: 60 }, (_, index) => say(`known ${index}`));
+  const missed = Array.from({ length: 120 }, (_, index) => `missed ${index}`);
+  for (const text of missed) say(text);
+  inbox.held = async () => Promise.resolve(known.map((ts) => messageId(general.id, ts)).toReversed());
+  const channel = { platform: "slack", name: `${general.id}/${root}` };
+  inbox.gaps = [{ ...gapAfter(general, known.at(-1) ?? ""), channel, kind: "thread" }];
+  await reconnected(scene);
+  assert.deepEqual(
+    inbox.events.map((event) => (event.type === "message" ? event.text : event.type)),
+    missed,
+  );
+  const line = lines.find((one) => one.includes('"caught_up"'));
+  assert.match(line ?? "", /"messages":120,"isWhole":true/);
+});

@@ -7,7 +7,7 @@ import {
 } from "discord.js";
 import type { APIChannel, APIOverwrite, APIThreadChannel, APIUser } from "discord.js";
 
-import type { ChannelRecord, GuildRecord, MemberRecord, RoleRecord, UserRecord } from "./records.ts";
+import type { Access, ChannelRecord, GuildRecord, MemberRecord, RoleRecord, UserRecord } from "./records.ts";
 import type { State } from "./state.ts";
 
 export function toUser(user: UserRecord): APIUser {
@@ -167,9 +167,14 @@ export function toGuildCreate(state: State, guild: GuildRecord): object {
   };
 }
 
+const DENIED: Readonly<Record<Exclude<Access, "all">, bigint>> = {
+  no_history: PermissionFlagsBits.ReadMessageHistory,
+  read: PermissionFlagsBits.SendMessages,
+  none: PermissionFlagsBits.ViewChannel,
+};
+
 function overwritesOf(channel: ChannelRecord, guildId: string): APIOverwrite[] {
   if (channel.access === "all") return [];
-  const denied =
-    channel.access === "read" ? PermissionFlagsBits.SendMessages : PermissionFlagsBits.ViewChannel;
-  return [{ id: guildId, type: OverwriteType.Role, allow: "0", deny: String(denied) }];
+  const deny = String(DENIED[channel.access]);
+  return [{ id: guildId, type: OverwriteType.Role, allow: "0", deny }];
 }

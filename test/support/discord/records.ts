@@ -33,8 +33,8 @@ export interface GuildRecord {
   readonly emojis: Map<string, string>;
 }
 
-/** What the bot may do in a channel: everything, only read, or not even see it. */
-export type Access = "all" | "read" | "none";
+/** What the bot may do in a channel: everything, all but read what was said before, only read, or not even see it. */
+export type Access = "all" | "no_history" | "read" | "none";
 
 export interface ThreadRecord {
   readonly ownerId: string;

@@ -157,7 +157,7 @@ export class World {
     this.#state.emit({ t: "GUILD_MEMBER_UPDATE", intent: GatewayIntentBits.GuildMembers, data: () => data });
   }
 
-  /** What the bot may do there from now on. `none`: 50001, and no events; `read`: 50013 for whoever sends. */
+  /** What the bot may do there from now on. `none`: 50001, and no events; `read`: 50013 for whoever sends; `no_history`: empty pages, and 160002 for a reply. */
   setAccess(channelId: string, access: Access): void {
     const channel = this.#state.channel(channelId);
     channel.access = access;

@@ -38,6 +38,8 @@ export const alreadyAcknowledged = (): ApiError =>
   new ApiError(400, 40_060, "Interaction has already been acknowledged.");
 export const cannotEditOthers = (): ApiError =>
   new ApiError(403, 50_005, "Cannot edit a message authored by another user");
+export const cannotReply = (): ApiError =>
+  new ApiError(403, 160_002, "Cannot reply without permission to read message history");
 export const emptyMessage = (): ApiError => new ApiError(400, 50_006, "Cannot send an empty message");
 export const invalidWebhookToken = (): ApiError => new ApiError(401, 50_027, "Invalid Webhook Token");
 

@@ -3,7 +3,14 @@ import { toMessage } from "../message-payload.ts";
 import type { ChannelRecord, MessageRecord } from "../records.ts";
 import { compareIds } from "../snowflake.ts";
 import type { State } from "../state.ts";
-import { cannotEditOthers, invalidForm, missingPermissions, unknownEmoji, unknownUser } from "./api-error.ts";
+import {
+  cannotEditOthers,
+  cannotReply,
+  invalidForm,
+  missingPermissions,
+  unknownEmoji,
+  unknownUser,
+} from "./api-error.ts";
 import { readMessageBody, refuseEmpty, storeUploads } from "./message-body.ts";
 import type { MessageBody } from "./message-body.ts";
 import { channelOf, messageOf, noContent, ok, param } from "./route.ts";
@@ -34,14 +41,15 @@ function render(state: State, message: MessageRecord): object {
   return toMessage(state, message, state.options.allowsMessageContent);
 }
 
-/** Newest first, whatever was asked for; `after` gives the messages that follow directly. */
+/** Newest first, whatever was asked for; `after` gives the messages that follow directly. Who may not read them is given none. */
 function list(call: RestCall): RestAnswer {
   const channel = channelOf(call);
   const limit = Number(call.query.get("limit") ?? 50);
   if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
     throw invalidForm("limit", "NUMBER_TYPE_MAX", "int value should be between 1 and 100.");
   }
-  const page = pageOf(call.state.history(channel), call.query, limit);
+  const history = channel.access === "no_history" ? [] : call.state.history(channel);
+  const page = pageOf(history, call.query, limit);
   return ok(page.toReversed().map((message) => render(call.state, message)));
 }
 
@@ -97,13 +105,16 @@ function sameNonce(state: State, channel: ChannelRecord, body: MessageBody): Mes
 function answeredBy(state: State, channel: ChannelRecord, body: MessageBody): string | null {
   const id = body.message_reference?.message_id;
   if (id === undefined) return null;
+  if (channel.access === "no_history") throw cannotReply();
   if (state.messages.get(id)?.channelId === channel.id) return id;
   if (body.message_reference?.fail_if_not_exists === false) return null;
   throw invalidForm("message_reference", "REPLIES_UNKNOWN_MESSAGE", "Unknown message");
 }
 
 function get(call: RestCall): RestAnswer {
-  return ok(render(call.state, messageOf(call, channelOf(call))));
+  const channel = channelOf(call);
+  if (channel.access === "no_history") throw missingPermissions();
+  return ok(render(call.state, messageOf(call, channel)));
 }
 
 function edit(call: RestCall): RestAnswer {

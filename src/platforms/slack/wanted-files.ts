@@ -1,0 +1,44 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
+import type { PlatformInbox } from "../platform.ts";
+import { messageId } from "./address.ts";
+import type { Names } from "./names.ts";
+import type { SlackMessage } from "./payload.ts";
+import { isAddressed, type MessageReader, placeOfMessage } from "./reader.ts";
+
+export interface WantedFilesParts {
+  readonly names: Names;
+  readonly reader: MessageReader;
+  readonly inbox: Pick<PlatformInbox, "standing">;
+}
+
+/** Threads that are remembered. */
+const MAX_THREADS = 5000;
+
+/** Whose files are read: what makes no turn and is no context has nothing downloaded. */
+export class WantedFiles {
+  readonly #parts: WantedFilesParts;
+  /** Threads in which the bot was asked: what comes next there may be read before the log knows of it. */
+  readonly #asked = new BoundedMap<true>(MAX_THREADS);
+
+  constructor(parts: WantedFilesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * To be asked of each message, also of one without files.
+   * @param before what it was, where it was changed: an answered question stays one
+   * @throws WeirError of the inbox, and SlackError where Slack does not say who the bot is
+   */
+  async areIn(channel: string, message: SlackMessage, before: SlackMessage = message): Promise<boolean> {
+    const { names, reader, inbox } = this.#parts;
+    const bot = await names.bot();
+    const place = placeOfMessage(channel, message);
+    const thread = messageId(channel, place.threadTs ?? message.ts);
+    const isAsked = [message, before].some((one) => isAddressed(channel, one, bot));
+    if (isAsked && place.threadTs !== null) this.#asked.set(thread, true);
+    if ((message.files ?? []).length === 0) return false;
+    const { isBound, listens, answersAll, isKnown } = await inbox.standing(await reader.where(place));
+    const isTalk = isAsked || (place.threadTs !== null && (isKnown || this.#asked.get(thread) === true));
+    return isBound && (listens || answersAll || isTalk);
+  }
+}
