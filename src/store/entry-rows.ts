@@ -49,17 +49,17 @@ interface RawEntry {
  * `revised`: the last edit that came before any model had read the text. A later edit is shown by the notice that
  * it appended, whose text is that revision: one row holds it, so a deletion blanks one row.
  */
-const READ = readWhere("r.noted_seq is null");
-/** `revised`: the text that an entry has now, whoever has read an earlier one. */
-const READ_CURRENT = readWhere("true");
+const READ = readWhere("r.noted_seq is null", "note.text");
+/** The text that an entry has now, whoever has read an earlier one; so does each notice of an edit of it. */
+const READ_CURRENT = readWhere("true", "entry_text(note.channel_id, note.seq, note.text)");
 
-function readWhere(revision: string): string {
+function readWhere(revision: string, noteText: string): string {
   return `
   select e.seq, e.kind, e.at, e.text, e.tokens, e.addressed, e.author_id, e.author_name, e.author_bot, e.message_id,
          e.reply_to, e.turn_id, e.after_seq, e.deleted_at is not null as deleted, e.data,
          (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq and ${revision}
            order by r.revision desc limit 1) as revised,
-         note.text as note_text, noted.author_name as note_author, noted.at as noted_at
+         ${noteText} as note_text, noted.author_name as note_author, noted.at as noted_at
     from entries e
     left join revisions note on e.kind = 'notice' and note.channel_id = e.channel_id
           and note.seq = (e.data->>'edits')::bigint and note.noted_seq = e.seq
@@ -83,7 +83,7 @@ export async function readEntries(
   return resolve(client, channel, rows);
 }
 
-/** The same, with the texts that they have now: what a summary is made of, whose notices of edits may come later. */
+/** The same, with the texts that they have now: what a summary is made of. Notices of further edits may come behind it. */
 export async function readCurrentEntries(
   client: Queryable,
   channel: ChannelId,
