@@ -100,14 +100,17 @@ export async function readCurrentEntries(
   return resolve(client, channel, rows);
 }
 
-/** The newest entries of a channel at or before `to`, oldest of them first. */
+/** Entries at some seqs, by seq, with the texts that they have now. */
 export async function readEntriesAt(
   client: Queryable,
   channel: ChannelId,
   seqs: readonly Seq[],
 ): Promise<Entry[]> {
   const rows = await client.query<RawEntry>(
-    { name: "entries_read_at", text: `${READ} where e.channel_id = $1 and e.seq = any($2) order by e.seq` },
+    {
+      name: "entries_read_at",
+      text: `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2) order by e.seq`,
+    },
     [channel, seqs],
   );
   return resolve(client, channel, rows);
@@ -119,13 +122,13 @@ export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "author_name" | "
 };
 
 /**
- * What people and agents said at some seqs; by seq. Without the notes of edits: they are no one's words.
+ * What people and agents said at some seqs, as it reads now; by seq. Without the notes of edits: they are no one's words.
  * @param channel, seqs expressions, the second of a set of seqs
  */
 export function selectSaid(channel: string, seqs: string): string {
   return `select e.seq, e.kind, e.at, e.text, e.author_name,
                  (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
-                     and r.noted_seq is null order by r.revision desc limit 1) as revised
+                   order by r.revision desc limit 1) as revised
             from entries e
            where e.channel_id = ${channel} and e.seq = any(array(select unnest(${seqs})))
              and e.kind in ('user', 'assistant') and e.deleted_at is null order by e.seq`;
@@ -175,7 +178,7 @@ function authorOf(row: RawEntry, authors: Map<string, Author>): Author {
   return author;
 }
 
-/** What stored tool results quote, as it may be shown now. */
+/** What stored tool results quote, as it reads now. */
 async function readReferences(
   client: Queryable,
   channel: ChannelId,
@@ -183,7 +186,7 @@ async function readReferences(
 ): Promise<ReadonlyMap<Seq, EntryReference>> {
   if (seqs.length === 0) return new Map();
   const rows = await client.query<RawEntry>(
-    { name: "references_read", text: `${READ} where e.channel_id = $1 and e.seq = any($2)` },
+    { name: "references_read", text: `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2)` },
     [channel, [...new Set(seqs)]],
   );
   return new Map(rows.map((row) => [row.seq, toReference(row)]));
