@@ -16,6 +16,7 @@ import type { Delivery } from "../store/deliveries.ts";
 import type { ChannelSnapshot } from "../store/history.ts";
 import type { Store } from "../store/store.ts";
 import type { Settlement } from "../store/turns.ts";
+import { outdatedQuotes } from "./outdated-quotes.ts";
 import type { Owner } from "./owner.ts";
 
 /**
@@ -136,14 +137,26 @@ export class GuardedHistory {
     const first = fresh[0];
     if (first === undefined) return;
     await this.#readTo(first.seq - 1);
-    this.#history = appendEntries(this.#history, fresh);
+    await this.#append(fresh);
   }
 
   /** The caller holds the mutex. */
   async #readTo(toSeq: Seq): Promise<void> {
     const { lastSeq } = this.#history;
     if (toSeq <= lastSeq) return;
-    const missing = await this.#store.log.read(this.#owner.channel, lastSeq + 1, toSeq);
-    this.#history = appendEntries(this.#history, missing);
+    await this.#append(await this.#store.log.read(this.#owner.channel, lastSeq + 1, toSeq));
+  }
+
+  /** What tools quote reads as it does now, as in the fold of the rows. The caller holds the mutex. */
+  async #append(entries: readonly Entry[]): Promise<void> {
+    const longer = appendEntries(this.#history, entries);
+    const outdated = outdatedQuotes(longer.entries, this.#history.lastSeq + 1);
+    if (outdated.length === 0) {
+      this.#history = longer;
+      return;
+    }
+    const read = await this.#store.log.readAt(this.#owner.channel, outdated);
+    const anew = new Map(read.map((entry) => [entry.seq, entry]));
+    this.#history = { ...longer, entries: longer.entries.map((entry) => anew.get(entry.seq) ?? entry) };
   }
 }

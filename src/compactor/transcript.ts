@@ -31,15 +31,16 @@ const INDENT = "    ";
 
 /**
  * Numbers entries as lines, in the order of the view. Deleted texts and told failures are left out; an edit shows as
- * the text that holds now, or, where the edited message is not among them, as a note. What a tool result quotes is left
+ * the text that holds now, or, where the edited message is not among them, as one note. What a tool result quotes is left
  * out as well: it was said elsewhere in the log, and a deletion there could not reach a summary here.
  */
 export function transcribe(entries: readonly Entry[], style: TranscriptStyle): TranscriptLine[] {
   const present = new Set(entries.map(({ seq }) => seq));
-  const newest = newestTexts(entries);
+  const newest = newestNotes(entries);
   const lines: TranscriptLine[] = [];
   for (const entry of viewOrder(entries)) {
-    const current = withNewText(entry, newest.get(entry.seq));
+    if (isOutdated(entry, newest)) continue;
+    const current = withNewText(entry, newest.get(entry.seq)?.text);
     const said = current.deleted ? null : describe(current, present, style);
     if (said === null || said.body.trim() === "") continue;
     const number = lines.length + 1;
@@ -54,13 +55,18 @@ export function sourcesOf(lines: readonly TranscriptLine[]): ReadonlyMap<number,
   return new Map(lines.map(({ number, entry }) => [number, entry]));
 }
 
-/** What edits say that their entries say now; the last one counts. */
-function newestTexts(entries: readonly Entry[]): ReadonlyMap<Seq, string> {
-  const newest = new Map<Seq, string>();
+/** The last note of an edit of each entry: its text counts. */
+function newestNotes(entries: readonly Entry[]): ReadonlyMap<Seq, NoticeEntry> {
+  const newest = new Map<Seq, NoticeEntry>();
   for (const entry of entries.toSorted((a, b) => a.seq - b.seq)) {
-    if (isEditNote(entry)) newest.set(entry.edits.seq, entry.text);
+    if (isEditNote(entry)) newest.set(entry.edits.seq, entry);
   }
   return newest;
+}
+
+/** A later note tells of the same message: by then the two say the same. */
+function isOutdated(entry: Entry, newest: ReadonlyMap<Seq, NoticeEntry>): boolean {
+  return isEditNote(entry) && newest.get(entry.edits.seq) !== entry;
 }
 
 function isEditNote(entry: Entry): entry is NoticeEntry & { edits: NonNullable<NoticeEntry["edits"]> } {

@@ -58,14 +58,14 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
   const { tools, system, history, turn, dynamic, renderer } = sources;
   const view = turnView(history, turn);
   const stubBefore = trims.stubs === "all" ? view.before.length : stubBoundary(view.before);
-  const render = (entries: readonly Entry[], options: (index: number) => RenderOptions): Counted[] => {
-    const rendered: Counted[] = [];
+  const render = (entries: readonly Entry[], options: (index: number) => RenderOptions): Shown[] => {
+    const shown: Shown[] = [];
     for (const [index, entry] of entries.entries()) {
       if (trims.callsFrom !== undefined && isToolEntry(entry) && entry.seq < trims.callsFrom) continue;
       const { message, tokens } = renderer.render(entry, options(index));
-      if (message !== null) rendered.push({ message, tokens });
+      if (message !== null) shown.push({ entry, message, tokens });
     }
-    return rendered;
+    return shown;
   };
   const now = dynamic.text(history.omission, trims.room);
   const cap = (limit: number | undefined): RenderOptions => (limit === undefined ? {} : { cap: limit });
@@ -80,7 +80,7 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
     segment(
       "due",
       "messages to answer",
-      trims.withoutImages === true ? due : withImages(due, view.due, sources.images),
+      trims.withoutImages === true ? due : withImages(due, sources.images),
     ),
     segment(
       "turn",
@@ -105,6 +105,11 @@ interface Counted {
   readonly tokens: number;
 }
 
+/** With the entry that it shows: entries that show nothing are left out, so places in the two lists differ. */
+interface Shown extends Counted {
+  readonly entry: Entry;
+}
+
 function counted(messages: readonly ModelMessage[]): Counted[] {
   return messages.map((message) => ({ message, tokens: estimateMessage(message) }));
 }
@@ -112,19 +117,13 @@ function counted(messages: readonly ModelMessage[]): Counted[] {
 /** What providers count for a picture of usual size, at most; tokens. */
 const IMAGE_TOKENS = 1600;
 
-function withImages(
-  rendered: readonly Counted[],
-  entries: readonly Entry[],
-  images: readonly DueImages[],
-): readonly Counted[] {
-  if (images.length === 0) return rendered;
+function withImages(shown: readonly Shown[], images: readonly DueImages[]): readonly Counted[] {
+  if (images.length === 0) return shown;
   const byMessage = new Map(images.map((one) => [one.messageId, one.images]));
-  // Each message of a person is shown: the two lists go side by side.
-  return rendered.map((one, index) => {
-    const entry = entries[index];
-    const own = entry?.kind === "user" && !entry.deleted ? (byMessage.get(entry.messageId) ?? []) : [];
-    if (one.message.role !== "user" || own.length === 0) return one;
-    return { message: { ...one.message, images: own }, tokens: one.tokens + own.length * IMAGE_TOKENS };
+  return shown.map(({ entry, message, tokens }) => {
+    const own = entry.kind === "user" && !entry.deleted ? (byMessage.get(entry.messageId) ?? []) : [];
+    if (message.role !== "user" || own.length === 0) return { message, tokens };
+    return { message: { ...message, images: own }, tokens: tokens + own.length * IMAGE_TOKENS };
   });
 }
 

@@ -49,17 +49,17 @@ interface RawEntry {
  * `revised`: the last edit that came before any model had read the text. A later edit is shown by the notice that
  * it appended, whose text is that revision: one row holds it, so a deletion blanks one row.
  */
-const READ = readWhere("r.noted_seq is null");
-/** `revised`: the text that an entry has now, whoever has read an earlier one. */
-const READ_CURRENT = readWhere("true");
+const READ = readWhere("r.noted_seq is null", "note.text");
+/** The text that an entry has now, whoever has read an earlier one; so does each notice of an edit of it. */
+const READ_CURRENT = readWhere("true", "entry_text(note.channel_id, note.seq, note.text)");
 
-function readWhere(revision: string): string {
+function readWhere(revision: string, noteText: string): string {
   return `
   select e.seq, e.kind, e.at, e.text, e.tokens, e.addressed, e.author_id, e.author_name, e.author_bot, e.message_id,
          e.reply_to, e.turn_id, e.after_seq, e.deleted_at is not null as deleted, e.data,
          (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq and ${revision}
            order by r.revision desc limit 1) as revised,
-         note.text as note_text, noted.author_name as note_author, noted.at as noted_at
+         ${noteText} as note_text, noted.author_name as note_author, noted.at as noted_at
     from entries e
     left join revisions note on e.kind = 'notice' and note.channel_id = e.channel_id
           and note.seq = (e.data->>'edits')::bigint and note.noted_seq = e.seq
@@ -83,7 +83,7 @@ export async function readEntries(
   return resolve(client, channel, rows);
 }
 
-/** The same, with the texts that they have now: what a summary is made of, whose notices of edits may come later. */
+/** The same, with the texts that they have now: what a summary is made of. Notices of further edits may come behind it. */
 export async function readCurrentEntries(
   client: Queryable,
   channel: ChannelId,
@@ -100,14 +100,17 @@ export async function readCurrentEntries(
   return resolve(client, channel, rows);
 }
 
-/** The newest entries of a channel at or before `to`, oldest of them first. */
+/** Entries at some seqs, by seq, with the texts that they have now. */
 export async function readEntriesAt(
   client: Queryable,
   channel: ChannelId,
   seqs: readonly Seq[],
 ): Promise<Entry[]> {
   const rows = await client.query<RawEntry>(
-    { name: "entries_read_at", text: `${READ} where e.channel_id = $1 and e.seq = any($2) order by e.seq` },
+    {
+      name: "entries_read_at",
+      text: `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2) order by e.seq`,
+    },
     [channel, seqs],
   );
   return resolve(client, channel, rows);
@@ -119,13 +122,13 @@ export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "author_name" | "
 };
 
 /**
- * What people and agents said at some seqs; by seq. Without the notes of edits: they are no one's words.
+ * What people and agents said at some seqs, as it reads now; by seq. Without the notes of edits: they are no one's words.
  * @param channel, seqs expressions, the second of a set of seqs
  */
 export function selectSaid(channel: string, seqs: string): string {
   return `select e.seq, e.kind, e.at, e.text, e.author_name,
                  (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
-                     and r.noted_seq is null order by r.revision desc limit 1) as revised
+                   order by r.revision desc limit 1) as revised
             from entries e
            where e.channel_id = ${channel} and e.seq = any(array(select unnest(${seqs})))
              and e.kind in ('user', 'assistant') and e.deleted_at is null order by e.seq`;
@@ -175,7 +178,7 @@ function authorOf(row: RawEntry, authors: Map<string, Author>): Author {
   return author;
 }
 
-/** What stored tool results quote, as it may be shown now. */
+/** What stored tool results quote, as it reads now. */
 async function readReferences(
   client: Queryable,
   channel: ChannelId,
@@ -183,7 +186,7 @@ async function readReferences(
 ): Promise<ReadonlyMap<Seq, EntryReference>> {
   if (seqs.length === 0) return new Map();
   const rows = await client.query<RawEntry>(
-    { name: "references_read", text: `${READ} where e.channel_id = $1 and e.seq = any($2)` },
+    { name: "references_read", text: `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2)` },
     [channel, [...new Set(seqs)]],
   );
   return new Map(rows.map((row) => [row.seq, toReference(row)]));

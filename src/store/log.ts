@@ -132,7 +132,7 @@ export class LogStore {
     );
   }
 
-  /** Entries at these seqs, by seq. */
+  /** Entries at these seqs, by seq, with the texts that they have now. */
   async readAt(channel: ChannelId, seqs: readonly Seq[]): Promise<Entry[]> {
     return readEntriesAt(this.#db, channel, seqs);
   }

@@ -45,3 +45,46 @@ test("an edit of a text that a summary covers is in memory as it is in the rows:
   await history.noticeEdit(4, later.outcome === "noted" ? later.notedSeq : 0);
   assert.deepEqual(history.current, (await store.load(id)).history);
 });
+
+test("what a tool quotes is in memory as it reads in the rows, also where it was edited before it was written down", async () => {
+  const { id, epoch } = await weir.channel("quoted");
+  const owner = { channel: id, epoch };
+  for (let number = 1; number <= 3; number++) await weir.say(id, `mast ${number}`, { id: `mast-${number}` });
+  const turn = await beginTurn(store, owner, 3, 3);
+  const history = new GuardedHistory(store, owner, (await store.load(id)).history);
+  const found = await store.attached.said(id, ["mast-1", "mast-2"]);
+  const quoted = (): unknown =>
+    history.current.entries.flatMap((entry) =>
+      entry.kind === "tool_result" ? entry.references.map(({ text }) => text) : [],
+    );
+
+  await store.log.edit(id, "mast-1", "mast 8", new Date());
+  const call = { id: "call-1", name: "search_history", arguments: "{}" };
+  await history.appendTurnEntries(
+    turn,
+    [
+      { kind: "tool_call", text: "", calls: [call] },
+      {
+        kind: "tool_result",
+        callId: call.id,
+        tool: call.name,
+        text: "",
+        references: [...found.values()],
+        memories: [],
+      },
+    ],
+    new Date(),
+  );
+  assert.deepEqual(quoted(), ["mast 8", "mast 2"]);
+  assert.deepEqual(history.current, (await store.load(id)).history);
+
+  const before = history.current.entries;
+  const edited = await store.log.edit(id, "mast-2", "mast 9", new Date());
+  assert.equal(edited.outcome, "noted");
+  await history.noticeEdit(2, edited.outcome === "noted" ? edited.notedSeq : 0);
+  assert.deepEqual(quoted(), ["mast 8", "mast 9"]);
+  assert.deepEqual(history.current, (await store.load(id)).history);
+  // All else is what it was, and is not rendered again.
+  const kept = before.filter((entry) => history.current.entries.includes(entry));
+  assert.equal(kept.length, before.length - 1);
+});

@@ -49,6 +49,11 @@ const ROWS: readonly [what: string, entries: Entry[], expected: RegExp, absent?:
     /^1\. \[2026-11-21 14:05\] \[System: Ann changed 2026-11-21 14:01:\]\n {4}> at eight$/,
   ],
   [
+    "shows of several such notes the last",
+    [editNote(5, 1, "Ann", "at eight"), editNote(6, 1, "Ann", "at nine")],
+    /^1\. \[2026-11-21 14:06\] .*\n {4}> at nine$/,
+  ],
+  [
     "does not bring a deleted text back by an old edit",
     [said(1, "Ann", "", { deleted: true }), editNote(2, 1, "Ann", "secret"), said(3, "Ben", "hi")],
     /^1\. .*Ben: hi$/,

@@ -95,6 +95,38 @@ describe("a context", () => {
   });
 });
 
+describe("pictures", () => {
+  test("are shown with their own messages, also behind a note that shows nothing since its message was deleted", () => {
+    const talk = new Conversation();
+    talk.say("the plan");
+    talk.say("@bot what is this?", { addressed: true });
+    talk.run([{ do: "edit", text: "" }]);
+    talk.say("@bot mine [image cat.png]", { addressed: true, author: 1 });
+    talk.say("@bot and whose is that?", { addressed: true });
+    talk.say("@bot mine, too [image dog.png]", { addressed: true, author: 1 });
+    talk.begin();
+    const [cat, dog] = ["CAT", "DOG"].map((base64) => [{ type: "image/png", base64 }]);
+    const images = [
+      { messageId: "m4", images: cat ?? [] },
+      { messageId: "m6", images: dog ?? [] },
+    ];
+    const context = assemble({ ...sourcesOf(lastOf(talk)), images });
+    const due = context.segments.find(({ key }) => key === "due");
+    assert.deepEqual(
+      due?.messages.map((message) => [
+        /image \w+/.exec(message.text)?.[0],
+        message.role === "user" ? message.images : null,
+      ]),
+      [
+        [undefined, undefined],
+        ["image cat", cat],
+        [undefined, undefined],
+        ["image dog", dog],
+      ],
+    );
+  });
+});
+
 describe("a context of any conversation", () => {
   test("counts what it sends, segment by segment", () => {
     fc.assert(

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { checkFold } from "../support/compaction.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { stalledStream, text, toolCalls } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
@@ -126,6 +127,31 @@ test("what a tool result quotes goes with the message that it quotes", async () 
   await weir.platform.until(() => weir.platform.texts("quoted").length === 2);
   assert.doesNotMatch(JSON.stringify(server.requests[2]?.body), /zxqlocker/);
   assert.ok(server.requests[2]?.body.messages.some(({ role }) => role === "tool"));
+});
+
+test("what a tool result quotes reads as an edit has it, and what the model has read itself stays as it was", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const room = "requoted";
+  await weir.say("my locker is zxqlocker", { room, id: "r1", addressed: false });
+  const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
+  assert.ok(row);
+  await weir.daemon.store.search.index(row.id, 100);
+  const search = toolCalls([{ name: "search_history", arguments: { query: "locker" } }]);
+  server.reply(search, text("found it"), text("elsewhere"));
+  await weir.say("look for my locker", { room });
+  await weir.platform.until(() => weir.platform.texts(room).length === 1);
+  await change(weir, room, "r1", "my locker is secret");
+  await weir.say("and now?", { room });
+  await weir.platform.until(() => weir.platform.texts(room).length === 2);
+  const [was, is] = [1, 2].map((index) => server.requests[index]?.body.messages ?? []);
+  const saidIn = (messages: typeof was, by: string): string[] =>
+    (messages ?? []).flatMap(({ role, content }) => (role === by ? (content ?? "") : []));
+  assert.match(saidIn(was, "tool").join(), /zxqlocker/);
+  assert.match(saidIn(is, "tool").join(), /Ann: my locker is secret$/);
+  assert.equal(saidIn(is, "user")[0], saidIn(was, "user")[0]);
+  assert.ok(saidIn(is, "user").some((line) => line.startsWith("[System: ") && line.includes("is secret")));
+  await checkFold(weir, room);
 });
 
 test("an edit of what was not answered yet is what the model reads; a later one comes as a note", async () => {

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { wholeTranscript } from "../../src/compactor/chunks.ts";
+import { digestEntries } from "../../src/compactor/digest.ts";
+import { transcribe } from "../../src/compactor/transcript.ts";
+import { createTimeFormat } from "../../src/core/time.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
 import { rowsWith } from "./rows-with.ts";
@@ -55,6 +59,32 @@ test("an edit that arrives late, again, or without a change is no edit", async (
   assert.equal(entry?.text, "first");
   const [row] = await weir.sql<{ count: number }>("select count(*) from revisions where channel_id = $1", id);
   assert.equal(row?.count, 3);
+});
+
+test("what a summary is made of has the newest text, also where the note of the last edit is behind it", async () => {
+  const { id, epoch } = await weir.channel("edited-twice");
+  await weir.say(id, "meet at five", { id: "t-1", at: at(0) });
+  await beginTurn(store, { channel: id, epoch }, 1, 1);
+  await store.log.edit(id, "t-1", "meet at zxqsix", at(1));
+  await weir.say(id, "fine", { id: "t-2" });
+  await store.log.edit(id, "t-1", "meet at seven", at(2));
+  const current = await store.log.readCurrent(id, 1, 3);
+  assert.deepEqual(
+    current.map(({ text }) => text),
+    ["meet at seven", "meet at seven", "fine"],
+  );
+  const time = createTimeFormat("UTC");
+  const style = { agentName: "Weir", time, texts: { editNote: ({ text }: { text: string }) => text } };
+  assert.match(wholeTranscript(transcribe(current, style)), /^1\. .*Ann: meet at seven\n2\. .*Ann: fine$/);
+  const frame = ({ lines }: { lines: string }): string => lines;
+  const digest = digestEntries(current, time, { maxTokens: 300, agentName: "Weir", frame });
+  assert.match(digest.text, /Ann: meet at seven/);
+  assert.doesNotMatch(digest.text, /zxqsix/);
+  // A turn goes on reading what it has read.
+  assert.deepEqual(
+    (await store.log.read(id, 1, 4)).map(({ text }) => text),
+    ["meet at five", "meet at zxqsix", "fine", "meet at seven"],
+  );
 });
 
 test("the same edit from many sides at once is one edit", async () => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { ChannelId } from "../../src/core/ids.ts";
+import { agentId, type ChannelId } from "../../src/core/ids.ts";
 import type { SearchQuery } from "../../src/store/search.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { beginTurn } from "../support/turns.ts";
 import { openStore } from "./open-store.ts";
 
 const database = await createTestDatabase();
@@ -11,18 +12,19 @@ const weir = openStore(database.connection);
 after(async () => weir[Symbol.asyncDispose]());
 const { search } = weir.store;
 
+const NO_QUERY: SearchQuery = {
+  pick: "",
+  terms: "",
+  literals: [],
+  unspaced: "",
+  from: 1,
+  to: 100,
+  limit: 5,
+  neighbours: 0,
+};
+
 async function find(channel: ChannelId, query: Partial<SearchQuery>): Promise<number[]> {
-  const whole = {
-    pick: "",
-    terms: "",
-    literals: [],
-    unspaced: "",
-    from: 1,
-    to: 100,
-    limit: 5,
-    neighbours: 0,
-  };
-  return (await search.find(channel, { ...whole, ...query })).map(({ seq }) => seq);
+  return (await search.find(channel, { ...NO_QUERY, ...query })).map(({ seq }) => seq);
 }
 
 const said = [
@@ -55,6 +57,26 @@ test("a recall joins its arms by place, and brings what stands beside a hit", as
   assert.deepEqual(await find(id, { unspaced: "お寿司を食べた", neighbours: 9, from: 2, to: 4 }), [2, 3, 4]);
   assert.deepEqual(await find(id, { ...words, limit: 1, to: 2 }), [1]);
   assert.deepEqual(await find(id, {}), []);
+});
+
+test("what is found, replied to or looked up reads as it does now, also where a turn has read an earlier text", async () => {
+  const { id, epoch } = await weir.channel("edited");
+  const at = (second: number): Date => new Date(Date.UTC(2026, 10, 21, 12, 0, second));
+  await weir.say(id, "the password is zxqhunter", { id: "e-1", at: at(0) });
+  await beginTurn(weir.store, { channel: id, epoch }, 1, 1);
+  const now = "the password is elsewhere";
+  assert.equal((await weir.store.log.edit(id, "e-1", now, at(1))).outcome, "noted");
+  await search.indexAll([id], 100);
+  const words = { ...NO_QUERY, pick: "'elsewher'", terms: "'elsewher'" };
+  const asker = { agent: agentId("main"), channel: id, workspace: "", kind: "channel" } as const;
+  const both = await search.findWithMemories(asker, words, { words: "", pieces: [], limit: 1 });
+  const texts = [
+    ...(await search.find(id, words)),
+    ...both.entries,
+    ...(await weir.store.attached.said(id, ["e-1"])).values(),
+    ...(await weir.store.log.readAt(id, [1])),
+  ].map(({ text }) => text);
+  assert.deepEqual(texts, [now, now, now, now]);
 });
 
 test("an identifier is found where all of its parts are, letter by letter", async () => {

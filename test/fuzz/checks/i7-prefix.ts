@@ -1,10 +1,14 @@
 import type { ModelMessage } from "../../../src/core/context.ts";
-import type { SeenPrompt } from "../ledger.ts";
+import type { Ledger, SeenPrompt } from "../ledger.ts";
 import { CUT, type Prompt } from "../prompt.ts";
+import { MARKER } from "../texts.ts";
 import type { Arrival, PromptCheck } from "./prompt-check.ts";
 
 /** Marks of what was made shorter to fit: an old tool result, or any item in need. */
 const STUB = /\[… \d+ characters in all\]$/;
+
+/** Before each message that a tool's result quotes. */
+const QUOTE = /\n(?=\[\d{4}-\d\d-\d\d \d\d:\d\d\] )/;
 
 /** All that may change in a system prompt, once a day. */
 const DATE = /\d{4}-\d{2}-\d{2}/;
@@ -36,14 +40,15 @@ export const checkI7: PromptCheck = (arrival, ledger) => {
     prompt.summaries.every((text, index) => text === last.prompt.summaries[index]);
   if (!isSame && !isCovered && !isDeleted) wrong.push("the summaries have changed without a commit");
   if (isCovered || isDeleted || isReloaded || last.before.omittedTo !== arrival.at.omittedTo) return wrong;
-  return [...wrong, ...compareHistory(last, arrival)];
+  return [...wrong, ...compareHistory(last, arrival, ledger)];
 };
 
-function compareHistory(last: SeenPrompt, { prompt }: Arrival): string[] {
+function compareHistory(last: SeenPrompt, { prompt }: Arrival, ledger: Ledger): string[] {
   const earlier = last.prompt.history;
   for (const [index, message] of earlier.entries()) {
     const now = prompt.history[index];
     if (now !== undefined && JSON.stringify(now) === JSON.stringify(message)) continue;
+    if (now !== undefined && isQuotedAnew(message, now, ledger)) continue;
     // An item that is a stub now, or was cut because all was too much: a pruning step.
     if (isShort(message) || (now !== undefined && isShort(now))) return [];
     // By the log nobody had read the text when it was edited: the edit was under way when the turn began, which then began again.
@@ -55,6 +60,21 @@ function compareHistory(last: SeenPrompt, { prompt }: Arrival): string[] {
     ];
   }
   return [];
+}
+
+/** A tool's result quotes what was edited meanwhile: all that differs is what shows an edit that was not shown before. */
+function isQuotedAnew(before: ModelMessage, now: ModelMessage, ledger: Ledger): boolean {
+  if (before.role !== "tool" || now.role !== "tool" || before.callId !== now.callId) return false;
+  const [quoted, anew] = [before.text.split(QUOTE), now.text.split(QUOTE)];
+  return (
+    quoted.length === anew.length &&
+    anew.every((text, index) => text === quoted[index] || showsEdit(text, quoted[index] ?? "", ledger))
+  );
+}
+
+function showsEdit(text: string, earlier: string, { own, byMarker }: Ledger): boolean {
+  const markers = text.match(MARKER) ?? [];
+  return markers.some((marker) => own.has(marker) && !byMarker.has(marker) && !earlier.includes(marker));
 }
 
 function isShort(message: ModelMessage): boolean {
