@@ -89,12 +89,15 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const desk = stack.use(
     new RequestDesk({ store, registry, serves: (address) => platformOf(address) !== undefined, log }),
   );
-  stack.defer(async () => registry.drain(AbortSignal.timeout(config.daemon.drainDeadlineMs)));
+  // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
+  let deadline = AbortSignal.abort();
+  stack.defer(async () => registry.drain(deadline));
 
   const inbox = createInbox(options, { store, registry, events, now, agents, platformOf, prompts, models });
   stack.use(inbox.erasures);
   stack.defer(async () => {
-    await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake()));
+    deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
+    await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
   });
 
   const kept = stack.move();

@@ -5,7 +5,7 @@ import { sliceWhole } from "../core/text.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { DeliveryStore } from "../store/deliveries.ts";
 import type { Owner } from "./owner.ts";
-import { unlessAborted } from "./unless-aborted.ts";
+import { unlessAborted } from "../core/unless-aborted.ts";
 
 export interface DraftParts {
   readonly platform: Platform;

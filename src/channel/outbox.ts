@@ -11,7 +11,7 @@ import { StaleEpochError } from "../store/errors.ts";
 import type { Events } from "../telemetry/events.ts";
 import { Draft } from "./draft.ts";
 import type { Owner } from "./owner.ts";
-import { ABORTED, unlessAborted } from "./unless-aborted.ts";
+import { ABORTED, unlessAborted } from "../core/unless-aborted.ts";
 import { steadyNow } from "../telemetry/steady-clock.ts";
 
 /** First and longest wait before an answer is sent again, ms. */

@@ -21,8 +21,11 @@ export interface Platform extends AsyncDisposable {
    * @throws OperatorError where the operator has to change something (a token, an address)
    */
   start(inbox: PlatformInbox): Promise<void>;
-  /** Stops the intake; sending still works, so that a drain can deliver. */
-  stopIntake(): Promise<void>;
+  /**
+   * Stops the intake; sending still works, so that a drain can deliver.
+   * @param deadline until then it may wait for the answers to commands that are under way
+   */
+  stopIntake(deadline: AbortSignal): Promise<void>;
   /**
    * Sends a text. Resolves when the platform acknowledged it, with the platform's id of the new message.
    * A second call with the same idempotency key sends nothing new where the platform can tell

@@ -59,7 +59,7 @@ export function platformContract(name: string, open: () => Promise<PlatformHarne
     });
     test("it sends after its intake was stopped, and takes nothing in", async () => {
       await using harness = await open();
-      await harness.platform.stopIntake();
+      await harness.platform.stopIntake(AbortSignal.abort());
       await harness.say({ text: "too late" });
       await harness.platform.send(outbound(harness, { text: "still here" }));
       assert.deepEqual(await harness.shown(), ["still here"]);

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { DiscordConfig } from "../../config/config.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
+import { unlessAborted } from "../../core/unless-aborted.ts";
 import { Connection, type Session } from "../chat/connection.ts";
 import { Intake } from "../chat/intake.ts";
 import type { Platform, PlatformCapabilities, PlatformCommand, PlatformInbox } from "../platform.ts";
@@ -128,10 +129,10 @@ class DiscordPlatform implements Platform {
     await this.#connection.start();
   }
 
-  async stopIntake(): Promise<void> {
+  async stopIntake(deadline: AbortSignal): Promise<void> {
     this.#intaking?.intake.close();
     await this.#connection?.[Symbol.asyncDispose]();
-    await this.#intaking?.commands.idle();
+    if (this.#intaking !== null) await unlessAborted(this.#intaking.commands.idle(), deadline);
   }
 
   async send(message: OutboundMessage): Promise<string> {
@@ -155,7 +156,7 @@ class DiscordPlatform implements Platform {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.stopIntake();
+    await this.stopIntake(AbortSignal.abort());
     this.#api[Symbol.dispose]();
   }
 

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { SlackConfig } from "../../config/config.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
+import { unlessAborted } from "../../core/unless-aborted.ts";
 import { Connection, type Session } from "../chat/connection.ts";
 import { Intake } from "../chat/intake.ts";
 import type { Platform, PlatformCapabilities, PlatformCommand, PlatformInbox } from "../platform.ts";
@@ -111,10 +112,10 @@ class SlackPlatform implements Platform {
     await this.#connection.start();
   }
 
-  async stopIntake(): Promise<void> {
+  async stopIntake(deadline: AbortSignal): Promise<void> {
     this.#intake?.close();
     await this.#connection?.[Symbol.asyncDispose]();
-    await this.#commands?.idle();
+    if (this.#commands !== null) await unlessAborted(this.#commands.idle(), deadline);
   }
 
   async send(message: OutboundMessage): Promise<string> {
@@ -138,7 +139,7 @@ class SlackPlatform implements Platform {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.stopIntake();
+    await this.stopIntake(AbortSignal.abort());
   }
 
   #handlers(inbox: PlatformInbox, intake: Intake): Handlers {

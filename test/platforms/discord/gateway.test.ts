@@ -215,7 +215,7 @@ test("a bot that is stopped while its connection is down stays away", async () =
   const { discord, platform } = scene;
   discord.gateway.cut();
   await until("the cut", () => discord.gateway.openConnections() === 0);
-  await platform.stopIntake();
+  await platform.stopIntake(AbortSignal.abort());
   const before = discord.journal.connections("open").length;
   // Longer than the client's own wait before it connects again.
   await new Promise((resolve) => {

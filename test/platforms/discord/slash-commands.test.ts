@@ -162,3 +162,32 @@ test("a command that fails says so, and no more; what comes too late harms nothi
   discord.world.say(ann, general, "still there?");
   await inbox.received(1);
 });
+
+test("the intake stops with the answers to commands that are under way, or at the deadline without them", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, platform, ann, general } = scene;
+  await registered(discord);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  inbox.onCommand = async () => promise;
+  const call = discord.world.command(ann, general, "status");
+  await until("the command", () => inbox.commands.length === 1);
+  await platform.stopIntake(AbortSignal.timeout(50));
+  assert.ok(call.responses().every(({ isLoading }) => isLoading));
+  const stopping = platform.stopIntake(new AbortController().signal);
+  resolve("at last");
+  await stopping;
+  assert.deepEqual(
+    call.responses().map(({ text }) => text),
+    ["at last"],
+  );
+});
+
+test("an adapter that is closed waits for no command", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, platform, ann, general } = scene;
+  await registered(discord);
+  inbox.onCommand = async () => new Promise(() => undefined);
+  discord.world.command(ann, general, "status");
+  await until("the command", () => inbox.commands.length === 1);
+  await platform[Symbol.asyncDispose]();
+});

@@ -105,7 +105,7 @@ describe("the loopback adapter's intake", () => {
     for (const text of ["a", "b"]) await person.ask("POST", "/channels/x/messages", say(text));
     await platform.start(inbox);
     await log.has(/could not be stored yet/);
-    await platform.stopIntake();
+    await platform.stopIntake(AbortSignal.abort());
     const next = new RecordingInbox();
     await using second = createLoopback({ url: server.url, log, backOff: BACK_OFF });
     await second.start(next);
@@ -180,7 +180,7 @@ describe("the loopback adapter", () => {
         asker: { id: "ana", name: "ana", roles: [] },
       },
     ]);
-    await platform.stopIntake();
+    await platform.stopIntake(AbortSignal.abort());
     const events = await person.list("/events?after=0", "events");
     assert.deepEqual(events, []);
   });
@@ -194,7 +194,7 @@ describe("the loopback adapter", () => {
     await person.ask("POST", "/channels/x/commands", { name: "compact" });
     await person.ask("POST", "/channels/x/messages", say("a"));
     await inbox.received(1);
-    await platform.stopIntake();
+    await platform.stopIntake(AbortSignal.abort());
     slow.resolve("done");
   });
 

@@ -1,8 +1,8 @@
 export const ABORTED = Symbol("aborted");
 
-/** Waits for a call that takes no signal, but no longer than until the signal. What becomes of it later is ignored. */
+/** Waits for work that takes no signal, but no longer than until the signal. What becomes of it later is ignored. */
 export async function unlessAborted<Result>(
-  call: Promise<Result>,
+  work: Promise<Result>,
   signal: AbortSignal,
 ): Promise<Result | typeof ABORTED> {
   const { promise, resolve } = Promise.withResolvers<typeof ABORTED>();
@@ -10,7 +10,7 @@ export async function unlessAborted<Result>(
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
-    return await Promise.race([call, promise]);
+    return await Promise.race([work, promise]);
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
