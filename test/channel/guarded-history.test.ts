@@ -44,6 +44,19 @@ test("an edit of a text that a summary covers is in memory as it is in the rows:
   assert.equal(later.outcome, "noted");
   await history.noticeEdit(4, later.outcome === "noted" ? later.notedSeq : 0);
   assert.deepEqual(history.current, (await store.load(id)).history);
+
+  // The note of the first edit is under a summary of its own, which holds the words that the second one takes back.
+  const rest = { ...plan, fromSeq: 3, toSeq: 6 } as const;
+  const behind = await store.jobs.begin(owner, rest, 1000);
+  await store.jobs.stage(behind, { parts: [], memories: [], summary: SUMMARY });
+  assert.equal(await history.commit(behind), "committed");
+  const again = await store.log.edit(id, "boat-1", "boat 9", new Date());
+  await history.noticeEdit(1, again.outcome === "noted" ? again.notedSeq : 0);
+  assert.deepEqual(
+    history.current.summaries.map(({ needsRedo }) => needsRedo),
+    [true, true],
+  );
+  assert.deepEqual(history.current, (await store.load(id)).history);
 });
 
 test("what a tool quotes is in memory as it reads in the rows, also where it was edited before it was written down", async () => {

@@ -84,3 +84,39 @@ begin
     end if;
   end loop;
 end $$;
+
+-- As before; moreover a summary of the note of an earlier edit holds what that edit said, and is to be written again, too.
+create or replace function edit_message(
+  p_channel bigint, p_message_id text, p_text text, p_tokens integer, p_at timestamptz,
+  out outcome text, out seq bigint, out noted_seq bigint
+) language plpgsql as $$
+declare v_last bigint; v_entry entries; v_current text; v_revision integer; v_at timestamptz; v_seqs bigint[];
+begin
+  perform lock_search(p_channel);
+  select c.last_seq into strict v_last from channels c where c.id = p_channel for no key update;
+  select e.* into v_entry from entries e
+   where e.message_id = p_message_id and e.channel_id = p_channel and e.deleted_at is null;
+  if not found then outcome := 'unknown'; return; end if;
+  seq := v_entry.seq;
+  select r.text, r.revision, r.at into v_current, v_revision, v_at from revisions r
+   where r.channel_id = p_channel and r.seq = v_entry.seq order by r.revision desc limit 1;
+  if coalesce(v_current, v_entry.text) = p_text or v_at > p_at then outcome := 'unchanged'; return; end if;
+  outcome := 'replaced';
+  if exists (select from turns t where t.channel_id = p_channel and t.to_seq >= v_entry.seq) then
+    outcome := 'noted';
+    noted_seq := v_last + 1;
+    insert into entries (channel_id, seq, kind, at, text, tokens, data)
+    values (p_channel, noted_seq, 'notice', p_at, '', p_tokens, jsonb_build_object('edits', v_entry.seq));
+  end if;
+  insert into revisions (channel_id, seq, revision, text, at, noted_seq)
+  values (p_channel, v_entry.seq, coalesce(v_revision, 0) + 1, p_text, p_at, edit_message.noted_seq);
+  perform index_entries(p_channel, v_entry.seq, v_entry.seq + 1);
+  v_seqs := array(select r.noted_seq from revisions r
+                   where r.channel_id = p_channel and r.seq = v_entry.seq and r.noted_seq is not null) || v_entry.seq;
+  update summaries s set needs_redo = true
+   where s.channel_id = p_channel and s.live and s.kind <> 'reset'
+     and exists (select from unnest(v_seqs) v where v between s.from_seq and s.to_seq);
+  update jobs j set edited = true
+   where j.channel_id = p_channel and j.state in ('running', 'staged')
+     and exists (select from unnest(v_seqs) v where v between j.from_seq and j.to_seq);
+end $$;
