@@ -84,7 +84,7 @@ test("what was indexed before identifiers had parts is made anew, and is found b
   assert.deepEqual(await search.outdated(), []);
 });
 
-test("of why earlier turns failed or skipped only the kind and the model are kept", async () => {
+test("of why earlier turns failed or skipped only the kind and the model are kept, and of an answer no summary", async () => {
   await using target = await createTestDatabase();
   await using database = new Database(target.connection, SILENT);
   await migrateUpTo(database, "said_no_more");
@@ -94,7 +94,9 @@ test("of why earlier turns failed or skipped only the kind and the model are kep
     select c.id, 0, seq, seq, state, now(), reason from channels c, (values
       (1, 'failed', 'rejected (gpt-4): invalid input (the code is 1)'), (2, 'failed', 'begun 3 times without an end'),
       (3, 'skipped', 'they talk of a code'), (4, 'stopped', 'reset'), (5, 'answered', null)) old (seq, state, reason);
-    update channels set epoch = 1`);
+    update channels set epoch = 1;
+    insert into requests (channel_id, kind, taken_at, ended_at, answer)
+    select id, 'compact', now(), now(), '{"kind": "committed", "text": "they talk of a code"}' from channels`);
   await migrate(database, SILENT);
   const rows = await database.query<{ reason: string | null }>({
     name: "",
@@ -104,4 +106,6 @@ test("of why earlier turns failed or skipped only the kind and the model are kep
     rows.map(({ reason }) => reason),
     ["rejected (gpt-4)", "begun 3 times without an end", null, "reset", null],
   );
+  const answers = await database.query({ name: "", text: "select answer from requests" });
+  assert.deepEqual(answers, [{ answer: { kind: "committed" } }]);
 });
