@@ -115,7 +115,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       const { result: resumed } = await insist(async () => registry.resume(names, due), START_RETRIES);
       if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
       inbox.erasures.begin();
-      await desk.open();
+      desk.open();
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };

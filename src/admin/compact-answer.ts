@@ -10,6 +10,7 @@ const whole = z.number().int().nonnegative();
 const Answer = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("committed"),
+    job: whole,
     /** Messages, calls and results that are summarised now. */
     messages: whole,
     fromSeq: whole,
@@ -33,6 +34,13 @@ export function parseAnswer(value: unknown): CompactAnswer | undefined {
   return Answer.safeParse(value).data;
 }
 
+/** As it may lie in a row. The summary's text is not copied: it is read with the answer, as deletions have left it. */
+export function storableAnswer(answer: CompactAnswer): object {
+  if (answer.kind !== "committed") return answer;
+  const { text: _, ...rest } = answer;
+  return rest;
+}
+
 /** Compacts all that may be compacted, and waits for that. Never rejects where the compactor does not. */
 export async function forceCompaction(
   compactor: Pick<ChannelCompactor, "force">,
@@ -45,6 +53,7 @@ export async function forceCompaction(
   const record = await compactions.find(job.id);
   return {
     kind: "committed",
+    job: job.id,
     messages: record?.messages ?? job.toSeq - job.fromSeq + 1,
     fromSeq: job.fromSeq,
     toSeq: job.toSeq,
@@ -53,7 +62,8 @@ export async function forceCompaction(
     memories: record?.memories ?? 0,
     ms,
     model: summary.model,
-    text: summary.text,
+    // A deletion may have come behind the commit.
+    text: record?.summary?.text ?? summary.text,
   };
 }
 

@@ -51,8 +51,12 @@ export async function remember(
   const draft = draftMemory(agentOf(channel), message, words);
   if (typeof draft === "string") return `This is not remembered: ${draft}.`;
   const { result } = await insist(async () => store.people.remember(channel.id, message, draft));
-  void registry.notify(channel.id, result.entry);
-  const { memory, proofs } = result;
+  const { entry, memory, proofs } = result;
+  if (memory === null) {
+    void registry.mention(channel.id, entry.seq);
+    return "Nothing is remembered: the message was deleted or changed meanwhile.";
+  }
+  void registry.notify(channel.id, entry);
   if (proofs > 1) return `That is known already, as #${memory}: it has ${counted(proofs, "proof")} now.`;
   return `Remembered for ${placeName(channel)}, as #${memory}. /forget ${memory} takes it back.`;
 }

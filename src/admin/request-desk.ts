@@ -4,7 +4,7 @@ import { errorMessage } from "../core/errors.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { CompactionStore } from "../store/compactions.ts";
 import type { RequestStore, WaitingRequest } from "../store/requests.ts";
-import { type CompactAnswer, forceCompaction } from "./compact-answer.ts";
+import { type CompactAnswer, forceCompaction, storableAnswer } from "./compact-answer.ts";
 
 export interface RequestDeskParts {
   readonly store: { readonly requests: RequestStore; readonly compactions: CompactionStore };
@@ -12,10 +12,13 @@ export interface RequestDeskParts {
   /** Can this daemon deliver to the channel? */
   readonly serves: (channel: ChannelAddress) => boolean;
   readonly log: Logger;
+  /** How often old requests are removed, ms. Default: an hour. */
+  readonly cleanEveryMs?: number;
 }
 
 /** How often it looks by itself, where a notification was lost, ms. */
 const POLL_MS = 2000;
+const CLEAN_EVERY_MS = 3_600_000;
 /** A channel of another daemon's platform is left to that daemon for so long, ms. */
 const OTHERS_FIRST_MS = 500;
 
@@ -30,6 +33,7 @@ export class RequestDesk implements AsyncDisposable {
   #listening: Promise<AsyncDisposable | null> | null = null;
   #looking: Promise<void> | null = null;
   #isLookWanted = false;
+  #cleanedAt = -Infinity;
   /** The trouble that was told of last. */
   #warned: string | null = null;
   #isClosed = false;
@@ -39,8 +43,7 @@ export class RequestDesk implements AsyncDisposable {
   }
 
   /** Begins to take requests. Must not throw. */
-  async open(): Promise<void> {
-    await this.#parts.store.requests.clean().catch((error: unknown) => this.#warn(error));
+  open(): void {
     this.#look();
   }
 
@@ -83,8 +86,17 @@ export class RequestDesk implements AsyncDisposable {
       if (waitMs > 0) nextMs = Math.min(nextMs, waitMs);
       else if (await store.requests.take(request.id)) this.#begin(request);
     }
+    await this.#clean();
     this.#warned = null;
     return nextMs;
+  }
+
+  /** Also in a daemon that runs for months. */
+  async #clean(): Promise<void> {
+    const { store, cleanEveryMs = CLEAN_EVERY_MS } = this.#parts;
+    if (performance.now() - this.#cleanedAt < cleanEveryMs) return;
+    await store.requests.clean();
+    this.#cleanedAt = performance.now();
   }
 
   async #listen(): Promise<void> {
@@ -119,7 +131,7 @@ export class RequestDesk implements AsyncDisposable {
     } catch (error) {
       this.#warn(error);
     }
-    await store.requests.answer(id, answer);
+    await store.requests.answer(id, storableAnswer(answer));
   }
 
   #warn(error: unknown): void {

@@ -43,6 +43,8 @@ export class Outbox {
   readonly #closing = new AbortController();
   /** Turns whose answer is here, so that reading the log again does not bring it twice. */
   readonly #underWay = new Set<TurnId>();
+  /** For each look-up that is open, the turns that were under way at any time of it: what it read of them may be old. */
+  readonly #lookUps = new Set<Set<TurnId>>();
   /** Messages that are being taken back. */
   readonly #leaving = new Set<string>();
   /** Notes of what was sent that are not committed yet: the next answer does not wait for them. */
@@ -95,6 +97,7 @@ export class Outbox {
   deliver(answer: PendingAnswer): void {
     if (this.#underWay.has(answer.turnId)) return;
     this.#underWay.add(answer.turnId);
+    for (const known of this.#lookUps) known.add(answer.turnId);
     void this.#queue.add(async () => {
       const notes = await this.#deliverAll(answer);
       const noted = this.#noted(answer, notes);
@@ -119,8 +122,13 @@ export class Outbox {
   /** Takes up what is settled, and by the log not delivered or not taken back yet. */
   async recover(): Promise<void> {
     const { deliveries, owner } = this.#parts;
-    const { answers, shownInVain } = await deliveries.owed(owner.channel);
-    for (const answer of answers) this.deliver(answer);
+    const known = new Set(this.#underWay);
+    this.#lookUps.add(known);
+    const { answers, shownInVain } = await deliveries
+      .owed(owner.channel)
+      .finally(() => this.#lookUps.delete(known));
+    // It may have been noted as sent since it was read; what is owed of it still, another look-up finds.
+    for (const answer of answers) if (!known.has(answer.turnId)) this.deliver(answer);
     for (const { id, messageId } of shownInVain) this.withdraw(messageId, id);
   }
 

@@ -237,11 +237,11 @@ export class TurnRunner {
     opened: Opened,
   ): Promise<void> {
     const { agent, now, indexer, owner } = this.#parts;
-    const { entry, state, reason } = toSettlement(result.outcome, (kind) => agent.texts.failure({ kind }));
+    const { entry, told, ...end } = toSettlement(result.outcome, (kind) => agent.texts.failure({ kind }));
     const texts = entry === null ? [] : this.#outbox.split(entry.text);
     const idempotencyKeys = texts.map((_, part) => (part === 0 ? opened.idempotencyKey : randomUUID()));
     const { modelMs, calls, recalled } = result;
-    const settlement: Settlement = { state, reason, modelMs, entry, idempotencyKeys, calls, recalled };
+    const settlement: Settlement = { ...end, modelMs, entry, idempotencyKeys, calls, recalled };
     const parts = await this.#history.settle(turn, settlement, now());
     const { inReplyTo, acceptedAt } = asked;
     if (entry === null) {
@@ -264,7 +264,7 @@ export class TurnRunner {
         ),
       });
     }
-    this.tell(turn.id, { state, reason, modelMs, inReplyTo }, acceptedAt);
+    this.tell(turn.id, { ...end, reason: told, modelMs, inReplyTo }, acceptedAt);
     this.forget(turn.toSeq);
   }
 

@@ -2,9 +2,11 @@ import { normalForm } from "../core/text.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { ModelAnswer } from "../llm/model.ts";
 
+export const REFUSAL_KINDS = ["empty", "cut_off", "refusal", "over_cap", "inflated"] as const;
+
 /** Why a summary is not committed. */
 export interface Refusal {
-  readonly kind: "empty" | "cut_off" | "refusal" | "over_cap" | "inflated";
+  readonly kind: (typeof REFUSAL_KINDS)[number];
   /** For a log: nothing of the text. */
   readonly why: string;
 }

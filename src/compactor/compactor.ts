@@ -259,9 +259,9 @@ export class ChannelCompactor {
   }
 
   #landed(end: Extract<JobEnd, { kind: "committed" }>, history: History, ms: number): void {
-    // A digest says that the model was of no use: what can wait for it waits.
-    if (end.summary.kind === "digest") this.#rest.begin();
-    else this.#rest.succeeded();
+    // A digest says that the model was of no use: what can wait for it waits. A final one has ended what was due of it.
+    if (end.summary.kind !== "digest") this.#rest.succeeded();
+    else if (end.summary.isFinal !== true) this.#rest.begin();
     const covered = history.entries.filter((entry) => entry.seq <= end.job.toSeq && isCounted(entry)).length;
     if (end.job.kind === "leaf")
       this.#parts.target.onCommitted(end.job, covered + (history.omission?.count ?? 0));

@@ -7,8 +7,10 @@ import type { ModelCallRecord } from "../llm/model.ts";
 import type { Store } from "../store/store.ts";
 import type { CompactorAgent } from "./agent.ts";
 import type { Breaker } from "./breaker.ts";
+import { REFUSAL_KINDS } from "./checks.ts";
 import { nextStep } from "./ladder.ts";
 import { editNotes } from "./edit-notes.ts";
+import { MIN_SOURCE_TOKENS } from "./policy.ts";
 import { type AttemptOutcome, attemptSummary, type Material } from "./worker.ts";
 
 /** How a job ended. */
@@ -62,7 +64,7 @@ export class JobRunner {
     if (first.state === "staged" && first.result.summary !== null) {
       return this.#commit(first, first.result, first.result.summary, run);
     }
-    if (await this.#isEmpty(first)) return this.#digest(first, run, { isFinal: true });
+    if (await this.#isTooLittle(first)) return this.#digest(first, run, { isFinal: true });
     const models = this.#parts.agent.modelNames();
     const tried = { halved: 0, models: 0, attempts: 0 };
     for (let job: Job | null = first; job !== null;) {
@@ -85,6 +87,7 @@ export class JobRunner {
         attempts: tried.attempts,
         modelsLeft: models.length - tried.models - 1,
         mustProgress: run.mustProgress,
+        refusedBefore: await this.#refusedBefore(job),
       });
       switch (step.do) {
         case "half":
@@ -99,7 +102,7 @@ export class JobRunner {
           job = await this.#again(job);
           break;
         case "digest":
-          return this.#digest({ ...job, result: progress }, run, { isFinal: false });
+          return this.#digest({ ...job, result: progress }, run, step);
         case "give_up":
           await this.#parts.store.jobs.fail(job, why);
           return { kind: "failed", job, reason: why };
@@ -205,26 +208,31 @@ export class JobRunner {
     return { kind: "committed", job, summary, memories: result.memories.length };
   }
 
-  /** Without a model; it is marked as such, and written again when one can. */
+  /** Without a model; it is marked as such, and written again when one can, unless it is final. */
   async #digest(job: Job, run: JobRun, { isFinal }: { readonly isFinal: boolean }): Promise<JobEnd> {
-    const { agent, store } = this.#parts;
-    const isMerge = job.kind !== "leaf" && job.level > 1;
-    const texts = isMerge ? within(job, await this.#summaries(job)).map(({ text: one }) => one) : [];
+    const { agent } = this.#parts;
+    // A merge's is made of the summaries; a redo's of what a model would read: the summary may be older than an edit.
+    const windowTokens = job.kind === "merge" ? 0 : agent.windowOf(agent.modelNames()[0] ?? "");
+    const { entries, summaries } = await this.#material(job, windowTokens);
+    const texts = summaries.map((one) => one.text);
     const { text, tokens } =
-      texts.length > 0
+      entries === null
         ? agent.digester.ofTexts(texts, run.summaryCap)
-        : agent.digester.ofEntries(
-            await store.log.readCurrent(job.channel, job.fromSeq, job.toSeq),
-            run.summaryCap,
-          );
+        : agent.digester.ofEntries(entries, run.summaryCap);
     const summary: SummaryDraft = { kind: "digest", text, tokens, model: null, isFinal };
     // What the model had found before it failed is paid for.
     return this.#finish(job, { ...job.result, parts: [], summary }, run);
   }
 
-  /** Nothing is left that a model could summarise: people took it all back. */
-  async #isEmpty({ channel, fromSeq, toSeq, kind }: Job): Promise<boolean> {
-    return kind !== "merge" && !(await this.#parts.store.log.hasText(channel, fromSeq, toSeq));
+  /** Nothing is left that a model could summarise, or for a redo next to nothing: people took it back. */
+  async #isTooLittle({ channel, fromSeq, toSeq, kind }: Job): Promise<boolean> {
+    const { log } = this.#parts.store;
+    if (kind === "redo") return (await log.tokensLeft(channel, fromSeq, toSeq)) < MIN_SOURCE_TOKENS;
+    return kind === "leaf" && !(await log.hasText(channel, fromSeq, toSeq));
+  }
+
+  async #refusedBefore(job: Job): Promise<number> {
+    return job.kind === "redo" ? this.#parts.store.jobs.refusedRedos(job, REFUSAL_KINDS) : 0;
   }
 
   async #again(job: Job): Promise<Job | null> {

@@ -12,16 +12,18 @@ export interface LadderState {
   readonly modelsLeft: number;
   /** It may not be put off: where no model can, a digest must do. */
   readonly mustProgress: boolean;
+  /** How often a job for the same redo has ended in a refusal. */
+  readonly refusedBefore: number;
   /** `refused`: the output is not fit to be committed; `unavailable`: there was none. */
   readonly failure: "refused" | "unavailable" | "deadline";
 }
 
-/** What to try next. `give_up` ends the job until the back-off is over. */
+/** What to try next. `give_up` ends the job until the back-off is over; a final digest is not written again. */
 export type Step =
   | { readonly do: "half" }
   | { readonly do: "other_model" }
   | { readonly do: "again" }
-  | { readonly do: "digest" }
+  | { readonly do: "digest"; readonly isFinal: boolean }
   | { readonly do: "give_up" };
 
 const MAX_HALVINGS = 2;
@@ -29,19 +31,26 @@ const MAX_HALVINGS = 2;
 const FEW_ENTRIES = 4;
 /** The attempt after which a deadline is not given another one. */
 const LAST_IN_TIME = 2;
+/** So many refused jobs, and a redo has shown that no model betters the extract: it would be paid for without end. */
+const MAX_REDOS = 3;
 
 /** The next step of a job whose attempt failed; whatever fails, a digest or giving up is at most a few steps away. */
 export function nextStep(state: LadderState): Step {
-  const last: Step = state.mustProgress ? { do: "digest" } : { do: "give_up" };
+  const last: Step = state.mustProgress ? { do: "digest", isFinal: false } : { do: "give_up" };
   switch (state.failure) {
     case "refused":
       if (canHalve(state)) return { do: "half" };
-      return state.modelsLeft > 0 ? { do: "other_model" } : last;
+      if (state.modelsLeft > 0) return { do: "other_model" };
+      return isHopeless(state) ? { do: "digest", isFinal: true } : last;
     case "deadline":
       return state.attempts < LAST_IN_TIME ? { do: "again" } : last;
     case "unavailable":
       return last;
   }
+}
+
+function isHopeless({ plan, refusedBefore }: LadderState): boolean {
+  return plan.kind === "redo" && refusedBefore + 1 >= MAX_REDOS;
 }
 
 /** An omitted range is covered whole, or emergency would not heal. */

@@ -51,7 +51,7 @@ const LEAF_SHARE: Readonly<Record<Tier, number | null>> = {
   forced: null,
 };
 /** A text of fewer estimated tokens is not worth a model's call. */
-const MIN_SOURCE_TOKENS = 100;
+export const MIN_SOURCE_TOKENS = 100;
 
 const IDLE: Decision = { kind: "idle" };
 

@@ -28,7 +28,7 @@ export interface SummaryDraft {
   readonly tokens: number;
   /** Null: none. */
   readonly model: string | null;
-  /** A digest that no model could better: all that it covers was deleted. Other digests are written again. */
+  /** A digest that no model could better: next to nothing is left of what it covers, or all refused. Others are written again. */
   readonly isFinal?: boolean;
 }
 

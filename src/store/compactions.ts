@@ -36,7 +36,7 @@ export interface CompactionRecord {
   readonly endedAt: Date | null;
   /** From the beginning to the end, waits and attempts included; null: it is under way. */
   readonly ms: number | null;
-  /** Why it ended without a summary; it may hold a provider's words. */
+  /** Why it ended without a summary, in Weir's words. */
   readonly reason: string | null;
 }
 

@@ -68,14 +68,6 @@ export async function blankMessages(
   for (const summary of await readAffected(client, channel, seqs)) {
     await replaceText(client, summary, await digestOf(client, channel, summary, digester));
   }
-  // What a program beside the daemon was answered holds a summary's text.
-  await client.query(
-    {
-      name: "requests_forget_text",
-      text: `update requests set answer = answer || '{"text": ""}' where channel_id = $1 and answer->>'text' <> ''`,
-    },
-    [channel],
-  );
   return seqs;
 }
 

@@ -137,6 +137,26 @@ export class JobStore {
     return rows.length === 1;
   }
 
+  /**
+   * How many jobs to write the same summary again have ended with one of these reasons, since it was made.
+   * @param kinds what stands before the colon of a reason
+   */
+  async refusedRedos(
+    { channel, fromSeq, toSeq }: Pick<Job, "channel" | "fromSeq" | "toSeq">,
+    kinds: readonly string[],
+  ): Promise<number> {
+    const [row] = await this.#db.query<{ count: number }>(
+      {
+        name: "jobs_refused_redos",
+        text: `select count(*) from jobs j join summaries s using (channel_id, from_seq, to_seq)
+                where j.channel_id = $1 and j.from_seq = $2 and j.to_seq = $3 and s.live and j.id > coalesce(s.job_id, 0)
+                  and j.kind = 'redo' and j.state = 'failed' and split_part(j.reason, ':', 1) = any ($4)`,
+      },
+      [channel, fromSeq, toSeq, kinds],
+    );
+    return row?.count ?? 0;
+  }
+
   /** Ends a job without a summary. */
   async fail(job: Pick<Job, "id" | "attempt">, reason: string): Promise<void> {
     await this.#db.query(

@@ -25,6 +25,9 @@ export type EditOutcome =
   /** A model had read it: a notice at `notedSeq` tells of the change. */
   | { readonly outcome: "noted"; readonly seq: Seq; readonly notedSeq: Seq };
 
+/** What somebody said or did, and nobody has taken back, of the entries $2..$3 of channel $1. */
+const LEFT = `channel_id = $1 and seq between $2 and $3 and deleted_at is null and (kind <> 'notice' or data ? 'edits')`;
+
 /** The append-only log. Messages, edits and deletions may be written by anyone; turn entries by the owner alone. */
 export class LogStore {
   readonly #db: Database;
@@ -90,13 +93,24 @@ export class LogStore {
     return row?.tokens ?? 0;
   }
 
+  /** The estimated tokens of what is left among the entries from..to of what somebody said or did. */
+  async tokensLeft(channel: ChannelId, from: Seq, to: Seq): Promise<number> {
+    const [row] = await this.#db.query<{ tokens: number }>(
+      {
+        name: "entries_tokens_left",
+        text: `select coalesce(sum(tokens), 0)::bigint as tokens from entries where ${LEFT}`,
+      },
+      [channel, from, to],
+    );
+    return row?.tokens ?? 0;
+  }
+
   /** Is there anything left among the entries from..to that somebody said or did? */
   async hasText(channel: ChannelId, from: Seq, to: Seq): Promise<boolean> {
     const rows = await this.#db.query(
       {
         name: "entries_have_text",
-        text: `select from entries where channel_id = $1 and seq between $2 and $3
-                  and deleted_at is null and (kind <> 'notice' or data ? 'edits') limit 1`,
+        text: `select from entries where ${LEFT} limit 1`,
       },
       [channel, from, to],
     );

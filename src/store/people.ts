@@ -11,7 +11,8 @@ import type { Database, Queryable } from "./pool.ts";
 /** A statement that somebody wanted remembered, with the message that bears it. */
 export interface RememberedWords {
   readonly entry: UserEntry;
-  readonly memory: MemoryId;
+  /** Null: the message was deleted, or says something else, since an earlier attempt wrote it. */
+  readonly memory: MemoryId | null;
   /** How many messages say so now; more than one: it was known already. */
   readonly proofs: number;
 }
@@ -56,7 +57,7 @@ export class PeopleStore {
   async remember(channel: ChannelId, message: InboundMessage, memory: MemoryDraft): Promise<RememberedWords> {
     const draft = draftMessage({ ...message, addressed: false });
     const { messageId, author, text, tokens, at } = draft;
-    const [row] = await this.#db.query<{ entry_seq: number; memory: number; proofs: number }>(
+    const [row] = await this.#db.query<{ entry_seq: number; memory: number | null; proofs: number }>(
       {
         name: "remember_message",
         text: "select entry_seq, memory, proofs from remember_message($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -64,7 +65,8 @@ export class PeopleStore {
       [channel, messageId, author.id, author.name, text, tokens, at, JSON.stringify(memory)],
     );
     if (row === undefined) throw new Error("remember_message returned no row");
-    return { entry: { ...draft, seq: row.entry_seq }, memory: memoryId(row.memory), proofs: row.proofs };
+    const known = row.memory === null ? null : memoryId(row.memory);
+    return { entry: { ...draft, seq: row.entry_seq }, memory: known, proofs: row.proofs };
   }
 
   /** A message as it was said first, where it is the proof of a memory; undefined: it is none. */

@@ -12,7 +12,10 @@ export interface WaitingRequest {
 /** How a request stands, for whoever asked. */
 export interface RequestState {
   readonly isTaken: boolean;
-  /** Undefined: there is none yet. It comes from another process, perhaps of another version: check it. */
+  /**
+   * Undefined: there is none yet. It comes from another process, perhaps of another version: check it. Where it names a
+   * `job`, `text` is that of the job's summary, as deletions have left it.
+   */
   readonly answer: unknown;
 }
 
@@ -61,7 +64,9 @@ export class RequestStore {
     const [row] = await this.#db.query<{ taken: boolean; ended: boolean; answer: unknown }>(
       {
         name: "request_state",
-        text: "select taken_at is not null as taken, ended_at is not null as ended, answer from requests where id = $1",
+        text: `select r.taken_at is not null as taken, r.ended_at is not null as ended,
+                      case when s.text is null then r.answer else r.answer || jsonb_build_object('text', s.text) end as answer
+                 from requests r left join summaries s on s.job_id = (r.answer->>'job')::bigint where r.id = $1`,
       },
       [id],
     );
@@ -101,6 +106,7 @@ export class RequestStore {
     return rows.length === 1;
   }
 
+  /** @param answer holds nothing that was said: a deletion does not reach it */
   async answer(id: number, answer: object): Promise<void> {
     await this.#db.query(
       {

@@ -23,7 +23,7 @@ export interface TurnEnd {
 /** How a turn ends: with an entry that people see, or without (a skip). */
 export interface Settlement {
   readonly state: TurnState;
-  /** Why, for the log; never shown to a channel. */
+  /** Why; never shown to a channel. In Weir's words alone: no deletion reaches it. */
   readonly reason: string | null;
   readonly modelMs: number;
   readonly entry: TurnEntryDraft | null;
@@ -35,7 +35,7 @@ export interface Settlement {
   readonly recalled?: RecalledIds;
 }
 
-/** Longest reason, in UTF-16 units; a provider's or a model's words may be in it. */
+/** Longest reason, in UTF-16 units. */
 const MAX_REASON = 2000;
 
 interface RawPart {

@@ -55,7 +55,13 @@ export type TurnOutcome =
   | { readonly kind: "skipped"; readonly reason: string }
   /** The signal ended it; `text` is what had been said by then. */
   | { readonly kind: "stopped"; readonly text: string }
-  | { readonly kind: "failed"; readonly failure: FailureKind; readonly why: string };
+  /** `why` holds nothing that somebody else said; `said`: the provider's words, which may repeat what people wrote. */
+  | {
+      readonly kind: "failed";
+      readonly failure: FailureKind;
+      readonly why: string;
+      readonly said?: string;
+    };
 
 export interface TurnResult {
   readonly outcome: TurnOutcome;
@@ -84,8 +90,9 @@ export async function runTurn(
     if (error.kind === "aborted" || signal.aborted) {
       return { outcome: { kind: "stopped", text: visibleAnswer(run.textSoFar) }, modelMs: run.modelMs };
     }
-    const why = `${error.kind} (${error.model}): ${error.message}`;
-    return { outcome: { kind: "failed", failure: failureKind(error), why }, modelMs: run.modelMs };
+    const { kind, model, status, message: said } = error;
+    const why = `${kind} (${model}${status === undefined ? "" : `, HTTP ${status}`})`;
+    return { outcome: { kind: "failed", failure: failureKind(error), why, said }, modelMs: run.modelMs };
   }
 }
 

@@ -6,6 +6,7 @@ import {
   forceCompaction,
   parseAnswer,
   quoteSummary,
+  storableAnswer,
 } from "../../src/admin/compact-answer.ts";
 import type { Job } from "../../src/core/compaction.ts";
 import { channelId, jobId } from "../../src/core/ids.ts";
@@ -13,6 +14,7 @@ import type { CompactionRecord } from "../../src/store/compactions.ts";
 
 const DONE: CompactAnswer = {
   kind: "committed",
+  job: 7,
   messages: 120,
   fromSeq: 1,
   toSeq: 130,
@@ -73,7 +75,7 @@ describe("the answer to whoever asked for a compaction", () => {
       state: "committed",
       messages: 120,
       memories: 3,
-      summary: null,
+      summary: { kind: "digest", model: null, tokens: 9, live: true, needsRedo: true, text: "They met." },
       createdAt: new Date(),
       endedAt: new Date(),
       ms: 9999,
@@ -83,12 +85,19 @@ describe("the answer to whoever asked for a compaction", () => {
       { force: async () => outcome },
       { find: async (id) => (id === JOB.id ? record : undefined) },
     );
-    assert.deepEqual(answer, { ...DONE, memories: 3 });
+    // A deletion that came behind the commit has left that of its text.
+    assert.deepEqual(answer, { ...DONE, memories: 3, text: "They met." });
     const failed = await forceCompaction(
       { force: async () => ({ kind: "failed", reason: "a provider's words" }) },
       { find: async () => undefined },
     );
     assert.deepEqual(failed, { kind: "failed" });
+  });
+
+  test("lies in a row without the summary's text", () => {
+    const { text: _, ...rest } = DONE;
+    assert.deepEqual(storableAnswer(DONE), rest);
+    assert.deepEqual(storableAnswer({ kind: "failed" }), { kind: "failed" });
   });
 
   test("survives the way through JSON, and what is none is refused", () => {

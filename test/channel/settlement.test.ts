@@ -10,14 +10,16 @@ describe("the settlement of a turn", () => {
     assert.deepEqual(toSettlement({ kind: "answered", text: "Hello." }, failureText), {
       state: "answered",
       reason: null,
+      told: null,
       entry: { kind: "assistant", text: "Hello.", stopped: false },
     });
   });
 
-  test("that chose silence says nothing, and why to the log", () => {
+  test("that chose silence says nothing; why is told in a log line and not stored", () => {
     assert.deepEqual(toSettlement({ kind: "skipped", reason: "only thanks" }, failureText), {
       state: "skipped",
-      reason: "only thanks",
+      reason: null,
+      told: "only thanks",
       entry: null,
     });
   });
@@ -31,12 +33,14 @@ describe("the settlement of a turn", () => {
     assert.equal(toSettlement({ kind: "stopped", text: "\n " }, failureText).entry, null);
   });
 
-  test("that failed is a sentence for the person, and the provider's words stay in the log", () => {
-    const why = "unauthorized (gpt): Incorrect API key provided: sk-1";
-    const settled = toSettlement({ kind: "failed", failure: "misconfigured", why }, failureText);
+  test("that failed is a sentence for the person, and the provider's words stay in a log line", () => {
+    const why = "unauthorized (gpt, HTTP 401)";
+    const said = "Incorrect API key provided: sk-1";
+    const settled = toSettlement({ kind: "failed", failure: "misconfigured", why, said }, failureText);
     assert.deepEqual(settled, {
       state: "failed",
       reason: why,
+      told: `${why}: ${said}`,
       entry: { kind: "notice", text: "Sorry (misconfigured)." },
     });
   });

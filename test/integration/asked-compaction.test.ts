@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { parseAnswer } from "../../src/admin/compact-answer.ts";
 import { channelId } from "../../src/core/ids.ts";
-import { openStore } from "../store/open-store.ts";
+import { RequestDesk } from "../../src/admin/request-desk.ts";
+import type { ChannelRegistry } from "../../src/channel/registry.ts";
+import { openStore, SILENT } from "../store/open-store.ts";
+import { rowsWith } from "../store/rows-with.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { status, text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
@@ -57,11 +61,15 @@ async function idOf(weir: TestWeir, room: string): Promise<number> {
 
 /** What became of a request that another process makes. */
 async function request(channel: number): Promise<unknown> {
+  return (await requestAs(channel)).answer;
+}
+
+async function requestAs(channel: number): Promise<{ readonly id: number; readonly answer: unknown }> {
   const { requests } = beside.store;
   const id = await requests.add(channelId(channel));
   for (;;) {
     const { answer } = await requests.state(id);
-    if (answer !== undefined) return answer;
+    if (answer !== undefined) return { id, answer };
     await new Promise((resolve) => {
       setTimeout(resolve, 5);
     });
@@ -107,9 +115,10 @@ test("a request of another process is taken by the daemon and answered", async (
   const answer = parseAnswer(await request(await idOf(weir, "beside")));
   assert.equal(answer?.kind, "committed");
   assert.deepEqual(
-    { ...answer, tokensBefore: 0, tokensAfter: 0, ms: 0 },
+    { ...answer, job: 0, tokensBefore: 0, tokensAfter: 0, ms: 0 },
     {
       kind: "committed",
+      job: 0,
       messages: 35,
       fromSeq: 1,
       toSeq: 35,
@@ -121,6 +130,43 @@ test("a request of another process is taken by the daemon and answered", async (
       text: SUMMARY,
     },
   );
+});
+
+test("an answer has the summary as a deletion has left it, whenever that came", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  server.respond(() => text(`${SUMMARY} The code is zxqcode.`));
+  await talk(weir, "answered");
+  const { id, answer } = await requestAs(await idOf(weir, "answered"));
+  assert.match(JSON.stringify(answer), /zxqcode/);
+  assert.deepEqual(await rowsWith(beside, "zxqcode"), ["summaries"], "it is not copied");
+  server.respond(() => text("Written again."));
+  const channel = { platform: "test", name: "answered" };
+  const deletion = { type: "deletion", platform: "test", channel, id: "answered-1", at: new Date() } as const;
+  await weir.daemon.inbox.receive(deletion);
+  const later = parseAnswer((await beside.store.requests.state(id)).answer);
+  assert.ok(later?.kind === "committed");
+  assert.match(later.text, /^An extract, word for word, of 34 messages/);
+});
+
+test("old requests are removed while the daemon runs", async () => {
+  const { id: channel } = await beside.channel("cleaned");
+  const registry: Pick<ChannelRegistry, "visit"> = {
+    visit: async () => Promise.reject(new Error("not here")),
+  };
+  const parts = { store: beside.store, registry, serves: () => true, log: SILENT };
+  await using desk = new RequestDesk({ ...parts, cleanEveryMs: 20 });
+  const { requests } = beside.store;
+  desk.open();
+  for (let look = 1; look <= 2; look++) {
+    const id = await requests.add(channel);
+    const old = "now() - interval '25 h'";
+    await beside.sql(`update requests set created_at = ${old}, taken_at = ${old} where id = $1`, id);
+    // The next one makes the desk look.
+    await delay(30);
+    await requests.add(channel);
+    while ((await beside.sql("select from requests where id = $1", id)).length > 0) await delay(5);
+  }
 });
 
 test("a request is heard again after the connection that listens was cut", async () => {

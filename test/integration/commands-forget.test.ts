@@ -78,11 +78,6 @@ test("/forget me: asks first, then takes all that the asker has said there, out 
   await ask(weir, server, room, `are you there, ${OURS}?`);
   assert.equal((await compaction(weir, room, "committed")).memories, 3);
   const before = await open.sql("select from entries where deleted_at is null");
-  // What a program beside the daemon asked for stays for a day, with the summary.
-  await open.sql(
-    `insert into requests (channel_id, kind, taken_at, ended_at, answer)
-     select id, 'compact', now(), now(), jsonb_build_object('kind', 'committed', 'text', 'zxqann says') from channels`,
-  );
 
   const warning = await command(weir, room, "forget all about me");
   assert.match(

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { InboundMessage, Receipt } from "../../src/core/message.ts";
+import { translateDatabaseError } from "../../src/store/errors.ts";
 import { openStore } from "../store/open-store.ts";
 import { rowsWith } from "../store/rows-with.ts";
 import { ANN, authorOf, BEN, command } from "../support/commands.ts";
@@ -133,6 +134,35 @@ test("a typed /remember that is edited: the memory says what the message says no
   await takeBack(weir, "edited");
   for (const words of ["zxq4711", "zxq5822", "never mind"])
     assert.deepEqual(await rowsWith(open, words), [], words);
+});
+
+test("a typed /remember whose commit nobody hears of brings nothing back that was deleted or edited meanwhile", async () => {
+  await using server = await startModelServer();
+  for (const [room, left] of [
+    ["unheard-deleted", []],
+    ["unheard-edited", [["the zxqdoor sticks", 1]]],
+  ] as const) {
+    await using weir = await start(server, room);
+    const { people } = weir.daemon.store;
+    const remember = people.remember.bind(people);
+    let isFirst = true;
+    people.remember = async (...words) => {
+      const known = await remember(...words);
+      if (!isFirst) return known;
+      isFirst = false;
+      if (left.length === 0) await takeBack(weir, room);
+      else await edit(weir, room, "@Weir /remember the zxqdoor sticks");
+      throw translateDatabaseError(Object.assign(new Error("cut"), { code: "ECONNRESET" }));
+    };
+    await type(weir, room, "@Weir /remember the zxqgarage sticks");
+    await weir.platform.until(() => weir.platform.texts(room).length > 0);
+    assert.match(weir.platform.texts(room)[0] ?? "", /^Nothing is remembered: /);
+    assert.deepEqual(await statements(room), left);
+    assert.deepEqual(await rowsWith(open, "zxqgarage"), left.length === 0 ? [] : ["entries"]);
+    await checkFold(weir, room);
+    await takeBack(weir, room);
+    for (const words of ["zxqgarage", "zxqdoor"]) assert.deepEqual(await rowsWith(open, words), [], words);
+  }
 });
 
 test("a typed /remember that is edited: the memory of others stays, and an edit that changes nothing changes nothing", async () => {

@@ -5,6 +5,7 @@ import {
   ask,
   checkFold,
   compaction,
+  compactionParts,
   compactions,
   hold,
   marks,
@@ -180,6 +181,33 @@ test("an edit while its summary is being written: it is committed, then written 
   assert.deepEqual(await open.sql("select count(*)::integer as live from summaries where live"), [
     { live: 1 },
   ]);
+  await checkFold(weir, room);
+});
+
+test("where deletions leave next to nothing of a range, its extract stays, and no model is asked for another", async () => {
+  await using scene = await openScene();
+  const { server, open } = scene;
+  script(server, () => text(SUMMARY));
+  const room = "tiny";
+  await fillTo(scene, room, BACKGROUND, {}, (number) => (number === 3 ? "ok" : reading(number)));
+  await using weir = await scene.start({}, compactionParts("short"));
+  await ask(weir, server, room, "are you there?");
+  const { toSeq } = await compaction(weir, room, "committed");
+  for (let number = 1; number <= toSeq; number++) {
+    if (number !== 3) await remove(weir, room, `${room}-${number}`);
+  }
+  await weir.event("compaction", ({ channel, model }) => channel === `test:${room}` && model === "digest");
+  const asked = summariserRequests(server).length;
+  await ask(weir, server, room, "and now?");
+  await quiet(weir, room);
+  assert.equal(summariserRequests(server).length, asked);
+  assert.ok(!weir.events.some(({ type }) => type === "compaction_refused"));
+  const live = await open.sql("select kind, needs_redo, text from summaries where live");
+  assert.deepEqual(
+    live.map(({ kind, needs_redo: isDue }) => [kind, isDue]),
+    [["digest", false]],
+  );
+  assert.match(String(live[0]?.["text"]), /Ann: ok/);
   await checkFold(weir, room);
 });
 

@@ -142,6 +142,38 @@ test("a summary of more than 0.7 of its source is refused, also under the cap", 
   assert.deepEqual(await rowsWith(scene.open, BAD), []);
 });
 
+test("a summary that no model writes again to any use is an extract after three refused jobs, with what was edited", async () => {
+  await using scene = await openScene();
+  const { server, open } = scene;
+  script(server, (_, index) => text(index === 0 ? GOOD : REFUSAL));
+  const room = "hopeless";
+  await fillTo(scene, room, BACKGROUND);
+  await using weir = await scene.start({}, compactionParts("short"));
+  await ask(weir, server, room, "are you there?");
+  await compaction(weir, room, "committed");
+  const channel = { platform: "test", name: room };
+  const edit = { type: "edit", platform: "test", channel, at: new Date() } as const;
+  await weir.daemon.inbox.receive({ ...edit, id: `${room}-2`, text: "the sluice is red: zxqnew, 7 m" });
+  const { kind, model } = await compaction(weir, room, "committed", 2);
+  assert.deepEqual([kind, model], ["redo", "digest"]);
+  await quiet(weir, room);
+  assert.equal(summariserRequests(server).length, 4);
+  assert.deepEqual(
+    (await jobs(scene)).map(({ state }) => state),
+    ["committed", "failed", "failed", "committed"],
+  );
+  const live = await open.sql("select kind, needs_redo from summaries where live");
+  assert.deepEqual(live, [{ kind: "digest", needs_redo: false }]);
+  assert.ok(said(await ask(weir, server, room, "and now?"))[1]?.includes("zxqnew"));
+  await checkFold(weir, room);
+
+  // What is edited after that is tried again, as often.
+  script(server, () => text("The sluice is blue."));
+  await weir.daemon.inbox.receive({ ...edit, at: new Date(), id: `${room}-2`, text: "the sluice is blue" });
+  assert.equal((await compaction(weir, room, "committed", 3)).model, SUMMARISER);
+  await checkFold(weir, room);
+});
+
 test("background waits while the summariser is away: no digest, and the breaker ends the calls", async () => {
   await using scene = await openScene();
   const { server, open } = scene;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { PlatformError } from "../../src/platforms/platform.ts";
 import { createTestDatabase } from "../support/database.ts";
-import { text } from "../support/model-behaviours.ts";
+import { text, toolCalls } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { TestPlatform } from "../support/test-platform.ts";
 import { startWeir } from "../support/weir.ts";
@@ -156,4 +156,42 @@ test("a draft whose acknowledgement was lost still ends as one message with the 
   await weir.event("reply_delivered", ({ channel }) => channel === "test:lost-ack");
   assert.deepEqual(platform.texts("lost-ack"), ["Half and whole"]);
   assert.equal([...platform.shown.values()].filter(({ channel }) => channel.name === "lost-ack").length, 1);
+});
+
+test("an answer that is noted as sent while the log is asked what is owed is not sent again", async () => {
+  await using server = await startModelServer();
+  const platform = new TestPlatform({ takesIdempotencyKeys: false });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+  });
+  const channel = "test:late";
+  const { deliveries } = weir.daemon.store;
+  const owed = deliveries.owed.bind(deliveries);
+  const send = platform.send.bind(platform);
+  const isRead = Promise.withResolvers<void>();
+  platform.send = async (message) => {
+    await isRead.promise;
+    return send(message);
+  };
+  // The log's answer to the look-up arrives when what it tells of is over.
+  deliveries.owed = async (id) => {
+    const found = await owed(id);
+    if (found.answers.length === 0) return found;
+    isRead.resolve();
+    await weir.event("reply_delivered", (event) => event.channel === channel);
+    return found;
+  };
+  server.reply(text("one"), toolCalls([{ name: "skip", arguments: { reason: "thanks" } }]), text("three"));
+  await weir.say("hello", { room: "late" });
+  await weir.event("turn_settled", (event) => event.channel === channel && event.outcome === "answered");
+  // A turn without an answer looks up what is owed.
+  await weir.say("thanks", { room: "late" });
+  await weir.event("turn_settled", (event) => event.channel === channel && event.outcome === "skipped");
+  await weir.say("and now?", { room: "late" });
+  await platform.until(() => platform.texts("late").includes("three"));
+  assert.deepEqual(platform.texts("late"), ["one", "three"]);
+  assert.equal(platform.calls.length, 2);
 });

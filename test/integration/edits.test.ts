@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { checkFold } from "../support/compaction.ts";
 import { createTestDatabase } from "../support/database.ts";
-import { stalledStream, text, toolCalls } from "../support/model-behaviours.ts";
+import { stalledStream, status, text, toolCalls } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { TestPlatform } from "../support/test-platform.ts";
 import { startWeir, type TestWeir } from "../support/weir.ts";
@@ -152,6 +152,34 @@ test("what a tool result quotes reads as an edit has it, and what the model has 
   assert.equal(saidIn(is, "user")[0], saidIn(was, "user")[0]);
   assert.ok(saidIn(is, "user").some((line) => line.startsWith("[System: ") && line.includes("is secret")));
   await checkFold(weir, room);
+});
+
+test("what a provider or the model says of a text is in the log line of its turn, and in no row once it is deleted", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  await using open = openStore(database.connection);
+  const words = "the code is zxqechoed";
+  const why = `invalid input: ${words}`;
+  server.reply(
+    status(422, { error: { message: why, type: "invalid_request_error" } }),
+    toolCalls([{ name: "skip", arguments: { reason: `Ann only told Ben that ${words}` } }]),
+  );
+  const reasons: (string | null)[] = [];
+  for (const id of ["refused", "skipped"]) {
+    await weir.say(words, { room: "echo", id });
+    reasons.push((await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes(id))).reason);
+    await erase(weir, "echo", id);
+  }
+  assert.match(reasons[0] ?? "", /^rejected \(test-model, HTTP 422\): .*zxqechoed/);
+  assert.match(reasons[1] ?? "", /zxqechoed/);
+  assert.deepEqual(await rowsWith(open, "zxqechoed"), []);
+  const rows = await open.sql(
+    "select t.state, t.reason from turns t join channels c on c.id = t.channel_id where c.name = 'echo' order by t.id",
+  );
+  assert.deepEqual(rows, [
+    { state: "failed", reason: "rejected (test-model, HTTP 422)" },
+    { state: "skipped", reason: null },
+  ]);
 });
 
 test("an edit of what was not answered yet is what the model reads; a later one comes as a note", async () => {

@@ -138,7 +138,7 @@ test("what no log can hold, in a model's words and calls, neither fails the turn
   assert.equal(starts.length, 1, "the turn was not begun again");
 });
 
-test("a turn that skips sends nothing and keeps why", async () => {
+test("a turn that skips sends nothing and tells why", async () => {
   await using server = await startModelServer();
   await using weir = await start(server, CONFIG);
   server.reply(toolCalls([{ name: "skip", arguments: { reason: "they talk to each other" } }]));

@@ -11,6 +11,20 @@ import { SILENT } from "./open-store.ts";
 const FILES = (await readdir("migrations")).toSorted();
 const EMPTY = "drop schema public cascade; create schema public";
 
+/** The schema as it was before the migration of this name. */
+async function migrateUpTo(database: Database, next: string): Promise<void> {
+  const before = FILES.slice(
+    0,
+    FILES.findIndex((file) => file.endsWith(`_${next}.sql`)),
+  );
+  await database.script(EMPTY);
+  for (const file of before) await database.script(await readFile(`migrations/${file}`, "utf8"));
+  const table =
+    "create table schema_migrations (version integer primary key, name text, applied_at timestamptz default now());";
+  const rows = before.map((file, index) => `(${index + 1}, '${file}')`).join(",");
+  await database.script(`${table} insert into schema_migrations (version, name) values ${rows}`);
+}
+
 test("an empty database is migrated once; a second time there is nothing to do", async () => {
   await using target = await createTestDatabase();
   await using database = new Database(target.connection, SILENT);
@@ -50,13 +64,7 @@ test("a database that a newer Weir has used is refused, with both versions and a
 test("what was indexed before identifiers had parts is made anew, and is found by its words till then", async () => {
   await using target = await createTestDatabase();
   await using database = new Database(target.connection, SILENT);
-  const before = FILES.slice(0, FILES.indexOf("0017_identifiers.sql"));
-  await database.script(EMPTY);
-  for (const file of before) await database.script(await readFile(`migrations/${file}`, "utf8"));
-  const table =
-    "create table schema_migrations (version integer primary key, name text, applied_at timestamptz default now());";
-  const rows = before.map((file, index) => `(${index + 1}, '${file}')`).join(",");
-  await database.script(`${table} insert into schema_migrations (version, name) values ${rows}`);
+  await migrateUpTo(database, "identifiers");
   await database.script(`
     insert into channels (platform, name, kind, agent) values ('test', 'old', 'channel', 'main');
     insert into entries (channel_id, seq, kind, at, text, tokens, author_id, author_name, author_bot, message_id)
@@ -74,4 +82,30 @@ test("what was indexed before identifiers had parts is made anew, and is found b
   assert.equal(await search.renew(id, 10), false);
   assert.deepEqual([await find("'kettl'", []), await find("", ["tea_pot"])], [1, 1]);
   assert.deepEqual(await search.outdated(), []);
+});
+
+test("of why earlier turns failed or skipped only the kind and the model are kept, and of an answer no summary", async () => {
+  await using target = await createTestDatabase();
+  await using database = new Database(target.connection, SILENT);
+  await migrateUpTo(database, "said_no_more");
+  await database.script(`
+    insert into channels (platform, name, kind, agent) values ('test', 'old', 'channel', 'main');
+    insert into turns (channel_id, epoch, from_seq, to_seq, state, settled_at, reason)
+    select c.id, 0, seq, seq, state, now(), reason from channels c, (values
+      (1, 'failed', 'rejected (gpt-4): invalid input (the code is 1)'), (2, 'failed', 'begun 3 times without an end'),
+      (3, 'skipped', 'they talk of a code'), (4, 'stopped', 'reset'), (5, 'answered', null)) old (seq, state, reason);
+    update channels set epoch = 1;
+    insert into requests (channel_id, kind, taken_at, ended_at, answer)
+    select id, 'compact', now(), now(), '{"kind": "committed", "text": "they talk of a code"}' from channels`);
+  await migrate(database, SILENT);
+  const rows = await database.query<{ reason: string | null }>({
+    name: "",
+    text: "select reason from turns order by id",
+  });
+  assert.deepEqual(
+    rows.map(({ reason }) => reason),
+    ["rejected (gpt-4)", "begun 3 times without an end", null, "reset", null],
+  );
+  const answers = await database.query({ name: "", text: "select answer from requests" });
+  assert.deepEqual(answers, [{ answer: { kind: "committed" } }]);
 });
