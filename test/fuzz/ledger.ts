@@ -35,6 +35,14 @@ export interface SeenPrompt {
   readonly editing: ReadonlySet<string>;
 }
 
+/** What a job's requests have shown its models. */
+export interface ShownToJob {
+  /** Of messages in its transcripts. */
+  readonly markers: Set<string>;
+  /** Of summaries that were shown whole, to be made into one or to be written again. */
+  readonly ranges: { readonly from: number; readonly to: number }[];
+}
+
 export interface Violation {
   readonly invariant: string;
   readonly what: string;
@@ -74,8 +82,7 @@ export class Ledger {
   readonly leaving = new Set<string>();
   readonly gone = new Set<string>();
   deletions = 0;
-  /** Markers that a job's requests have shown. */
-  readonly shownToJob = new Map<number, Set<string>>();
+  readonly #shownToJob = new Map<number, ShownToJob>();
   /** Jobs whose result was staged: their model's work is done. */
   readonly staged = new Set<number>();
   /** What the summariser answered to a text, by that text. */
@@ -114,6 +121,12 @@ export class Ledger {
 
   violate(invariant: string, what: string): void {
     this.findings.violate(invariant, `${this.name}: ${what}`);
+  }
+
+  shownTo(job: number): ShownToJob {
+    const shown = this.#shownToJob.get(job) ?? { markers: new Set(), ranges: [] };
+    this.#shownToJob.set(job, shown);
+    return shown;
   }
 
   /** Messages of from..to that nobody has begun to delete. */

@@ -163,3 +163,19 @@ export async function observeJobs(
     [channels],
   );
 }
+
+/** Reads the summaries that lie in the ranges of jobs: what a merge or a redo replaces, and what that was made of. */
+export async function observeReplaced(
+  db: Database,
+  jobs: readonly number[],
+): Promise<(Pick<SummaryRow, "from_seq" | "to_seq" | "text"> & { readonly job: number })[]> {
+  return db.query(
+    {
+      name: "fuzz_replaced",
+      text: `select j.id as job, s.from_seq, s.to_seq, s.text
+               from jobs j join summaries s on s.channel_id = j.channel_id and s.from_seq >= j.from_seq and s.to_seq <= j.to_seq
+              where j.id = any ($1) and s.kind <> 'reset'`,
+    },
+    [jobs],
+  );
+}

@@ -5,9 +5,9 @@ import { formatAddress } from "../../src/core/ids.ts";
 import type { ModelAnswer, ModelRequest } from "../../src/llm/model.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
 import { checkPrompt } from "./checks/prompts.ts";
-import { checkSummaryPrompt } from "./checks/summary-prompts.ts";
+import { checkSummaryPrompt, summariesIn } from "./checks/summary-prompts.ts";
 import type { Incarnation } from "./incarnation.ts";
-import { observeJobs, observeView } from "./observe.ts";
+import { observeJobs, observeReplaced, observeView } from "./observe.ts";
 import { UNDERSTUDY } from "./profile.ts";
 import { markersIn, takeApart } from "./prompt.ts";
 import type { Room } from "./rooms.ts";
@@ -63,31 +63,51 @@ export class Witness {
 
   async #summaryAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {
     const world = this.#world;
+    const { rooms, probe } = world;
     world.tally.summaryCalls++;
-    const room = await this.#roomOf(request);
+    const sayer = this.#roomOf(request);
+    const gone = new Set(sayer?.ledger.gone);
+    const jobs = await observeJobs(
+      probe,
+      (sayer === undefined ? rooms : [sayer]).map(({ id }) => id),
+    );
+    await this.#noteReplaced(request, jobs);
+    const [job] = jobs;
+    const room = sayer ?? (jobs.length === 1 ? rooms.find(({ id }) => id === job?.channel_id) : undefined);
     if (room === undefined) return;
-    const gone = new Set(room.ledger.gone);
-    const [job] = await observeJobs(world.probe, [room.id]);
     const isSole = world.isSole(incarnation, room);
     const content = contentOf(request);
     checkSummaryPrompt({ request, content, incarnation, job, isSole, gone }, room.ledger);
   }
 
-  /** Whose summary it is: what most of it was said in; where nothing tells, the only one with a job. */
-  async #roomOf(request: ModelRequest): Promise<Room | undefined> {
-    const { rooms, probe } = this.#world;
+  /** Whose summary it is: what most of it was said in. Undefined: nothing tells. */
+  #roomOf(request: ModelRequest): Room | undefined {
     const counts = new Map<Room, number>();
     for (const marker of markersIn(request.messages)) {
       const room = this.#world.roomOf(marker);
       if (room !== undefined) counts.set(room, (counts.get(room) ?? 0) + 1);
     }
     const [most] = [...counts].toSorted(([, a], [, b]) => b - a);
-    if (most !== undefined) return most[0];
-    const jobs = await observeJobs(
+    return most?.[0];
+  }
+
+  /** Notes which summaries its job's model is shown; by their texts, so it may be one of several jobs. */
+  async #noteReplaced(
+    request: ModelRequest,
+    jobs: readonly { readonly id: number; readonly channel_id: number }[],
+  ): Promise<void> {
+    const { rooms, probe } = this.#world;
+    const shown = summariesIn(request);
+    if (shown.size === 0) return;
+    const replaced = await observeReplaced(
       probe,
-      rooms.map(({ id }) => id),
+      jobs.map(({ id }) => id),
     );
-    return jobs.length === 1 ? rooms.find(({ id }) => id === jobs[0]?.channel_id) : undefined;
+    for (const { job, from_seq: from, to_seq: to, text } of replaced) {
+      const channel = jobs.find(({ id }) => id === job)?.channel_id;
+      const room = rooms.find(({ id }) => id === channel);
+      if (shown.has(text)) room?.ledger.shownTo(job).ranges.push({ from, to });
+    }
   }
 
   decided(incarnation: Incarnation, state: CompactionState, decision: Decision): void {

@@ -5,6 +5,7 @@ import { FENCE_MUTANTS } from "./fences.ts";
 import { LOG_MUTANTS } from "./log.ts";
 import type { Mutant } from "./mutant.ts";
 import { OUTPUT_MUTANTS } from "./output.ts";
+import { SUMMARISER_MUTANTS } from "./summarisers.ts";
 import { WAITING_MUTANTS } from "./waiting.ts";
 
 /** All wrong Weirs. */
@@ -15,6 +16,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...FENCE_MUTANTS,
   ...LOG_MUTANTS,
   ...CONTEXT_MUTANTS,
+  ...SUMMARISER_MUTANTS,
   ...WAITING_MUTANTS,
 ];
 
