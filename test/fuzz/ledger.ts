@@ -76,6 +76,8 @@ export class Ledger {
   readonly byMarker = new Map<string, SaidMessage>();
   readonly byMessageId = new Map<string, SaidMessage>();
   readonly entries = new Map<number, EntryRow>();
+  /** The bot's answers, by how they begin. */
+  readonly answers = new Map<string, EntryRow>();
   /** Markers of edits that were handed in, and are not acknowledged. */
   readonly editing = new Set<string>();
   /** Markers of messages whose deletion has begun, and whose deletion was acknowledged. */

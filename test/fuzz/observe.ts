@@ -53,6 +53,10 @@ export interface EntryRow {
   readonly message_id: string | null;
   readonly addressed: boolean;
   readonly turn_id: number | null;
+  /** Minute in which it was said, UTC. */
+  readonly minute: string;
+  /** How one of the bot's answers begins, which no other one does; null: it is none. */
+  readonly answer: string | null;
 }
 
 export interface MemoryRow {
@@ -88,7 +92,8 @@ const QUERY = {
                 where id in (select s.job_id from summaries s where s.channel_id = r.id and s.id > r.summary)
                   and state not in ('running', 'staged')) j),
     'entries', (select coalesce(json_agg(e order by e.seq), '[]') from (
-               select seq, kind, message_id, addressed, turn_id
+               select seq, kind, message_id, addressed, turn_id, to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as minute,
+                      case when kind = 'assistant' then substring(text from '^answer [0-9]+:') end as answer
                  from entries where channel_id = r.id and seq > r.seq) e),
     'memories', (select coalesce(json_agg(json_build_object('id', m.id, 'statement', m.statement, 'summary_id', m.summary_id,
                    'sources', (select coalesce(json_agg(json_build_object('seq', s.seq, 'quote', s.quote,

@@ -56,6 +56,26 @@ export function markersIn(messages: readonly ModelMessage[]): Set<string> {
   return new Set(messages.flatMap(({ text }) => text.match(MARKER) ?? []));
 }
 
+/** How people's messages begin, behind the minute. */
+const LINE = /^\[\d{4}-\d\d-\d\d /;
+
+/** What people have said, as the raw view and the messages to answer show it. */
+export function saidIn({ history, newest }: Prompt): ModelMessage[] {
+  return [...history, ...newest].filter(({ role, text }) => role === "user" && LINE.test(text));
+}
+
+/** Markers by which those are known. */
+export function linesIn(prompt: Prompt): string[] {
+  return saidIn(prompt).flatMap(({ text }) => text.match(MARKER)?.slice(0, 1) ?? []);
+}
+
+/** How the bot's answers that a prompt shows begin. */
+export function answersIn({ history, newest }: Prompt): string[] {
+  return [...history, ...newest].flatMap(({ role, text }) =>
+    role === "assistant" ? (/^answer \d+:/.exec(text)?.slice(0, 1) ?? []) : [],
+  );
+}
+
 const estimates = new WeakMap<object, number>();
 
 /** By the formula of the code under test, put together anew; once a request. */

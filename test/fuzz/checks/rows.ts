@@ -30,6 +30,7 @@ export function checkRows(before: State | null, after: State, ledger: Ledger): v
       ledger.violate("I9", `message ${entry.message_id} is entry ${known.seq} and entry ${entry.seq}`);
     if (known !== undefined) known.seq = entry.seq;
     ledger.entries.set(entry.seq, entry);
+    if (entry.answer !== null) ledger.answers.set(entry.answer, entry);
   }
   for (const [invariant, check] of CHECKS) {
     for (const what of check(before, after, ledger)) ledger.violate(invariant, what);

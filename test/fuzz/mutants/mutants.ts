@@ -6,6 +6,7 @@ import { LOG_MUTANTS } from "./log.ts";
 import type { Mutant } from "./mutant.ts";
 import { OUTPUT_MUTANTS } from "./output.ts";
 import { SUMMARISER_MUTANTS } from "./summarisers.ts";
+import { VIEW_MUTANTS } from "./views.ts";
 import { WAITING_MUTANTS } from "./waiting.ts";
 
 /** All wrong Weirs. */
@@ -17,6 +18,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LOG_MUTANTS,
   ...CONTEXT_MUTANTS,
   ...SUMMARISER_MUTANTS,
+  ...VIEW_MUTANTS,
   ...WAITING_MUTANTS,
 ];
 
