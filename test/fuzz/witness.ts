@@ -4,6 +4,7 @@ import type { CompactionState, Decision } from "../../src/compactor/policy.ts";
 import { formatAddress } from "../../src/core/ids.ts";
 import type { ModelAnswer, ModelRequest } from "../../src/llm/model.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
+import { Healing } from "./checks/i15-heals.ts";
 import { checkPrompt } from "./checks/prompts.ts";
 import { checkSummaryPrompt, summariesIn } from "./checks/summary-prompts.ts";
 import type { Incarnation } from "./incarnation.ts";
@@ -24,6 +25,7 @@ const DEADLINE = "no summary within the deadline";
 /** Sees what an incarnation asks its models and tells of itself, and checks it. */
 export class Witness {
   readonly #world: World;
+  readonly #healing = new Map<Room, Healing>();
 
   constructor(world: World) {
     this.#world = world;
@@ -117,7 +119,9 @@ export class Witness {
     const isFull = state.tokens >= state.roomAt(state.rules.backgroundThreshold);
     // Histories are values: the one that was measured belongs to the actor that has it.
     const room = rooms.find(({ id }) => incarnation.actor(id)?.history.current === state.history);
-    if (room !== undefined) room.measured = { incarnation, history: state.history, isFull, decision };
+    if (room === undefined) return;
+    room.measured = { incarnation, history: state.history, isFull, decision };
+    this.#healingOf(room).decided(incarnation, state, decision);
   }
 
   happened(incarnation: Incarnation, event: WeirEvent): void {
@@ -135,9 +139,26 @@ export class Witness {
     if (event.type === "tool_failed") tally.toolFailures++;
     if (event.type === "turn_settled") tally.turns++;
     this.#compacted(room, event);
+    if (event.type === "compaction") this.#healed(incarnation, room, event);
     const isExpected = incarnation.isDead || !world.isSole(incarnation, room);
     if (event.type === "compaction_interrupted" && !isExpected)
       room.ledger.violate("error", `a compaction was interrupted: ${event.why}`);
+  }
+
+  #healingOf(room: Room): Healing {
+    const healing = this.#healing.get(room) ?? new Healing();
+    this.#healing.set(room, healing);
+    return healing;
+  }
+
+  #healed(incarnation: Incarnation, room: Room, event: Extract<WeirEvent, { type: "compaction" }>): void {
+    const { ledger } = room;
+    const healing = this.#healingOf(room);
+    if (!this.#world.isSole(incarnation, room)) healing.forget();
+    else if (event.phase === "started") healing.started(incarnation, event);
+    else if (event.phase === "committed")
+      for (const what of healing.committed(event, ledger.refusals.has(event.job)))
+        ledger.violate("I15", what);
   }
 
   #compacted(room: Room, event: WeirEvent): void {

@@ -32,10 +32,24 @@ function afterOmission(state: CompactionState): Decision {
   return { kind: "idle" };
 }
 
+/** Entries of a crumb. */
+const CRUMB = 10;
+
+/** Brings back what is omitted a few entries at a time. */
+function byCrumbs(state: CompactionState): Decision {
+  const decision = decide(state);
+  const { history } = state;
+  if (decision.kind !== "job" || decision.plan.kind !== "leaf" || history.omittedTo <= history.coveredTo)
+    return decision;
+  const toSeq = Math.min(history.omittedTo, decision.plan.toSeq, decision.plan.fromSeq + CRUMB - 1);
+  return { ...decision, plan: { ...decision.plan, toSeq } };
+}
+
 /** Wrong decisions of the compactor. */
 export const DECISION_MUTANTS: readonly Mutant[] = [
   { name: "cut by tokens only", breaks: ["I5"], decide: cutAnywhere },
   { name: "no merge", breaks: ["I8"], decide: withoutMerges },
+  { name: "heals by crumbs", breaks: ["I15"], decide: byCrumbs },
   { name: "usage after the omission", breaks: ["I15"], decide: afterOmission },
   {
     name: "no emergency",
