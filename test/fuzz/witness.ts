@@ -4,6 +4,7 @@ import type { CompactionState, Decision } from "../../src/compactor/policy.ts";
 import { formatAddress } from "../../src/core/ids.ts";
 import type { ModelAnswer, ModelRequest } from "../../src/llm/model.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
+import { checkI14 } from "./checks/i14-settles.ts";
 import { Healing } from "./checks/i15-heals.ts";
 import { checkPrompt } from "./checks/prompts.ts";
 import { checkSummaryPrompt, summariesIn } from "./checks/summary-prompts.ts";
@@ -121,6 +122,7 @@ export class Witness {
     const room = rooms.find(({ id }) => incarnation.actor(id)?.history.current === state.history);
     if (room === undefined) return;
     room.measured = { incarnation, history: state.history, isFull, decision };
+    for (const what of checkI14(state, decision)) room.ledger.violate("I14", what);
     this.#healingOf(room).decided(incarnation, state, decision);
   }
 

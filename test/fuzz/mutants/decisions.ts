@@ -32,6 +32,20 @@ function afterOmission(state: CompactionState): Decision {
   return { kind: "idle" };
 }
 
+/** Is content as soon as nothing more is due. */
+function withoutTarget(state: CompactionState): Decision {
+  const { rules } = state;
+  return decide({ ...state, rules: { ...rules, target: rules.backgroundThreshold - 0.001 } });
+}
+
+/** Says that nothing may be done where something may. */
+function faintHearted(state: CompactionState): Decision {
+  const decision = decide(state);
+  if (decision.kind !== "job" || decision.plan.tier !== "background" || decision.plan.kind !== "leaf")
+    return decision;
+  return { kind: "blocked", tier: "background", reason: "there is nothing before the newest messages" };
+}
+
 /** Entries of a crumb. */
 const CRUMB = 10;
 
@@ -50,6 +64,8 @@ export const DECISION_MUTANTS: readonly Mutant[] = [
   { name: "cut by tokens only", breaks: ["I5"], decide: cutAnywhere },
   { name: "no merge", breaks: ["I8"], decide: withoutMerges },
   { name: "heals by crumbs", breaks: ["I15"], decide: byCrumbs },
+  { name: "stops above the target", breaks: ["I14"], decide: withoutTarget },
+  { name: "blocked without a reason", breaks: ["I14"], decide: faintHearted },
   { name: "usage after the omission", breaks: ["I15"], decide: afterOmission },
   {
     name: "no emergency",
