@@ -1,5 +1,6 @@
 import type { InboundMessage } from "../../src/core/message.ts";
 import type { Chat } from "./chat.ts";
+import type { Incarnation } from "./incarnation.ts";
 import type { EntryRow } from "./observe.ts";
 import type { Profile } from "./profile.ts";
 import type { Prompt } from "./prompt.ts";
@@ -100,6 +101,8 @@ export class Ledger {
   readonly chat: Chat;
   /** Real tokens per estimated one. */
   readonly ratio: number;
+  /** Those that were told in this channel what their model counts. */
+  readonly counted = new WeakSet<Incarnation>();
   lastPrompt: SeenPrompt | null = null;
   /** Entries that memories cite, or have cited. */
   readonly cited = new Set<number>();

@@ -6,6 +6,7 @@ import { MARKER } from "./texts.ts";
 
 /** A turn's request, taken apart as the design orders it. */
 export interface Prompt {
+  readonly model: string;
   readonly tools: string;
   readonly system: string;
   readonly summaries: readonly string[];
@@ -34,11 +35,12 @@ export function takeApart(request: ModelRequest): Prompt {
 }
 
 function split(request: ModelRequest): Prompt {
-  const { messages } = request;
+  const { model, messages } = request;
   const at = messages.findIndex(({ role, text }) => role === "user" && text.startsWith(DYNAMIC));
   const before = messages.slice(1, at);
   const summaries = before.filter(({ role, text }) => role === "user" && text.startsWith(SUMMARY));
   return {
+    model,
     tools: JSON.stringify(request.tools),
     system: messages[0]?.text ?? "",
     summaries: summaries.map(({ text }) => text.slice(SUMMARY.length)),

@@ -10,8 +10,8 @@ import { checkPrompt } from "./checks/prompts.ts";
 import { checkSummaryPrompt, summariesIn } from "./checks/summary-prompts.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { observeJobs, observeReplaced, observeView } from "./observe.ts";
-import { UNDERSTUDY } from "./profile.ts";
-import { markersIn, takeApart } from "./prompt.ts";
+import { MODEL, UNDERSTUDY } from "./profile.ts";
+import { markersIn, type Prompt, takeApart } from "./prompt.ts";
 import type { Room } from "./rooms.ts";
 import { askedBy } from "./talker.ts";
 import type { World } from "./world.ts";
@@ -22,6 +22,9 @@ type Kind = "turn" | "summary";
 const MAX_REFUSALS = 8;
 /** Why an attempt failed that took too long. */
 const DEADLINE = "no summary within the deadline";
+
+/** Of smaller requests, estimated tokens, a server's count says too little. */
+const LEAST_TELLING = 200;
 
 /** Sees what an incarnation asks its models and tells of itself, and checks it. */
 export class Witness {
@@ -39,16 +42,28 @@ export class Witness {
       : this.#summaryAsked(incarnation, request));
   }
 
-  answered(request: ModelRequest, answer: ModelAnswer, kind: Kind): void {
-    if (kind !== "summary" || answer.calls.length > 0) return;
+  answered(incarnation: Incarnation, request: ModelRequest, answer: ModelAnswer, kind: Kind): void {
+    if (kind === "turn") this.#counted(incarnation, request, answer);
+    if (kind === "turn" || answer.calls.length > 0) return;
     for (const { ledger } of this.#world.rooms) ledger.answeredTo.set(contentOf(request), answer.text);
+  }
+
+  /** What the channel's next request has in real tokens can be known now. */
+  #counted(incarnation: Incarnation, request: ModelRequest, { usage }: ModelAnswer): void {
+    const prompt = takeApart(request);
+    if (usage === undefined || prompt.model !== MODEL || prompt.tokens < LEAST_TELLING) return;
+    this.#roomShown(prompt)?.ledger.counted.add(incarnation);
+  }
+
+  #roomShown({ dynamic }: Prompt): Room | undefined {
+    return this.#world.rooms.find((one) => dynamic.includes(`Place: ${shownName(one)} on`));
   }
 
   async #turnAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {
     const world = this.#world;
     world.tally.prompts++;
     const prompt = takeApart(request);
-    const room = world.rooms.find((one) => prompt.dynamic.includes(`Place: ${shownName(one)} on`));
+    const room = this.#roomShown(prompt);
     if (room === undefined) return world.findings.violate("error", "a prompt does not say where it is");
     const { ledger } = room;
     const window = believedWindow(incarnation, ledger.name);

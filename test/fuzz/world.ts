@@ -79,7 +79,8 @@ export class World implements AsyncDisposable {
     this.#shared = new Database(connection, log, { maxConnections: CONNECTIONS });
     this.#probeStore = createStore(this.probe);
     this.#foldStore = createStore(new FoldDatabase(connection, this.probe));
-    const ratio = random.pick([null, 1, 1.2, 0.85]);
+    const usual = random.pick([null, 1, 1.2, 0.85]);
+    const ratio = mutant?.ratio ?? usual;
     this.#ratio = ratio ?? 1;
     this.profile = makeProfile(seed, 0);
     this.#profiles.add(this.profile);

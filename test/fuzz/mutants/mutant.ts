@@ -13,6 +13,8 @@ export interface Mutant extends Miscast {
   readonly install?: (db: Database) => Promise<void>;
   readonly store?: (store: Store, db: Database) => Store;
   readonly decide?: (state: CompactionState) => Decision;
+  /** Real tokens per estimated one, in each seed: for what shows nowhere else. */
+  readonly ratio?: number;
   /** Called before each run: a mutant that remembers forgets. */
   readonly forget?: () => void;
   /** Wraps what the agent is given as its model. */

@@ -6,6 +6,7 @@ import { LOG_MUTANTS } from "./log.ts";
 import type { Mutant } from "./mutant.ts";
 import { OUTPUT_MUTANTS } from "./output.ts";
 import { SUMMARISER_MUTANTS } from "./summarisers.ts";
+import { TOKEN_MUTANTS } from "./tokens.ts";
 import { VIEW_MUTANTS } from "./views.ts";
 import { WAITING_MUTANTS } from "./waiting.ts";
 
@@ -19,6 +20,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CONTEXT_MUTANTS,
   ...SUMMARISER_MUTANTS,
   ...VIEW_MUTANTS,
+  ...TOKEN_MUTANTS,
   ...WAITING_MUTANTS,
 ];
 
