@@ -108,6 +108,9 @@ export class Ledger {
   readonly cited = new Set<number>();
   lastSummary = 0;
   lastMemory = 0;
+  /** Sources of memories that were seen, and up to which transaction all were. */
+  readonly proofs = new Set<string>();
+  snapshot = 0;
 
   constructor(name: string, findings: Findings, profiles: ReadonlySet<Profile>, chat: Chat, ratio: number) {
     this.name = name;

@@ -176,6 +176,7 @@ export class World implements AsyncDisposable {
       seq: ledger.entries.size,
       summary: ledger.lastSummary,
       memory: ledger.lastMemory,
+      snapshot: ledger.snapshot,
     }));
     const states = await observe(this.probe, since);
     for (const [index, room] of this.rooms.entries()) {
