@@ -2,6 +2,7 @@ import type { ModelRequest } from "../../../src/llm/model.ts";
 import type { Incarnation } from "../incarnation.ts";
 import type { Ledger } from "../ledger.ts";
 import type { JobRow } from "../observe.ts";
+import { findUnpaired } from "./i5-pairs.ts";
 import { SUMMARISER } from "../profile.ts";
 import { estimateRequest, markersIn } from "../prompt.ts";
 
@@ -52,7 +53,7 @@ function saidIn({ messages }: ModelRequest): ReadonlySet<string> {
   );
 }
 
-/** It fits (I6), shows nothing deleted and nothing of another channel (I12), and nothing is paid for twice (I9). */
+/** It fits (I6), has its results behind its calls (I5), shows nothing deleted and nothing of another channel (I12), and nothing is paid for twice (I9). */
 export function checkSummaryPrompt(arrival: SummaryArrival, ledger: Ledger): void {
   const { request, content, incarnation, job, isSole, gone } = arrival;
   // A summariser's tools are counted without the names that a turn's have round them.
@@ -68,6 +69,7 @@ export function checkSummaryPrompt(arrival: SummaryArrival, ledger: Ledger): voi
   const deleted = [...markers].filter((marker) => gone.has(marker));
   if (isSole && deleted.length > 0)
     ledger.violate("I12", `a summariser's prompt shows deleted text: ${deleted.join(", ")}`);
+  for (const what of findUnpaired(request.messages)) ledger.violate("I5", `a summariser's request: ${what}`);
   if (job === undefined) return;
   const shown = ledger.shownTo(job.id);
   for (const marker of saidIn(request)) shown.markers.add(marker);

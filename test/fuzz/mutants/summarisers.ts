@@ -13,8 +13,14 @@ function withoutRange(messages: readonly ModelMessage[]): readonly ModelMessage[
   return isRedo ? messages.filter(({ text }) => !/^\d+\. \[/.test(text)) : messages;
 }
 
-/** Summarisers that are not shown what they are to summarise. */
+/** Does not tell what has become of the memories that are to be saved. */
+function withoutResults(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+  return messages.filter(({ role }) => role !== "tool");
+}
+
+/** Summarisers that are not shown what they should be. */
 export const SUMMARISER_MUTANTS: readonly Mutant[] = [
   { name: "a merge that sees nothing", breaks: ["I2"], model: sending("summarise", withoutSummaries) },
   { name: "a redo that sees nothing", breaks: ["I2"], model: sending("summarise", withoutRange) },
+  { name: "memories saved without an answer", breaks: ["I5"], model: sending("summarise", withoutResults) },
 ];
