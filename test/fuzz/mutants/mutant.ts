@@ -7,7 +7,7 @@ import type { Miscast } from "../profile.ts";
 /** A Weir that is wrong in one place. */
 export interface Mutant extends Miscast {
   readonly name: string;
-  /** The invariants of which one at least must fail. */
+  /** The invariants of which one at least must fail; whatever else it breaks does not count. */
   readonly breaks: readonly string[];
   /** Wrong functions of the database, without the triggers that would refuse what they do. */
   readonly install?: (db: Database) => Promise<void>;
