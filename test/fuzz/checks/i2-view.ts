@@ -1,5 +1,5 @@
 import type { Ledger } from "../ledger.ts";
-import { answersIn, CUT, type Prompt, saidIn } from "../prompt.ts";
+import { answersIn, CUT, linesIn, type Prompt, saidIn } from "../prompt.ts";
 import { firstRaw, isStill, type PromptCheck } from "./prompt-check.ts";
 
 function hasAllLines(prompt: Prompt, ledger: Ledger, from: number, to: number): boolean {
@@ -13,9 +13,9 @@ export const checkI2View: PromptCheck = ({ prompt, state, before, at, isSole }, 
   const { channel, running } = state;
   if (!isSole || running === null || running.epoch !== channel.epoch) return [];
   const first = firstRaw(state);
-  const missing = ledger
-    .messagesIn(first, running.to_seq)
-    .filter(({ marker }) => !prompt.markers.has(marker));
+  // What is quoted elsewhere, as recalled say, does not count.
+  const shown = new Set(linesIn(prompt));
+  const missing = ledger.messagesIn(first, running.to_seq).filter(({ marker }) => !shown.has(marker));
   // Cut to its shortest form, a message may have lost even its marker; its line is there all the same.
   const isExcused =
     prompt.messages.some(({ text }) => CUT.test(text)) && hasAllLines(prompt, ledger, first, running.to_seq);

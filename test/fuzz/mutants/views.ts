@@ -24,6 +24,19 @@ function isAnswer(message: ModelMessage): boolean {
   return message.role === "assistant" && message.calls.length === 0;
 }
 
+/** Takes the oldest message for shown where it is recalled. */
+function quoted(messages: Messages): Messages {
+  const line = messages.find(isLine);
+  if (line === undefined) return messages;
+  return messages
+    .filter((message) => message !== line)
+    .map((message) =>
+      message.text.startsWith("[System: what is true just now")
+        ? { ...message, text: `${message.text}\n> ${line.text}` }
+        : message,
+    );
+}
+
 const OMISSION = /\[System: (\d+) older messages? (?:was|were) truncated.*/;
 
 function withOmission(told: (marker: string, count: number) => string): (messages: Messages) => Messages {
@@ -58,6 +71,7 @@ function lately(messages: Messages): Messages {
 /** Wrong views of the rows. */
 export const VIEW_MUTANTS: readonly Mutant[] = [
   { name: "earlier answers are not shown", breaks: ["I2"], model: sending("answer", withoutAnswers) },
+  { name: "a message that is quoted alone", breaks: ["I2"], model: sending("answer", quoted) },
   { name: "a message is shown twice", breaks: ["I1"], model: sending("answer", twice(isLine)) },
   { name: "an answer is shown twice", breaks: ["I1"], model: sending("answer", twice(isAnswer)) },
   {
