@@ -15,6 +15,8 @@ export function checkI14(state: CompactionState, decision: Decision): string[] {
   if (decision.kind !== "job" || decision.plan.kind !== "leaf") return [];
   const { plan } = decision;
   const { history, rules, roomAt } = state;
+  // That it covers all that is omitted is asked elsewhere (I15).
+  if (plan.toSeq < history.omittedTo) return [];
   const left = tokensBehind(state, plan.toSeq);
   const target = roomAt(rules.target);
   if (left <= target || last === null || last <= plan.toSeq) return [];

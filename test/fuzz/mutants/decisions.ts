@@ -5,9 +5,10 @@ import type { Mutant } from "./mutant.ts";
 function cutAnywhere(state: CompactionState): Decision {
   const decision = decide(state);
   if (decision.kind !== "job" || decision.plan.kind !== "leaf") return decision;
-  const { fromSeq, toSeq } = decision.plan;
-  const call = state.history.entries.findLast(
-    ({ kind, seq }) => kind === "tool_call" && seq >= fromSeq && seq <= toSeq,
+  const { toSeq } = decision.plan;
+  // Behind the end that was chosen: so the target is reached all the same.
+  const call = state.history.entries.find(
+    ({ kind, seq }) => kind === "tool_call" && seq > toSeq && seq < state.firstKept,
   );
   if (call === undefined) return decision;
   return { ...decision, plan: { ...decision.plan, toSeq: call.seq } };
@@ -55,7 +56,8 @@ function byCrumbs(state: CompactionState): Decision {
   const { history } = state;
   if (decision.kind !== "job" || decision.plan.kind !== "leaf" || history.omittedTo <= history.coveredTo)
     return decision;
-  const toSeq = Math.min(history.omittedTo, decision.plan.toSeq, decision.plan.fromSeq + CRUMB - 1);
+  const toSeq = decision.plan.fromSeq + CRUMB - 1;
+  if (toSeq >= history.omittedTo) return decision;
   return { ...decision, plan: { ...decision.plan, toSeq } };
 }
 
