@@ -71,6 +71,7 @@ suite("a run that hangs", () => {
 suite("the mutants", () => {
   test("break each invariant", () => {
     const broken = new Set(MUTANTS.flatMap(({ breaks }) => breaks));
+    assert.deepEqual(broken.difference(new Set(INVARIANTS)), new Set());
     assert.deepEqual(
       INVARIANTS.filter((invariant) => !broken.has(invariant)),
       [],

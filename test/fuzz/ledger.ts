@@ -1,5 +1,6 @@
 import type { InboundMessage } from "../../src/core/message.ts";
 import type { Chat } from "./chat.ts";
+import type { Incarnation } from "./incarnation.ts";
 import type { EntryRow } from "./observe.ts";
 import type { Profile } from "./profile.ts";
 import type { Prompt } from "./prompt.ts";
@@ -35,6 +36,14 @@ export interface SeenPrompt {
   readonly editing: ReadonlySet<string>;
 }
 
+/** What a job's requests have shown its models. */
+export interface ShownToJob {
+  /** Of messages in its transcripts. */
+  readonly markers: Set<string>;
+  /** Of summaries that were shown whole, to be made into one or to be written again. */
+  readonly ranges: { readonly from: number; readonly to: number }[];
+}
+
 export interface Violation {
   readonly invariant: string;
   readonly what: string;
@@ -68,14 +77,15 @@ export class Ledger {
   readonly byMarker = new Map<string, SaidMessage>();
   readonly byMessageId = new Map<string, SaidMessage>();
   readonly entries = new Map<number, EntryRow>();
+  /** The bot's answers, by how they begin. */
+  readonly answers = new Map<string, EntryRow>();
   /** Markers of edits that were handed in, and are not acknowledged. */
   readonly editing = new Set<string>();
   /** Markers of messages whose deletion has begun, and whose deletion was acknowledged. */
   readonly leaving = new Set<string>();
   readonly gone = new Set<string>();
   deletions = 0;
-  /** Markers that a job's requests have shown. */
-  readonly shownToJob = new Map<number, Set<string>>();
+  readonly #shownToJob = new Map<number, ShownToJob>();
   /** Jobs whose result was staged: their model's work is done. */
   readonly staged = new Set<number>();
   /** What the summariser answered to a text, by that text. */
@@ -91,11 +101,16 @@ export class Ledger {
   readonly chat: Chat;
   /** Real tokens per estimated one. */
   readonly ratio: number;
+  /** Those that were told in this channel what their model counts. */
+  readonly counted = new WeakSet<Incarnation>();
   lastPrompt: SeenPrompt | null = null;
   /** Entries that memories cite, or have cited. */
   readonly cited = new Set<number>();
   lastSummary = 0;
   lastMemory = 0;
+  /** Sources of memories that were seen, and up to which transaction all were. */
+  readonly proofs = new Set<string>();
+  snapshot = 0;
 
   constructor(name: string, findings: Findings, profiles: ReadonlySet<Profile>, chat: Chat, ratio: number) {
     this.name = name;
@@ -114,6 +129,12 @@ export class Ledger {
 
   violate(invariant: string, what: string): void {
     this.findings.violate(invariant, `${this.name}: ${what}`);
+  }
+
+  shownTo(job: number): ShownToJob {
+    const shown = this.#shownToJob.get(job) ?? { markers: new Set(), ranges: [] };
+    this.#shownToJob.set(job, shown);
+    return shown;
   }
 
   /** Messages of from..to that nobody has begun to delete. */

@@ -26,7 +26,12 @@ export interface ModelScriptParts {
   readonly onRefused: () => void;
   /** Told of whatever may end a wait. */
   readonly onChange: () => void;
-  readonly onAnswer: (request: ModelRequest, answer: ModelAnswer, kind: Kind) => void;
+  readonly onAnswer: (
+    incarnation: Incarnation,
+    request: ModelRequest,
+    answer: ModelAnswer,
+    kind: Kind,
+  ) => void;
 }
 
 /** Both models of a run, as a script tells them to be. */
@@ -56,7 +61,7 @@ export class ModelScript {
         const answer = await this.#answer(incarnation, request, options, kind, this.#count);
         await incarnation.gate(kind, "after");
         if (options.signal.aborted) throw aborted(request);
-        this.#parts.onAnswer(request, answer, kind);
+        this.#parts.onAnswer(incarnation, request, answer, kind);
         return answer;
       },
     };

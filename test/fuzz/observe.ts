@@ -18,6 +18,10 @@ export interface State {
   /** Those behind `sinceSeq`. */
   readonly entries: readonly EntryRow[];
   readonly memories: readonly MemoryRow[];
+  /** Those that were written since `sinceSnapshot`, and some that were there before. */
+  readonly proofs: readonly ProofRow[];
+  /** What older transactions have written is seen. */
+  readonly snapshot: number;
 }
 
 export interface TurnRow {
@@ -53,18 +57,25 @@ export interface EntryRow {
   readonly message_id: string | null;
   readonly addressed: boolean;
   readonly turn_id: number | null;
+  /** Minute in which it was said, UTC. */
+  readonly minute: string;
+  /** How one of the bot's answers begins, which no other one does; null: it is none. */
+  readonly answer: string | null;
 }
 
 export interface MemoryRow {
   readonly id: number;
   readonly statement: string;
   readonly summary_id: number | null;
-  readonly sources: readonly {
-    readonly seq: number;
-    readonly quote: string;
-    /** What the entry says, and has said. */
-    readonly texts: readonly string[];
-  }[];
+}
+
+/** What a memory rests on: a later job may find more of it. */
+export interface ProofRow {
+  readonly memory_id: number;
+  readonly seq: number;
+  readonly quote: string;
+  /** What the entry says, and has said. */
+  readonly texts: readonly string[];
 }
 
 const QUERY = {
@@ -88,17 +99,19 @@ const QUERY = {
                 where id in (select s.job_id from summaries s where s.channel_id = r.id and s.id > r.summary)
                   and state not in ('running', 'staged')) j),
     'entries', (select coalesce(json_agg(e order by e.seq), '[]') from (
-               select seq, kind, message_id, addressed, turn_id
+               select seq, kind, message_id, addressed, turn_id, to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as minute,
+                      case when kind = 'assistant' then substring(text from '^answer [0-9]+:') end as answer
                  from entries where channel_id = r.id and seq > r.seq) e),
-    'memories', (select coalesce(json_agg(json_build_object('id', m.id, 'statement', m.statement, 'summary_id', m.summary_id,
-                   'sources', (select coalesce(json_agg(json_build_object('seq', s.seq, 'quote', s.quote,
-                       'texts', (select json_agg(t.text) from (
-                          select e.text from entries e where e.channel_id = s.channel_id and e.seq = s.seq
-                          union all select v.text from revisions v where v.channel_id = s.channel_id and v.seq = s.seq) t))), '[]')
-                     from memory_sources s where s.memory_id = m.id))), '[]')
-                 from memories m where m.channel_id = r.id and m.id > r.memory)
+    'memories', (select coalesce(json_agg(json_build_object('id', m.id, 'statement', m.statement, 'summary_id', m.summary_id)), '[]')
+                 from memories m where m.channel_id = r.id and m.id > r.memory),
+    'proofs', (select coalesce(json_agg(json_build_object('memory_id', s.memory_id, 'seq', s.seq, 'quote', s.quote,
+                   'texts', (select json_agg(t.text) from (
+                      select e.text from entries e where e.channel_id = s.channel_id and e.seq = s.seq
+                      union all select v.text from revisions v where v.channel_id = s.channel_id and v.seq = s.seq) t))), '[]')
+                 from memory_sources s where s.channel_id = r.id and s.xmin::text::bigint >= r.snapshot),
+    'snapshot', pg_snapshot_xmin(pg_current_snapshot())::text::bigint
   ) as state
-  from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) as r (id, seq, summary, memory)`,
+  from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) as r (id, seq, summary, memory, snapshot)`,
 };
 
 /** A channel, and up to where its rows are known. */
@@ -107,6 +120,7 @@ export interface Since {
   readonly seq: number;
   readonly summary: number;
   readonly memory: number;
+  readonly snapshot: number;
 }
 
 /** Reads channels' rows in one statement, so in one snapshot. @returns one state for each */
@@ -116,6 +130,7 @@ export async function observe(db: Database, since: readonly Since[]): Promise<St
     since.map(({ seq }) => seq),
     since.map(({ summary }) => summary),
     since.map(({ memory }) => memory),
+    since.map(({ snapshot }) => snapshot),
   ]);
   const states = new Map(rows.map(({ id, state }) => [id, state]));
   return since.map(({ channel }) => {
@@ -161,5 +176,21 @@ export async function observeJobs(
                from jobs where channel_id = any ($1) and state in ('running', 'staged')`,
     },
     [channels],
+  );
+}
+
+/** Reads the summaries that lie in the ranges of jobs: what a merge or a redo replaces, and what that was made of. */
+export async function observeReplaced(
+  db: Database,
+  jobs: readonly number[],
+): Promise<(Pick<SummaryRow, "from_seq" | "to_seq" | "text"> & { readonly job: number })[]> {
+  return db.query(
+    {
+      name: "fuzz_replaced",
+      text: `select j.id as job, s.from_seq, s.to_seq, s.text
+               from jobs j join summaries s on s.channel_id = j.channel_id and s.from_seq >= j.from_seq and s.to_seq <= j.to_seq
+              where j.id = any ($1) and s.kind <> 'reset'`,
+    },
+    [jobs],
   );
 }

@@ -6,6 +6,7 @@ import { MARKER } from "./texts.ts";
 
 /** A turn's request, taken apart as the design orders it. */
 export interface Prompt {
+  readonly model: string;
   readonly tools: string;
   readonly system: string;
   readonly summaries: readonly string[];
@@ -34,11 +35,12 @@ export function takeApart(request: ModelRequest): Prompt {
 }
 
 function split(request: ModelRequest): Prompt {
-  const { messages } = request;
+  const { model, messages } = request;
   const at = messages.findIndex(({ role, text }) => role === "user" && text.startsWith(DYNAMIC));
   const before = messages.slice(1, at);
   const summaries = before.filter(({ role, text }) => role === "user" && text.startsWith(SUMMARY));
   return {
+    model,
     tools: JSON.stringify(request.tools),
     system: messages[0]?.text ?? "",
     summaries: summaries.map(({ text }) => text.slice(SUMMARY.length)),
@@ -54,6 +56,26 @@ function split(request: ModelRequest): Prompt {
 
 export function markersIn(messages: readonly ModelMessage[]): Set<string> {
   return new Set(messages.flatMap(({ text }) => text.match(MARKER) ?? []));
+}
+
+/** How people's messages begin, behind the minute. */
+const LINE = /^\[\d{4}-\d\d-\d\d /;
+
+/** What people have said, as the raw view and the messages to answer show it. */
+export function saidIn({ history, newest }: Prompt): ModelMessage[] {
+  return [...history, ...newest].filter(({ role, text }) => role === "user" && LINE.test(text));
+}
+
+/** Markers by which those are known. */
+export function linesIn(prompt: Prompt): string[] {
+  return saidIn(prompt).flatMap(({ text }) => text.match(MARKER)?.slice(0, 1) ?? []);
+}
+
+/** How the bot's answers that a prompt shows begin. */
+export function answersIn({ history, newest }: Prompt): string[] {
+  return [...history, ...newest].flatMap(({ role, text }) =>
+    role === "assistant" ? (/^answer \d+:/.exec(text)?.slice(0, 1) ?? []) : [],
+  );
 }
 
 const estimates = new WeakMap<object, number>();

@@ -4,12 +4,14 @@ import type { CompactionState, Decision } from "../../src/compactor/policy.ts";
 import { formatAddress } from "../../src/core/ids.ts";
 import type { ModelAnswer, ModelRequest } from "../../src/llm/model.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
+import { checkI14 } from "./checks/i14-settles.ts";
+import { Healing } from "./checks/i15-heals.ts";
 import { checkPrompt } from "./checks/prompts.ts";
-import { checkSummaryPrompt } from "./checks/summary-prompts.ts";
+import { checkSummaryPrompt, summariesIn } from "./checks/summary-prompts.ts";
 import type { Incarnation } from "./incarnation.ts";
-import { observeJobs, observeView } from "./observe.ts";
-import { UNDERSTUDY } from "./profile.ts";
-import { markersIn, takeApart } from "./prompt.ts";
+import { observeJobs, observeReplaced, observeView } from "./observe.ts";
+import { MODEL, UNDERSTUDY } from "./profile.ts";
+import { markersIn, type Prompt, takeApart } from "./prompt.ts";
 import type { Room } from "./rooms.ts";
 import { askedBy } from "./talker.ts";
 import type { World } from "./world.ts";
@@ -21,9 +23,13 @@ const MAX_REFUSALS = 8;
 /** Why an attempt failed that took too long. */
 const DEADLINE = "no summary within the deadline";
 
+/** Of smaller requests, estimated tokens, a server's count says too little. */
+const LEAST_TELLING = 200;
+
 /** Sees what an incarnation asks its models and tells of itself, and checks it. */
 export class Witness {
   readonly #world: World;
+  readonly #healing = new Map<Room, Healing>();
 
   constructor(world: World) {
     this.#world = world;
@@ -36,16 +42,28 @@ export class Witness {
       : this.#summaryAsked(incarnation, request));
   }
 
-  answered(request: ModelRequest, answer: ModelAnswer, kind: Kind): void {
-    if (kind !== "summary" || answer.calls.length > 0) return;
+  answered(incarnation: Incarnation, request: ModelRequest, answer: ModelAnswer, kind: Kind): void {
+    if (kind === "turn") this.#counted(incarnation, request, answer);
+    if (kind === "turn" || answer.calls.length > 0) return;
     for (const { ledger } of this.#world.rooms) ledger.answeredTo.set(contentOf(request), answer.text);
+  }
+
+  /** What the channel's next request has in real tokens can be known now. */
+  #counted(incarnation: Incarnation, request: ModelRequest, { usage }: ModelAnswer): void {
+    const prompt = takeApart(request);
+    if (usage === undefined || prompt.model !== MODEL || prompt.tokens < LEAST_TELLING) return;
+    this.#roomShown(prompt)?.ledger.counted.add(incarnation);
+  }
+
+  #roomShown({ dynamic }: Prompt): Room | undefined {
+    return this.#world.rooms.find((one) => dynamic.includes(`Place: ${shownName(one)} on`));
   }
 
   async #turnAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {
     const world = this.#world;
     world.tally.prompts++;
     const prompt = takeApart(request);
-    const room = world.rooms.find((one) => prompt.dynamic.includes(`Place: ${shownName(one)} on`));
+    const room = this.#roomShown(prompt);
     if (room === undefined) return world.findings.violate("error", "a prompt does not say where it is");
     const { ledger } = room;
     const window = believedWindow(incarnation, ledger.name);
@@ -63,31 +81,51 @@ export class Witness {
 
   async #summaryAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {
     const world = this.#world;
+    const { rooms, probe } = world;
     world.tally.summaryCalls++;
-    const room = await this.#roomOf(request);
+    const sayer = this.#roomOf(request);
+    const gone = new Set(sayer?.ledger.gone);
+    const jobs = await observeJobs(
+      probe,
+      (sayer === undefined ? rooms : [sayer]).map(({ id }) => id),
+    );
+    await this.#noteReplaced(request, jobs);
+    const [job] = jobs;
+    const room = sayer ?? (jobs.length === 1 ? rooms.find(({ id }) => id === job?.channel_id) : undefined);
     if (room === undefined) return;
-    const gone = new Set(room.ledger.gone);
-    const [job] = await observeJobs(world.probe, [room.id]);
     const isSole = world.isSole(incarnation, room);
     const content = contentOf(request);
     checkSummaryPrompt({ request, content, incarnation, job, isSole, gone }, room.ledger);
   }
 
-  /** Whose summary it is: what most of it was said in; where nothing tells, the only one with a job. */
-  async #roomOf(request: ModelRequest): Promise<Room | undefined> {
-    const { rooms, probe } = this.#world;
+  /** Whose summary it is: what most of it was said in. Undefined: nothing tells. */
+  #roomOf(request: ModelRequest): Room | undefined {
     const counts = new Map<Room, number>();
     for (const marker of markersIn(request.messages)) {
       const room = this.#world.roomOf(marker);
       if (room !== undefined) counts.set(room, (counts.get(room) ?? 0) + 1);
     }
     const [most] = [...counts].toSorted(([, a], [, b]) => b - a);
-    if (most !== undefined) return most[0];
-    const jobs = await observeJobs(
+    return most?.[0];
+  }
+
+  /** Notes which summaries its job's model is shown; by their texts, so it may be one of several jobs. */
+  async #noteReplaced(
+    request: ModelRequest,
+    jobs: readonly { readonly id: number; readonly channel_id: number }[],
+  ): Promise<void> {
+    const { rooms, probe } = this.#world;
+    const shown = summariesIn(request);
+    if (shown.size === 0) return;
+    const replaced = await observeReplaced(
       probe,
-      rooms.map(({ id }) => id),
+      jobs.map(({ id }) => id),
     );
-    return jobs.length === 1 ? rooms.find(({ id }) => id === jobs[0]?.channel_id) : undefined;
+    for (const { job, from_seq: from, to_seq: to, text } of replaced) {
+      const channel = jobs.find(({ id }) => id === job)?.channel_id;
+      const room = rooms.find(({ id }) => id === channel);
+      if (shown.has(text)) room?.ledger.shownTo(job).ranges.push({ from, to });
+    }
   }
 
   decided(incarnation: Incarnation, state: CompactionState, decision: Decision): void {
@@ -97,7 +135,10 @@ export class Witness {
     const isFull = state.tokens >= state.roomAt(state.rules.backgroundThreshold);
     // Histories are values: the one that was measured belongs to the actor that has it.
     const room = rooms.find(({ id }) => incarnation.actor(id)?.history.current === state.history);
-    if (room !== undefined) room.measured = { incarnation, history: state.history, isFull, decision };
+    if (room === undefined) return;
+    room.measured = { incarnation, history: state.history, isFull, decision };
+    for (const what of checkI14(state, decision)) room.ledger.violate("I14", what);
+    this.#healingOf(room).decided(incarnation, state, decision);
   }
 
   happened(incarnation: Incarnation, event: WeirEvent): void {
@@ -115,9 +156,26 @@ export class Witness {
     if (event.type === "tool_failed") tally.toolFailures++;
     if (event.type === "turn_settled") tally.turns++;
     this.#compacted(room, event);
+    if (event.type === "compaction") this.#healed(incarnation, room, event);
     const isExpected = incarnation.isDead || !world.isSole(incarnation, room);
     if (event.type === "compaction_interrupted" && !isExpected)
       room.ledger.violate("error", `a compaction was interrupted: ${event.why}`);
+  }
+
+  #healingOf(room: Room): Healing {
+    const healing = this.#healing.get(room) ?? new Healing();
+    this.#healing.set(room, healing);
+    return healing;
+  }
+
+  #healed(incarnation: Incarnation, room: Room, event: Extract<WeirEvent, { type: "compaction" }>): void {
+    const { ledger } = room;
+    const healing = this.#healingOf(room);
+    if (!this.#world.isSole(incarnation, room)) healing.forget();
+    else if (event.phase === "started") healing.started(incarnation, event);
+    else if (event.phase === "committed")
+      for (const what of healing.committed(event, ledger.refusals.has(event.job)))
+        ledger.violate("I15", what);
   }
 
   #compacted(room: Room, event: WeirEvent): void {

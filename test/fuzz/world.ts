@@ -79,7 +79,8 @@ export class World implements AsyncDisposable {
     this.#shared = new Database(connection, log, { maxConnections: CONNECTIONS });
     this.#probeStore = createStore(this.probe);
     this.#foldStore = createStore(new FoldDatabase(connection, this.probe));
-    const ratio = random.pick([null, 1, 1.2, 0.85]);
+    const usual = random.pick([null, 1, 1.2, 0.85]);
+    const ratio = mutant?.ratio ?? usual;
     this.#ratio = ratio ?? 1;
     this.profile = makeProfile(seed, 0);
     this.#profiles.add(this.profile);
@@ -175,6 +176,7 @@ export class World implements AsyncDisposable {
       seq: ledger.entries.size,
       summary: ledger.lastSummary,
       memory: ledger.lastMemory,
+      snapshot: ledger.snapshot,
     }));
     const states = await observe(this.probe, since);
     for (const [index, room] of this.rooms.entries()) {

@@ -1,26 +1,47 @@
-import type { MemoryRow } from "../observe.ts";
+import type { Ledger } from "../ledger.ts";
+import type { ProofRow, State } from "../observe.ts";
 import type { RowCheck } from "./row-check.ts";
 
-/** A memory comes with its summary, from entries that are covered, and its quotes stand in them. */
-export const checkI11: RowCheck = (_, after, ledger) =>
-  after.memories.flatMap((memory) => {
-    const wrong = sourcesOf(memory, after.channel.covered_to);
-    if (memory.summary_id === null) wrong.push("belongs to no summary");
-    if (memory.sources.length === 0) wrong.push("has no source");
-    if (memory.statement.startsWith("unfounded")) wrong.push("should not have passed the gates");
-    for (const { seq } of memory.sources) {
-      const kind = ledger.entries.get(seq)?.kind;
-      if (kind !== "user" && kind !== "assistant") wrong.push(`its source ${seq} is no message but ${kind}`);
-    }
-    return wrong.map((what) => `memory ${memory.id} ("${memory.statement}"): ${what}`);
-  });
+/**
+ * A memory comes with its summary, and each source of it, also one that a later job has added, with the summary of the job
+ * that has found it: it lies in that summary's range, and the quote stands in it.
+ */
+export const checkI11: RowCheck = (_, after, ledger) => {
+  const proofs = after.proofs.filter((proof) => !ledger.proofs.has(keyOf(proof)));
+  const wrong = proofs.flatMap((proof) =>
+    faultsOf(proof, after, ledger).map((what) => `memory ${proof.memory_id}: ${what}`),
+  );
+  for (const { id, statement, summary_id: by } of after.memories) {
+    const own = after.summaries.find((summary) => summary.id === by);
+    const isProven = proofs.some(
+      ({ memory_id: memory, seq }) =>
+        memory === id && own !== undefined && seq >= own.from_seq && seq <= own.to_seq,
+    );
+    const told = `memory ${id} ("${statement}")`;
+    if (by === null) wrong.push(`${told} belongs to no summary`);
+    else if (!isProven) wrong.push(`${told} has no source in the range of its summary`);
+    if (statement.startsWith("unfounded")) wrong.push(`${told} should not have passed the gates`);
+  }
+  return wrong;
+};
 
-function sourcesOf({ sources }: MemoryRow, coveredTo: number): string[] {
-  return sources.flatMap(({ seq, quote, texts }) => {
-    if (seq > coveredTo) return [`its source ${seq} is not covered`];
-    const isQuoted = texts.some((text) => plain(text).includes(plain(quote)));
-    return isQuoted ? [] : [`"${quote}" does not stand in entry ${seq}`];
-  });
+export function keyOf({ memory_id: memory, seq }: ProofRow): string {
+  return `${memory}/${seq}`;
+}
+
+function faultsOf({ seq, quote, texts }: ProofRow, { channel, summaries }: State, ledger: Ledger): string[] {
+  const wrong: string[] = [];
+  const kind = ledger.entries.get(seq)?.kind;
+  if (kind !== "user" && kind !== "assistant") wrong.push(`its source ${seq} is no message but ${kind}`);
+  if (seq > channel.covered_to) wrong.push(`its source ${seq} is not covered`);
+  const isFound = summaries.some(
+    ({ id, job_id: job, from_seq: from, to_seq: to }) =>
+      id > ledger.lastSummary && job !== null && seq >= from && seq <= to,
+  );
+  if (!isFound) wrong.push(`its source ${seq} is in the range of no summary that was committed with it`);
+  if (!texts.some((text) => plain(text).includes(plain(quote))))
+    wrong.push(`"${quote}" does not stand in entry ${seq}`);
+  return wrong;
 }
 
 function plain(text: string): string {

@@ -11,19 +11,24 @@ function jobOf({ jobs }: State, summary: SummaryRow): JobRow | undefined {
   return jobs.find(({ id }) => id === summary.job_id);
 }
 
-/** An entry leaves the view only with a summary of it: what a model's leaf covers, the model was shown. */
+/**
+ * An entry leaves the view only with a summary of it: of what a model's summary covers, the model was shown each message,
+ * or, where it makes one summary of several or writes one again, a summary of it.
+ */
 export const checkI2: RowCheck = (_, after, ledger) =>
   fresh(after, ledger).flatMap((summary) => {
     const job = jobOf(after, summary);
-    if (summary.kind !== "model" || job?.kind !== "leaf") return [];
-    const shown = ledger.shownToJob.get(job.id) ?? new Set();
+    if (summary.kind !== "model" || job === undefined) return [];
+    const { markers, ranges } = ledger.shownTo(job.id);
+    const isSummarised = (seq: number | null): boolean =>
+      seq !== null && ranges.some(({ from, to }) => seq >= from && seq <= to);
     const missing = ledger
       .messagesIn(summary.from_seq, summary.to_seq)
-      .filter(({ marker }) => !shown.has(marker));
+      .filter(({ marker, seq }) => !markers.has(marker) && !isSummarised(seq));
     return missing.length === 0
       ? []
       : [
-          `summary ${summary.from_seq}-${summary.to_seq} covers ${missing.length} messages that its model never saw, ` +
+          `summary ${summary.from_seq}-${summary.to_seq} of a ${job.kind} covers ${missing.length} messages that its model never saw, ` +
             `entry ${missing[0]?.seq} first`,
         ];
   });

@@ -1,26 +1,21 @@
 import type { Ledger } from "../ledger.ts";
-import { CUT, type Prompt } from "../prompt.ts";
-import type { PromptCheck } from "./prompt-check.ts";
-
-const LINE = /^\[\d{4}-\d\d-\d\d /;
+import { answersIn, CUT, linesIn, type Prompt, saidIn } from "../prompt.ts";
+import { firstRaw, isStill, type PromptCheck } from "./prompt-check.ts";
 
 function hasAllLines(prompt: Prompt, ledger: Ledger, from: number, to: number): boolean {
-  const lines = [...prompt.history, ...prompt.newest].filter(
-    ({ role, text }) => role === "user" && LINE.test(text),
-  );
   let expected = 0;
   for (let seq = from; seq <= to; seq++) expected += Number(ledger.entries.get(seq)?.kind === "user");
-  return lines.length >= expected;
+  return saidIn(prompt).length >= expected;
 }
 
 /** What the rows call raw, a turn's prompt shows; what they call summarised, it shows by the summaries. */
 export const checkI2View: PromptCheck = ({ prompt, state, before, at, isSole }, ledger) => {
   const { channel, running } = state;
   if (!isSole || running === null || running.epoch !== channel.epoch) return [];
-  const first = Math.max(channel.covered_to, channel.omitted_to) + 1;
-  const missing = ledger
-    .messagesIn(first, running.to_seq)
-    .filter(({ marker }) => !prompt.markers.has(marker));
+  const first = firstRaw(state);
+  // What is quoted elsewhere, as recalled say, does not count.
+  const shown = new Set(linesIn(prompt));
+  const missing = ledger.messagesIn(first, running.to_seq).filter(({ marker }) => !shown.has(marker));
   // Cut to its shortest form, a message may have lost even its marker; its line is there all the same.
   const isExcused =
     prompt.messages.some(({ text }) => CUT.test(text)) && hasAllLines(prompt, ledger, first, running.to_seq);
@@ -38,4 +33,38 @@ export const checkI2View: PromptCheck = ({ prompt, state, before, at, isSole }, 
   if (!isSame)
     wrong.push(`the prompt has ${prompt.summaries.length} summaries, the rows ${live.length} others`);
   return wrong;
+};
+
+/** All raw answers of the bot are shown, too. */
+export const checkI2Answers: PromptCheck = (arrival, ledger) => {
+  if (!isStill(arrival)) return [];
+  const { prompt, state } = arrival;
+  const first = firstRaw(state);
+  const shown = new Set(answersIn(prompt));
+  return [...ledger.answers].flatMap(([answer, { seq, turn_id: turn }]) =>
+    seq < first || turn === state.running?.id || shown.has(answer)
+      ? []
+      : [`the prompt does not show the answer of entry ${seq} ("${answer}")`],
+  );
+};
+
+const OMITTED =
+  /\[System: (\d+) older messages? (?:was|were) truncated [^\]]*\] \w+ \w+ written (?:at|between) (.{16})(?: and (.{16}))?\./;
+
+/** What is omitted is named: how much it is, and from when to when. */
+export const checkI2Omission: PromptCheck = (arrival, ledger) => {
+  if (!isStill(arrival)) return [];
+  const { channel } = arrival.state;
+  const minutes: string[] = [];
+  for (let seq = channel.covered_to + 1; seq <= channel.omitted_to; seq++) {
+    const entry = ledger.entries.get(seq);
+    if (entry !== undefined && entry.kind !== "notice") minutes.push(entry.minute);
+  }
+  minutes.sort();
+  const wanted = minutes.length === 0 ? [] : [`${minutes.length}`, minutes[0], minutes.at(-1)];
+  const [, count, from, to = from] = OMITTED.exec(arrival.prompt.dynamic) ?? [];
+  const told = count === undefined ? [] : [count, from, to];
+  return wanted.join(" ") === told.join(" ")
+    ? []
+    : [`omitted are "${wanted.join(" ")}", and the prompt says "${told.join(" ")}"`];
 };

@@ -1,5 +1,6 @@
 import type { AgentConfig } from "../../../src/config/config.ts";
 import type { Incarnation } from "../incarnation.ts";
+import { MODEL } from "../profile.ts";
 import { ANNEX_ROOM } from "../rooms.ts";
 import type { PromptCheck } from "./prompt-check.ts";
 
@@ -7,11 +8,14 @@ import type { PromptCheck } from "./prompt-check.ts";
 export const checkI6: PromptCheck = ({ prompt, incarnation, window }, ledger) => {
   const config = configOf(incarnation, ledger.name);
   const reserve = config.maxOutputTokens + config.generationReserve;
-  // An estimate is worth more than it says only where the server has counted more.
-  const tokens = Math.ceil(prompt.tokens * Math.min(1, ledger.ratio));
+  // That an estimate is worth more than it says nobody knows before the server has counted.
+  const isTold = prompt.model === MODEL && ledger.counted.has(incarnation);
+  const tokens = Math.ceil(prompt.tokens * (isTold ? ledger.ratio : Math.min(1, ledger.ratio)));
   const wrong: string[] = [];
   if (tokens + reserve > window)
-    wrong.push(`a prompt of ${tokens} tokens and ${reserve} in a window of ${window}`);
+    wrong.push(
+      `a prompt of ${tokens} ${isTold ? "real" : "estimated"} tokens and ${reserve} in a window of ${window}`,
+    );
   if (prompt.maxOutputTokens > reserve)
     wrong.push(`an answer of ${prompt.maxOutputTokens} tokens is not reserved`);
   return wrong;

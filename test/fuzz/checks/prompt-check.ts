@@ -18,5 +18,23 @@ export interface Arrival {
   readonly gone: ReadonlySet<string>;
 }
 
+/** No row that a prompt is made of has changed since before it was put together: it must show them as they are. */
+export function isStill({ before, at, isSole, state }: Arrival): boolean {
+  const { channel, running } = state;
+  return (
+    isSole &&
+    running?.epoch === channel.epoch &&
+    before.summaries === at.summaries &&
+    before.coveredTo === at.coveredTo &&
+    before.omittedTo === at.omittedTo &&
+    before.deletions === at.deletions
+  );
+}
+
+/** The first entry that the rows call raw. */
+export function firstRaw({ channel }: View): number {
+  return Math.max(channel.covered_to, channel.omitted_to) + 1;
+}
+
 /** @returns what is wrong */
 export type PromptCheck = (arrival: Arrival, ledger: Ledger) => string[];

@@ -6,7 +6,7 @@ import { checkI3 } from "./i3-watermarks.ts";
 import { checkI8 } from "./i8-bounded.ts";
 import { checkI9 } from "./i9-once.ts";
 import { checkI10 } from "./i10-output.ts";
-import { checkI11 } from "./i11-memories.ts";
+import { checkI11, keyOf } from "./i11-memories.ts";
 import { checkI12Rows } from "./i12-deleted.ts";
 import type { RowCheck } from "./row-check.ts";
 
@@ -30,12 +30,17 @@ export function checkRows(before: State | null, after: State, ledger: Ledger): v
       ledger.violate("I9", `message ${entry.message_id} is entry ${known.seq} and entry ${entry.seq}`);
     if (known !== undefined) known.seq = entry.seq;
     ledger.entries.set(entry.seq, entry);
+    if (entry.answer !== null) ledger.answers.set(entry.answer, entry);
   }
   for (const [invariant, check] of CHECKS) {
     for (const what of check(before, after, ledger)) ledger.violate(invariant, what);
   }
   for (const { id, state } of after.jobs) if (state === "staged") ledger.staged.add(id);
-  for (const { sources } of after.memories) for (const { seq } of sources) ledger.cited.add(seq);
+  for (const proof of after.proofs) {
+    ledger.cited.add(proof.seq);
+    ledger.proofs.add(keyOf(proof));
+  }
+  ledger.snapshot = after.snapshot;
   ledger.lastSummary = Math.max(ledger.lastSummary, ...after.summaries.map(({ id }) => id));
   ledger.lastMemory = Math.max(ledger.lastMemory, ...after.memories.map(({ id }) => id));
 }

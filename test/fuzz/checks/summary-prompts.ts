@@ -2,6 +2,7 @@ import type { ModelRequest } from "../../../src/llm/model.ts";
 import type { Incarnation } from "../incarnation.ts";
 import type { Ledger } from "../ledger.ts";
 import type { JobRow } from "../observe.ts";
+import { findUnpaired } from "./i5-pairs.ts";
 import { SUMMARISER } from "../profile.ts";
 import { estimateRequest, markersIn } from "../prompt.ts";
 
@@ -32,7 +33,27 @@ function believedWindow(incarnation: Incarnation, model: string): number {
   return window;
 }
 
-/** It fits (I6), shows nothing deleted and nothing of another channel (I12), and nothing is paid for twice (I9). */
+/** A summary as a summariser is shown it, to be made into one with others. */
+const SUMMARY = "[Compaction Summary]:\n";
+/** What came before the range, which is not the job's to summarise. */
+const BACKGROUND = "[System: background";
+
+/** The summaries that a request shows to be summarised. */
+export function summariesIn({ messages }: ModelRequest): ReadonlySet<string> {
+  const texts = messages.filter(({ role, text }) => role === "user" && text.startsWith(SUMMARY));
+  return new Set(texts.map(({ text }) => text.slice(SUMMARY.length)));
+}
+
+/** Markers in the transcripts of a request: a summary names some of what it is of, and that is not all that was said. */
+function saidIn({ messages }: ModelRequest): ReadonlySet<string> {
+  return markersIn(
+    messages.filter(
+      ({ role, text }) => role === "user" && !text.startsWith(SUMMARY) && !text.startsWith(BACKGROUND),
+    ),
+  );
+}
+
+/** It fits (I6), has its results behind its calls (I5), shows nothing deleted and nothing of another channel (I12), and nothing is paid for twice (I9). */
 export function checkSummaryPrompt(arrival: SummaryArrival, ledger: Ledger): void {
   const { request, content, incarnation, job, isSole, gone } = arrival;
   // A summariser's tools are counted without the names that a turn's have round them.
@@ -48,10 +69,10 @@ export function checkSummaryPrompt(arrival: SummaryArrival, ledger: Ledger): voi
   const deleted = [...markers].filter((marker) => gone.has(marker));
   if (isSole && deleted.length > 0)
     ledger.violate("I12", `a summariser's prompt shows deleted text: ${deleted.join(", ")}`);
+  for (const what of findUnpaired(request.messages)) ledger.violate("I5", `a summariser's request: ${what}`);
   if (job === undefined) return;
-  const shown = ledger.shownToJob.get(job.id) ?? new Set();
-  for (const marker of markers) shown.add(marker);
-  ledger.shownToJob.set(job.id, shown);
+  const shown = ledger.shownTo(job.id);
+  for (const marker of saidIn(request)) shown.markers.add(marker);
   if (!isSole) return;
   if (job.state === "staged" || ledger.staged.has(job.id))
     ledger.violate("I9", `job ${job.id} is finished, and its model is asked again`);

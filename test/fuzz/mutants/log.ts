@@ -81,7 +81,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "emergency waits for the job",
-    breaks: ["I13", "stuck"],
+    breaks: ["I13"],
     store: (store, db) => ({ ...store, channels: new WaitingChannels(db) }),
   },
 ];

@@ -7,12 +7,14 @@ import type { Miscast } from "../profile.ts";
 /** A Weir that is wrong in one place. */
 export interface Mutant extends Miscast {
   readonly name: string;
-  /** The invariants of which one at least must fail. */
+  /** The invariants of which one at least must fail; whatever else it breaks does not count. */
   readonly breaks: readonly string[];
   /** Wrong functions of the database, without the triggers that would refuse what they do. */
   readonly install?: (db: Database) => Promise<void>;
   readonly store?: (store: Store, db: Database) => Store;
   readonly decide?: (state: CompactionState) => Decision;
+  /** Real tokens per estimated one, in each seed: for what shows nowhere else. */
+  readonly ratio?: number;
   /** Called before each run: a mutant that remembers forgets. */
   readonly forget?: () => void;
   /** Wraps what the agent is given as its model. */

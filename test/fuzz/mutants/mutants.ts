@@ -4,7 +4,11 @@ import { DECISION_MUTANTS } from "./decisions.ts";
 import { FENCE_MUTANTS } from "./fences.ts";
 import { LOG_MUTANTS } from "./log.ts";
 import type { Mutant } from "./mutant.ts";
+import { MEMORY_MUTANTS } from "./memories.ts";
 import { OUTPUT_MUTANTS } from "./output.ts";
+import { SUMMARISER_MUTANTS } from "./summarisers.ts";
+import { TOKEN_MUTANTS } from "./tokens.ts";
+import { VIEW_MUTANTS } from "./views.ts";
 import { WAITING_MUTANTS } from "./waiting.ts";
 
 /** All wrong Weirs. */
@@ -14,7 +18,11 @@ export const MUTANTS: readonly Mutant[] = [
   ...OUTPUT_MUTANTS,
   ...FENCE_MUTANTS,
   ...LOG_MUTANTS,
+  ...MEMORY_MUTANTS,
   ...CONTEXT_MUTANTS,
+  ...SUMMARISER_MUTANTS,
+  ...VIEW_MUTANTS,
+  ...TOKEN_MUTANTS,
   ...WAITING_MUTANTS,
 ];
 

@@ -13,7 +13,7 @@ function listening(model: Model): Model {
     async answer(request, options) {
       const answer = await model.answer(request, options);
       if (request.task !== "summarise") return answer;
-      lastBad = BAD.test(answer.text) ? answer.text : null;
+      if (BAD.test(answer.text)) lastBad = answer.text;
       BAD.lastIndex = 0;
       return { ...answer, finish: answer.finish === "length" ? "stop" : answer.finish };
     },
@@ -33,6 +33,7 @@ export const OUTPUT_MUTANTS: readonly Mutant[] = [
   {
     name: "no output check",
     breaks: ["I10"],
+    forget: () => (lastBad = null),
     model: listening,
     store: (store, db) => ({ ...store, jobs: new CredulousJobs(db) }),
   },

@@ -1,0 +1,78 @@
+import type { Job, JobResult } from "../../../src/core/compaction.ts";
+import { JobStore } from "../../../src/store/jobs.ts";
+import type { Database } from "../../../src/store/pool.ts";
+import type { Mutant } from "./mutant.ts";
+
+interface Proof {
+  readonly seq: number;
+  readonly quote: string;
+}
+
+/** What stands in the oldest message of the channel that is before the job's range. */
+async function oldProof(db: Database, { channel, fromSeq }: Job): Promise<Proof | undefined> {
+  const [row] = await db.query<{ seq: number; text: string }>(
+    {
+      name: "fuzz_old_proof",
+      text: `select seq, text from entries where channel_id = $1 and seq < $2 and kind = 'user' and text <> ''
+              order by seq limit 1`,
+    },
+    [channel, fromSeq],
+  );
+  return row && { seq: row.seq, quote: row.text.split(" ").slice(0, 2).join(" ") };
+}
+
+/** Moves all sources to a message that its model was not shown. */
+class StrayJobs extends JobStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    super(db);
+    this.#db = db;
+  }
+
+  override async stage(job: Job, result: JobResult): Promise<boolean> {
+    const proof = await oldProof(this.#db, job);
+    if (proof === undefined) return super.stage(job, result);
+    const memories = result.memories.map((memory) => ({ ...memory, sources: [proof] }));
+    return super.stage(job, { ...result, memories });
+  }
+}
+
+/** Proves what is remembered already by a message that its model was not shown. */
+class LateJobs extends JobStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    super(db);
+    this.#db = db;
+  }
+
+  override async stage(job: Job, result: JobResult): Promise<boolean> {
+    const proof = await oldProof(this.#db, job);
+    if (proof !== undefined)
+      await this.#db.query(
+        {
+          name: "fuzz_late_proof",
+          text: `insert into memory_sources (memory_id, channel_id, seq, quote)
+                 select max(id), channel_id, $2::bigint, $3 from memories where channel_id = $1 group by channel_id
+                 on conflict do nothing`,
+        },
+        [job.channel, proof.seq, proof.quote],
+      );
+    return super.stage(job, result);
+  }
+}
+
+/** Memories that rest on something else than what was summarised. */
+export const MEMORY_MUTANTS: readonly Mutant[] = [
+  {
+    name: "a memory from before its range",
+    breaks: ["I11"],
+    store: (store, db) => ({ ...store, jobs: new StrayJobs(db) }),
+  },
+  {
+    name: "a proof that is added from before the range",
+    breaks: ["I11"],
+    store: (store, db) => ({ ...store, jobs: new LateJobs(db) }),
+  },
+];
