@@ -1,15 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { errorMessage } from "../../src/core/errors.ts";
 import { Deck, Random } from "../fuzz/random.ts";
+import { type Card, cardsFor } from "./cards.ts";
 import { deliveryProblems } from "./delivery-checks.ts";
 import { LogChecks, logProblems, type Problem } from "./log-checks.ts";
-import { type Point, pointNamed, POINTS } from "./points.ts";
+import { type Point, pointNamed } from "./points.ts";
 import { untilHealed, untilRecovered } from "./recovery.ts";
 import { Report } from "./report.ts";
 import { RequestChecks } from "./request-checks.ts";
 import { openScene, type Scene, startSession } from "./scene.ts";
 import { talk } from "./traffic.ts";
-import { type Trouble, TROUBLES } from "./troubles.ts";
+import type { Trouble } from "./troubles.ts";
 
 export interface ChaosOptions {
   readonly kills: number;
@@ -75,11 +76,8 @@ class ChaosRun {
   }
 
   async all(): Promise<void> {
-    const { kills, only = "", isQuick, seed, lane = { index: 0, count: 1 } } = this.#options;
-    const cards = [...POINTS, ...TROUBLES].filter(
-      ({ name }) => name.startsWith(only) && !(isQuick && name.startsWith("merge.")),
-    );
-    const deck = new Deck<Point | Trouble>(new Random(seed), cards);
+    const { kills, seed, lane = { index: 0, count: 1 } } = this.#options;
+    const deck = new Deck<Card>(new Random(seed), cardsFor(this.#options));
     for (let dealt = 0; this.report.kills < kills; dealt++) {
       const card = deck.deal();
       if (dealt % lane.count !== lane.index) continue;
