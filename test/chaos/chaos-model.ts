@@ -47,6 +47,8 @@ export interface PaidRequest {
 
 const DYNAMIC = "[System: what is true just now";
 const SUMMARY = "[Compaction Summary]: ";
+/** Share of the answers that are sent in parts where a message is short. */
+const LONG_ANSWERS = 0.12;
 const WORDS = "the gauge by the mill stood high and Ann wrote it into the green book before noon".split(" ");
 
 /** The models of a run: a talker and a summariser that are slow, wrong or away now and then. */
@@ -63,6 +65,8 @@ export class ChaosModel {
   mood: Mood = "mixed";
   /** Every turn uses a tool first. */
   callsTools = false;
+  /** Every answer is a long one. */
+  isLong = false;
   /** Every turn fails. */
   failsTurns = false;
   /** Everything is refused, whoever asks. */
@@ -102,8 +106,9 @@ export class ChaosModel {
     const isSecond = request.messages.at(-1)?.role === "tool";
     const wantsTool = !isSecond && (this.#random.chance(0.1) || this.callsTools);
     const isFailing = this.#random.chance(0.02);
-    const words = this.#words(this.#random.int(3, 12));
-    const answer = `Answer ${++this.#answers}: ${words}`;
+    const isLong = this.#random.chance(LONG_ANSWERS) || this.isLong;
+    const words = this.#words(isLong ? this.#random.int(60, 150) : this.#random.int(3, 12));
+    const answer = `Answer ${++this.#answers}${isLong ? " in parts" : ""}: ${words}`;
     const delayMs = this.#random.pick([0, 1, 3]);
     return async (exchange) => {
       await this.holds["turn.model"].pass();

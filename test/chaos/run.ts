@@ -9,6 +9,7 @@ import { untilHealed, untilRecovered } from "./recovery.ts";
 import { Report } from "./report.ts";
 import { RequestChecks } from "./request-checks.ts";
 import { openScene, type Scene, startSession } from "./scene.ts";
+import { isAfter, type Place } from "./service-proxy.ts";
 import { talk } from "./traffic.ts";
 import type { Trouble } from "./troubles.ts";
 
@@ -114,6 +115,7 @@ class ChaosRun {
     scene.model.mood = point.mood ?? "mixed";
     scene.model.callsTools = point.callsTools ?? false;
     scene.model.failsTurns = point.failsTurns ?? false;
+    scene.model.isLong = point.isLong ?? false;
     const stop = new AbortController();
     const talking = talk(scene, point, stop.signal);
     const isReached = await this.#reached(point);
@@ -256,17 +258,17 @@ class ChaosRun {
     return fate;
   }
 
-  async #resolveCall(place: Point["name"], mayBeLate: boolean): Promise<string> {
+  async #resolveCall(place: Place, mayBeLate: boolean): Promise<string> {
     const { gates, proxy, random } = this.#scene;
-    const hold = Object.entries(proxy.holds).find(([name]) => name === place)?.[1];
+    const hold = proxy.holds[place];
     proxy.comesThrough = random.chance(0.5);
     await gates.untilAlone();
-    if (place === "send.before" && mayBeLate && random.chance(0.5)) {
-      this.#late = async () => hold?.release();
+    if (["send.before", "part.between"].includes(place) && mayBeLate && random.chance(0.5)) {
+      this.#late = async () => hold.release();
       return proxy.comesThrough ? "late" : "never";
     }
-    hold?.release();
-    if (place.endsWith("after")) return "done";
+    hold.release();
+    if (isAfter(place)) return "done";
     return proxy.comesThrough ? "came through" : "never";
   }
 

@@ -8,6 +8,7 @@ import { environment, Home, openSeed } from "../support/e2e.ts";
 import { copyFolder, startQuietly } from "../support/embedded-folder.ts";
 import { startModelServer } from "../support/model-server.ts";
 import type { TestProcess } from "../support/process.ts";
+import { MOST_CHARACTERS } from "./answers.ts";
 import { ChaosModel } from "./chaos-model.ts";
 import { Gates } from "./gates.ts";
 import { People } from "./people.ts";
@@ -89,7 +90,10 @@ async function openChaosHome(modelUrl: string, serviceUrl: string): Promise<Home
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), "weir-chaos-")));
   // As root, the server runs as an account that has to come through.
   await chmod(folder, 0o755);
-  await writeFile(path.join(folder, "config.toml"), `${CONFIG}[platforms.loopback]\nurl = "${serviceUrl}"\n`);
+  await writeFile(
+    path.join(folder, "config.toml"),
+    `${CONFIG}[platforms.loopback]\nurl = "${serviceUrl}"\nmax_text_length = ${MOST_CHARACTERS}\n`,
+  );
   await using seed = await openSeed();
   await copyFolder(seed.dataDir, path.join(folder, "data"));
   const env = environment({
