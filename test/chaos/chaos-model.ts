@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
@@ -25,6 +26,8 @@ export interface TurnRequest {
   readonly channel: string;
   /** `Date.now()` when it came. */
   readonly at: number;
+  /** When the same bytes came first: what was not answered is asked again as it was, seconds later. */
+  readonly firstAt: number;
   /** Which process sent it. */
   readonly session: number;
   readonly tools: string;
@@ -69,18 +72,26 @@ export class ChaosModel {
   isLong = false;
   /** Every turn fails. */
   failsTurns = false;
-  /** Everything is refused, whoever asks. */
-  isGone = false;
+  /** `refusing`: everything is refused, whoever asks; `silent`: nobody gets an answer before they hang up. */
+  absence: "none" | "refusing" | "silent" = "none";
+  /** Requests that were let down by that silence. */
+  hungUp = 0;
+  /** The answer that was held in mid-stream last. */
+  halfGiven = "";
+  readonly #server: ModelServer;
   session = 0;
   /** Not looked at yet. */
   turns: TurnRequest[] = [];
   readonly paid: PaidRequest[] = [];
   summaries = 0;
+  /** The last request of each channel. */
+  readonly #asked = new Map<string, { readonly bytes: string; readonly firstAt: number }>();
   readonly #random: Random;
   #answers = 0;
 
   constructor(server: ModelServer, random: Random) {
     this.#random = random;
+    this.#server = server;
     server.respond((request) => this.#serve(request));
   }
 
@@ -93,12 +104,28 @@ export class ChaosModel {
     const behave = request.model === "talker" ? this.#talk(request) : this.#summarise(request);
     return async (exchange) => {
       try {
-        await (this.isGone ? status(503, { error: { message: "gone" } }) : behave)(exchange);
+        if (this.absence === "refusing") await status(503, { error: { message: "gone" } })(exchange);
+        else if (this.absence === "silent") await this.#keepSilent(exchange);
+        else await behave(exchange);
       } finally {
         // A run of hours would keep them all.
         exchange.body.messages.length = 0;
       }
     };
+  }
+
+  /** Nobody is there to be connected to. */
+  async leave(): Promise<void> {
+    await this.#server.leave();
+  }
+
+  async comeBack(): Promise<void> {
+    await this.#server.comeBack();
+  }
+
+  async #keepSilent({ signal }: Parameters<Behaviour>[0]): Promise<void> {
+    await once(signal, "abort");
+    this.hungUp++;
   }
 
   #talk(request: ChatRequest): Behaviour {
@@ -117,6 +144,7 @@ export class ChaosModel {
       if (isFailing) return status(500)(exchange);
       if (wantsTool) return this.#callTool(exchange);
       if (!this.holds["turn.stream"].isArmed) return text(answer, { delayMs })(exchange);
+      this.halfGiven = answer;
       return streamHalf(answer, this.holds["turn.stream"])(exchange);
     };
   }
@@ -167,9 +195,16 @@ export class ChaosModel {
     const linesOf = (list: ChatRequest["messages"]): string[] =>
       list.flatMap(({ role, content }) => (role === "user" ? (rawLineOf(content ?? "") ?? []) : []));
     const before = linesOf(raw);
+    const channel = `${platform}:${name}`;
+    const at = Date.now();
+    const bytes = createHash("sha256").update(JSON.stringify(messages)).digest("hex");
+    const last = this.#asked.get(channel);
+    const firstAt = last?.bytes === bytes ? last.firstAt : at;
+    this.#asked.set(channel, { bytes, firstAt });
     this.turns.push({
-      channel: `${platform}:${name}`,
-      at: Date.now(),
+      channel,
+      at,
+      firstAt,
       session: this.session,
       tools: JSON.stringify(tools ?? []),
       system: messages[0]?.content ?? "",

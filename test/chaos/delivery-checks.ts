@@ -38,8 +38,7 @@ export async function deliveryProblems(people: People, sql: Sql, serviceUrl: str
   );
   const byMessage = new Map(sent.map((row) => [row.message_id, row]));
   for (const channel of CHANNELS) {
-    const { messages } = conversation.parse(await (await fetch(`${serviceUrl}/channels/${channel}`)).json());
-    const answers = messages.filter(({ from }) => from === "bot");
+    const answers = await botMessages(serviceUrl, channel);
     const shown = new Map<number, ShownMessage[]>();
     for (const message of answers) {
       const { id, text, reply } = message;
@@ -72,6 +71,17 @@ export async function deliveryProblems(people: People, sql: Sql, serviceUrl: str
     found.push({ kind: "lost", what: `${id} was answered to nobody in the terminal` });
   }
   return found;
+}
+
+async function botMessages(serviceUrl: string, channel: string): Promise<ShownMessage[]> {
+  const { messages } = conversation.parse(await (await fetch(`${serviceUrl}/channels/${channel}`)).json());
+  return messages.filter(({ from }) => from === "bot");
+}
+
+/** What the bot has said in a channel of the service, without what it is still writing. */
+export async function finalTexts(serviceUrl: string, channel: string): Promise<string[]> {
+  const all = await botMessages(serviceUrl, channel);
+  return all.flatMap(({ text, reply }) => (reply?.final === true ? [text] : []));
 }
 
 /** Each part of an answer is there once, in order, and together they are the whole. */

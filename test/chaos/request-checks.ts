@@ -54,8 +54,8 @@ export class RequestChecks {
   }
 
   /** Since when a change of the view may be the one that a request of this session shows, or does not show yet. */
-  #changesFrom({ session, at }: TurnRequest): Date {
-    return new Date(Math.min(at, this.#unheardFrom.get(session) ?? at) - SLACK_MS);
+  #changesFrom({ session, firstAt }: TurnRequest): Date {
+    return new Date(Math.min(firstAt, this.#unheardFrom.get(session) ?? firstAt) - SLACK_MS);
   }
 
   /** Looks at all requests since the last look. Call it after the log was looked at. */

@@ -136,11 +136,9 @@ class ChaosRun {
     if (scene.process.isOver) this.#start();
     await this.#recovered();
     const stop = new AbortController();
-    const talking = talk(
-      scene,
-      { name: trouble.name, traffic: scene.random.pick(["chat", "flood"]) },
-      stop.signal,
-    );
+    const { name, keepsWords } = trouble;
+    const traffic = scene.random.pick(["chat", "flood"] as const);
+    const talking = talk(scene, { name, traffic, keepsWords }, stop.signal);
     // A database that cannot be reached at the very start ends it, as it should: a wrong address would be waited for.
     await this.#firstWord();
     await delay(scene.random.int(50, 400));

@@ -23,6 +23,7 @@ level = "warn"
 drain_deadline_ms = 8000
 [llm]
 max_retries = 1
+first_token_timeout_ms = 5000
 [defaults]
 model = "talker"
 compactor_model = "summariser"
@@ -32,6 +33,7 @@ generation_reserve = 512
 [defaults.compaction]
 deadline_ms = 4000
 `;
+// The deadline of a summary comes before the timeout of a silent model, so that both are met.
 /** Smaller than some ranges, so that some summaries are written in parts. */
 const SUMMARISER_WINDOW = 5500;
 
