@@ -46,10 +46,13 @@ export interface PaidRequest {
   readonly key: string;
   readonly at: number;
   readonly mark: string;
+  /** Marks of the messages that it is to summarise for the first time; of merges and of what is written again: none. */
+  readonly read: readonly string[];
 }
 
 const DYNAMIC = "[System: what is true just now";
 const SUMMARY = "[Compaction Summary]: ";
+const TRANSCRIPT_LINE = /^\d+\. \[[\d :-]+\] [^:\n]+: (g\d+) /gmu;
 /** Share of the answers that are sent in parts where a message is short. */
 const LONG_ANSWERS = 0.12;
 const WORDS = "the gauge by the mill stood high and Ann wrote it into the green book before noon".split(" ");
@@ -170,6 +173,8 @@ export class ChaosModel {
     const maySave = (request.tools?.length ?? 0) > 0 && request.tool_choice !== "none" && !isAfterSave;
     const saves = maySave && (this.mood === "saving" || this.#random.chance(0.4));
     const good = `${mark} ${this.#words(this.#random.int(8, 40))}.`;
+    // Only who reads for the first time may remember.
+    const read = (request.tools?.length ?? 0) > 0 ? transcriptMarks(request) : [];
     const memory = saves ? memoryOf(request, mark) : null;
     return async (exchange) => {
       await this.holds["job.model"].pass();
@@ -181,7 +186,7 @@ export class ChaosModel {
       if (memory !== null) return toolCalls([{ name: "memory_save", arguments: memory }])(exchange);
       if (bad) return text(badAnswer, { firstDelayMs })(exchange);
       await text(good, { firstDelayMs })(exchange);
-      this.paid.push({ key: createHash("sha256").update(key).digest("hex"), at, mark });
+      this.paid.push({ key: createHash("sha256").update(key).digest("hex"), at, mark, read });
     };
   }
 
@@ -218,6 +223,12 @@ export class ChaosModel {
   #words(count: number): string {
     return Array.from({ length: count }, () => this.#random.pick(WORDS)).join(" ");
   }
+}
+
+function transcriptMarks({ messages }: ChatRequest): string[] {
+  return messages.flatMap(({ content }) =>
+    [...(content ?? "").matchAll(TRANSCRIPT_LINE)].flatMap(([, mark]) => mark ?? []),
+  );
 }
 
 /** Something that a line of the transcript says, as `memory_save` wants it. */

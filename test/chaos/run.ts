@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { errorMessage } from "../../src/core/errors.ts";
 import { Deck, Random } from "../fuzz/random.ts";
+import { arm, hangsAt } from "./arm.ts";
 import { type Card, cardsFor } from "./cards.ts";
 import { deliveryProblems } from "./delivery-checks.ts";
 import { LogChecks, logProblems, type Problem } from "./log-checks.ts";
@@ -155,13 +156,20 @@ class ChaosRun {
     await this.#after("and then killed", startedAt, true);
   }
 
-  /** Nobody says anything: what is omitted or to be written again is mended all the same. */
+  /**
+   * Nobody says anything: what is omitted or to be written again is mended all the same. By a new process, for one that has met
+   * failures may rest for ten minutes, and forgets that with its end.
+   */
   async #heal(): Promise<void> {
     const scene = this.#scene;
     if (scene.process.isOver) this.#start();
     await this.#recovered();
     if (this.#options.isQuick) return this.#tell(await this.#problems());
+    await scene.process.kill();
+    await scene.gates.untilAlone();
     scene.model.mood = "well";
+    this.#start();
+    await this.#recovered();
     await untilHealed(scene, HEALING_MS);
     this.#tell(await this.#problems());
     scene.model.mood = "mixed";
@@ -192,30 +200,16 @@ class ChaosRun {
     this.#tell([...log, ...(await deliveryProblems(scene.people, scene.sql, scene.service.url))]);
   }
 
-  async #arm({ at }: Point): Promise<void> {
+  async #arm(point: Point): Promise<void> {
     this.#armedAt = Date.now();
-    const { model, gates, proxy } = this.#scene;
-    if (at.kind === "gate") await gates.arm(at.gate);
-    if (at.kind === "model") model.holds[at.place].arm();
-    if (at.kind === "service") proxy.holds[at.place].arm();
+    await arm(this.#scene, point);
   }
 
   /** Waits until the process hangs at the point. @returns false where it did not come there in time */
-  async #reached({ at }: Point): Promise<boolean> {
-    const { model, gates, proxy, random } = this.#scene;
+  async #reached(point: Point): Promise<boolean> {
     const over = new AbortController();
-    const timer = this.#patience(over.signal);
     try {
-      switch (at.kind) {
-        case "gate":
-          return await Promise.race([gates.reached(over.signal), timer]);
-        case "model":
-          return await Promise.race([model.holds[at.place].reached.then(() => true), timer]);
-        case "service":
-          return await Promise.race([proxy.holds[at.place].reached.then(() => true), timer]);
-        case "time":
-          return await delay(random.int(at.from, at.to), true);
-      }
+      return await hangsAt(this.#scene, point, over.signal, this.#patience(over.signal));
     } finally {
       over.abort();
     }
