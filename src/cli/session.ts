@@ -45,7 +45,7 @@ export async function runSession(io: Io, options: SessionOptions): Promise<void>
   const platforms = (events: Events): Platform[] => {
     const list: Platform[] = [...chat];
     const { loopback } = config.platforms;
-    if (loopback !== null) list.push(createLoopback({ url: loopback.url, log }));
+    if (loopback !== null) list.push(createLoopback({ ...loopback, log }));
     if (terminal !== null) {
       shown = createProcessTerminal({
         channel: terminal.channel ?? agent,

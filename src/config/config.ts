@@ -54,7 +54,8 @@ interface PromptsConfig {
 
 /** Null: switched off. */
 export interface PlatformsConfig {
-  readonly loopback: { readonly url: string } | null;
+  /** `maxTextLength`: UTF-16 units; a longer answer is sent in parts. */
+  readonly loopback: { readonly url: string; readonly maxTextLength: number } | null;
   readonly discord: DiscordConfig | null;
   readonly slack: SlackConfig | null;
 }

@@ -1,7 +1,7 @@
 import { assert } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { CompactionConfig, DaemonConfig, LogLevel } from "./config.ts";
-import { isAgentId } from "./schema.ts";
+import { isAgentId, MAX_LOOPBACK_TEXT } from "./schema.ts";
 
 /** The built-in defaults. The shipped config.toml shows each of them, and a test compares the two. */
 
@@ -32,6 +32,8 @@ export const DEFAULT_DAEMON: DaemonConfig = {
 };
 
 export const DEFAULT_CHAT_PLATFORM = { dm: "everyone", catchUpMaxAgeMs: 3_600_000 } as const;
+
+export const DEFAULT_LOOPBACK = { maxTextLength: MAX_LOOPBACK_TEXT } as const;
 
 export const DEFAULT_SLACK = { mode: "socket", listen: "127.0.0.1:3000" } as const;
 

@@ -7,7 +7,7 @@ import {
   type PlatformsConfig,
   type SlackConfig,
 } from "./config.ts";
-import { DEFAULT_BINDING, DEFAULT_CHAT_PLATFORM, DEFAULT_SLACK } from "./defaults.ts";
+import { DEFAULT_BINDING, DEFAULT_CHAT_PLATFORM, DEFAULT_LOOPBACK, DEFAULT_SLACK } from "./defaults.ts";
 import type { References } from "./references.ts";
 import type { FileConfig } from "./schema.ts";
 
@@ -18,7 +18,13 @@ type FileBinding = NonNullable<FileConfig["bindings"]>[number];
 export function resolvePlatforms(file: FilePlatforms, references: References): PlatformsConfig {
   const loopbackUrl = file.loopback?.url ?? "";
   return {
-    loopback: loopbackUrl === "" ? null : { url: loopbackUrl },
+    loopback:
+      loopbackUrl === ""
+        ? null
+        : {
+            url: loopbackUrl,
+            maxTextLength: file.loopback?.max_text_length ?? DEFAULT_LOOPBACK.maxTextLength,
+          },
     discord: resolveDiscord(file.discord ?? {}, references),
     slack: resolveSlack(file.slack ?? {}, references),
   };

@@ -12,6 +12,8 @@ const HOUR_MS = 3_600_000;
 export const MAX_DRAIN_MS = 100_000;
 const WEEK_MS = 168 * HOUR_MS;
 const MAX_PORT = 65_535;
+/** All that the service takes in one message. */
+export const MAX_LOOPBACK_TEXT = 1_000_000;
 
 function whole(min: number, max: number, unit: string): z.ZodNumber {
   return z.number().int().min(min).max(max).describe(`a whole number of ${unit}, ${min} to ${max}`);
@@ -234,7 +236,10 @@ export const fileSchema = z.strictObject({
   platforms: z
     .strictObject({
       loopback: z
-        .strictObject({ url: loopbackUrl.optional() })
+        .strictObject({
+          url: loopbackUrl.optional(),
+          max_text_length: whole(100, MAX_LOOPBACK_TEXT, "characters").optional(),
+        })
         .describe("a table, [platforms.loopback]")
         .optional(),
       discord: z

@@ -21,6 +21,8 @@ export class ThinkingFilter {
   #state: "opening" | "thinking" | "visible" = "opening";
   #closing = "";
   #held = "";
+  /** White space before all else, apart: looked through again with each piece, endless blanks would take minutes. */
+  #blank = "";
   #sawThinking = false;
 
   /** @returns the part of the text so far that has become visible by this piece */
@@ -44,22 +46,27 @@ export class ThinkingFilter {
 
   /** @returns what was held back in case it became a tag */
   end(): string {
-    const rest = this.#state === "thinking" ? "" : this.#held;
+    const rest = this.#state === "thinking" ? "" : this.#blank + this.#held;
+    this.#blank = "";
     this.#held = "";
     return rest;
   }
 
   #open(): void {
     const text = this.#held.trimStart();
+    this.#blank += this.#held.slice(0, this.#held.length - text.length);
+    this.#held = text;
     const tag = OPENING.find((candidate) => text.startsWith(candidate));
     if (tag !== undefined) {
       this.#state = "thinking";
       this.#sawThinking = true;
       this.#closing = tag.replace("<", "</");
+      this.#blank = "";
       this.#held = text.slice(tag.length);
     } else if (text !== "" && !OPENING.some((candidate) => candidate.startsWith(text))) {
       this.#state = "visible";
-      this.#held = this.#sawThinking ? text : this.#held;
+      this.#held = this.#sawThinking ? text : this.#blank + text;
+      this.#blank = "";
     }
   }
 

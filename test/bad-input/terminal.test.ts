@@ -99,6 +99,29 @@ test("malformed lines are refused one by one, in words, and what is around them 
   assertHarmless([...chat.out, ...chat.err]);
 });
 
+test("a line of 5 MB is taken whole, answered, and what comes after it too", async () => {
+  await using model = await startModelServer();
+  model.respond(() => text("noted"));
+  await using home = await openHome({ modelUrl: model.url, seed });
+  const chat = home.start("chat", "--jsonl", "--channel", "here");
+  const paste = "The river rose to 4.2 m at the mill. ".repeat(140_000);
+  assert.ok(paste.length > 5_000_000);
+  chat.write(`${JSON.stringify({ author: "Ann", text: paste, id: "long" })}\n`);
+  await chat.line('"in_reply_to":["long"]');
+  chat.write(`${JSON.stringify({ author: "Ann", text: "and now?", id: "after" })}\n`);
+  assert.deepEqual(await chat.finish(), { code: 0, signal: null });
+  const said = lines(chat);
+  assert.deepEqual(
+    said.flatMap(({ type, id }) => (type === "accepted" ? [id] : [])),
+    ["long", "after"],
+  );
+  assert.equal(said.filter(({ type }) => type === "reply").length, 2);
+  assert.equal(said.filter(({ type }) => type === "error").length, 0);
+  const log = await home.run("log", "here", "--json");
+  const [first] = log.out.map((line): Line => ({ ...JSON.parse(line) }));
+  assert.ok(first?.["text"] === paste, "the log has all of it");
+});
+
 test("whatever goes through a process, nothing of it is obeyed by a terminal, and the log keeps it", async () => {
   await using model = await startModelServer();
   model.respond(({ model: name }, index) => {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
@@ -25,6 +26,8 @@ export interface TurnRequest {
   readonly channel: string;
   /** `Date.now()` when it came. */
   readonly at: number;
+  /** When the same bytes came first: what was not answered is asked again as it was, seconds later. */
+  readonly firstAt: number;
   /** Which process sent it. */
   readonly session: number;
   readonly tools: string;
@@ -43,10 +46,15 @@ export interface PaidRequest {
   readonly key: string;
   readonly at: number;
   readonly mark: string;
+  /** Marks of the messages that it is to summarise for the first time; of merges and of what is written again: none. */
+  readonly read: readonly string[];
 }
 
 const DYNAMIC = "[System: what is true just now";
 const SUMMARY = "[Compaction Summary]: ";
+const TRANSCRIPT_LINE = /^\d+\. \[[\d :-]+\] [^:\n]+: (g\d+) /gmu;
+/** Share of the answers that are sent in parts where a message is short. */
+const LONG_ANSWERS = 0.12;
 const WORDS = "the gauge by the mill stood high and Ann wrote it into the green book before noon".split(" ");
 
 /** The models of a run: a talker and a summariser that are slow, wrong or away now and then. */
@@ -63,20 +71,30 @@ export class ChaosModel {
   mood: Mood = "mixed";
   /** Every turn uses a tool first. */
   callsTools = false;
+  /** Every answer is a long one. */
+  isLong = false;
   /** Every turn fails. */
   failsTurns = false;
-  /** Everything is refused, whoever asks. */
-  isGone = false;
+  /** `refusing`: everything is refused, whoever asks; `silent`: nobody gets an answer before they hang up. */
+  absence: "none" | "refusing" | "silent" = "none";
+  /** Requests that were let down by that silence. */
+  hungUp = 0;
+  /** The answer that was held in mid-stream last. */
+  halfGiven = "";
+  readonly #server: ModelServer;
   session = 0;
   /** Not looked at yet. */
   turns: TurnRequest[] = [];
   readonly paid: PaidRequest[] = [];
   summaries = 0;
+  /** The last request of each channel. */
+  readonly #asked = new Map<string, { readonly bytes: string; readonly firstAt: number }>();
   readonly #random: Random;
   #answers = 0;
 
   constructor(server: ModelServer, random: Random) {
     this.#random = random;
+    this.#server = server;
     server.respond((request) => this.#serve(request));
   }
 
@@ -89,7 +107,9 @@ export class ChaosModel {
     const behave = request.model === "talker" ? this.#talk(request) : this.#summarise(request);
     return async (exchange) => {
       try {
-        await (this.isGone ? status(503, { error: { message: "gone" } }) : behave)(exchange);
+        if (this.absence === "refusing") await status(503, { error: { message: "gone" } })(exchange);
+        else if (this.absence === "silent") await this.#keepSilent(exchange);
+        else await behave(exchange);
       } finally {
         // A run of hours would keep them all.
         exchange.body.messages.length = 0;
@@ -97,13 +117,28 @@ export class ChaosModel {
     };
   }
 
+  /** Nobody is there to be connected to. */
+  async leave(): Promise<void> {
+    await this.#server.leave();
+  }
+
+  async comeBack(): Promise<void> {
+    await this.#server.comeBack();
+  }
+
+  async #keepSilent({ signal }: Parameters<Behaviour>[0]): Promise<void> {
+    await once(signal, "abort");
+    this.hungUp++;
+  }
+
   #talk(request: ChatRequest): Behaviour {
     this.#record(request);
     const isSecond = request.messages.at(-1)?.role === "tool";
     const wantsTool = !isSecond && (this.#random.chance(0.1) || this.callsTools);
     const isFailing = this.#random.chance(0.02);
-    const words = this.#words(this.#random.int(3, 12));
-    const answer = `Answer ${++this.#answers}: ${words}`;
+    const isLong = this.#random.chance(LONG_ANSWERS) || this.isLong;
+    const words = this.#words(isLong ? this.#random.int(60, 150) : this.#random.int(3, 12));
+    const answer = `Answer ${++this.#answers}${isLong ? " in parts" : ""}: ${words}`;
     const delayMs = this.#random.pick([0, 1, 3]);
     return async (exchange) => {
       await this.holds["turn.model"].pass();
@@ -112,6 +147,7 @@ export class ChaosModel {
       if (isFailing) return status(500)(exchange);
       if (wantsTool) return this.#callTool(exchange);
       if (!this.holds["turn.stream"].isArmed) return text(answer, { delayMs })(exchange);
+      this.halfGiven = answer;
       return streamHalf(answer, this.holds["turn.stream"])(exchange);
     };
   }
@@ -137,6 +173,8 @@ export class ChaosModel {
     const maySave = (request.tools?.length ?? 0) > 0 && request.tool_choice !== "none" && !isAfterSave;
     const saves = maySave && (this.mood === "saving" || this.#random.chance(0.4));
     const good = `${mark} ${this.#words(this.#random.int(8, 40))}.`;
+    // Only who reads for the first time may remember.
+    const read = (request.tools?.length ?? 0) > 0 ? transcriptMarks(request) : [];
     const memory = saves ? memoryOf(request, mark) : null;
     return async (exchange) => {
       await this.holds["job.model"].pass();
@@ -148,7 +186,7 @@ export class ChaosModel {
       if (memory !== null) return toolCalls([{ name: "memory_save", arguments: memory }])(exchange);
       if (bad) return text(badAnswer, { firstDelayMs })(exchange);
       await text(good, { firstDelayMs })(exchange);
-      this.paid.push({ key: createHash("sha256").update(key).digest("hex"), at, mark });
+      this.paid.push({ key: createHash("sha256").update(key).digest("hex"), at, mark, read });
     };
   }
 
@@ -162,9 +200,16 @@ export class ChaosModel {
     const linesOf = (list: ChatRequest["messages"]): string[] =>
       list.flatMap(({ role, content }) => (role === "user" ? (rawLineOf(content ?? "") ?? []) : []));
     const before = linesOf(raw);
+    const channel = `${platform}:${name}`;
+    const at = Date.now();
+    const bytes = createHash("sha256").update(JSON.stringify(messages)).digest("hex");
+    const last = this.#asked.get(channel);
+    const firstAt = last?.bytes === bytes ? last.firstAt : at;
+    this.#asked.set(channel, { bytes, firstAt });
     this.turns.push({
-      channel: `${platform}:${name}`,
-      at: Date.now(),
+      channel,
+      at,
+      firstAt,
       session: this.session,
       tools: JSON.stringify(tools ?? []),
       system: messages[0]?.content ?? "",
@@ -178,6 +223,12 @@ export class ChaosModel {
   #words(count: number): string {
     return Array.from({ length: count }, () => this.#random.pick(WORDS)).join(" ");
   }
+}
+
+function transcriptMarks({ messages }: ChatRequest): string[] {
+  return messages.flatMap(({ content }) =>
+    [...(content ?? "").matchAll(TRANSCRIPT_LINE)].flatMap(([, mark]) => mark ?? []),
+  );
 }
 
 /** Something that a line of the transcript says, as `memory_save` wants it. */

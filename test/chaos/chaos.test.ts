@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cardsFor } from "./cards.ts";
+import { unreached } from "./reach.ts";
+import { Report } from "./report.ts";
 import { runChaos } from "./run.ts";
 
 test("ten kills under traffic lose nothing, double nothing, change nothing that was said", async (t) => {
@@ -8,4 +11,23 @@ test("ten kills under traffic lose nothing, double nothing, change nothing that 
   const report = await runChaos({ kills: 10, seed, isQuick: true, onLine: (line) => t.diagnostic(line) });
   assert.deepEqual(report.problems, []);
   assert.ok(report.kills >= 10, `${report.kills} kills`);
+});
+
+test("a run that deals a point and never comes there says so, where it is no chance", () => {
+  const cards = cardsFor({ only: undefined, isQuick: false });
+  const report = new Report();
+  for (const { name } of cards) report.count(name, !["send.sent", "job.save"].includes(name));
+  const lanes = 1;
+  assert.deepEqual(unreached(cards, report.rows, { kills: cards.length - 1, lanes }), []);
+  assert.match(
+    unreached(cards, report.rows, { kills: cards.length, lanes }).join(),
+    /^send\.sent was never [^,]*$/,
+  );
+  for (let deals = 1; deals < 3; deals++) report.count("job.save", false);
+  assert.match(
+    unreached(cards, report.rows, { kills: report.kills, lanes }).join(),
+    /job\.save .* in 3 kills/,
+  );
+  const all = new Report();
+  assert.equal(unreached(cards, all.rows, { kills: 1000, lanes: 3 }).length, cards.length);
 });

@@ -9,9 +9,9 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { readUsage, UsageError, wholeNumber } from "../support/usage.ts";
 import type { LaneNews, LaneTask } from "./lane.ts";
-import { POINTS } from "./points.ts";
+import { cardsFor } from "./cards.ts";
+import { unreached } from "./reach.ts";
 import { Report } from "./report.ts";
-import { TROUBLES } from "./troubles.ts";
 
 /** A daemon waits more than it works: for its start, for a point, for a rest. */
 const LANES_A_CORE = 1.5;
@@ -30,9 +30,12 @@ await Promise.all(Array.from({ length: lanes }, async (_, index) => runLane(inde
 const seconds = (performance.now() - startedAt) / 1000;
 for (const line of report.lines()) console.log(line);
 console.log(`${(seconds / report.kills).toFixed(2)} s a kill, ${(seconds / 60).toFixed(1)} min in all`);
-if (report.problems.length > 0) {
-  const again = `npm run chaos -- --kills ${kills} --seed ${seed} --lanes ${lanes}`;
-  console.log(`${report.problems.length} problems. Again: ${again}`);
+const missed = unreached(cardsFor({ only, isQuick: false }), report.rows, { kills: report.kills, lanes });
+for (const line of missed) console.log(`${line}: what these kills were to prove is not proven`);
+if (report.problems.length + missed.length > 0) {
+  const which = only === undefined ? "" : ` --only ${only}`;
+  const again = `npm run chaos -- --kills ${kills} --seed ${seed} --lanes ${lanes}${which}`;
+  console.log(`${report.problems.length} problems, ${missed.length} points not reached. Again: ${again}`);
   process.exitCode = 1;
 }
 
@@ -47,8 +50,8 @@ function readOptions(): { kills: number; seed: number; only: string | undefined;
     },
   });
   const prefix = values.only ?? "";
-  const names = [...POINTS, ...TROUBLES].map(({ name }) => name);
-  if (!names.some((name) => name.startsWith(prefix))) {
+  if (cardsFor({ only: prefix, isQuick: false }).length === 0) {
+    const names = cardsFor({ only: "", isQuick: false }).map(({ name }) => name);
     throw new UsageError(`No point's name begins with "${prefix}". There are:\n  ${names.join(", ")}`);
   }
   const all = wholeNumber("kills", values.kills, 1);

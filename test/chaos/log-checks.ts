@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Home } from "../support/e2e.ts";
+import { MOST_CHARACTERS } from "./answers.ts";
 import type { People } from "./people.ts";
 import type { Sql } from "./sql.ts";
 
@@ -57,9 +58,14 @@ const RULES: readonly { readonly kind: Problem["kind"]; readonly sql: string }[]
   },
   {
     kind: "wrong",
-    sql: `select format('turn %s, %s: %s deliveries, of them failed %s', t.id, t.state, count(d.id), count(d.id) filter (where d.state = 'failed')) as what
-            from turns t left join deliveries d on d.turn_id = t.id where t.state in ('answered', 'failed')
-           group by t.id having count(d.id) <> 1 or bool_or(d.state = 'failed')`,
+    // Only what the service takes in several messages has several parts, and then one row each.
+    sql: `select format('turn %s, %s: %s deliveries up to part %s for %s characters, of them failed %s', t.id, t.state, count(d.id),
+                        max(d.part), length(e.text), count(d.id) filter (where d.state = 'failed')) as what
+            from turns t join channels c on c.id = t.channel_id left join deliveries d on d.turn_id = t.id
+            left join entries e on e.channel_id = t.channel_id and e.turn_id = t.id and e.kind in ('assistant', 'notice')
+           where t.state in ('answered', 'failed') group by t.id, c.id, e.channel_id, e.seq
+          having count(d.id) = 0 or max(d.part) <> count(d.id) - 1 or bool_or(d.state = 'failed')
+              or (count(d.id) > 1) <> (c.platform = 'loopback' and length(e.text) > ${MOST_CHARACTERS})`,
   },
 ];
 

@@ -14,6 +14,8 @@ export interface Point {
   readonly traffic: "chat" | "flood" | "loopback";
   readonly mood?: Mood;
   readonly callsTools?: boolean;
+  /** Every answer is longer than a message of the service. */
+  readonly isLong?: boolean;
   /** The model refuses every turn: what is sent is a notice, of which no piece was shown before. */
   readonly failsTurns?: boolean;
   /** It comes by at its start only; the process before is killed at this point. */
@@ -56,6 +58,9 @@ export const POINTS: readonly Point[] = [
   gate("send.sent", "chat"),
   { ...service("send.before"), name: "notice.before", failsTurns: true },
   { ...service("send.after"), name: "notice.after", failsTurns: true },
+  { ...service("part.first"), isLong: true },
+  { ...service("part.between"), isLong: true },
+  { ...service("part.second"), isLong: true },
   gate("job.begin", "flood"),
   model("job.model", "flood"),
   gate("job.take", "flood", { after: "job.model" }),

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Scene } from "./scene.ts";
+import type { Sql } from "./sql.ts";
 
 const POLL_MS = 25;
 const INSIST_EVERY_MS = 400;
@@ -50,9 +51,10 @@ export async function untilRecovered(scene: Scene, patienceMs: number): Promise<
 /**
  * Waits until no compaction is under way, nothing is omitted and nothing is to be written again, without a word
  * from anybody.
- * @throws Error with what is left
+ * @throws Error with what is left, and what has failed meanwhile: each failure is followed by a rest
  */
 export async function untilHealed({ sql, process }: Scene, patienceMs: number): Promise<void> {
+  const [start] = await sql.rows<{ now: Date }>("select clock_timestamp() as now");
   const deadline = performance.now() + patienceMs;
   for (;;) {
     const left = await sql.rows<{ what: string }>(
@@ -63,8 +65,30 @@ export async function untilHealed({ sql, process }: Scene, patienceMs: number): 
     if (left.length === 0) return;
     if (performance.now() > deadline) {
       const tail = process.err.slice(-12).join("\n");
-      throw new Error(`${patienceMs} ms passed: ${left.map(({ what }) => what).join("\n")}\n${tail}`);
+      const rests = await restsSince(sql, start?.now ?? new Date(0));
+      const what = [...left.map((one) => one.what), ...rests].join("\n");
+      throw new Error(`${patienceMs} ms passed, and there is left:\n${what}\n${tail}`);
     }
     await delay(POLL_MS * 4);
   }
+}
+
+/**
+ * Failures since then, by channel, with the rest that follows so many in a row: 5 s, then twice as long each time. Behind three of
+ * a model's, over all channels, its circuit is open besides: for 30 s, then twice as long each time.
+ */
+async function restsSince(sql: Sql, from: Date): Promise<string[]> {
+  const rows = await sql.rows<{ channel_id: number; count: number; ago: number; reasons: string }>(
+    `select channel_id, count(*) as count, extract(epoch from clock_timestamp() - max(ended_at))::float8 as ago,
+            string_agg(distinct coalesce(reason, 'a digest'), '; ') as reasons
+       from jobs where ended_at >= $1 and (state = 'failed' or (state = 'committed' and model is null)) group by channel_id`,
+    [from],
+  );
+  const all = rows.reduce((sum, { count }) => sum + count, 0);
+  const circuit = all < 3 ? "closed" : "perhaps open";
+  const lines = rows.map(({ channel_id: id, count, ago, reasons }) => {
+    const restS = Math.min(600, 5 * 2 ** (count - 1));
+    return `channel ${id}: ${count} failures (${reasons}), the last ${ago.toFixed(1)} s ago: it may rest for ${restS} s`;
+  });
+  return [...lines, `${all} failures since this process began to heal; the circuit is ${circuit}`];
 }

@@ -1,6 +1,7 @@
 import type { Problem } from "./log-checks.ts";
 
-interface Row {
+export interface Row {
+  /** Of the processes that were to be killed there; of those, `reached` came there. */
   kills: number;
   reached: number;
   lost: number;
@@ -31,6 +32,11 @@ export class Report {
   get data(): ReportData {
     const { kills, messages, summaries, requests, problems } = this;
     return { kills, messages, summaries, requests, problems, rows: this.#rows };
+  }
+
+  /** By point or trouble. */
+  get rows(): ReadonlyMap<string, Row> {
+    return this.#rows;
   }
 
   /** Adds what came of another run, on other messages. */

@@ -1,8 +1,9 @@
 import type { ChaosModel, TurnRequest } from "./chaos-model.ts";
 import type { LogChecks, Problem } from "./log-checks.ts";
+import { PaidChecks } from "./paid-checks.ts";
 import type { People } from "./people.ts";
 import type { Sql } from "./sql.ts";
-import { markOf } from "./texts.ts";
+import { markOf, short } from "./texts.ts";
 
 /** From a snapshot of the history to its request at the server, ms, on a busy machine. */
 const SLACK_MS = 700;
@@ -30,8 +31,7 @@ export class RequestChecks {
   readonly #sql: Sql;
   readonly #last = new Map<string, TurnRequest>();
   readonly #lines = new Map<string, string>();
-  readonly #paidKeys = new Map<string, { readonly mark: string; readonly at: number }[]>();
-  readonly #reported = new Set<string>();
+  readonly #paid: PaidChecks;
   /** Sessions that a commit may have passed by unheard, and when the first of those may have been made. */
   readonly #unheardFrom = new Map<number, number>();
   #tools: string | null = null;
@@ -42,6 +42,7 @@ export class RequestChecks {
     this.#people = people;
     this.#log = log;
     this.#sql = sql;
+    this.#paid = new PaidChecks(log, sql);
   }
 
   /**
@@ -54,8 +55,8 @@ export class RequestChecks {
   }
 
   /** Since when a change of the view may be the one that a request of this session shows, or does not show yet. */
-  #changesFrom({ session, at }: TurnRequest): Date {
-    return new Date(Math.min(at, this.#unheardFrom.get(session) ?? at) - SLACK_MS);
+  #changesFrom({ session, firstAt }: TurnRequest): Date {
+    return new Date(Math.min(firstAt, this.#unheardFrom.get(session) ?? firstAt) - SLACK_MS);
   }
 
   /** Looks at all requests since the last look. Call it after the log was looked at. */
@@ -64,7 +65,7 @@ export class RequestChecks {
     this.#model.turns = [];
     const found: Problem[] = [];
     for (const request of turns) found.push(...(await this.#look(request)));
-    return [...found, ...(await this.#paidTwice())];
+    return [...found, ...(await this.#paid.problems(this.#model.paid.splice(0)))];
   }
 
   async #look(request: TurnRequest): Promise<Problem[]> {
@@ -166,39 +167,9 @@ export class RequestChecks {
       `the prefix broke at ${place} ${restart}, and nothing came between: was ${short(was)}, is ${short(is)}`,
     ];
   }
-
-  /** A result that was stored is not asked for again. */
-  async #paidTwice(): Promise<Problem[]> {
-    for (const { key, mark, at } of this.#model.paid.splice(0)) {
-      this.#paidKeys.set(key, [...(this.#paidKeys.get(key) ?? []), { mark, at }]);
-    }
-    const found: Problem[] = [];
-    for (const [key, requests] of this.#paidKeys) {
-      if (requests.length < 2 || this.#reported.has(key)) continue;
-      const latest = Math.max(...requests.map(({ at }) => at));
-      for (const { mark, at } of requests) {
-        const stored = await this.#sql.rows<{ job: string }>(
-          `select j::text as job from chaos.paid p join jobs j on j.id = p.job_id where p.text like $1 and p.at < $2
-              and (p.is_whole or (j.to_seq = p.to_seq and j.state not in ('failed', 'stale', 'void')))`,
-          [`%${mark}%`, new Date(latest - 50)],
-        );
-        if (stored.length === 0 || at === latest) continue;
-        this.#reported.add(key);
-        found.push({
-          kind: "doubled",
-          what: `summary ${mark} was stored by ${short(stored[0]?.job ?? "")} and paid again`,
-        });
-      }
-    }
-    return found;
-  }
 }
 
 /** Emergency has left the beginning of it, and perhaps its end: every text ends with a full stop. */
 function isCut(line: string): boolean {
   return line.includes("[… cut: ") || !line.endsWith(".");
-}
-
-function short(text: string): string {
-  return text.length < 160 ? text : `${text.slice(0, 60)}…${text.slice(-90)}`;
 }

@@ -1,15 +1,18 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { errorMessage } from "../../src/core/errors.ts";
 import { Deck, Random } from "../fuzz/random.ts";
+import { arm, hangsAt } from "./arm.ts";
+import { type Card, cardsFor } from "./cards.ts";
 import { deliveryProblems } from "./delivery-checks.ts";
 import { LogChecks, logProblems, type Problem } from "./log-checks.ts";
-import { type Point, pointNamed, POINTS } from "./points.ts";
+import { type Point, pointNamed } from "./points.ts";
 import { untilHealed, untilRecovered } from "./recovery.ts";
 import { Report } from "./report.ts";
 import { RequestChecks } from "./request-checks.ts";
 import { openScene, type Scene, startSession } from "./scene.ts";
+import { isAfter, type Place } from "./service-proxy.ts";
 import { talk } from "./traffic.ts";
-import { type Trouble, TROUBLES } from "./troubles.ts";
+import type { Trouble } from "./troubles.ts";
 
 export interface ChaosOptions {
   readonly kills: number;
@@ -75,11 +78,8 @@ class ChaosRun {
   }
 
   async all(): Promise<void> {
-    const { kills, only = "", isQuick, seed, lane = { index: 0, count: 1 } } = this.#options;
-    const cards = [...POINTS, ...TROUBLES].filter(
-      ({ name }) => name.startsWith(only) && !(isQuick && name.startsWith("merge.")),
-    );
-    const deck = new Deck<Point | Trouble>(new Random(seed), cards);
+    const { kills, seed, lane = { index: 0, count: 1 } } = this.#options;
+    const deck = new Deck<Card>(new Random(seed), cardsFor(this.#options));
     for (let dealt = 0; this.report.kills < kills; dealt++) {
       const card = deck.deal();
       if (dealt % lane.count !== lane.index) continue;
@@ -116,6 +116,7 @@ class ChaosRun {
     scene.model.mood = point.mood ?? "mixed";
     scene.model.callsTools = point.callsTools ?? false;
     scene.model.failsTurns = point.failsTurns ?? false;
+    scene.model.isLong = point.isLong ?? false;
     const stop = new AbortController();
     const talking = talk(scene, point, stop.signal);
     const isReached = await this.#reached(point);
@@ -136,11 +137,9 @@ class ChaosRun {
     if (scene.process.isOver) this.#start();
     await this.#recovered();
     const stop = new AbortController();
-    const talking = talk(
-      scene,
-      { name: trouble.name, traffic: scene.random.pick(["chat", "flood"]) },
-      stop.signal,
-    );
+    const { name, keepsWords } = trouble;
+    const traffic = scene.random.pick(["chat", "flood"] as const);
+    const talking = talk(scene, { name, traffic, keepsWords }, stop.signal);
     // A database that cannot be reached at the very start ends it, as it should: a wrong address would be waited for.
     await this.#firstWord();
     await delay(scene.random.int(50, 400));
@@ -157,13 +156,20 @@ class ChaosRun {
     await this.#after("and then killed", startedAt, true);
   }
 
-  /** Nobody says anything: what is omitted or to be written again is mended all the same. */
+  /**
+   * Nobody says anything: what is omitted or to be written again is mended all the same. By a new process, for one that has met
+   * failures may rest for ten minutes, and forgets that with its end.
+   */
   async #heal(): Promise<void> {
     const scene = this.#scene;
     if (scene.process.isOver) this.#start();
     await this.#recovered();
     if (this.#options.isQuick) return this.#tell(await this.#problems());
+    await scene.process.kill();
+    await scene.gates.untilAlone();
     scene.model.mood = "well";
+    this.#start();
+    await this.#recovered();
     await untilHealed(scene, HEALING_MS);
     this.#tell(await this.#problems());
     scene.model.mood = "mixed";
@@ -194,30 +200,16 @@ class ChaosRun {
     this.#tell([...log, ...(await deliveryProblems(scene.people, scene.sql, scene.service.url))]);
   }
 
-  async #arm({ at }: Point): Promise<void> {
+  async #arm(point: Point): Promise<void> {
     this.#armedAt = Date.now();
-    const { model, gates, proxy } = this.#scene;
-    if (at.kind === "gate") await gates.arm(at.gate);
-    if (at.kind === "model") model.holds[at.place].arm();
-    if (at.kind === "service") proxy.holds[at.place].arm();
+    await arm(this.#scene, point);
   }
 
   /** Waits until the process hangs at the point. @returns false where it did not come there in time */
-  async #reached({ at }: Point): Promise<boolean> {
-    const { model, gates, proxy, random } = this.#scene;
+  async #reached(point: Point): Promise<boolean> {
     const over = new AbortController();
-    const timer = this.#patience(over.signal);
     try {
-      switch (at.kind) {
-        case "gate":
-          return await Promise.race([gates.reached(over.signal), timer]);
-        case "model":
-          return await Promise.race([model.holds[at.place].reached.then(() => true), timer]);
-        case "service":
-          return await Promise.race([proxy.holds[at.place].reached.then(() => true), timer]);
-        case "time":
-          return await delay(random.int(at.from, at.to), true);
-      }
+      return await hangsAt(this.#scene, point, over.signal, this.#patience(over.signal));
     } finally {
       over.abort();
     }
@@ -258,17 +250,17 @@ class ChaosRun {
     return fate;
   }
 
-  async #resolveCall(place: Point["name"], mayBeLate: boolean): Promise<string> {
+  async #resolveCall(place: Place, mayBeLate: boolean): Promise<string> {
     const { gates, proxy, random } = this.#scene;
-    const hold = Object.entries(proxy.holds).find(([name]) => name === place)?.[1];
+    const hold = proxy.holds[place];
     proxy.comesThrough = random.chance(0.5);
     await gates.untilAlone();
-    if (place === "send.before" && mayBeLate && random.chance(0.5)) {
-      this.#late = async () => hold?.release();
+    if (["send.before", "part.between"].includes(place) && mayBeLate && random.chance(0.5)) {
+      this.#late = async () => hold.release();
       return proxy.comesThrough ? "late" : "never";
     }
-    hold?.release();
-    if (place.endsWith("after")) return "done";
+    hold.release();
+    if (isAfter(place)) return "done";
     return proxy.comesThrough ? "came through" : "never";
   }
 

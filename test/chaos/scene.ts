@@ -8,6 +8,7 @@ import { environment, Home, openSeed } from "../support/e2e.ts";
 import { copyFolder, startQuietly } from "../support/embedded-folder.ts";
 import { startModelServer } from "../support/model-server.ts";
 import type { TestProcess } from "../support/process.ts";
+import { MOST_CHARACTERS } from "./answers.ts";
 import { ChaosModel } from "./chaos-model.ts";
 import { Gates } from "./gates.ts";
 import { People } from "./people.ts";
@@ -22,6 +23,7 @@ level = "warn"
 drain_deadline_ms = 8000
 [llm]
 max_retries = 1
+first_token_timeout_ms = 5000
 [defaults]
 model = "talker"
 compactor_model = "summariser"
@@ -31,6 +33,7 @@ generation_reserve = 512
 [defaults.compaction]
 deadline_ms = 4000
 `;
+// The deadline of a summary comes before the timeout of a silent model, so that both are met.
 /** Smaller than some ranges, so that some summaries are written in parts. */
 const SUMMARISER_WINDOW = 5500;
 
@@ -89,7 +92,10 @@ async function openChaosHome(modelUrl: string, serviceUrl: string): Promise<Home
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), "weir-chaos-")));
   // As root, the server runs as an account that has to come through.
   await chmod(folder, 0o755);
-  await writeFile(path.join(folder, "config.toml"), `${CONFIG}[platforms.loopback]\nurl = "${serviceUrl}"\n`);
+  await writeFile(
+    path.join(folder, "config.toml"),
+    `${CONFIG}[platforms.loopback]\nurl = "${serviceUrl}"\nmax_text_length = ${MOST_CHARACTERS}\n`,
+  );
   await using seed = await openSeed();
   await copyFolder(seed.dataDir, path.join(folder, "data"));
   const env = environment({

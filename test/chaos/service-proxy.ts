@@ -3,10 +3,29 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text as readText } from "node:stream/consumers";
+import { z } from "zod";
+import { IN_PARTS } from "./answers.ts";
 import { Hold } from "./hold.ts";
 
-/** `before`: the service has not heard of it; `after`: it is done, and the bot has not heard of that. */
-export type Place = "send.before" | "send.after" | "edit.before" | "edit.after";
+/**
+ * `before`: the service has not heard of it; `after`: it is done, and the bot has not heard of that. Of an answer in parts:
+ * `first` and `second`, as `after` that part; `between`, as `before` the second.
+ */
+export type Place =
+  | "send.before"
+  | "send.after"
+  | "edit.before"
+  | "edit.after"
+  | "part.first"
+  | "part.between"
+  | "part.second";
+
+/** What was held there is done already. */
+export function isAfter(place: Place): boolean {
+  return !BEFORE.has(place);
+}
+
+const BEFORE: ReadonlySet<Place> = new Set<Place>(["send.before", "edit.before", "part.between"]);
 
 export interface ServiceProxy extends AsyncDisposable {
   readonly url: string;
@@ -23,10 +42,14 @@ class Proxy {
     "send.after": new Hold(),
     "edit.before": new Hold(),
     "edit.after": new Hold(),
+    "part.first": new Hold(),
+    "part.between": new Hold(),
+    "part.second": new Hold(),
   };
   comesThrough = true;
   acknowledged = 0;
   readonly #target: string;
+  readonly #parts = new PartCounter();
   readonly #stopping = new AbortController();
 
   constructor(target: string) {
@@ -47,9 +70,9 @@ class Proxy {
     const path = request.url ?? "/";
     const after = /[?&]after=(\d+)/.exec(path)?.[1];
     if (after !== undefined) this.acknowledged = Math.max(this.acknowledged, Number(after));
-    const operation = operationOf(request.method ?? "GET", path);
-    if (operation !== null) {
-      const hold = this.holds[`${operation}.before`];
+    const places = this.#placesOf(request.method ?? "GET", path, body);
+    for (const place of places.filter((one) => !isAfter(one))) {
+      const hold = this.holds[place];
       const isHeld = hold.isArmed;
       await hold.pass();
       if (isHeld && !this.comesThrough) return void response.destroy();
@@ -57,10 +80,20 @@ class Proxy {
     const isPoll = path.startsWith("/events");
     const answer = await this.#forward(request, path, body, isPoll ? gone.signal : null);
     if (answer === null) return void response.destroy();
-    if (operation !== null) await this.holds[`${operation}.after`].pass();
+    for (const place of places.filter(isAfter)) await this.holds[place].pass();
     if (gone.signal.aborted) return;
     response.writeHead(answer.status, { "content-type": "application/json" });
     response.end(answer.text);
+  }
+
+  /** Where this call passes by. */
+  #placesOf(method: string, path: string, body: string): Place[] {
+    const operation = operationOf(method, path);
+    if (operation === null) return [];
+    const part = this.#parts.partOf(path.split("/")[2] ?? "", spoken.parse(JSON.parse(body)));
+    const ofPart: readonly Place[] =
+      part === 0 ? ["part.first"] : part === 1 ? ["part.between", "part.second"] : [];
+    return [`${operation}.before`, `${operation}.after`, ...ofPart];
   }
 
   async #forward(
@@ -85,6 +118,28 @@ class Proxy {
       // The caller is gone, or the service is.
       return null;
     }
+  }
+}
+
+const spoken = z.object({ text: z.string(), final: z.boolean() });
+
+/** Knows the parts of the answer that a channel was last sent: a message does not say which part it is. */
+class PartCounter {
+  readonly #sent = new Map<string, string[]>();
+
+  /** @returns from 0; null: it is no whole part, or of no answer in parts */
+  partOf(channel: string, { text, final }: z.output<typeof spoken>): number | null {
+    if (!final) return null;
+    const isFirst = text.startsWith("Answer") || text.startsWith("Sorry");
+    if (isFirst) {
+      const isLong = IN_PARTS.test(text);
+      this.#sent.set(channel, isLong ? [text] : []);
+      return isLong ? 0 : null;
+    }
+    const sent = this.#sent.get(channel) ?? [];
+    if (sent.length === 0) return null;
+    if (!sent.includes(text)) sent.push(text);
+    return sent.indexOf(text);
   }
 }
 

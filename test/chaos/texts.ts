@@ -32,3 +32,8 @@ export function rawLineOf(content: string): string | null {
     /^\[\d{4}-\d\d-\d\d \d\d:\d\d\] /.test(content) && !content.endsWith("(this message was deleted)");
   return isLine ? content : null;
 }
+
+/** For a report: a text's beginning and end. */
+export function short(text: string): string {
+  return text.length < 160 ? text : `${text.slice(0, 60)}…${text.slice(-90)}`;
+}

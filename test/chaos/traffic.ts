@@ -8,7 +8,7 @@ const MOST_BURSTS = 14;
 /** People talk, in bursts, until they are told to stop. */
 export async function talk(
   scene: Scene,
-  point: Pick<Point, "name" | "traffic">,
+  point: Pick<Point, "name" | "traffic"> & { readonly keepsWords?: boolean | undefined },
   stop: AbortSignal,
 ): Promise<void> {
   const { people, random } = scene;
@@ -24,7 +24,7 @@ export async function talk(
         listen: point.traffic === "loopback" ? 0.3 : 0.6,
       });
     }
-    if (random.chance(0.12)) await people.change();
+    if (random.chance(0.12) && point.keepsWords !== true) await people.change();
     people.listen();
     await delay(pauseMs, undefined, { signal: stop }).catch(() => undefined);
   }

@@ -2,18 +2,28 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
 import { postmasterPid, startQuietly } from "../support/embedded-folder.ts";
+import { unspaced } from "./answers.ts";
+import { finalTexts } from "./delivery-checks.ts";
+import { CHANNELS } from "./people.ts";
 import type { Scene } from "./scene.ts";
 
 export interface Trouble {
   readonly name: string;
   /** The process has ended by it. */
   readonly ends: boolean;
+  /** Nobody takes anything back meanwhile: that would void the turn that reads it, and with it the answer. */
+  readonly keepsWords?: boolean;
   run(scene: Scene): Promise<void>;
 }
 
+const replyLine = z.looseObject({ type: z.string(), text: z.string().optional() });
+
 const POLL_MS = 10;
 const AT_ONCE_MS = 3000;
+/** The longest that a client waits for a first token, with time for a busy machine. */
+const SILENCE_MS = 15_000;
 /** The deadline of the drain, and some time to close. */
 const DRAIN_MS = 10_000;
 const HOUR_MS = 3_600_000;
@@ -25,7 +35,7 @@ export const TROUBLES: readonly Trouble[] = [
   { name: "disk.full", ends: false, run: fillDisk },
   { name: "model.gone", ends: false, run: loseModel },
   { name: "clock.jump", ends: false, run: jumpClock },
-  { name: "term", ends: true, run: terminate },
+  { name: "term", ends: true, keepsWords: true, run: terminate },
   { name: "term.twice", ends: true, run: terminateTwice },
 ];
 
@@ -65,10 +75,25 @@ async function fillDisk({ random, sql }: Scene): Promise<void> {
   for (const table of tables) await sql.rows(`drop trigger a_disk_full on ${table}`);
 }
 
-async function loseModel({ model, random }: Scene): Promise<void> {
-  model.isGone = true;
-  await delay(random.int(300, 2000));
-  model.isGone = false;
+/** It refuses; or nobody listens at its address; or it takes what it is asked and says nothing, until the client gives up. */
+async function loseModel({ model, people, random }: Scene): Promise<void> {
+  const how = random.pick(["refusing", "away", "silent"] as const);
+  if (how === "away") {
+    await model.leave();
+    await delay(random.int(300, 2000));
+    await model.comeBack();
+    return;
+  }
+  model.absence = how;
+  if (how === "refusing") await delay(random.int(300, 2000));
+  else {
+    const before = model.hungUp;
+    const deadline = performance.now() + SILENCE_MS;
+    await people.say(3, "short", { listen: 0 });
+    while (model.hungUp === before && performance.now() < deadline) await delay(POLL_MS);
+    assert.ok(model.hungUp > before, "a model that says nothing is waited for without an end");
+  }
+  model.absence = "none";
 }
 
 /** Hours back or on; it stays there, also for the processes to come. */
@@ -78,8 +103,9 @@ async function jumpClock({ clockFile, process: running, random }: Scene): Promis
   await delay(random.int(200, 600));
 }
 
-/** In the middle of an answer: it is finished, and the process ends in peace. */
-async function terminate({ model, people, process: running, random }: Scene): Promise<void> {
+/** In the middle of an answer: it is finished, delivered whole, and the process ends in peace. */
+async function terminate(scene: Scene): Promise<void> {
+  const { model, people, process: running, random } = scene;
   const hold = model.holds["turn.stream"];
   hold.arm();
   await people.say(3, "short", { listen: 0 });
@@ -95,6 +121,21 @@ async function terminate({ model, people, process: running, random }: Scene): Pr
     { code: 0, signal: null },
     `SIGTERM in mid-turn\n${running.err.slice(-12).join("\n")}`,
   );
+  assert.ok(
+    await isDelivered(scene, model.halfGiven),
+    `the process ended at SIGTERM before all of its half-given answer was there: ${model.halfGiven}`,
+  );
+}
+
+/** Somebody was shown all of it: in the terminal as one message, on the service in as many as it takes. */
+async function isDelivered({ process: running, service }: Scene, answer: string): Promise<boolean> {
+  const heard = running.out.map((line) => replyLine.parse(JSON.parse(line)));
+  if (heard.some(({ type, text }) => type === "reply" && text === answer)) return true;
+  for (const channel of CHANNELS) {
+    const texts = await finalTexts(service.url, channel);
+    if (unspaced(texts.join("")).includes(unspaced(answer))) return true;
+  }
+  return false;
 }
 
 /** The second one ends it at once, whatever it waits for. */

@@ -215,7 +215,10 @@ suite("files and folders", () => {
 
   test("the loopback platform is off until it has an address", (t) => {
     assert.equal(configFrom(t, "[platforms.loopback]").platforms.loopback, null);
-    const { platforms } = configFrom(t, '[platforms.loopback]\nurl = "http://127.0.0.1:8787"');
-    assert.deepEqual(platforms.loopback, { url: "http://127.0.0.1:8787" });
+    const url = "http://127.0.0.1:8787";
+    const { platforms } = configFrom(t, `[platforms.loopback]\nurl = "${url}"`);
+    assert.deepEqual(platforms.loopback, { url, maxTextLength: 1_000_000 });
+    const small = configFrom(t, `[platforms.loopback]\nurl = "${url}"\nmax_text_length = 240`);
+    assert.equal(small.platforms.loopback?.maxTextLength, 240);
   });
 });

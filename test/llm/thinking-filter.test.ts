@@ -51,3 +51,13 @@ describe("the thinking filter", () => {
     );
   });
 });
+
+test("blanks without an end take no longer each, the more there are, and stay what they were", () => {
+  const blanks = Array.from({ length: 120_000 }, () => "\n");
+  const startedAt = process.cpuUsage();
+  assert.equal(filtered([...blanks, "said"]), `${blanks.join("")}said`);
+  assert.equal(filtered(blanks), blanks.join(""));
+  assert.equal(filtered([" ", "<thi", "nk>a</think>", "\n", " b"]), "b");
+  const ms = process.cpuUsage(startedAt).user / 1000;
+  assert.ok(ms < 3000, `${ms} ms`);
+});

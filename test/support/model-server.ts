@@ -107,6 +107,10 @@ export interface ModelServer extends AsyncDisposable {
   respond(handler: (request: ChatRequest, index: number) => Behaviour): void;
   /** Resolves when `count` requests have come in. */
   received(count: number): Promise<void>;
+  /** Listens no more, and ends its connections: whoever asks is refused one. */
+  leave(): Promise<void>;
+  /** Listens again, at the same address. */
+  comeBack(): Promise<void>;
 }
 
 /** Starts the server on a free port of 127.0.0.1. Without a script it answers 400, so that nothing retries. */
@@ -121,16 +125,26 @@ export async function startModelServer(options: { port?: number } = {}): Promise
   assert(typeof address === "object" && address !== null);
   const { port } = address;
   const origin = `http://127.0.0.1:${port}`;
+  const leave = async (): Promise<void> => {
+    if (!server.listening) return;
+    const closed = once(server, "close");
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  };
   return Object.assign(state, {
     url: `${origin}/v1`,
     origin,
     port,
+    leave,
+    async comeBack() {
+      if (server.listening) return;
+      server.listen(port, "127.0.0.1");
+      await once(server, "listening");
+    },
     async [Symbol.asyncDispose]() {
       state.stopping.abort();
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
+      await leave();
     },
   });
 }

@@ -26,6 +26,24 @@ describe("the conversation of the loopback service", () => {
     );
   });
 
+  test("takes a text of a million characters, and refuses a longer one in words", async () => {
+    await using server = await startLoopbackServer();
+    const say = async (text: string): Promise<Response> =>
+      fetch(`${server.url}/channels/x/messages`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ author: "ana", text }),
+      });
+    assert.equal((await say("x".repeat(1_000_000))).status, 201);
+    const refused = await say("x".repeat(1_000_001));
+    assert.equal(refused.status, 400);
+    assert.match(await refused.text(), /text: Too big: expected string to have <=1000000 characters/);
+    const flood = await say("x".repeat(17_000_000));
+    assert.equal(flood.status, 413);
+    assert.match(await flood.text(), /the body is too large/);
+    assert.equal((await new Person(server.url).list("/channels/x", "messages")).length, 1);
+  });
+
   test("takes a key once, and keeps a journal of both calls", async () => {
     await using server = await startLoopbackServer();
     const first = await send(server.url, "k", REPLY);
