@@ -29,6 +29,7 @@ export interface Versions {
 
 export interface SeenPrompt {
   readonly prompt: Prompt;
+  readonly order: number;
   /** As of the last look before it was put together, and as of its arrival. */
   readonly before: Versions;
   readonly at: Versions;
@@ -104,6 +105,8 @@ export class Ledger {
   /** Those that were told in this channel what their model counts. */
   readonly counted = new WeakSet<Incarnation>();
   lastPrompt: SeenPrompt | null = null;
+  /** Prompts that have arrived. */
+  arrived = 0;
   /** Entries that memories cite, or have cited. */
   readonly cited = new Set<number>();
   lastSummary = 0;

@@ -71,12 +71,13 @@ export class Witness {
     world.pulse.beat();
     const gone = new Set(ledger.gone);
     const isSole = world.isSole(incarnation, room);
+    const order = ++ledger.arrived;
     if (room.state === null) return;
     const before = room.lookedAt ?? world.versions(room, room.state, ledger.deletions);
     const state = await observeView(world.probe, room.id);
     const deletions = ledger.deletions + (ledger.leaving.size - ledger.gone.size);
     const at = world.versions(room, state, deletions);
-    checkPrompt({ prompt, incarnation, window, state, before, at, isSole, gone }, ledger);
+    checkPrompt({ prompt, order, incarnation, window, state, before, at, isSole, gone }, ledger);
   }
 
   async #summaryAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {

@@ -23,7 +23,7 @@ function undated(system: string): string {
  */
 export const checkI7: PromptCheck = (arrival, ledger) => {
   const last = ledger.lastPrompt;
-  if (last === null || !arrival.isSole) return [];
+  if (last === null || !arrival.isSole || arrival.order < last.order) return [];
   const { prompt } = arrival;
   const wrong: string[] = [];
   const isReloaded = last.at.profile !== arrival.at.profile;

@@ -23,6 +23,7 @@ export function checkPrompt(arrival: Arrival, ledger: Ledger): void {
   for (const [invariant, check] of CHECKS) {
     for (const what of check(arrival, ledger)) ledger.violate(invariant, what);
   }
-  const { prompt, before, at } = arrival;
-  ledger.lastPrompt = arrival.isSole ? { prompt, before, at, editing: new Set(ledger.editing) } : null;
+  const { prompt, order, before, at } = arrival;
+  if (order < (ledger.lastPrompt?.order ?? 0)) return;
+  ledger.lastPrompt = arrival.isSole ? { prompt, order, before, at, editing: new Set(ledger.editing) } : null;
 }
