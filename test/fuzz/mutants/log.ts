@@ -43,7 +43,10 @@ class ShallowLog extends LogStore {
   }
 }
 
-/** Omits only while no job is under way. */
+/** Longer than a message may wait for its model, and shorter than a step may take, ms. */
+const WAIT_MS = 25_000;
+
+/** Omits only while no job is under way, or when it has waited for long. */
 class WaitingChannels extends ChannelStore {
   readonly #db: Database;
 
@@ -53,6 +56,7 @@ class WaitingChannels extends ChannelStore {
   }
 
   override async omit(id: ChannelId, epoch: number, toSeq: Seq): Promise<boolean> {
+    const end = performance.now() + WAIT_MS;
     for (;;) {
       const jobs = await this.#db.query(
         {
@@ -61,7 +65,7 @@ class WaitingChannels extends ChannelStore {
         },
         [id],
       );
-      if (jobs.length === 0) return super.omit(id, epoch, toSeq);
+      if (jobs.length === 0 || performance.now() > end) return super.omit(id, epoch, toSeq);
       await delay(5);
     }
   }
