@@ -1,6 +1,6 @@
 import { formatAddress } from "../core/ids.ts";
 import { counted } from "../core/text.ts";
-import { inTime } from "../platforms/in-time.ts";
+import { inTime } from "../telemetry/in-time.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { AskedCommand, CommandParts } from "./command-parts.ts";
 import { describeAnswer, forceCompaction, quoteSummary } from "./compact-answer.ts";

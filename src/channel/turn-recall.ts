@@ -4,7 +4,7 @@ import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import type { RecallQuery } from "../memory/recall.ts";
 import type { MemoryRecallQuery } from "../memory/recall-memories.ts";
-import { inTime } from "../platforms/in-time.ts";
+import { inTime } from "../telemetry/in-time.ts";
 import type { FirstRecall } from "../turn/first-recall.ts";
 import type { ActorParts } from "./actor-parts.ts";
 import type { GuardedHistory } from "./guarded-history.ts";

