@@ -104,7 +104,7 @@ async function fuzzMutants(pool: WorkerPool, options: FuzzOptions): Promise<bool
 
 async function fuzzMutant(
   pool: WorkerPool,
-  { name, breaks }: Mutant,
+  { name, breaks, hangs = false }: Mutant,
   options: FuzzOptions,
   progress: Progress,
 ): Promise<{ readonly isCaught: boolean; readonly invariants: ReadonlySet<string> }> {
@@ -122,7 +122,7 @@ async function fuzzMutant(
       by.set(invariant, (by.get(invariant) ?? 0) + 1);
   // A mutant that dies by something else proves nothing of the checks that it is there for.
   const caught = outcomes.filter(({ violations }) =>
-    violations.some(({ invariant }) => breaks.includes(invariant)),
+    violations.some(({ invariant }) => breaks.includes(invariant) || (hangs && invariant === "stuck")),
   );
   const isCaught = caught.length >= seeds.length * CAUGHT_SHARE;
   const share = Math.round((caught.length / seeds.length) * 100);

@@ -4,7 +4,9 @@ import {
   type MemoryQuery,
   MemoryStore,
 } from "../../../src/store/memories.ts";
+import { type SearchQuery, SearchStore } from "../../../src/store/search.ts";
 import { channelId } from "../../../src/core/ids.ts";
+import type { Database } from "../../../src/store/pool.ts";
 import type { Mutant } from "./mutant.ts";
 
 /** Remembers what any channel said, whoever asks. */
@@ -20,6 +22,25 @@ class IndiscreetMemories extends MemoryStore {
   }
 }
 
+/** The same where entries and memories are looked for together. */
+class IndiscreetSearch extends SearchStore {
+  readonly #memories: IndiscreetMemories;
+
+  constructor(db: Database) {
+    super(db);
+    this.#memories = new IndiscreetMemories(db);
+  }
+
+  override async findWithMemories(
+    asker: AskingChannel,
+    query: SearchQuery,
+    memories: MemoryQuery,
+  ): ReturnType<SearchStore["findWithMemories"]> {
+    const { entries } = await super.findWithMemories(asker, query, memories);
+    return { entries, memories: await this.#memories.search(asker, memories) };
+  }
+}
+
 /** Wrong things to show a model. */
 export const CONTEXT_MUTANTS: readonly Mutant[] = [
   {
@@ -30,6 +51,10 @@ export const CONTEXT_MUTANTS: readonly Mutant[] = [
   {
     name: "memories without scope",
     breaks: ["I12"],
-    store: (store, db) => ({ ...store, memories: new IndiscreetMemories(db) }),
+    store: (store, db) => ({
+      ...store,
+      memories: new IndiscreetMemories(db),
+      search: new IndiscreetSearch(db),
+    }),
   },
 ];
