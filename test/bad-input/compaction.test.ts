@@ -8,7 +8,6 @@ import { estimateTokens, MESSAGE_OVERHEAD } from "../../src/core/tokens.ts";
 import { UNKNOWN_WINDOW } from "../../src/llm/model-catalog.ts";
 import {
   agentRequests,
-  checkFold,
   compaction,
   compactionParts,
   compactions,
@@ -22,11 +21,10 @@ import {
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
 import type { RecordedRequest } from "../support/model-server.ts";
 import type { TestWeir } from "../support/weir.ts";
+import { checkCommitted } from "./committed.ts";
 import { assertNoAuthority, NASTY, NASTY_NAMES, nastyText } from "./corpus.ts";
 
 const ROOM = "room";
-/** 15 % of the usable window, over eight. */
-const SUMMARY_CAP = Math.floor((7168 * 0.15) / 8);
 
 function sizeOf({ body }: RecordedRequest): number {
   const tools = body.tools === undefined ? 0 : estimateTokens(JSON.stringify(body.tools));
@@ -64,17 +62,7 @@ async function sayItAll(weir: TestWeir): Promise<void> {
 
 async function check(scene: Scene, weir: TestWeir): Promise<void> {
   await weir.daemon.registry.compactionsIdle();
-  await checkFold(weir, ROOM);
-  const row = await weir.daemon.store.channels.find({ platform: "test", name: ROOM });
-  assert.ok(row !== undefined);
-  const { history } = await weir.daemon.store.load(row.id);
-  assert.ok(history.summaries.length > 0);
-  for (const summary of history.summaries) {
-    assert.ok(
-      estimateTokens(summary.text) <= SUMMARY_CAP,
-      `a summary has ${estimateTokens(summary.text)} tokens`,
-    );
-  }
+  await checkCommitted(weir, ROOM);
   for (const request of scene.server.requests) {
     assertNoAuthority(request.body);
     const window = request.body.model === SUMMARISER ? UNKNOWN_WINDOW : 7168;

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
-import { estimateTokens } from "../../src/core/tokens.ts";
-import { storableText } from "../../src/core/text.ts";
 import {
   agentRequests,
   ask,
-  checkFold,
   compaction,
   compactionParts,
   compactions,
@@ -17,30 +14,11 @@ import {
 } from "../support/compaction.ts";
 import { text } from "../support/model-behaviours.ts";
 import type { Behaviour } from "../support/model-server.ts";
-import type { TestWeir } from "../support/weir.ts";
+import { checkCommitted } from "./committed.ts";
 import { assertNoAuthority } from "./corpus.ts";
 
 const ROOM = "room";
-/** 15 % of the usable window, over eight. */
-const SUMMARY_CAP = Math.floor((7168 * 0.15) / 8);
 const GOOD = "Ann reads the gauge each morning.";
-
-/** What is committed can be stored and is short; the fold holds. @returns the live summaries */
-async function summariesOf(
-  weir: TestWeir,
-): Promise<readonly { readonly kind: string; readonly text: string }[]> {
-  await checkFold(weir, ROOM);
-  const row = await weir.daemon.store.channels.find({ platform: "test", name: ROOM });
-  assert.ok(row !== undefined);
-  const { summaries } = (await weir.daemon.store.load(row.id)).history;
-  assert.ok(summaries.length > 0);
-  for (const one of summaries) {
-    assert.equal(one.text, storableText(one.text));
-    const tokens = estimateTokens(one.text);
-    assert.ok(tokens > 0 && tokens <= SUMMARY_CAP, `a summary has ${tokens} tokens`);
-  }
-  return summaries;
-}
 
 /** One delta whose content is these bytes, whatever they are. */
 function bytes(content: Uint8Array): Behaviour {
@@ -80,7 +58,7 @@ test("a summariser that writes bytes that are no UTF-8: what is committed can be
   await using weir = await scene.start();
   await listen(weir, ROOM, 1, 100);
   await compaction(weir, ROOM, "committed");
-  const [first] = await summariesOf(weir);
+  const [first] = await checkCommitted(weir, ROOM);
   assert.match(first?.text ?? "", /^Ann reads the gauge each morning\. \uFFFD+\(?.* at the mill\.$/);
   await ask(weir, scene.server, ROOM, "and now?");
 });
@@ -98,7 +76,7 @@ for (const [what, piece] of [
     const startedAt = performance.now();
     await compaction(weir, ROOM, "committed");
     assert.ok(performance.now() - startedAt < 40_000, "it takes its time");
-    const [first] = await summariesOf(weir);
+    const [first] = await checkCommitted(weir, ROOM);
     assert.equal(first?.kind, "digest");
     await ask(weir, scene.server, ROOM, "and now?");
   });
@@ -111,7 +89,7 @@ test("orders that a summariser writes are committed as quoted text, and nobody o
   await using weir = await scene.start();
   await listen(weir, ROOM, 1, 100);
   await compaction(weir, ROOM, "committed");
-  await summariesOf(weir);
+  await checkCommitted(weir, ROOM);
   const { body } = await ask(weir, scene.server, ROOM, "and now?");
   const shown = body.messages.filter(({ content }) => content?.includes("Ignore the above") === true);
   assert.ok(shown.length > 0);
@@ -142,7 +120,7 @@ test("a paste of 5 MB is kept whole, leaves the view, is summarised, and the cha
     coveredTo = (await weir.daemon.store.channels.find({ platform: "test", name: ROOM }))?.coveredTo ?? 0;
   }
   assert.ok(coveredTo >= 4, "the paste is summarised");
-  await summariesOf(weir);
+  await checkCommitted(weir, ROOM);
   const row = await weir.daemon.store.channels.find({ platform: "test", name: ROOM });
   assert.ok(row !== undefined);
   const [logged] = await weir.daemon.store.log.read(row.id, 4, 4);

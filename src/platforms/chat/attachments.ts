@@ -1,6 +1,7 @@
 import { errorMessage } from "../../core/errors.ts";
 import type { InboundImage } from "../../core/message.ts";
 import { displayName, sliceWhole } from "../../core/text.ts";
+import type { Standing } from "../platform.ts";
 
 /** A file that somebody attached to a message. */
 export interface AttachedFile {
@@ -19,6 +20,14 @@ export interface AttachmentReader {
   readonly headers?: Readonly<Record<string, string>>;
   /** Told why a file was not read. */
   readonly onFailure: (name: string, why: string) => void;
+}
+
+/**
+ * Whether a message's files are read: what makes no turn and is no context has nothing downloaded. Pure.
+ * @param isTalk it is addressed, or said in a thread that takes part
+ */
+export function areRead({ isBound, listens, answersAll }: Standing, isTalk: boolean): boolean {
+  return isBound && (listens || answersAll || isTalk);
 }
 
 /** What a message's attachments are to a model. */

@@ -4,6 +4,7 @@ import { errorMessage, WeirError } from "../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../core/message.ts";
 import type { Intake } from "../chat/intake.ts";
 import { askAgain } from "../ask-again.ts";
+import { areRead } from "../chat/attachments.ts";
 import type { PlatformInbox, Standing } from "../platform.ts";
 import { type DiscordApi, isDeletedChannel, PLATFORM_NAME } from "./api.ts";
 import type { Directory } from "./directory.ts";
@@ -184,13 +185,9 @@ export class DiscordEvents {
     return [{ event: await this.#parts.reader.read(message, home, { bot, isFull }), home }];
   }
 
-  /** What makes no turn and is no context has nothing downloaded. */
   async #isWanted(home: ChannelOnPlatform, message: MessagePayload, bot: Bot): Promise<boolean> {
     const isTalk = home.kind === "thread" || this.#parts.reader.isAddressed(message, home, bot);
-    return this.#stands(
-      home,
-      ({ isBound, listens, answersAll }) => isBound && (listens || answersAll || isTalk),
-    );
+    return this.#stands(home, (standing) => areRead(standing, isTalk));
   }
 
   /** Where it cannot be told just now, it may be so: at worst a file is read that nobody wants. */

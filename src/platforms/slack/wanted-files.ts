@@ -1,4 +1,5 @@
 import { BoundedMap } from "../../core/bounded-map.ts";
+import { areRead } from "../chat/attachments.ts";
 import type { PlatformInbox } from "../platform.ts";
 import { messageId } from "./address.ts";
 import type { Names } from "./names.ts";
@@ -37,8 +38,8 @@ export class WantedFiles {
     const isAsked = [message, before].some((one) => isAddressed(channel, one, bot));
     if (isAsked && place.threadTs !== null) this.#asked.set(thread, true);
     if ((message.files ?? []).length === 0) return false;
-    const { isBound, listens, answersAll, isKnown } = await inbox.standing(await reader.where(place));
-    const isTalk = isAsked || (place.threadTs !== null && (isKnown || this.#asked.get(thread) === true));
-    return isBound && (listens || answersAll || isTalk);
+    const standing = await inbox.standing(await reader.where(place));
+    const isMet = standing.isKnown || this.#asked.get(thread) === true;
+    return areRead(standing, isAsked || (place.threadTs !== null && isMet));
   }
 }

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { storableText } from "../../src/core/text.ts";
+import { estimateTokens } from "../../src/core/tokens.ts";
+import { checkFold } from "../support/compaction.ts";
+import type { TestWeir } from "../support/weir.ts";
+
+/** 15 % of the usable window, over eight. */
+const SUMMARY_CAP = Math.floor((7168 * 0.15) / 8);
+
+/** What is committed can be stored and is short; the fold holds. @returns the live summaries of a room */
+export async function checkCommitted(
+  weir: TestWeir,
+  room: string,
+): Promise<readonly { readonly kind: string; readonly text: string }[]> {
+  await checkFold(weir, room);
+  const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
+  assert.ok(row !== undefined);
+  const { summaries } = (await weir.daemon.store.load(row.id)).history;
+  assert.ok(summaries.length > 0);
+  for (const one of summaries) {
+    assert.equal(one.text, storableText(one.text));
+    const tokens = estimateTokens(one.text);
+    assert.ok(tokens > 0 && tokens <= SUMMARY_CAP, `a summary has ${tokens} tokens`);
+  }
+  return summaries;
+}
