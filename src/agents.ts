@@ -10,6 +10,7 @@ import type { Models } from "./llm/open-models.ts";
 import { createPatientModel, type Patience } from "./llm/patient-model.ts";
 import type { Prompts } from "./prompts.ts";
 import type { Digester } from "./store/deletion.ts";
+import { inSlices } from "./telemetry/in-slices.ts";
 import { createTools } from "./tools/tools.ts";
 import { type Agent, type AgentModels, type AgentTexts, budgetOf, createAgent } from "./turn/agent.ts";
 
@@ -124,13 +125,15 @@ function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): Compa
 
 function createDigester({ config, time }: Agent, prompts: Prompts): Digester {
   return {
-    ofEntries: (entries, maxTokens) =>
-      digestEntries(entries, time, {
-        maxTokens,
-        agentName: config.name,
-        frame: (values) => prompts.digest(values).trim(),
-      }),
-    ofTexts: (texts, maxTokens) => digestTexts(texts, { maxTokens }),
+    ofEntries: async (entries, maxTokens) =>
+      inSlices(
+        digestEntries(entries, time, {
+          maxTokens,
+          agentName: config.name,
+          frame: (values) => prompts.digest(values).trim(),
+        }),
+      ),
+    ofTexts: async (texts, maxTokens) => inSlices(digestTexts(texts, { maxTokens })),
   };
 }
 

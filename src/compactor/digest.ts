@@ -3,6 +3,7 @@ import type { Entry, NoticeEntry } from "../core/entry.ts";
 import { rankSentences, type SpokenLine } from "../core/extract.ts";
 import { isCounted } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
+import type { Slices } from "../core/slices.ts";
 import { displayName, sliceWhole } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
@@ -44,11 +45,11 @@ const MOST_PEOPLE = 12;
  * @param entries by seq
  * @returns never more than `maxTokens`; the frame alone where nothing is worth a line
  */
-export function digestEntries(
+export function* digestEntries(
   entries: readonly Entry[],
   time: TimeFormat,
   { maxTokens, frame, agentName }: DigestOptions,
-): Digest {
+): Slices<Digest> {
   const left = entries.filter(({ deleted }) => !deleted);
   // When something was deleted is no secret: a range of deleted entries still has its time.
   const times = (left.length > 0 ? left : entries).map(({ at }) => at.getTime()).toSorted((a, b) => a - b);
@@ -62,7 +63,7 @@ export function digestEntries(
   };
   const edited = newestEdits(left);
   const lines = left.flatMap((entry) => (edited.has(entry.seq) ? [] : linesOf(entry, time, agentName)));
-  return shrink(lines, maxTokens, (text) => frame({ ...values, lines: text }));
+  return yield* shrink(lines, maxTokens, (text) => frame({ ...values, lines: text }));
 }
 
 /**
@@ -70,12 +71,12 @@ export function digestEntries(
  * names them.
  * @returns never more than `maxTokens`; "" only where every text is
  */
-export function digestTexts(
+export function* digestTexts(
   texts: readonly string[],
   { maxTokens }: Pick<DigestOptions, "maxTokens">,
-): Digest {
+): Slices<Digest> {
   const lines = texts.flatMap((text) => text.split("\n").map((line) => parseLine(line)));
-  const digest = shrink(lines, maxTokens, (text) => text);
+  const digest = yield* shrink(lines, maxTokens, (text) => text);
   return digest.text === "" ? capped(texts.join("\n").trim(), maxTokens) : digest;
 }
 
@@ -155,15 +156,20 @@ function bounded(lines: readonly SpokenLine[]): readonly SpokenLine[] {
 }
 
 /** Takes fewer characters of the lines until all of it fits. */
-function shrink(all: readonly SpokenLine[], maxTokens: number, frame: (lines: string) => string): Digest {
+function* shrink(
+  all: readonly SpokenLine[],
+  maxTokens: number,
+  frame: (lines: string) => string,
+): Slices<Digest> {
   const lines = bounded(all);
   const room = maxTokens - estimateTokens(frame(""));
-  const digestWithin = rankSentences(lines);
+  const digestWithin = yield* rankSentences(lines);
   let length = startLength(lines, room);
   if (room <= 0) length = 0;
   while (length > 0) {
-    const digest = escapeDigest(digestWithin(length));
+    const digest = escapeDigest(yield* digestWithin(length));
     if (digest === "") break;
+    yield;
     const text = frame(digest);
     const tokens = estimateTokens(text);
     if (tokens <= maxTokens) return { text, tokens };

@@ -217,8 +217,8 @@ export class JobRunner {
     const texts = summaries.map((one) => one.text);
     const { text, tokens } =
       entries === null
-        ? agent.digester.ofTexts(texts, run.summaryCap)
-        : agent.digester.ofEntries(entries, run.summaryCap);
+        ? await agent.digester.ofTexts(texts, run.summaryCap)
+        : await agent.digester.ofEntries(entries, run.summaryCap);
     const summary: SummaryDraft = { kind: "digest", text, tokens, model: null, isFinal };
     // What the model had found before it failed is paid for.
     return this.#finish(job, { ...job.result, parts: [], summary }, run);

@@ -1,5 +1,6 @@
 import { excerptOf, type Fact, factsOf } from "./facts.ts";
-import { splitSentences, terms } from "./terms.ts";
+import { atOnce, SliceCounter, type Slices } from "./slices.ts";
+import { sentencesOf, terms } from "./terms.ts";
 import { sliceWhole } from "./text.ts";
 
 /** Something that somebody said. */
@@ -56,7 +57,7 @@ export function extractiveDigest(
   maxCharacters: number,
   factsShare = FACTS_SHARE,
 ): string {
-  return rankSentences(lines, factsShare)(maxCharacters);
+  return atOnce(atOnce(rankSentences(lines, factsShare))(maxCharacters));
 }
 
 /** Share of a digest's room that goes to facts that nothing else in it has; the rest goes to what weighs most. */
@@ -65,19 +66,25 @@ const FACTS_SHARE = 0.85;
 const ROUND = 0.8;
 const ROUNDS = 24;
 
+/** A slice, in characters to be read or in sentences to choose from: a few milliseconds each. */
+const SLICE_CHARACTERS = 4000;
+const SLICE_SENTENCES = 1000;
+
 /** Looks at every line once. @returns {@link extractiveDigest} of these lines, for any length */
-export function rankSentences(
+export function* rankSentences(
   lines: readonly SpokenLine[],
   factsShare = FACTS_SHARE,
-): (maxCharacters: number) => string {
-  const candidates = scoreSentences(lines);
+): Slices<(maxCharacters: number) => Slices<string>> {
+  const candidates = yield* scoreSentences(lines);
   const byWorth = candidates.toSorted((a, b) => b.score - a.score || a.order - b.order);
-  return (maxCharacters) => {
+  return function* (maxCharacters) {
     const choice = new Choice(lines, maxCharacters);
-    if (factsShare > 0) chooseFacts(candidates, choice, maxCharacters * (1 - factsShare));
+    if (factsShare > 0) yield* chooseFacts(candidates, choice, maxCharacters * (1 - factsShare));
+    const slice = new SliceCounter(SLICE_SENTENCES);
     for (const candidate of byWorth) {
       if (candidate.score < 0) break;
       choice.take(candidate, candidate.text, 0);
+      if (slice.isOver(1)) yield;
     }
     const digest = choice.text();
     return digest === "" ? shortened(byWorth[0], lines, maxCharacters) : digest;
@@ -85,21 +92,23 @@ export function rankSentences(
 }
 
 /** First what brings the most facts for its length that are not there yet. */
-function chooseFacts(candidates: readonly Candidate[], choice: Choice, keep: number): void {
+function* chooseFacts(candidates: readonly Candidate[], choice: Choice, keep: number): Slices<void> {
+  const slice = new SliceCounter(SLICE_SENTENCES);
   let left = candidates.filter(({ facts }) => facts.length > 0);
   const worth = new Map(left.map((candidate) => [candidate, choice.worthOf(candidate)]));
   let least = Math.max(0, ...worth.values());
   for (let round = 0; round < ROUNDS && left.length > 0; round++) {
     least *= ROUND;
-    left = left.filter((candidate) => {
+    const later: Candidate[] = [];
+    for (const candidate of left) {
       // It only ever falls: what was too little before is too little now.
-      if ((worth.get(candidate) ?? 0) < least) return true;
-      const now = choice.worthOf(candidate);
-      worth.set(candidate, now);
-      if (now < least) return now > 0;
-      choice.take(candidate, candidate.excerpt, keep);
-      return false;
-    });
+      const now = (worth.get(candidate) ?? 0) < least ? null : choice.worthOf(candidate);
+      if (now !== null) worth.set(candidate, now);
+      if (now !== null && now >= least) choice.take(candidate, candidate.excerpt, keep);
+      else if (now !== 0) later.push(candidate);
+      if (slice.isOver(1)) yield;
+    }
+    left = later;
   }
 }
 
@@ -168,12 +177,14 @@ function shortened(best: Candidate | undefined, lines: readonly SpokenLine[], ma
   return maxCharacters < 2 ? "" : `${sliceWhole(whole, 0, maxCharacters - 1)}…`;
 }
 
-function scoreSentences(lines: readonly SpokenLine[]): Candidate[] {
+function* scoreSentences(lines: readonly SpokenLine[]): Slices<Candidate[]> {
+  const slice = new SliceCounter(SLICE_CHARACTERS);
   const seen = new Set<string>();
   const frequency = new Map<string, number>();
   const found: { line: number; text: string; terms: string[] }[] = [];
   for (const [line, { text }] of lines.entries()) {
-    for (const sentence of splitSentences(text).flatMap(piecesOf)) {
+    for (const sentence of piecesOfAll(sentencesOf(text))) {
+      if (slice.isOver(sentence.length)) yield;
       const words = [...new Set(terms(sentence))];
       // What is said again adds nothing, however often.
       const key = words.join(" ") || sentence;
@@ -183,7 +194,9 @@ function scoreSentences(lines: readonly SpokenLine[]): Candidate[] {
       found.push({ line, text: sentence, terms: words });
     }
   }
-  return found.map(({ line, text, terms: words }, order) => {
+  const candidates: Candidate[] = [];
+  for (const [order, { line, text, terms: words }] of found.entries()) {
+    if (slice.isOver(text.length)) yield;
     const signals = SIGNALS.reduce((sum, [pattern, worth]) => sum + (pattern.test(text) ? worth : 0), 0);
     const rarity =
       words.reduce((sum, word) => sum + 1 / (frequency.get(word) ?? 1), 0) / Math.max(1, words.length);
@@ -191,19 +204,24 @@ function scoreSentences(lines: readonly SpokenLine[]): Candidate[] {
     // Later lines are worth a little more: what was said last is what still holds.
     const score = signals + rarity + size + order / Math.max(1, found.length) / 2;
     const facts = factsOf(text);
-    return {
+    candidates.push({
       line,
       order,
       text,
       score,
       facts: withAuthor(facts, lines[line]),
       excerpt: excerptOf(text, facts),
-    };
-  });
+    });
+  }
+  return candidates;
 }
 
 /** A sentence that is longer is weighed and quoted in parts, in UTF-16 units. */
 const LONGEST = 2000;
+
+function* piecesOfAll(sentences: Iterable<string>): Generator<string, void, void> {
+  for (const sentence of sentences) yield* piecesOf(sentence);
+}
 
 /** A sentence in parts of at most {@link LONGEST}, between words where there is a space; none is empty. */
 function piecesOf(sentence: string): string[] {

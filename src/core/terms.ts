@@ -18,23 +18,35 @@ const sentences = new Intl.Segmenter("und", { granularity: "sentence" });
 
 /** The sentences of a text, trimmed, none empty; a line break ends one, too. */
 export function splitSentences(text: string): string[] {
+  return [...sentencesOf(text)];
+}
+
+/** {@link splitSentences}, one after the other: a long text need not be split at once. */
+export function* sentencesOf(text: string): Generator<string, void, void> {
   // The segmenter ends a sentence at each of these, too, but one by one and slowly.
-  return text.split(/[\n\r\u0085\u2028\u2029]+/).flatMap((line) => splitLine(line));
+  for (const line of text.split(/[\n\r\u0085\u2028\u2029]+/)) {
+    for (const sentence of sentencesIn(line)) {
+      const trimmed = sentence.trim();
+      if (trimmed !== "") yield trimmed;
+    }
+  }
 }
 
 /** The segmenter also breaks behind the `?` of a link: in scripts with spaces only a space ends a sentence. */
-function splitLine(line: string): string[] {
-  // The segmenter takes most of the time that a digest takes, and here there is nothing for it to find.
-  if (!/[.!?]["')\]}]*\s|[^\p{ASCII}]|[\v\f]/u.test(line)) return line.trim() === "" ? [] : [line.trim()];
-  const found: string[] = [];
+function* sentencesIn(line: string): Generator<string, void, void> {
+  // The segmenter is slow, and here there is nothing for it to find.
+  if (!/[.!?]["')\]}]*\s|[^\p{ASCII}]|[\v\f]/u.test(line)) {
+    yield line;
+    return;
+  }
   let open = "";
   for (const { segment } of sentences.segment(line)) {
     open += segment;
     if (!/(?:\s|[^\p{ASCII}])$/u.test(segment)) continue;
-    found.push(open.trim());
+    yield open;
     open = "";
   }
-  return [...found, open.trim()].filter((sentence) => sentence !== "");
+  yield open;
 }
 
 /**
@@ -61,16 +73,20 @@ function contentOf(pairs: readonly string[]): readonly string[] {
 }
 
 function collect(text: string, select: (pairs: readonly string[]) => readonly string[]): string[] {
+  // Most of what is said, and four times as fast: there is nothing to normalise, and no script without spaces.
+  if (/^\p{ASCII}*$/u.test(text)) return (text.toLowerCase().match(/\w+/g) ?? []).filter(tells).map(stem);
   const found: string[] = [];
   for (const [word] of normalForm(text, "NFKC").toLowerCase().matchAll(WORD)) {
     // One by one: a paste has more pairs than a call takes arguments.
     for (const [run] of word.matchAll(UNSPACED)) for (const pair of select(pairsOf(run))) found.push(pair);
-    for (const rest of word.split(UNSPACED)) {
-      if (rest !== "" && !STOP_WORDS.has(rest) && (rest.length > 1 || /\d/.test(rest)))
-        found.push(stem(rest));
-    }
+    for (const rest of word.split(UNSPACED)) if (tells(rest)) found.push(stem(rest));
   }
   return found;
+}
+
+/** Nothing, a single letter or one of the most common words says nothing of what a text is about. */
+function tells(word: string): boolean {
+  return word !== "" && !STOP_WORDS.has(word) && (word.length > 1 || /\d/.test(word));
 }
 
 function pairsOf(run: string): string[] {

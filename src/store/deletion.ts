@@ -5,10 +5,19 @@ import { readMerged } from "./coverage.ts";
 import { readCurrentEntries } from "./entry-rows.ts";
 import type { Database, Queryable } from "./pool.ts";
 
-/** Makes an extract without a model: of entries, or of the summaries that a merged one was made of. */
+/**
+ * Makes an extract without a model: of entries, or of the summaries that a merged one was made of. It takes its time, a
+ * second for some thousands, and holds up nobody else meanwhile.
+ */
 export interface Digester {
-  ofEntries(entries: readonly Entry[], maxTokens: number): { readonly text: string; readonly tokens: number };
-  ofTexts(texts: readonly string[], maxTokens: number): { readonly text: string; readonly tokens: number };
+  ofEntries(entries: readonly Entry[], maxTokens: number): Promise<Extract>;
+  ofTexts(texts: readonly string[], maxTokens: number): Promise<Extract>;
+}
+
+interface Extract {
+  readonly text: string;
+  /** Estimated. */
+  readonly tokens: number;
 }
 
 interface AffectedSummary {
@@ -94,7 +103,7 @@ async function digestOf(
   channel: ChannelId,
   summary: AffectedSummary,
   digester: Digester,
-): Promise<{ readonly text: string; readonly tokens: number }> {
+): Promise<Extract> {
   const { from_seq: fromSeq, to_seq: toSeq, level } = summary;
   const maxTokens = Math.max(summary.tokens, MIN_DIGEST_TOKENS);
   const merged = level === 1 ? [] : await readMerged(client, channel, { fromSeq, toSeq });
@@ -109,7 +118,7 @@ async function digestOf(
 async function replaceText(
   client: Queryable,
   { id }: AffectedSummary,
-  { text, tokens }: { readonly text: string; readonly tokens: number },
+  { text, tokens }: Extract,
 ): Promise<void> {
   await client.query(
     {

@@ -5,6 +5,7 @@ import { digestEntries, digestTexts } from "../../src/compactor/digest.ts";
 import type { UserEntry } from "../../src/core/entry.ts";
 import { createTimeFormat } from "../../src/core/time.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../src/core/tokens.ts";
+import { atOnce } from "../../src/core/slices.ts";
 import { UNKNOWN_WINDOW } from "../../src/llm/model-catalog.ts";
 import {
   agentRequests,
@@ -237,11 +238,13 @@ function entry(content: string, name: string, seq: number): UserEntry {
 test("a digest of much text without a space takes no longer than one of a page", () => {
   for (const content of ["日本語の川".repeat(1_000_000), "item 7 is at https://x.test/7. ".repeat(170_000)]) {
     const startedAt = process.cpuUsage();
-    const { text: digest } = digestEntries([entry(content, "Ann", 1)], time, {
-      maxTokens: 134,
-      frame,
-      agentName: "Weir",
-    });
+    const { text: digest } = atOnce(
+      digestEntries([entry(content, "Ann", 1)], time, {
+        maxTokens: 134,
+        frame,
+        agentName: "Weir",
+      }),
+    );
     assert.ok(digest.length > 20);
     const ms = process.cpuUsage(startedAt).user / 1000;
     assert.ok(ms < 2000, `${ms} ms`);
@@ -253,8 +256,8 @@ test("a digest of anything is within its cap, can be stored, and poses as nobody
   fc.assert(
     fc.property(texts, fc.integer({ min: 20, max: 200 }), (said, maxTokens) => {
       const entries = said.map(([content, name], index) => entry(content, name, index + 1));
-      const ofEntries = digestEntries(entries, time, { maxTokens, frame, agentName: "Weir" });
-      const merged = digestTexts([ofEntries.text, ofEntries.text], { maxTokens: 15 });
+      const ofEntries = atOnce(digestEntries(entries, time, { maxTokens, frame, agentName: "Weir" }));
+      const merged = atOnce(digestTexts([ofEntries.text, ofEntries.text], { maxTokens: 15 }));
       for (const [digest, cap] of [
         [ofEntries, maxTokens],
         [merged, 15],

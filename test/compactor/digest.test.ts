@@ -11,6 +11,7 @@ import {
 } from "../../src/compactor/digest.ts";
 import type { Entry, NoticeEntry, ToolResultEntry } from "../../src/core/entry.ts";
 import { memoryId, turnId } from "../../src/core/ids.ts";
+import { atOnce } from "../../src/core/slices.ts";
 import { createTimeFormat } from "../../src/core/time.ts";
 import { estimateTokens } from "../../src/core/tokens.ts";
 import { anySteps, anyText, Conversation } from "../context/conversation.ts";
@@ -22,8 +23,8 @@ function frame({ count, people, fromTime, toTime, lines }: DigestFrame): string 
   return `${count} by ${people.join(", ")}, ${fromTime} to ${toTime}\n${lines}`.trim();
 }
 
-function digestOf(entries: readonly Entry[], values: Partial<DigestOptions> = {}): string {
-  return digestEntries(entries, UTC, { maxTokens: 500, frame, agentName: "Weir", ...values }).text;
+function digestOf(entries: readonly Entry[], values: Partial<DigestOptions> = {}, time = UTC): string {
+  return atOnce(digestEntries(entries, time, { maxTokens: 500, frame, agentName: "Weir", ...values })).text;
 }
 
 function by(seq: number, name: string, text: string): Entry {
@@ -96,11 +97,8 @@ describe("a digest of entries", () => {
   });
 
   test("times are in the agent's zone", () => {
-    const { text } = digestEntries([by(1, "Ann", "The code is 4312.")], createTimeFormat("Asia/Tokyo"), {
-      maxTokens: 200,
-      frame,
-      agentName: "Weir",
-    });
+    const tokyo = createTimeFormat("Asia/Tokyo");
+    const text = digestOf([by(1, "Ann", "The code is 4312.")], {}, tokyo);
     assert.equal(
       text,
       "1 by Ann, 2026-11-21 23:06 to 2026-11-21 23:06\n[2026-11-21 23:06] Ann: The code is 4312.",
@@ -172,11 +170,11 @@ describe("every digest of entries", () => {
           .run(steps)
           .history.entries.map((entry) => ({ ...entry, deleted: each > 0 && entry.seq % each === 0 }));
         const options = { maxTokens, frame, agentName: "Weir" };
-        const { text, tokens } = digestEntries(entries, UTC, options);
+        const { text, tokens } = atOnce(digestEntries(entries, UTC, options));
         assert.notEqual(text, "");
         assert.equal(tokens, estimateTokens(text));
         assert.ok(tokens <= maxTokens);
-        assert.equal(digestEntries(entries, UTC, options).text, text);
+        assert.equal(atOnce(digestEntries(entries, UTC, options)).text, text);
       }),
     );
   });
@@ -205,21 +203,21 @@ describe("a digest of summaries", () => {
       "An extract.\n[2026-11-21 14:05] Ann: ok. Port 8443 it is.\n[2026-11-21 14:06] Ben: lol",
       "The release (#4312) waits for Friday.\nThanks.",
     ];
-    assert.deepEqual(digestTexts(texts, { maxTokens: 60 }).text.split("\n"), [
+    assert.deepEqual(atOnce(digestTexts(texts, { maxTokens: 60 })).text.split("\n"), [
       "[2026-11-21 14:05] Ann: Port 8443 it is.",
       "The release (#4312) waits for Friday.",
     ]);
   });
 
   test("is empty only where they are, and never longer than allowed", () => {
-    assert.deepEqual(digestTexts(["", " "], { maxTokens: 50 }), { text: "", tokens: 0 });
-    assert.equal(digestTexts(["ok"], { maxTokens: 50 }).text, "ok");
+    assert.deepEqual(atOnce(digestTexts(["", " "], { maxTokens: 50 })), { text: "", tokens: 0 });
+    assert.equal(atOnce(digestTexts(["ok"], { maxTokens: 50 })).text, "ok");
     fc.assert(
       fc.property(
         fc.array(anyText(4000), { maxLength: 8 }),
         fc.integer({ min: 5, max: 600 }),
         (texts, maxTokens) => {
-          const { text, tokens } = digestTexts(texts, { maxTokens });
+          const { text, tokens } = atOnce(digestTexts(texts, { maxTokens }));
           assert.equal(tokens, estimateTokens(text));
           assert.ok(tokens <= maxTokens);
           if (texts.some((one) => /\w/.test(one))) assert.notEqual(text, "");

@@ -3,8 +3,10 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { extractiveDigest } from "../../src/core/extract.ts";
+import { extractiveDigest, rankSentences } from "../../src/core/extract.ts";
 import { factsOf } from "../../src/core/facts.ts";
+import type { Slices } from "../../src/core/slices.ts";
+import { inSlices } from "../../src/telemetry/in-slices.ts";
 import { questionTerms, rankDocuments, splitSentences, terms } from "../../src/core/terms.ts";
 import { cpuMs } from "../support/cpu-time.ts";
 
@@ -68,6 +70,35 @@ describe("an extractive digest", () => {
     );
     const ms = cpuMs(() => assert.ok(extractiveDigest(many, 4000).length > 3000));
     assert.ok(ms < 1500, `${ms} ms`);
+  });
+});
+
+describe("a long digest", () => {
+  test("is made in slices, also of one long line, and the same as at once", () => {
+    const long = Array.from({ length: 4000 }, (_, index) => `Point ${index} of topic_${index % 97}.`);
+    for (const lines of [long.map((text) => line("Ann", text)), [line("Ann", long.join(" "))]]) {
+      let slices = 0;
+      const last = <Result>(work: Slices<Result>): Result => {
+        for (;;) {
+          slices++;
+          const step = work.next();
+          if (step.done === true) return step.value;
+        }
+      };
+      const digest = last(last(rankSentences(lines))(20_000));
+      assert.equal(digest, extractiveDigest(lines, 20_000));
+      // Two looks of about a hundred thousand characters each, four thousand in a slice.
+      assert.ok(slices > 40, `${slices} slices`);
+    }
+  });
+
+  test("lets everything else go first between two slices", async () => {
+    const lines = Array.from({ length: 2000 }, (_, index) => line("Ann", `Point ${index} of the agenda.`));
+    let others = 0;
+    const chatter = setInterval(() => others++, 0);
+    await inSlices(rankSentences(lines));
+    clearInterval(chatter);
+    assert.ok(others > 5, `${others} others`);
   });
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { InboundImage } from "../../src/core/message.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { TEST_DIGESTER } from "../support/digester.ts";
 import { text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { startWeir, type TestWeir } from "../support/weir.ts";
@@ -148,8 +149,7 @@ test("a picture goes with an edit that takes it out, and does not come back with
   await weir.say(WORDS, { ...picture, id: "g2", images: [PICTURE] });
   const row = await store.channels.find(channel);
   assert.ok(row);
-  const digester = { ofEntries: () => ({ text: "", tokens: 0 }), ofTexts: () => ({ text: "", tokens: 0 }) };
-  await store.people.blank(row.id, ["g2"], digester);
+  await store.people.blank(row.id, ["g2"], TEST_DIGESTER);
   assert.equal(await kept("g2"), 0);
   await weir.say(WORDS, { ...picture, id: "g2", images: [PICTURE] });
   assert.equal(await kept("g2"), 0);

@@ -4,6 +4,7 @@ import { wholeTranscript } from "../../src/compactor/chunks.ts";
 import { digestEntries } from "../../src/compactor/digest.ts";
 import { transcribe } from "../../src/compactor/transcript.ts";
 import { createTimeFormat } from "../../src/core/time.ts";
+import { atOnce } from "../../src/core/slices.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
 import { rowsWith } from "./rows-with.ts";
@@ -77,7 +78,7 @@ test("what a summary is made of has the newest text, also where the note of the 
   const style = { agentName: "Weir", time, texts: { editNote: ({ text }: { text: string }) => text } };
   assert.match(wholeTranscript(transcribe(current, style)), /^1\. .*Ann: meet at seven\n2\. .*Ann: fine$/);
   const frame = ({ lines }: { lines: string }): string => lines;
-  const digest = digestEntries(current, time, { maxTokens: 300, agentName: "Weir", frame });
+  const digest = atOnce(digestEntries(current, time, { maxTokens: 300, agentName: "Weir", frame }));
   assert.match(digest.text, /Ann: meet at seven/);
   assert.doesNotMatch(digest.text, /zxqsix/);
   // A turn goes on reading what it has read.

@@ -2,9 +2,12 @@ import type { Digester } from "../../src/store/deletion.ts";
 
 /** A digest that tells what it was made of. */
 export const TEST_DIGESTER: Digester = {
-  ofEntries(entries) {
+  async ofEntries(entries) {
     const said = entries.filter(({ deleted }) => !deleted).map(({ text }) => text);
     return { text: `digest of ${said.length} entries: ${said.join(" | ")}`, tokens: 20 };
   },
-  ofTexts: (texts) => ({ text: `digest of ${texts.length} summaries: ${texts.join(" | ")}`, tokens: 20 }),
+  ofTexts: async (texts) => ({
+    text: `digest of ${texts.length} summaries: ${texts.join(" | ")}`,
+    tokens: 20,
+  }),
 };
