@@ -161,6 +161,12 @@ describe("terms", () => {
     assert.deepEqual(questionTerms("会議室はどこ？"), ["会議", "議室"]);
     assert.deepEqual(terms("どこ"), ["どこ"]);
     assert.deepEqual(terms(""), []);
+    // A single letter tells nothing, and one beyond ASCII takes the text the long way.
+    fc.assert(
+      fc.property(fc.string({ unit: "binary-ascii", maxLength: 60 }), (text) => {
+        assert.deepEqual(terms(`${text} ß`), terms(text));
+      }),
+    );
   });
 
   test("rank documents by the rare ones that they share", () => {
