@@ -1,5 +1,6 @@
 import type { Entry } from "../core/entry.ts";
 import type { Seq } from "../core/ids.ts";
+import { SliceCounter, type Slices } from "../core/slices.ts";
 import { sliceWhole } from "../core/text.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { TranscriptLine } from "./transcript.ts";
@@ -49,12 +50,12 @@ export function wholeTranscript(lines: readonly TranscriptLine[]): string {
  * @param from the chunks begin behind this place
  * @returns null: there is no such place
  */
-export function chunkTranscript(
+export function* chunkTranscript(
   lines: readonly TranscriptLine[],
   maxTokens: number,
   from: Position | null = null,
-): Chunk[] | null {
-  const pieces = lines.flatMap((line) => piecesOf(line));
+): Slices<Chunk[] | null> {
+  const pieces = yield* piecesOfAll(lines);
   const behind = pieces.findIndex(({ line, piece }) => line.entry.seq === from?.seq && piece === from.piece);
   if (from !== null && behind < 0) return null;
   const chunks: Piece[][] = [];
@@ -78,7 +79,12 @@ export function chunkTranscript(
         else for (const piece of entry) add([piece]);
       }
   }
-  return [...chunks, open].filter((chunk) => chunk.length > 0).map(toChunk);
+  const found: Chunk[] = [];
+  for (const chunk of [...chunks, open].filter(({ length }) => length > 0)) {
+    found.push(toChunk(chunk));
+    yield;
+  }
+  return found;
 }
 
 function sum(pieces: readonly Piece[]): number {
@@ -126,13 +132,31 @@ function toChunk(pieces: readonly Piece[]): Chunk {
   };
 }
 
-function piecesOf(line: TranscriptLine): Piece[] {
+/** So many characters are cut into pieces in one slice: a few milliseconds. */
+const SLICE_CHARACTERS = 10_000;
+
+function* piecesOfAll(lines: readonly TranscriptLine[]): Slices<Piece[]> {
+  const pieces: Piece[] = [];
+  const slice = new SliceCounter(SLICE_CHARACTERS);
+  for (const line of lines) {
+    for (const piece of piecesOf(line)) {
+      pieces.push(piece);
+      if (slice.isOver(piece.body.length)) yield;
+    }
+  }
+  return pieces;
+}
+
+function* piecesOf(line: TranscriptLine): Generator<Piece, void, void> {
   const head = estimateTokens(`${line.head}${GOES_ON}\n`);
-  const whole = head + estimateTokens(line.body);
-  if (whole <= MIN_CHUNK_TOKENS) return [{ line, piece: 0, body: line.body, tokens: whole }];
-  return splitText(line.body, Math.max(MIN_BODY_TOKENS, MIN_CHUNK_TOKENS - head)).map(
-    ({ text, tokens }, piece) => ({ line, piece, body: text, tokens: head + tokens }),
-  );
+  const whole = head + estimateTokens(line.body, MIN_CHUNK_TOKENS);
+  if (whole <= MIN_CHUNK_TOKENS) {
+    yield { line, piece: 0, body: line.body, tokens: whole };
+    return;
+  }
+  let piece = 0;
+  for (const { text, tokens } of splitText(line.body, Math.max(MIN_BODY_TOKENS, MIN_CHUNK_TOKENS - head)))
+    yield { line, piece: piece++, body: text, tokens: head + tokens };
 }
 
 interface Counted {
@@ -141,23 +165,22 @@ interface Counted {
 }
 
 /** A text in pieces of at most `maxTokens`, between lines, else between words; joined they are the text again. */
-function splitText(text: string, maxTokens: number): Counted[] {
-  const pieces: Counted[] = [];
+function* splitText(text: string, maxTokens: number): Generator<Counted, void, void> {
   let open: Counted = { text: "", tokens: 0 };
   for (const part of partsOf(text, maxTokens)) {
     if (open.text !== "" && open.tokens + part.tokens > maxTokens) {
-      pieces.push(open);
+      yield open;
       open = { text: "", tokens: 0 };
     }
     open = { text: open.text + part.text, tokens: open.tokens + part.tokens };
   }
-  return [...pieces, open];
+  yield open;
 }
 
 /** Lines; the words of one that is too long; slices of a word that is. */
 function* partsOf(text: string, maxTokens: number): Generator<Counted> {
   for (const [line] of text.matchAll(/[^\n]*\n|[^\n]+/g)) {
-    const tokens = estimateTokens(line);
+    const tokens = estimateTokens(line, maxTokens);
     if (tokens <= maxTokens) {
       yield { text: line, tokens };
       continue;
@@ -167,7 +190,7 @@ function* partsOf(text: string, maxTokens: number): Generator<Counted> {
 }
 
 function* slicesOf(word: string, maxTokens: number): Generator<Counted> {
-  const tokens = estimateTokens(word);
+  const tokens = estimateTokens(word, maxTokens);
   if (tokens <= maxTokens) {
     yield { text: word, tokens };
     return;

@@ -5,6 +5,7 @@ import type { MemoryDraft } from "../core/memory.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { type Model, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import { mergeMemories } from "../memory/gates.ts";
+import { inSlices } from "../telemetry/in-slices.ts";
 import { type Refusal, refuse } from "./checks.ts";
 import { type Chunk, chunkTranscript, MIN_CHUNK_TOKENS, wholeTranscript } from "./chunks.ts";
 import { RequestBuilder, summaryMessages, type WorkerAgent } from "./requests.ts";
@@ -141,7 +142,7 @@ class Attempt {
 
   async #write(): Promise<AttemptOutcome> {
     const { kind, summaries } = this.#material;
-    const tokens = estimateTokens(wholeTranscript(this.#lines));
+    const tokens = estimateTokens(wholeTranscript(this.#lines), this.#room);
     const isWhole = tokens <= this.#room && this.#parts.length === 0;
     if (this.#lines.length > 0 && (isWhole || kind !== "merge" || summaries.length === 0)) {
       return isWhole ? this.#finish(await this.#writeWhole(tokens)) : this.#writeParts();
@@ -162,7 +163,7 @@ class Attempt {
 
   /** Each part is saved before the next one is asked for. */
   async #writeParts(): Promise<AttemptOutcome> {
-    const chunks = this.#chunksLeft();
+    const chunks = await this.#chunksLeft();
     const parts = this.#parts.length + chunks.length;
     const share = Math.max(MIN_PART_TOKENS, Math.floor(this.#room / parts));
     const capTokens = Math.min(this.#options.capTokens, share, Math.floor(this.#room / 2));
@@ -190,14 +191,15 @@ class Attempt {
   }
 
   /** What follows the finished parts; where they do not belong to this transcript, all of it, and they are void. */
-  #chunksLeft(): Chunk[] {
+  async #chunksLeft(): Promise<Chunk[]> {
     const last = this.#parts.at(-1);
     const isOurs = this.#parts[0]?.fromSeq === this.#lines[0]?.entry.seq;
     const from = last === undefined ? null : { seq: last.toSeq, piece: last.piece };
-    const left = isOurs || last === undefined ? chunkTranscript(this.#lines, this.#room, from) : null;
+    const left =
+      isOurs || last === undefined ? await inSlices(chunkTranscript(this.#lines, this.#room, from)) : null;
     if (left !== null) return left;
     this.#parts = [];
-    return chunkTranscript(this.#lines, this.#room) ?? [];
+    return (await inSlices(chunkTranscript(this.#lines, this.#room))) ?? [];
   }
 
   #addPart({ lines, end }: Chunk, { text, memories }: Extract<Written, { kind: "written" }>): void {

@@ -74,12 +74,14 @@ function weightOfCodePoint(code: number): number {
 
 /**
  * Estimated tokens of a text: a weight per character by its script, and one per run of letters.
- * @returns a whole number, 0 for the empty text
+ * @param most where there are more than so many it counts no further: the text may be a paste of megabytes
+ * @returns a whole number, 0 for the empty text; exact up to `most`, else some number above it
  */
-export function estimateTokens(text: string): number {
+export function estimateTokens(text: string, most = Infinity): number {
   let sum = 0;
   let inWord = false;
-  for (let index = 0; index < text.length; index++) {
+  const enough = most + ROUNDING;
+  for (let index = 0; index < text.length && sum <= enough; index++) {
     let code = text.charCodeAt(index);
     let isLetter: boolean;
     if (code < 0x80) {

@@ -73,9 +73,7 @@ for (const [what, piece] of [
     script(scene.server, () => endless(piece));
     await using weir = await scene.start();
     await listen(weir, ROOM, 1, 130);
-    const startedAt = performance.now();
     await compaction(weir, ROOM, "committed");
-    assert.ok(performance.now() - startedAt < 40_000, "it takes its time");
     const [first] = await checkCommitted(weir, ROOM);
     assert.equal(first?.kind, "digest");
     await ask(weir, scene.server, ROOM, "and now?");

@@ -8,6 +8,7 @@ import type { Entry } from "../../src/core/entry.ts";
 import { isCounted } from "../../src/core/history.ts";
 import { createTimeFormat } from "../../src/core/time.ts";
 import { estimateTokens } from "../../src/core/tokens.ts";
+import { atOnce } from "../../src/core/slices.ts";
 import { anySteps, anyText, Conversation } from "../context/conversation.ts";
 import { answered, called, editNote, failed, returned, said } from "./entries.ts";
 
@@ -180,7 +181,7 @@ suite("chunks of a transcript", () => {
       fc.property(steps, fc.integer({ min: MIN_CHUNK_TOKENS, max: 3000 }), fc.nat(), (taken, max, pick) => {
         const { entries } = new Conversation().run(taken).history;
         const lines = transcribe(entries, style);
-        const chunks = chunkTranscript(lines, max) ?? assert.fail();
+        const chunks = atOnce(chunkTranscript(lines, max)) ?? assert.fail();
         for (const { text, tokens } of chunks) {
           assert.ok(tokens <= max, `${tokens} > ${max}`);
           assert.ok(estimateTokens(text) <= tokens, "the sum of the pieces is no under-estimate");
@@ -194,7 +195,7 @@ suite("chunks of a transcript", () => {
         const at = chunks[pick % Math.max(1, chunks.length)];
         if (at === undefined) return;
         const smaller = Math.max(MIN_CHUNK_TOKENS, Math.floor(max / 2));
-        const rest = chunkTranscript(lines, smaller, at.end) ?? assert.fail();
+        const rest = atOnce(chunkTranscript(lines, smaller, at.end)) ?? assert.fail();
         const done = chunks.slice(0, chunks.indexOf(at) + 1);
         assert.equal(
           bare([...done, ...rest].map(({ text }) => text).join("\n")),
@@ -216,7 +217,7 @@ suite("chunks of a transcript", () => {
       said(4, "Ann", filler),
     ];
     for (const max of [260, 330, 400, 1000]) {
-      const chunks = chunkTranscript(transcribe(entries, style), max) ?? [];
+      const chunks = atOnce(chunkTranscript(transcribe(entries, style), max)) ?? [];
       const withCall = chunks.find(({ lines }) => lines.some(({ entry }) => entry.kind === "tool_call"));
       assert.ok(
         withCall?.lines.some(({ entry }) => entry.kind === "tool_result"),
@@ -227,20 +228,30 @@ suite("chunks of a transcript", () => {
 
   test("say where a long text goes on", () => {
     const lines = transcribe([said(1, "Ann", "long ".repeat(1000))], style);
-    const [first, second] = chunkTranscript(lines, 600) ?? [];
+    const [first, second] = atOnce(chunkTranscript(lines, 600)) ?? [];
     assert.match(first?.text ?? "", /^1\. \[2026-11-21 14:01\] Ann: long/);
     assert.match(second?.text ?? "", /^1\. \[2026-11-21 14:01\] Ann: … long/);
   });
 
+  test("are made in slices, also of one long text", () => {
+    const long = transcribe([said(1, "Ann", "long ".repeat(40_000))], style);
+    let slices = 0;
+    for (const work = chunkTranscript(long, 600); work.next().done !== true;) slices++;
+    assert.ok(slices >= 20, `${slices} slices of 200,000 characters`);
+  });
+
   test("do not go on from a place that is not there", () => {
-    assert.equal(chunkTranscript(transcribe([said(1, "Ann", "x")], style), 500, { seq: 9, piece: 0 }), null);
+    assert.equal(
+      atOnce(chunkTranscript(transcribe([said(1, "Ann", "x")], style), 500, { seq: 9, piece: 0 })),
+      null,
+    );
   });
 
   test("of one huge word of any script are cut in time", () => {
     fc.assert(
       fc.property(anyText(20_000), (text) => {
         const lines = transcribe([said(1, "Ann", text)], style);
-        for (const chunk of chunkTranscript(lines, MIN_CHUNK_TOKENS) ?? []) {
+        for (const chunk of atOnce(chunkTranscript(lines, MIN_CHUNK_TOKENS)) ?? []) {
           assert.ok(chunk.tokens <= MIN_CHUNK_TOKENS);
           assert.ok(chunk.text.isWellFormed() || !text.isWellFormed());
         }

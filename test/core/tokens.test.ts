@@ -30,6 +30,17 @@ describe("estimated tokens", () => {
     }
   });
 
+  test("are exact up to a limit, and over it where there are more", () => {
+    fc.assert(
+      fc.property(text, fc.nat(60), (words, most) => {
+        const whole = estimateTokens(words);
+        const counted = estimateTokens(words, most);
+        if (whole <= most) assert.equal(counted, whole);
+        else assert.ok(counted > most && counted <= whole);
+      }),
+    );
+  });
+
   test("are a whole number, that never falls when text is added, and never exceeds the sum of the pieces", () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
