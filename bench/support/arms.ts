@@ -6,9 +6,8 @@ import { openChannel } from "./fill.ts";
 import { loopDelayRow, underWatch } from "./load.ts";
 import { startBenchModel } from "./model.ts";
 
-/** Channels side by side in each arm, and how long one round of them lasts. */
+/** Channels side by side in each arm. */
 const CHANNELS = 8;
-const ROUND_MS = 19_000;
 const MODEL = "reply-200-8";
 
 export interface Comparison {
@@ -16,6 +15,8 @@ export interface Comparison {
   readonly compacting: Pick<BenchAgent, "summariser" | "window">;
   /** Messages that each channel has before the round begins. */
   readonly filledTo: number;
+  /** How long everybody talks in a round, ms. */
+  readonly roundMs: number;
   /** `compaction`: only turns that began while one was under way. */
   readonly countFrom: "start" | "compaction";
   readonly bars: { readonly p50: number; readonly p99: number };
@@ -48,11 +49,13 @@ export async function measureArms(bench: Bench, comparison: Comparison): Promise
   };
   const underWay = new Set<string>();
   let emergencies = 0;
+  let committed = 0;
   weir.daemon.events.on((event) => {
     if (event.type === "emergency") emergencies++;
     if (event.type !== "compaction") return;
     if (event.phase === "started") underWay.add(event.channel);
     else underWay.delete(event.channel);
+    if (event.phase === "committed") committed++;
   });
   const isCounted = (room: string): boolean =>
     comparison.countFrom === "start" || underWay.has(`compacting:${room}`);
@@ -60,7 +63,7 @@ export async function measureArms(bench: Bench, comparison: Comparison): Promise
   await talkInRooms(weir, rooms("warm", comparison), 2000, arms, () => false);
   const { load } = await underWatch(weir.dataDir, async () => {
     for (let round = 1; round <= rounds; round++) {
-      await talkInRooms(weir, rooms(`round${round}`, comparison), ROUND_MS, arms, isCounted);
+      await talkInRooms(weir, rooms(`round${round}`, comparison), comparison.roundMs, arms, isCounted);
       bench.progress(`round ${round} of ${rounds}, ${arms.compacting.latencies.length} turns an arm`);
     }
   });
@@ -87,6 +90,12 @@ export async function measureArms(bench: Bench, comparison: Comparison): Promise
       value: emergencies,
       unit: "",
       ...(comparison.countFrom === "start" && { bar: { atLeast: CHANNELS } }),
+    },
+    {
+      what: "compactions committed meanwhile",
+      value: committed,
+      unit: "",
+      ...(comparison.countFrom === "compaction" && { bar: { atLeast: CHANNELS * rounds } }),
     },
     loopDelayRow(load),
   ];
