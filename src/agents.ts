@@ -9,7 +9,7 @@ import { estimateTokens } from "./core/tokens.ts";
 import type { Models } from "./llm/open-models.ts";
 import { createPatientModel, type Patience } from "./llm/patient-model.ts";
 import type { Prompts } from "./prompts.ts";
-import type { Digester } from "./store/deletion.ts";
+import type { Digester } from "./store/extracts.ts";
 import { inSlices } from "./telemetry/in-slices.ts";
 import { createTools } from "./tools/tools.ts";
 import { type Agent, type AgentModels, type AgentTexts, budgetOf, createAgent } from "./turn/agent.ts";

@@ -1,7 +1,7 @@
 import type { ChannelRegistry } from "../channel/registry.ts";
 import type { Asker, InboundCommand } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
-import type { Digester } from "../store/deletion.ts";
+import type { Digester } from "../store/extracts.ts";
 import type { AskingChannel } from "../store/memories.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";

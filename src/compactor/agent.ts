@@ -1,6 +1,6 @@
 import type { CompactionConfig } from "../config/config.ts";
 import type { Model } from "../llm/model.ts";
-import type { Digester } from "../store/deletion.ts";
+import type { Digester } from "../store/extracts.ts";
 import type { WorkerAgent } from "./worker.ts";
 
 /** What compaction needs of the agent that answers a channel. */

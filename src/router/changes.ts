@@ -10,7 +10,7 @@ import {
   type Receipt,
 } from "../core/message.ts";
 import type { ChannelRow } from "../store/channels.ts";
-import type { Digester } from "../store/deletion.ts";
+import type { Digester } from "../store/extracts.ts";
 import type { EditOutcome } from "../store/log.ts";
 import type { ReactionRow } from "../store/reactions.ts";
 import type { Store } from "../store/store.ts";

@@ -12,7 +12,7 @@ import type {
 } from "../core/message.ts";
 import type { Gap, InboundCommand, PlatformInbox, Standing } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
-import type { Digester } from "../store/deletion.ts";
+import type { Digester } from "../store/extracts.ts";
 import type { GapRow } from "../store/gaps.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";

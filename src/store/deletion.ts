@@ -1,35 +1,27 @@
-import type { Entry } from "../core/entry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { storableText } from "../core/text.ts";
 import { readMerged } from "./coverage.ts";
 import { readCurrentEntries } from "./entry-rows.ts";
+import {
+  type Digester,
+  type Extract,
+  mostTokens,
+  type ReadyExtracts,
+  readyExtracts,
+  stateOf,
+  type SummaryRange,
+} from "./extracts.ts";
 import type { Database, Queryable } from "./pool.ts";
 
-/**
- * Makes an extract without a model: of entries, or of the summaries that a merged one was made of. It takes its time, a
- * second for some thousands, and holds up nobody else meanwhile.
- */
-export interface Digester {
-  ofEntries(entries: readonly Entry[], maxTokens: number): Promise<Extract>;
-  ofTexts(texts: readonly string[], maxTokens: number): Promise<Extract>;
+/** Who makes the extracts of a deletion, and which are made already. */
+export interface ExtractMakers {
+  readonly digester: Digester;
+  readonly ready: ReadyExtracts;
 }
 
-interface Extract {
-  readonly text: string;
-  /** Estimated. */
-  readonly tokens: number;
-}
-
-interface AffectedSummary {
-  readonly id: number;
-  readonly from_seq: number;
-  readonly to_seq: number;
+interface AffectedSummary extends SummaryRange {
   readonly level: number;
-  readonly tokens: number;
 }
-
-/** An extract may always be so long, tokens. */
-const MIN_DIGEST_TOKENS = 64;
 
 /**
  * Takes a message back, in one transaction.
@@ -41,7 +33,10 @@ export async function deleteMessage(
   messageId: string,
   digester: Digester,
 ): Promise<Seq | undefined> {
-  const [seq] = await db.transaction(async (client) => blankMessages(client, channel, [messageId], digester));
+  const ready = await readyExtracts(db, channel, [messageId], digester);
+  const [seq] = await db.transaction(async (client) =>
+    blankMessages(client, channel, [messageId], { digester, ready }),
+  );
   return seq;
 }
 
@@ -55,7 +50,7 @@ export async function blankMessages(
   client: Queryable,
   channel: ChannelId,
   messageIds: readonly string[],
-  digester: Digester,
+  makers: ExtractMakers,
 ): Promise<Seq[]> {
   const seqs: Seq[] = [];
   for (const messageId of messageIds) {
@@ -75,7 +70,7 @@ export async function blankMessages(
     [channel, messageIds.map(storableText)],
   );
   for (const summary of await readAffected(client, channel, seqs)) {
-    await replaceText(client, summary, await digestOf(client, channel, summary, digester));
+    await replaceText(client, summary, await digestOf(client, channel, summary, makers));
   }
   return seqs;
 }
@@ -102,10 +97,12 @@ async function digestOf(
   client: Queryable,
   channel: ChannelId,
   summary: AffectedSummary,
-  digester: Digester,
+  { digester, ready }: ExtractMakers,
 ): Promise<Extract> {
+  const made = ready.get(summary.id);
+  if (made !== undefined && made.of === (await stateOf(client, channel, summary))) return made.extract;
   const { from_seq: fromSeq, to_seq: toSeq, level } = summary;
-  const maxTokens = Math.max(summary.tokens, MIN_DIGEST_TOKENS);
+  const maxTokens = mostTokens(summary);
   const merged = level === 1 ? [] : await readMerged(client, channel, { fromSeq, toSeq });
   if (merged.length > 0)
     return digester.ofTexts(

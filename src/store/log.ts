@@ -4,7 +4,8 @@ import type { InboundEdit, InboundMessage } from "../core/message.ts";
 import { storableText } from "../core/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
 import { AppendLanes } from "./append-lanes.ts";
-import { type Digester, deleteMessage } from "./deletion.ts";
+import { deleteMessage } from "./deletion.ts";
+import type { Digester } from "./extracts.ts";
 import {
   estimateDraft,
   LINE_HEAD_TOKENS,

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChannelId } from "../../src/core/ids.ts";
-import type { Digester } from "../../src/store/deletion.ts";
+import type { Digester } from "../../src/store/extracts.ts";
 import type { Queryable } from "../../src/store/pool.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { TEST_DIGESTER } from "../support/digester.ts";
+import { beginTurn } from "../support/turns.ts";
 import { openStore } from "./open-store.ts";
 
 const database = await createTestDatabase();
@@ -118,12 +119,15 @@ test("a channel that is locked holds up no listened message of another", async (
   assert.equal(await waiting, 1);
 });
 
-test("what a deletion has replaced is not replaced again for a text that it cannot hold", async () => {
-  const { id, epoch } = await weir.channel("chain");
-  for (let seq = 1; seq <= 12; seq++)
-    await weir.say(id, `word ${seq}`, { id: `chain-${seq}`, addressed: false });
+/** A channel of twelve messages and three summaries, each of which has read the one before it, and so all that was said before. */
+async function chain(
+  name: string,
+  say = async (id: ChannelId, _epoch: number, seq: number): Promise<unknown> =>
+    weir.say(id, `word ${seq}`, { id: `${name}-${seq}`, addressed: false }),
+): Promise<ChannelId> {
+  const { id, epoch } = await weir.channel(name);
+  for (let seq = 1; seq <= 12; seq++) await say(id, epoch, seq);
   for (let from = 1; from <= 9; from += 3) {
-    // Each has read the one before it, and so all that was said before.
     const [job] = await weir.sql<{ id: number }>(
       "select id from begin_job($1, $2, 'leaf', 'background', $3, $4, 1, 100, 60000)",
       id,
@@ -136,6 +140,11 @@ test("what a deletion has replaced is not replaced again for a text that it cann
     await weir.sql("update jobs set state = 'staged', result = $2 where id = $1", job?.id, result);
     await weir.sql("select commit_job($1, 1)", job?.id);
   }
+  return id;
+}
+
+test("what a deletion has replaced is not replaced again for a text that it cannot hold", async () => {
+  const id = await chain("chain");
   let digests = 0;
   const digester: Digester = {
     ...TEST_DIGESTER,
@@ -150,4 +159,49 @@ test("what a deletion has replaced is not replaced again for a text that it cann
   assert.equal(digests, 4, "only the one that holds the second message");
   await weir.store.log.delete(id, "chain-8", digester);
   assert.equal(digests, 5);
+});
+
+test("nobody waits for the extracts of the summaries behind a deleted message", async () => {
+  const id = await chain("behind");
+  let said = 0;
+  await weir.store.log.delete(id, "behind-1", {
+    ...TEST_DIGESTER,
+    ofEntries: async (entries, maxTokens) => {
+      // Under the channel's lock this would wait for the deletion, which waits for it.
+      if ((entries[0]?.seq ?? 0) > 3) said = await weir.say(id, "meanwhile", { addressed: false });
+      return TEST_DIGESTER.ofEntries(entries, maxTokens);
+    },
+  });
+  assert.equal(said, 14, "once for each of the two");
+});
+
+test("what is edited while an extract is made ahead of a deletion is not in it, nor what a note says of the deleted message", async () => {
+  const id = await chain("late", async (channel, epoch, seq) => {
+    if (seq !== 8) return weir.say(channel, `word ${seq}`, { id: `late-${seq}`, addressed: false });
+    // A turn has read the first message: a note tells of its edit, and the third summary covers that.
+    await beginTurn(weir.store, { channel, epoch }, 1, 7);
+    const edited = await weir.store.log.edit(channel, "late-1", "taken back", new Date());
+    return assert.equal(edited.outcome, "noted");
+  });
+  let isChanged = false;
+  await weir.store.log.delete(id, "late-1", {
+    ...TEST_DIGESTER,
+    ofEntries: async (entries, maxTokens) => {
+      const extract = await TEST_DIGESTER.ofEntries(entries, maxTokens);
+      if (entries[0]?.seq === 4 && !isChanged) {
+        isChanged = true;
+        await weir.store.log.edit(id, "late-5", "said otherwise", new Date());
+      }
+      return extract;
+    },
+  });
+  assert.ok(isChanged);
+  const texts = await weir.sql<{ text: string }>(
+    "select text from summaries where channel_id = $1 order by from_seq",
+    id,
+  );
+  assert.equal(texts.length, 3);
+  const all = texts.map(({ text }) => text).join("\n");
+  assert.doesNotMatch(all, /word [15]\b|taken back/);
+  assert.match(texts[1]?.text ?? "", /word 4.*word 6/);
 });
