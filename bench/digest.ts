@@ -40,6 +40,7 @@ export const digest: Figure = {
         unit: "ms",
         bar: { atMost: 15 },
       },
+      { what: "and at most", value: Math.max(...slices), unit: "ms" },
     ];
   },
 };

@@ -3,7 +3,7 @@ import type { Entry, NoticeEntry } from "../core/entry.ts";
 import { rankSentences, type SpokenLine } from "../core/extract.ts";
 import { isCounted } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
-import type { Slices } from "../core/slices.ts";
+import { SliceCounter, type Slices } from "../core/slices.ts";
 import { displayName, sliceWhole } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
@@ -35,6 +35,8 @@ export interface DigestOptions {
   readonly agentName: string;
 }
 
+/** Entries that are put into lines in one slice. */
+const SLICE_ENTRIES = 500;
 /** More names than this say nothing about who took part. */
 const MOST_PEOPLE = 12;
 
@@ -62,7 +64,12 @@ export function* digestEntries(
     toTime: last === undefined ? "" : time.minute(new Date(last)),
   };
   const edited = newestEdits(left);
-  const lines = left.flatMap((entry) => (edited.has(entry.seq) ? [] : linesOf(entry, time, agentName)));
+  const lines: SpokenLine[] = [];
+  const slice = new SliceCounter(SLICE_ENTRIES);
+  for (const entry of left) {
+    if (!edited.has(entry.seq)) lines.push(...linesOf(entry, time, agentName));
+    if (slice.isOver(1)) yield;
+  }
   return yield* shrink(lines, maxTokens, (text) => frame({ ...values, lines: text }));
 }
 
@@ -139,7 +146,7 @@ function parseLine(line: string): SpokenLine {
     : { time, author, text };
 }
 
-/** Characters that are weighed, over all lines: what is more would hold up everybody else for seconds. */
+/** Characters that are weighed, over all lines: what is more would take seconds, and a deletion makes its channel wait. */
 const MOST_CHARACTERS = 400_000;
 
 /** Of lines that are too much together, the beginnings and the ends of the long ones. */
@@ -164,6 +171,7 @@ function* shrink(
   const lines = bounded(all);
   const room = maxTokens - estimateTokens(frame(""));
   const digestWithin = yield* rankSentences(lines);
+  yield;
   let length = startLength(lines, room);
   if (room <= 0) length = 0;
   while (length > 0) {

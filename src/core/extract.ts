@@ -68,7 +68,7 @@ const ROUNDS = 24;
 
 /** A slice, in characters to be read or in sentences to choose from: a few milliseconds each. */
 const SLICE_CHARACTERS = 4000;
-const SLICE_SENTENCES = 1000;
+const SLICE_SENTENCES = 500;
 
 /** Looks at every line once. @returns {@link extractiveDigest} of these lines, for any length */
 export function* rankSentences(
@@ -76,7 +76,9 @@ export function* rankSentences(
   factsShare = FACTS_SHARE,
 ): Slices<(maxCharacters: number) => Slices<string>> {
   const candidates = yield* scoreSentences(lines);
+  yield;
   const byWorth = candidates.toSorted((a, b) => b.score - a.score || a.order - b.order);
+  yield;
   return function* (maxCharacters) {
     const choice = new Choice(lines, maxCharacters);
     if (factsShare > 0) yield* chooseFacts(candidates, choice, maxCharacters * (1 - factsShare));
@@ -94,9 +96,16 @@ export function* rankSentences(
 /** First what brings the most facts for its length that are not there yet. */
 function* chooseFacts(candidates: readonly Candidate[], choice: Choice, keep: number): Slices<void> {
   const slice = new SliceCounter(SLICE_SENTENCES);
-  let left = candidates.filter(({ facts }) => facts.length > 0);
-  const worth = new Map(left.map((candidate) => [candidate, choice.worthOf(candidate)]));
-  let least = Math.max(0, ...worth.values());
+  const worth = new Map<Candidate, number>();
+  let least = 0;
+  for (const candidate of candidates) {
+    if (candidate.facts.length === 0) continue;
+    const now = choice.worthOf(candidate);
+    worth.set(candidate, now);
+    least = Math.max(least, now);
+    if (slice.isOver(1)) yield;
+  }
+  let left: readonly Candidate[] = [...worth.keys()];
   for (let round = 0; round < ROUNDS && left.length > 0; round++) {
     least *= ROUND;
     const later: Candidate[] = [];

@@ -6,7 +6,7 @@ import type { Database, Queryable } from "./pool.ts";
 
 /**
  * Makes an extract without a model: of entries, or of the summaries that a merged one was made of. It takes its time, a
- * second for some thousands, and holds up nobody else meanwhile.
+ * second for some thousands, in slices: only who waits for its result waits.
  */
 export interface Digester {
   ofEntries(entries: readonly Entry[], maxTokens: number): Promise<Extract>;
@@ -45,8 +45,8 @@ export function mostTokens({ tokens }: Pick<SummaryRange, "tokens">): number {
 
 /**
  * The extracts that a deletion is going to want, as far as they can be made before it and without its lock: whoever
- * writes to the channel waits for that. They are those of all the summaries behind the message, each of which has read
- * the one before it, but not of those that hold it.
+ * writes to the channel waits for that. They are those of the summaries behind the messages, each of which has read the
+ * one before it; not of those that hold one of them or tell of its edits, nor of merged ones, which are made of the others.
  */
 export async function readyExtracts(
   db: Database,
@@ -57,11 +57,18 @@ export async function readyExtracts(
   const summaries = await db.query<SummaryRange & Record<string, unknown>>(
     {
       name: "summaries_behind",
-      text: `select s.id, s.from_seq, s.to_seq, s.tokens from summaries s
-              where s.channel_id = $1 and s.kind <> 'reset' and s.level = 1 and s.saw_from < s.from_seq
-                and exists (
-                  select from entries e where e.channel_id = $1 and e.message_id = any($2) and e.deleted_at is null
-                     and e.seq between s.saw_from and s.from_seq - 1)`,
+      text: `with gone as materialized (
+               select e.seq from entries e
+                where e.channel_id = $1 and e.message_id = any($2) and e.deleted_at is null),
+             shown as materialized (
+               select gone.seq from gone
+                union all
+               select r.noted_seq from gone join revisions r using (seq)
+                where r.channel_id = $1 and r.noted_seq is not null)
+             select s.id, s.from_seq, s.to_seq, s.tokens from summaries s
+              where s.channel_id = $1 and s.kind <> 'reset' and s.level = 1
+                and exists (select from gone where gone.seq between s.saw_from and s.from_seq - 1)
+                and not exists (select from shown where shown.seq between s.from_seq and s.to_seq)`,
     },
     [channel, messageIds.map(storableText)],
   );

@@ -175,6 +175,20 @@ test("nobody waits for the extracts of the summaries behind a deleted message", 
   assert.equal(said, 14, "once for each of the two");
 });
 
+test("an extract that the deletion itself would outdate is not made ahead", async () => {
+  const id = await chain("several");
+  const made: number[] = [];
+  const { seqs } = await weir.store.people.blank(id, ["several-1", "several-5"], {
+    ...TEST_DIGESTER,
+    ofEntries: async (entries, maxTokens) => {
+      made.push(entries[0]?.seq ?? 0);
+      return TEST_DIGESTER.ofEntries(entries, maxTokens);
+    },
+  });
+  assert.deepEqual(seqs, [1, 5]);
+  assert.deepEqual(made, [7, 1, 4], "the third one ahead, and each of them once");
+});
+
 test("what is edited while an extract is made ahead of a deletion is not in it, nor what a note says of the deleted message", async () => {
   const id = await chain("late", async (channel, epoch, seq) => {
     if (seq !== 8) return weir.say(channel, `word ${seq}`, { id: `late-${seq}`, addressed: false });
