@@ -20,6 +20,9 @@ import { addTally, lacking, newTally, tellReached, tellTally } from "./tally.ts"
 
 /** Share of the seeds that has to find out a mutant, by an invariant that it is there to break. */
 const CAUGHT_SHARE = 0.8;
+/** Steps by which a schedule that proves too little gets longer, and by how many in all. */
+const MORE_STEPS = 300;
+const MOST_MORE_STEPS = 900;
 /** Steps of a failing schedule that are printed. */
 const MOST_SHOWN = 60;
 
@@ -34,26 +37,38 @@ function seedsOf({ seed, seeds }: FuzzOptions): number[] {
 
 /** @returns true: all invariants held, and each seed has reached enough */
 async function fuzz(pool: WorkerPool, options: FuzzOptions): Promise<boolean> {
-  const { steps, keep, mutant } = options;
   const seeds = seedsOf(options);
   const progress = new Progress(seeds.length);
   const sum = newTally();
   let [violated, poor] = [0, 0];
   await Promise.all(
     seeds.map(async (seed) => {
-      const outcome = await pool.run({ seed, steps, keep, mutant });
-      const missing = keep === null && outcome.at === null ? lacking(outcome.tally) : [];
+      const { outcome, steps, missing } = await runUntilEnough(pool, seed, options);
       tell(seed, outcome, missing);
       addTally(sum, outcome.tally);
       violated += Number(outcome.at !== null);
       poor += Number(missing.length > 0);
       progress.done(() => `${tellReached(sum)}, ${violated} with a violation`);
-      if (outcome.at !== null) await tellShrunk(pool, seed, outcome.at, options);
+      if (outcome.at !== null) await tellShrunk(pool, seed, outcome.at, { ...options, steps });
     }),
   );
   const counts = `${seeds.length} seeds, ${progress.secondsEach} s each, ${tellTally(sum)}`;
   console.log(`total: ${counts}, ${violated} with a violation, ${poor} that prove too little`);
   return violated === 0 && poor === 0;
+}
+
+/** A schedule whose chance was against it, and which proves too little, is performed again with more steps behind it. */
+async function runUntilEnough(
+  pool: WorkerPool,
+  seed: number,
+  { steps: length, keep, mutant }: FuzzOptions,
+): Promise<{ readonly outcome: Outcome; readonly steps: number; readonly missing: readonly string[] }> {
+  for (let steps = length; ; steps += MORE_STEPS) {
+    const outcome = await pool.run({ seed, steps, keep, mutant });
+    const missing = keep === null && outcome.at === null ? lacking(outcome.tally) : [];
+    if (missing.length === 0 || steps >= length + MOST_MORE_STEPS) return { outcome, steps, missing };
+    console.log(`seed ${seed}: ${missing.join(", ")} in ${steps} steps; again, with ${MORE_STEPS} more`);
+  }
 }
 
 function tell(seed: number, outcome: Outcome, missing: readonly string[]): void {
