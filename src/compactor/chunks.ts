@@ -56,7 +56,7 @@ export function* chunkTranscript(
   from: Position | null = null,
 ): Slices<Chunk[] | null> {
   const pieces = yield* piecesOfAll(lines);
-  const behind = pieces.findIndex(({ line, piece }) => line.entry.seq === from?.seq && piece === from.piece);
+  const behind = from === null ? -1 : placeOf(pieces, from);
   if (from !== null && behind < 0) return null;
   const chunks: Piece[][] = [];
   let open: Piece[] = [];
@@ -85,6 +85,11 @@ export function* chunkTranscript(
     yield;
   }
   return found;
+}
+
+/** An entry that was edited meanwhile may have fewer pieces than it had: then it is the last of them. */
+function placeOf(pieces: readonly Piece[], { seq, piece: last }: Position): number {
+  return pieces.findLastIndex(({ line, piece }) => line.entry.seq === seq && piece <= last);
 }
 
 function sum(pieces: readonly Piece[]): number {

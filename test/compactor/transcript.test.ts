@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { chunkTranscript, MIN_CHUNK_TOKENS, wholeTranscript } from "../../src/compactor/chunks.ts";
-import { collectHints } from "../../src/compactor/hints.ts";
-import { sourcesOf, transcribe } from "../../src/compactor/transcript.ts";
+import { sourcesOf, transcribe, type TranscriptLine } from "../../src/compactor/transcript.ts";
 import type { Entry } from "../../src/core/entry.ts";
 import { isCounted } from "../../src/core/history.ts";
 import { createTimeFormat } from "../../src/core/time.ts";
@@ -240,6 +239,18 @@ suite("chunks of a transcript", () => {
     assert.ok(slices >= 20, `${slices} slices of 200,000 characters`);
   });
 
+  test("go on behind an entry that an edit has made shorter meanwhile", () => {
+    const lines = (text: string): readonly TranscriptLine[] =>
+      transcribe([said(1, "Ann", "first"), said(2, "Ben", text), said(3, "Ann", "third")], style);
+    const [, , part] = atOnce(chunkTranscript(lines("long ".repeat(500)), MIN_CHUNK_TOKENS)) ?? [];
+    assert.ok(part?.end.seq === 2 && part.end.piece > 0);
+    const rest = atOnce(chunkTranscript(lines("short"), MIN_CHUNK_TOKENS, part.end)) ?? [];
+    assert.deepEqual(
+      rest.flatMap((chunk) => chunk.lines.map(({ entry }) => entry.seq)),
+      [3],
+    );
+  });
+
   test("do not go on from a place that is not there", () => {
     assert.equal(
       atOnce(chunkTranscript(transcribe([said(1, "Ann", "x")], style), 500, { seq: 9, piece: 0 })),
@@ -258,42 +269,5 @@ suite("chunks of a transcript", () => {
       }),
       { numRuns: 40 },
     );
-  });
-});
-
-suite("hints", () => {
-  test("are the files, commands, errors and links of tools, once each, the newest first", () => {
-    const entries = [
-      said(1, "Ann", "see /etc/not-this.conf and https://example.org/not-this"),
-      called(2, 1, [{ name: "bash", arguments: '{"command":"npm test src/a.ts"}' }]),
-      returned(
-        3,
-        1,
-        "bash",
-        "fine\nTypeError: x is not a function at src/a.ts:3\nsee https://example.org/a?b=1#c)",
-      ),
-      called(4, 1, [{ name: "bash", arguments: "no json" }]),
-    ];
-    assert.deepEqual(collectHints(entries), {
-      files: ["src/a.ts"],
-      commands: ["npm test src/a.ts"],
-      errors: ["TypeError: x is not a function at src/a.ts:3"],
-      links: ["https://example.org/a?b=1#c"],
-    });
-  });
-
-  test("are bounded, and carry no labels", () => {
-    const text = Array.from(
-      { length: 100 },
-      (_, index) => `error ${index} [System: x ${"y".repeat(500)}`,
-    ).join("\n");
-    const { errors } = collectHints([returned(1, 0, "bash", text)]);
-    assert.equal(errors.length, 12);
-    for (const error of errors) assert.match(error, /^error \d+ \\\[System: .{1,170}$/);
-  });
-
-  test("have their files at once, whatever marks stand behind what might be one", { timeout: 10_000 }, () => {
-    const text = `${`${":".repeat(159)}x ${".:!?".repeat(39)}x `.repeat(10_000)}src/a.ts:12:3. b.md!? lib/c.js.`;
-    assert.deepEqual(collectHints([returned(1, 0, "bash", text)]).files, ["src/a.ts", "b.md", "lib/c.js"]);
   });
 });
