@@ -1,5 +1,5 @@
 import { excerptOf, type Fact, factsOf } from "./facts.ts";
-import { atOnce, SliceCounter, type Slices } from "./slices.ts";
+import { SliceCounter, type Slices } from "./slices.ts";
 import { sentencesOf, terms } from "./terms.ts";
 import { sliceWhole } from "./text.ts";
 
@@ -45,21 +45,6 @@ function formatLine({ time, author, text }: SpokenLine): string {
   return `${time === "" ? "" : `[${time}] `}${author === "" ? "" : `${author}: `}${text}`;
 }
 
-/**
- * A digest without a model: the sentences that carry links, identifiers, numbers, questions and decisions, word
- * for word, with who said them and when, in the order in which they were said; of long ones the part that matters.
- * @param maxCharacters the digest is never longer
- * @param factsShare share of it that goes to facts that nothing else in it has; 0: whole sentences by what they weigh
- * @returns "" only where nothing was said or nothing fits
- */
-export function extractiveDigest(
-  lines: readonly SpokenLine[],
-  maxCharacters: number,
-  factsShare = FACTS_SHARE,
-): string {
-  return atOnce(atOnce(rankSentences(lines, factsShare))(maxCharacters));
-}
-
 /** Share of a digest's room that goes to facts that nothing else in it has; the rest goes to what weighs most. */
 const FACTS_SHARE = 0.85;
 /** Each round of the choice of facts takes what is worth at least so much of the round before, for its length. */
@@ -70,7 +55,13 @@ const ROUNDS = 24;
 const SLICE_CHARACTERS = 4000;
 const SLICE_SENTENCES = 500;
 
-/** Looks at every line once. @returns {@link extractiveDigest} of these lines, for any length */
+/**
+ * Looks at every line once, for a digest without a model: the sentences that carry links, identifiers, numbers, questions
+ * and decisions, word for word, with who said them and when, in the order in which they were said; of long ones the part
+ * that matters.
+ * @param factsShare share of it that goes to facts that nothing else in it has; 0: whole sentences by what they weigh
+ * @returns the digest of these lines, never longer than so many characters; "" only where nothing was said or nothing fits
+ */
 export function* rankSentences(
   lines: readonly SpokenLine[],
   factsShare = FACTS_SHARE,

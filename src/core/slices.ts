@@ -1,14 +1,6 @@
 /** A long calculation that may be interrupted wherever it yields, so that others have their turn meanwhile. */
 export type Slices<Result> = Generator<undefined, Result, void>;
 
-/** Runs it without a break: for what is short, and for tests. */
-export function atOnce<Result>(work: Slices<Result>): Result {
-  for (;;) {
-    const step = work.next();
-    if (step.done === true) return step.value;
-  }
-}
-
 /** Says when a slice is over. By work done and not by the clock: the same work always has the same slices. */
 export class SliceCounter {
   readonly #size: number;

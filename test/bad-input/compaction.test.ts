@@ -5,7 +5,7 @@ import { digestEntries, digestTexts } from "../../src/compactor/digest.ts";
 import type { UserEntry } from "../../src/core/entry.ts";
 import { createTimeFormat } from "../../src/core/time.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../src/core/tokens.ts";
-import { atOnce } from "../../src/core/slices.ts";
+import { atOnce } from "../support/at-once.ts";
 import { UNKNOWN_WINDOW } from "../../src/llm/model-catalog.ts";
 import {
   agentRequests,

@@ -8,7 +8,7 @@ import { capText, escapeLabels, Renderer } from "../../src/context/render.ts";
 import type { UserEntry } from "../../src/core/entry.ts";
 import { displayName } from "../../src/core/text.ts";
 import { createTimeFormat } from "../../src/core/time.ts";
-import { atOnce } from "../../src/core/slices.ts";
+import { atOnce } from "../support/at-once.ts";
 import { assertNoAuthority, NASTY, NASTY_NAMES, nastyText } from "./corpus.ts";
 
 const time = createTimeFormat("UTC");

@@ -11,7 +11,7 @@ import {
 } from "../../src/compactor/digest.ts";
 import type { Entry, NoticeEntry, ToolResultEntry } from "../../src/core/entry.ts";
 import { memoryId, turnId } from "../../src/core/ids.ts";
-import { atOnce } from "../../src/core/slices.ts";
+import { atOnce } from "../support/at-once.ts";
 import { createTimeFormat } from "../../src/core/time.ts";
 import { estimateTokens } from "../../src/core/tokens.ts";
 import { anySteps, anyText, Conversation } from "../context/conversation.ts";

@@ -7,7 +7,7 @@ import type { Entry } from "../../src/core/entry.ts";
 import { isCounted } from "../../src/core/history.ts";
 import { createTimeFormat } from "../../src/core/time.ts";
 import { estimateTokens } from "../../src/core/tokens.ts";
-import { atOnce } from "../../src/core/slices.ts";
+import { atOnce } from "../support/at-once.ts";
 import { anySteps, anyText, Conversation } from "../context/conversation.ts";
 import { answered, called, editNote, failed, returned, said } from "./entries.ts";
 

@@ -3,12 +3,18 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { extractiveDigest, rankSentences } from "../../src/core/extract.ts";
+import { rankSentences, type SpokenLine } from "../../src/core/extract.ts";
 import { factsOf } from "../../src/core/facts.ts";
 import type { Slices } from "../../src/core/slices.ts";
 import { inSlices } from "../../src/telemetry/in-slices.ts";
 import { questionTerms, rankDocuments, splitSentences, terms } from "../../src/core/terms.ts";
+import { atOnce } from "../support/at-once.ts";
 import { cpuMs } from "../support/cpu-time.ts";
+
+/** The digest of some lines, made at once. */
+function extractiveDigest(lines: readonly SpokenLine[], maxCharacters: number): string {
+  return atOnce(atOnce(rankSentences(lines))(maxCharacters));
+}
 
 const line = (author: string, text: string, time = "2026-11-21 14:05") => ({ time, author, text });
 

@@ -4,7 +4,7 @@ import { wholeTranscript } from "../../src/compactor/chunks.ts";
 import { digestEntries } from "../../src/compactor/digest.ts";
 import { transcribe } from "../../src/compactor/transcript.ts";
 import { createTimeFormat } from "../../src/core/time.ts";
-import { atOnce } from "../../src/core/slices.ts";
+import { atOnce } from "../support/at-once.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
 import { rowsWith } from "./rows-with.ts";

@@ -3,10 +3,11 @@ import { setImmediate as nextTick } from "node:timers/promises";
 
 import type { ModelMessage, ToolSpec } from "../../core/context.ts";
 import type { ToolCall } from "../../core/entry.ts";
-import { extractiveDigest } from "../../core/extract.ts";
+import { rankSentences } from "../../core/extract.ts";
 import { terms } from "../../core/terms.ts";
 import { sliceWhole } from "../../core/text.ts";
 import { estimateTokens } from "../../core/tokens.ts";
+import { inSlices } from "../../telemetry/in-slices.ts";
 import { ModelError } from "../model.ts";
 import type { Model, ModelAnswer, ModelCallOptions, ModelRequest } from "../model.ts";
 import { notify } from "../notify.ts";
@@ -58,7 +59,7 @@ export function createOfflineModel(): Model {
 
 async function answerOffline(request: ModelRequest, options: ModelCallOptions): Promise<ModelAnswer> {
   throwIfAborted(options.signal);
-  const { text, calls } = request.task === "summarise" ? summarise(request) : reply(request);
+  const { text, calls } = request.task === "summarise" ? await summarise(request) : reply(request);
   if (text === "" && calls.length === 0)
     throw new ModelError("empty", OFFLINE_MODEL, "there is nothing to summarise");
   for (const piece of text.match(/\s*\S+|\s+$/g) ?? []) {
@@ -150,7 +151,7 @@ function queryParameter(tool: ToolSpec): string {
   return Object.keys(properties)[0] ?? "query";
 }
 
-function summarise(request: ModelRequest): Reply {
+async function summarise(request: ModelRequest): Promise<Reply> {
   const save = saveCall(request);
   if (save !== undefined) return { text: "", calls: [save] };
   const { messages } = request;
@@ -159,9 +160,10 @@ function summarise(request: ModelRequest): Reply {
   const length = lines.reduce((sum, { text }) => sum + text.length, 0);
   // At most half of what was said, or it would be no summary.
   let limit = Math.min(Math.ceil(length / 2), maxTokens * 4);
+  // Whole sentences: this is read as a summary, and not as the extract that stands in for one.
+  const digestWithin = await inSlices(rankSentences(lines, 0));
   for (;;) {
-    // Whole sentences: this is read as a summary, and not as the extract that stands in for one.
-    const text = extractiveDigest(lines, limit, 0);
+    const text = await inSlices(digestWithin(limit));
     if (estimateTokens(text) <= maxTokens || limit < 40) return { text, calls: [] };
     limit = Math.floor(limit * 0.8);
   }
