@@ -14,7 +14,7 @@ import {
 import type { Database, Queryable } from "./pool.ts";
 
 /** Who makes the extracts of a deletion, and which are made already. */
-export interface ExtractMakers {
+interface ExtractMakers {
   readonly digester: Digester;
   readonly ready: ReadyExtracts;
 }
@@ -33,11 +33,22 @@ export async function deleteMessage(
   messageId: string,
   digester: Digester,
 ): Promise<Seq | undefined> {
-  const ready = await readyExtracts(db, channel, [messageId], digester);
-  const [seq] = await db.transaction(async (client) =>
-    blankMessages(client, channel, [messageId], { digester, ready }),
-  );
+  const [seq] = await db.transaction(await prepareBlanking(db, channel, [messageId], digester));
   return seq;
+}
+
+/**
+ * Does ahead what a deletion need not do under its lock.
+ * @returns takes the messages back, by a client in a transaction, and tells the seqs whose text went
+ */
+export async function prepareBlanking(
+  db: Database,
+  channel: ChannelId,
+  messageIds: readonly string[],
+  digester: Digester,
+): Promise<(client: Queryable) => Promise<Seq[]>> {
+  const ready = await readyExtracts(db, channel, messageIds, digester);
+  return async (client) => blankMessages(client, channel, messageIds, { digester, ready });
 }
 
 /**
@@ -46,7 +57,7 @@ export async function deleteMessage(
  * @param client in a transaction
  * @returns the seqs whose text went
  */
-export async function blankMessages(
+async function blankMessages(
   client: Queryable,
   channel: ChannelId,
   messageIds: readonly string[],

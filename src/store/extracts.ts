@@ -88,10 +88,8 @@ export async function stateOf(client: Queryable, channel: ChannelId, range: Summ
       name: "summary_state",
       // The note of an edit shows what the message says now, wherever that stands.
       text: `with shown as materialized (
-               select e.seq from entries e where e.channel_id = $1 and e.seq between $2 and $3
-                union
-               select (e.data->>'edits')::bigint from entries e
-                where e.channel_id = $1 and e.seq between $2 and $3 and e.kind = 'notice' and e.data ? 'edits')
+               select distinct unnest(array[e.seq, case when e.kind = 'notice' then (e.data->>'edits')::bigint end]) as seq
+                 from entries e where e.channel_id = $1 and e.seq between $2 and $3)
              select (select count(*) from shown join entries e using (seq)
                       where e.channel_id = $1 and e.deleted_at is not null) as deleted,
                     (select count(*) from shown join revisions r using (seq) where r.channel_id = $1) as revisions`,

@@ -3,8 +3,8 @@ import { type ChannelAddress, type ChannelId, type MemoryId, memoryId, type Seq 
 import type { MemoryDraft } from "../core/memory.ts";
 import type { InboundEdit, InboundMessage } from "../core/message.ts";
 import { storableText } from "../core/text.ts";
-import { blankMessages } from "./deletion.ts";
-import { type Digester, readyExtracts } from "./extracts.ts";
+import { prepareBlanking } from "./deletion.ts";
+import type { Digester } from "./extracts.ts";
 import { type EditOutcome, editMessage } from "./log.ts";
 import { draftMessage } from "./message-rows.ts";
 import type { Database, Queryable } from "./pool.ts";
@@ -154,7 +154,7 @@ export class PeopleStore {
 
   /** Takes messages of a channel back, each as a deletion on its platform does, in one transaction. */
   async blank(channel: ChannelId, messageIds: readonly string[], digester: Digester): Promise<Blanked> {
-    const ready = await readyExtracts(this.#db, channel, messageIds, digester);
+    const blank = await prepareBlanking(this.#db, channel, messageIds, digester);
     return this.#db.transaction(async (client) => {
       const borne = await client.query<{ id: number }>(
         {
@@ -165,7 +165,7 @@ export class PeopleStore {
         },
         [channel, messageIds],
       );
-      const seqs = await blankMessages(client, channel, messageIds, { digester, ready });
+      const seqs = await blank(client);
       const left = await client.query(
         { name: "memories_left", text: "select from memories where id = any($1)" },
         [borne.map(({ id }) => id)],
