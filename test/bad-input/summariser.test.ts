@@ -12,6 +12,7 @@ import {
   script,
   summariserRequests,
 } from "../support/compaction.ts";
+import { cpuMsOf } from "../support/cpu-time.ts";
 import { text } from "../support/model-behaviours.ts";
 import type { Behaviour } from "../support/model-server.ts";
 import { checkCommitted } from "./committed.ts";
@@ -73,7 +74,8 @@ for (const [what, piece] of [
     script(scene.server, () => endless(piece));
     await using weir = await scene.start();
     await listen(weir, ROOM, 1, 130);
-    await compaction(weir, ROOM, "committed");
+    const ms = await cpuMsOf(async () => compaction(weir, ROOM, "committed"));
+    assert.ok(ms < 40_000, `it takes its time: ${ms} ms`);
     const [first] = await checkCommitted(weir, ROOM);
     assert.equal(first?.kind, "digest");
     await ask(weir, scene.server, ROOM, "and now?");

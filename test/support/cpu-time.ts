@@ -7,6 +7,17 @@ import process from "node:process";
 export function cpuMs(work: () => void): number {
   const before = process.cpuUsage();
   work();
+  return msSince(before);
+}
+
+/** Of work that takes turns with others, theirs included. */
+export async function cpuMsOf(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  return msSince(before);
+}
+
+function msSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
 }
