@@ -35,7 +35,6 @@ const OWNERS: Readonly<Record<string, string>> = {
 
 /** Parts that decide and do nothing else. */
 const PURE: ReadonlySet<string> = new Set(["core", "context"]);
-const MAX_LINES = 300;
 
 /** The text of a file, read for its rules. */
 interface Scanned {
@@ -177,9 +176,7 @@ function brokenRules(file: string, scanned: Scanned): string[] {
 /** Everything that is wrong with one file of `src`, in words. */
 function problemsOf(file: string, source: string): string[] {
   const scanned = scan(source);
-  const lines = source.split("\n").length - 1;
-  const tooLong = lines > MAX_LINES ? [`src/${file}: has ${lines} lines, more than ${MAX_LINES}`] : [];
-  return [...forbiddenImports(file, scanned), ...brokenRules(file, scanned), ...tooLong];
+  return [...forbiddenImports(file, scanned), ...brokenRules(file, scanned)];
 }
 
 const SRC = join(import.meta.dirname, "../src");
