@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ChannelAddress, TurnId } from "../core/ids.ts";
 import type { OutboundMessage } from "../core/message.ts";
 import { sliceWhole } from "../core/text.ts";
-import type { Platform } from "../platforms/platform.ts";
+import type { PieceTiming, Platform } from "../platforms/platform.ts";
 import type { DeliveryStore } from "../store/deliveries.ts";
 import type { Owner } from "./owner.ts";
 import { unlessAborted } from "../core/unless-aborted.ts";
@@ -15,7 +15,7 @@ export interface DraftParts {
   readonly turnId: TurnId;
   readonly idempotencyKey: string;
   readonly inReplyTo: readonly string[];
-  readonly intervalMs: number;
+  readonly timing: PieceTiming;
   readonly signal: AbortSignal;
 }
 
@@ -57,11 +57,14 @@ export class Draft {
 
   /** Must not throw: nobody waits for it but `close`. */
   async #run(): Promise<void> {
+    const { timing, idempotencyKey } = this.#parts;
+    const { intervalMs, firstAfterMs = 0 } = timing;
     const signal = AbortSignal.any([this.#parts.signal, this.#closing.signal]);
     try {
+      if (this.#messageId === null && firstAfterMs > 0) await delay(firstAfterMs, undefined, { signal });
       while (!signal.aborted && this.#wanted !== null && this.#wanted !== this.#shown) {
-        await this.#showOnce(this.#wanted);
-        if (this.#parts.intervalMs > 0) await delay(this.#parts.intervalMs, undefined, { signal });
+        if (timing.mayShow?.(idempotencyKey) !== false) await this.#showOnce(this.#wanted);
+        if (intervalMs > 0) await delay(intervalMs, undefined, { signal });
       }
     } catch {
       // The platform or the database did not take a piece: no more pieces, the final text comes from the outbox.

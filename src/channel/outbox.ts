@@ -89,7 +89,7 @@ export class Outbox {
       idempotencyKey,
       inReplyTo,
       signal,
-      intervalMs: streaming.intervalMs,
+      timing: streaming,
     });
   }
 

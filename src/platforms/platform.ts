@@ -58,8 +58,8 @@ export interface Platform extends AsyncDisposable {
 }
 
 export interface PlatformCapabilities {
-  /** Answers can be shown while they are written. `intervalMs`: the least time between two edits. */
-  readonly streaming: false | { readonly intervalMs: number };
+  /** Answers can be shown while they are written. */
+  readonly streaming: false | PieceTiming;
   readonly takesIdempotencyKeys: boolean;
   /** Longest text of one message, in UTF-16 units: so much shorter than the platform's limit as its markup may take. */
   readonly maxTextLength: number;
@@ -73,6 +73,19 @@ export interface PlatformCapabilities {
    * (a terminal session answers the channel that it shows).
    */
   serves(channel: ChannelAddress): boolean;
+}
+
+/** How often pieces of an answer that is being written may be shown. */
+export interface PieceTiming {
+  /** The least time between two of them. */
+  readonly intervalMs: number;
+  /** The first one is shown so long after it is there: an answer that is whole by then is sent once. Left out: at once. */
+  readonly firstAfterMs?: number;
+  /**
+   * Asked before each piece, by the key of its answer; false: it is left out, for the platform's rate is needed elsewhere. Left out:
+   * there is no bound but the interval, which is not 0 where this is given.
+   */
+  readonly mayShow?: (idempotencyKey: string) => boolean;
 }
 
 /** What an adapter may ask of Weir. */

@@ -149,6 +149,37 @@ test("200 channels at once are all answered, each once", async () => {
   assert.equal(model.requests.length, 200);
 });
 
+test("more people at once than Slack takes updates for: nobody waits for the pieces of another's answer", async () => {
+  await using scene = await openScene({ server: { limits: { updatesPerMinute: 50 } } });
+  const { slack, model } = scene;
+  model.respond(() => text(["One, ", "two, ", "three, ", "four."], { delayMs: 150 }));
+  const ann = slack.world.addUser("ann");
+  const channels = Array.from({ length: 70 }, (_, index) =>
+    slack.world.addChannel({ name: `room-${index}`, members: [ann] }),
+  );
+  for (const channel of channels) slack.world.say(ann, channel, `<@${slack.world.bot.id}> count`);
+  for (const channel of channels)
+    assert.deepEqual(await answers(scene, channel, 1), ["One, two, three, four."]);
+  const updates = slack.journal.calls("chat.update");
+  assert.ok(updates.length > 0);
+  assert.deepEqual(
+    updates.filter(({ outcome }) => outcome === "rate_limited"),
+    [],
+  );
+});
+
+test("an answer that is whole before its first piece is due is posted once, and never edited", async () => {
+  await using scene = await openScene({ timing: { firstPieceMs: 60_000 } });
+  const { slack, model } = scene;
+  model.respond(() => text(["It ", "is ", "cold."], { delayMs: 30 }));
+  const ann = slack.world.addUser("ann");
+  const dm = slack.world.openIm(ann);
+  slack.world.say(ann, dm, "how is it outside?");
+  assert.deepEqual(await answers(scene, dm, 1), ["It is cold."]);
+  assert.equal(slack.journal.calls("chat.postMessage").length, 1);
+  assert.deepEqual(slack.journal.calls("chat.update"), []);
+});
+
 test("an answer of 30 kB full of code comes whole, in order, with every fence closed", async () => {
   await using scene = await openScene();
   const { slack, model } = scene;

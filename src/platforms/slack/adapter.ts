@@ -23,6 +23,7 @@ import { MessageReader } from "./reader.ts";
 import { forOperator } from "./refusals.ts";
 import { openSocketSession } from "./socket-session.ts";
 import { SLACK_TIMING, type SlackTiming } from "./timing.ts";
+import { UpdateBudget } from "./update-budget.ts";
 
 export interface SlackOptions {
   readonly config: SlackConfig;
@@ -76,9 +77,12 @@ class SlackPlatform implements Platform {
     this.#reader = new MessageReader({ names: this.#names, people, botToken, apiUrl, log });
     const { readEveryMs } = this.#timing;
     this.#history = new SlackHistory({ api, reader: this.#reader, names: this.#names, readEveryMs });
-    this.#poster = new Poster({ api, names: this.#names, people, log });
+    const { streamMs: intervalMs, firstPieceMs: firstAfterMs, lookAgainMs } = this.#timing;
+    const patient = new SlackApi({ ...this.#apiOptions, timeoutMs: this.#timing.postMs });
+    const budget = new UpdateBudget();
+    this.#poster = new Poster({ api, patient, names: this.#names, people, budget, lookAgainMs, log });
     this.capabilities = {
-      streaming: { intervalMs: this.#timing.streamMs },
+      streaming: { intervalMs, firstAfterMs, mayShow: (key) => budget.mayShow(key) },
       takesIdempotencyKeys: true,
       maxTextLength: MAX_TEXT_LENGTH,
       hasTextCommands: true,
@@ -139,6 +143,7 @@ class SlackPlatform implements Platform {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#poster.close();
     await this.stopIntake(AbortSignal.abort());
   }
 

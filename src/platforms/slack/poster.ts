@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { BoundedMap } from "../../core/bounded-map.ts";
+import { errorMessage } from "../../core/errors.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { compareTs, messageId, parseMessageId, placeOf, PLATFORM_NAME } from "./address.ts";
@@ -7,15 +8,22 @@ import { type SlackApi, SlackError } from "./api.ts";
 import { Cache } from "./cache.ts";
 import { emojiName } from "./emoji.ts";
 import { type Names, nothing } from "./names.ts";
+import { unescapeText } from "./inbound.ts";
 import { fitMrkdwn } from "./outbound.ts";
 import { messagePage, posted, type SlackMessage } from "./payload.ts";
 import type { People } from "./people.ts";
 import { isOwn } from "./reader.ts";
+import type { UpdateBudget } from "./update-budget.ts";
 
 export interface PosterParts {
   readonly api: SlackApi;
+  /** The same with more time for an answer. */
+  readonly patient: SlackApi;
   readonly names: Names;
   readonly people: People;
+  readonly budget: UpdateBudget;
+  /** When to look, behind a second attempt at a post, whether the first one was made after all, ms. */
+  readonly lookAgainMs: readonly number[];
   readonly log: Logger;
 }
 
@@ -35,6 +43,10 @@ export class Poster {
   readonly #parts: PosterParts;
   /** Ids of what was posted, by idempotency key; null: nobody knows whether it was. */
   readonly #posts = new BoundedMap<string | null>(MAX_KEYS);
+  /** Keys of the answers that show pieces, by the message that does. */
+  readonly #pieces = new BoundedMap<string>(MAX_KEYS);
+  /** Looks to come. */
+  readonly #looks = new Set<NodeJS.Timeout>();
   readonly #statuses = new Cache<true>(1000);
   /** Threads that show a status, as far as we know. */
   readonly #working = new Set<string>();
@@ -52,21 +64,41 @@ export class Poster {
     const known = this.#posts.get(key);
     if (typeof known === "string") return known;
     if (this.#working.delete(message.channel.name)) this.#statuses.delete(message.channel.name);
-    const earlier = message.mayBeThere || known === null ? await this.#find(message) : null;
+    const isAgain = message.mayBeThere || known === null;
+    const earlier = isAgain ? (await this.#find(message)).at(0) : undefined;
     const id = earlier ?? (await this.#post(message));
     this.#posts.set(key, id);
+    if (message.final) this.#parts.budget.ended(key);
+    else this.#pieces.set(id, key);
+    if (isAgain && earlier === undefined) this.#lookAgain(id, message);
     return id;
+  }
+
+  /** Ends what is still to be looked for. */
+  close(): void {
+    for (const look of this.#looks) clearTimeout(look);
+    this.#looks.clear();
   }
 
   /** @throws SlackError */
   async edit(id: string, message: OutboundMessage): Promise<void> {
     const { channel, ts } = ownMessage(id);
-    await this.#parts.api.call("chat.update", { channel, ts, ...this.#body(message) }, nothing);
+    const { api, budget } = this.#parts;
+    budget.updated(message.idempotencyKey, message.final);
+    try {
+      await api.call("chat.update", { channel, ts, ...this.#body(message) }, nothing);
+    } catch (error) {
+      if (error instanceof SlackError && error.code === "ratelimited")
+        budget.limited(error.retryAfterMs ?? 0);
+      throw error;
+    }
   }
 
   /** @throws SlackError */
   async remove(id: string): Promise<void> {
     const { channel, ts } = ownMessage(id);
+    const key = this.#pieces.get(id);
+    if (key !== undefined) this.#parts.budget.ended(key);
     try {
       await this.#parts.api.call("chat.delete", { channel, ts }, nothing);
     } catch (error) {
@@ -126,7 +158,7 @@ export class Poster {
         unfurl_links: false,
         unfurl_media: false,
       };
-      const { ts, channel: where } = await this.#parts.api.call("chat.postMessage", args, posted);
+      const { ts, channel: where } = await this.#parts.patient.call("chat.postMessage", args, posted);
       return messageId(where, ts);
     } catch (error) {
       // Slack has said no: there is nothing to look for.
@@ -135,7 +167,7 @@ export class Poster {
     }
   }
 
-  #body({ text, channel, idempotencyKey }: OutboundMessage): Record<string, unknown> {
+  #body({ text, channel, idempotencyKey }: OutboundMessage): { text: string; metadata: object } {
     const names = this.#parts.people.of(placeOf(channel).channel);
     return {
       text: fitMrkdwn(text, names, MAX_POST_LENGTH),
@@ -143,11 +175,46 @@ export class Poster {
     };
   }
 
-  /** @returns the id of our own message with this key, if there is one behind what it answers */
-  async #find(message: OutboundMessage): Promise<string | null> {
+  /**
+   * A post that nobody answered may be made long after it was given up, beside the one that was made instead: the other one
+   * is taken back. Best effort, in memory.
+   */
+  #lookAgain(id: string, message: OutboundMessage): void {
+    for (const afterMs of this.#parts.lookAgainMs) {
+      const look = setTimeout(() => {
+        this.#looks.delete(look);
+        void this.#takeBackOthers(id, message);
+      }, afterMs);
+      look.unref();
+      this.#looks.add(look);
+    }
+  }
+
+  /** Does not throw. */
+  async #takeBackOthers(id: string, message: OutboundMessage): Promise<void> {
+    const { log } = this.#parts;
+    try {
+      const found = await this.#find(message, id);
+      // Without the one that counts there is no other: somebody may have deleted it, or it is out of sight.
+      if (!found.includes(id)) return;
+      for (const other of found.filter((one) => one !== id)) {
+        await this.remove(other);
+        log.info({ platform: PLATFORM_NAME, channel: message.channel.name }, "late_post_taken_back");
+      }
+    } catch (error) {
+      log.warn({ platform: PLATFORM_NAME, why: errorMessage(error) }, "late_post_not_looked_for");
+    }
+  }
+
+  /**
+   * @param known the one that counts, where one is known to be there
+   * @returns the ids of our own messages with this key behind what it answers: one, or all where one is known
+   */
+  async #find(message: OutboundMessage, known?: string): Promise<string[]> {
     const { channel, threadTs } = placeOf(message.channel);
     const oldest = newestTs(message.inReplyTo, channel);
-    const isWanted = await this.#matcher(message.idempotencyKey);
+    const isWanted = await this.#matcher(message, known);
+    const found: string[] = [];
     const args = {
       channel,
       include_all_metadata: true,
@@ -159,17 +226,29 @@ export class Poster {
     let cursor = "";
     for (let page = 0; page < MAX_PAGES; page++) {
       const answer = await this.#look(method, { ...args, ...(cursor !== "" && { cursor }) });
-      const found = answer?.messages.find(isWanted);
-      if (found !== undefined) return messageId(channel, found.ts);
+      found.push(...(answer?.messages ?? []).filter(isWanted).map(({ ts }) => messageId(channel, ts)));
       cursor = answer?.response_metadata?.next_cursor ?? "";
-      if (cursor === "") return null;
+      if (cursor === "" || (found.length > 0 && known === undefined)) break;
     }
-    return null;
+    return found;
   }
 
-  async #matcher(key: string): Promise<(message: SlackMessage) => boolean> {
+  /** By the key; where Slack gives no metadata back, by a text that is the same and no other answer's. */
+  async #matcher(message: OutboundMessage, known?: string): Promise<(one: SlackMessage) => boolean> {
     const bot = await this.#parts.names.bot();
-    return (message) => isOwn(message, bot) && message.metadata?.event_payload?.key === key;
+    const { text } = this.#body(message);
+    const { channel } = placeOf(message.channel);
+    const others = new Set([...this.#posts.entries()].map(([, id]) => id));
+    const whole = unescapeText(text).trim();
+    return (one) => {
+      if (!isOwn(one, bot)) return false;
+      const key = one.metadata?.event_payload?.key;
+      const id = messageId(channel, one.ts);
+      if (key !== undefined || id === known) return id === known || key === message.idempotencyKey;
+      const there = unescapeText(one.text ?? "").trim();
+      const isPiece = message.mayBeInPart === true && there !== "" && whole.startsWith(there);
+      return (there === whole || isPiece) && !others.has(id);
+    };
   }
 
   /** An app that may not read what was said must not fall silent for it. */

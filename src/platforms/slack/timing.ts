@@ -8,8 +8,14 @@ export interface SlackTiming {
   readonly shortMs: number;
   /** How long Slack may leave a ping of ours without an answer. */
   readonly pingMs: number;
-  /** Between two edits of an answer that is being written: Slack allows some fifty a minute. */
+  /** After which a post without an answer has failed: one that is given up may still be made, and would stand there twice. */
+  readonly postMs: number;
+  /** Between two edits of an answer that is being written, where no other is. */
   readonly streamMs: number;
+  /** An answer that is whole within this time is posted once, and not marked as edited. */
+  readonly firstPieceMs: number;
+  /** When to look, behind a second attempt at a post, whether the first one was made after all. */
+  readonly lookAgainMs: readonly number[];
   /** Between two calls for what was said, over time: Slack allows some fifty a minute, and a few are for what somebody waits for. */
   readonly readEveryMs: number;
   /** The acknowledgement of a command waits so long for its answer: Slack waits 3 s. */
@@ -25,7 +31,10 @@ export const SLACK_TIMING: SlackTiming = {
   helloMs: 10_000,
   shortMs: 5000,
   pingMs: 5000,
+  postMs: 45_000,
   streamMs: 1500,
+  firstPieceMs: 700,
+  lookAgainMs: [60_000, 300_000],
   readEveryMs: 1500,
   commandMs: 2500,
 };

@@ -31,6 +31,10 @@ export interface ApiLimits {
    * described it), or the newest.
    */
   readonly oldestPageFirst: boolean;
+  /** `chat.update` in any minute, over all channels. */
+  readonly updatesPerMinute: number;
+  /** Whether messages are given back with the metadata that they were posted with. */
+  readonly givesMetadata: boolean;
 }
 
 export interface Method {

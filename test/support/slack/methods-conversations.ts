@@ -40,9 +40,9 @@ function answer(
   messages: readonly SlackMessage[],
   nextCursor: string,
   args: Arguments,
-  { workspace, origin }: MethodContext,
+  { workspace, origin, limits }: MethodContext,
 ): JsonObject {
-  const metadata = args.flag("include_all_metadata");
+  const metadata = limits.givesMetadata && args.flag("include_all_metadata");
   return {
     messages: messages.map((message) => renderMessage(workspace, message, { origin, metadata })),
     has_more: nextCursor !== "",

@@ -56,6 +56,8 @@ const LIMITS: ApiLimits = {
   markdownLength: 12_000,
   pageSize: 999,
   oldestPageFirst: true,
+  updatesPerMinute: Infinity,
+  givesMetadata: true,
 };
 
 export interface SlackServerOptions {

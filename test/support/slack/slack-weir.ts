@@ -48,7 +48,7 @@ export async function startSlackWeir(options: SlackWeirOptions): Promise<SlackWe
     },
     log,
     commands: [{ name: "status", help: "what it does", argument: null }],
-    timing: { shortMs: 0, streamMs: 20, ...options.timing },
+    timing: { shortMs: 0, streamMs: 20, firstPieceMs: 0, ...options.timing },
   });
   const bindings = [{ ...bindPlatform("slack", agentId("main")), ...options.binding }];
   const daemon = await buildDaemon({ config, log, platforms: () => [slack], bindings });

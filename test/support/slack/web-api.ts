@@ -43,6 +43,8 @@ export class WebApi {
   readonly #faults: FaultScript;
   readonly #options: WebApiOptions;
   readonly #stopping: AbortSignal;
+  /** When they were made, in the last minute. */
+  #updates: number[] = [];
 
   constructor(
     context: MethodContext,
@@ -79,7 +81,8 @@ export class WebApi {
       error: undefined,
       committed: false,
     });
-    await this.#play(entry, args, this.#faults.take(request.method, fields), response);
+    const fault = this.#faults.take(request.method, fields) ?? this.#overRate(request.method);
+    await this.#play(entry, args, fault, response);
     this.#journal.changed();
   }
 
@@ -104,6 +107,17 @@ export class WebApi {
     }
     entry.outcome = answer["ok"] === true ? "answered" : "refused";
     this.#answer(response, answer, METHODS[entry.method]?.scope);
+  }
+
+  #overRate(method: string): Fault | undefined {
+    if (method !== "chat.update") return undefined;
+    const now = performance.now();
+    this.#updates = this.#updates.filter((at) => now - at < 60_000);
+    const [first = now] = this.#updates;
+    if (this.#updates.length >= this.#context.limits.updatesPerMinute)
+      return { fault: "rate_limited", retryAfterS: Math.ceil((first + 60_000 - now) / 1000) };
+    this.#updates.push(now);
+    return undefined;
   }
 
   /** Whether the call ends here, with nothing done. */

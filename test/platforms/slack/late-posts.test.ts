@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PlatformError } from "../../../src/platforms/platform.ts";
+import { outbound } from "../contract.ts";
+import { botTexts, openSlackScene } from "./slack-harness.ts";
+
+/** A post that is made so long after it was given up. */
+const LATE = { method: "chat.postMessage", fault: "slow_before", delayMs: 600 } as const;
+const TIMING = { postMs: 150, lookAgainMs: [1000, 3000] };
+
+test("a post that is made long after it was given up is taken back: the answer stands there once", async () => {
+  await using scene = await openSlackScene({ timing: TIMING });
+  const { slack, ana, general, platform } = scene;
+  const asked = `${general.id}/${slack.world.say(ana, general, "what is it?")}`;
+  const message = outbound({ platform, channel: general.id }, { text: "it is 7", inReplyTo: [asked] });
+  slack.faults.next(LATE);
+  await assert.rejects(platform.send(message), PlatformError);
+  const id = await platform.send({ ...message, mayBeThere: true });
+  await slack.journal.until("the late post", () => botTexts(slack, general).length === 2);
+  await slack.journal.until("it is taken back", () => botTexts(slack, general).length === 1);
+  assert.equal(slack.journal.calls("chat.delete").length, 1);
+  assert.notEqual(slack.journal.calls("chat.delete")[0]?.args["ts"], id.split("/")[1]);
+});
+
+test("so is a first piece that is made late, beside its whole answer", async () => {
+  await using scene = await openSlackScene({ timing: TIMING });
+  const { slack, ana, general, platform } = scene;
+  const asked = `${general.id}/${slack.world.say(ana, general, "what is it?")}`;
+  const piece = outbound(
+    { platform, channel: general.id },
+    { text: "it", final: false, mayBeInPart: true, inReplyTo: [asked] },
+  );
+  slack.faults.next(LATE);
+  await assert.rejects(platform.send(piece), PlatformError);
+  await platform.send({ ...piece, text: "it is 7", final: true, mayBeThere: true });
+  await slack.journal.until("the late piece", () => botTexts(slack, general).includes("it"));
+  await slack.journal.until("it is taken back", () => botTexts(slack, general).length === 1);
+  assert.deepEqual(botTexts(slack, general), ["it is 7"]);
+});
+
+test("where Slack gives no metadata back, the late one is told by its text, and no other answer is taken for it", async () => {
+  await using scene = await openSlackScene({ timing: TIMING, server: { limits: { givesMetadata: false } } });
+  const { slack, ana, general, platform } = scene;
+  const asked = `${general.id}/${slack.world.say(ana, general, "is it?")}`;
+  const message = outbound({ platform, channel: general.id }, { text: "Yes & no.", inReplyTo: [asked] });
+  slack.faults.next(LATE);
+  await assert.rejects(platform.send(message), PlatformError);
+  await platform.send({ ...message, mayBeThere: true });
+  const other = await platform.send({ ...message, idempotencyKey: "another answer" });
+  await slack.journal.until("the late post", () => botTexts(slack, general).length === 3);
+  await slack.journal.until("it is taken back", () => botTexts(slack, general).length === 2);
+  assert.ok(slack.messages(general).some(({ ts }) => other.endsWith(ts)));
+});
+
+test("a post that takes half a minute is waited for, other calls are not", async () => {
+  await using scene = await openSlackScene({ timing: { callMs: 100, postMs: 20_000 } });
+  const { slack, general, platform } = scene;
+  slack.faults.next({ method: "chat.postMessage", fault: "slow_before", delayMs: 400 });
+  const id = await platform.send(outbound({ platform, channel: general.id }, { text: "hello" }));
+  assert.equal(slack.journal.calls("chat.postMessage").length, 1);
+  slack.faults.next({ method: "chat.update", fault: "slow_before", delayMs: 5000 });
+  await assert.rejects(
+    platform.edit(id, outbound({ platform, channel: general.id }, { text: "hello you" })),
+    PlatformError,
+  );
+});
