@@ -1,7 +1,7 @@
 /** Conversations that are the same in every run: words by Zipf's law, with names, numbers, links and identifiers. */
 
 /** Numbers from 0 to 1 that a seed decides (mulberry32). */
-function createRandom(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -18,12 +18,25 @@ export interface RecordedQuestion {
   readonly evidence: readonly number[];
 }
 
+/** What a person or a model noted of a conversation, with the seqs of what it was said in: one line of `NAME.facts.jsonl`. */
+export interface RecordedFact {
+  readonly conversation_id: string;
+  readonly fact: string;
+  readonly evidence: readonly number[];
+}
+
 export function readMessages(folder: string, name: string): RecordedMessage[] {
   return readLines(path.join(folder, `${name}.messages.jsonl`));
 }
 
 export function readQuestions(folder: string, name: string): RecordedQuestion[] {
   return readLines(path.join(folder, `${name}.qa.jsonl`));
+}
+
+/** @returns none where there is no such file */
+export function readFacts(folder: string, name: string): RecordedFact[] {
+  const isThere = existsSync(path.join(folder, `${name}.facts.jsonl`));
+  return isThere ? readLines(path.join(folder, `${name}.facts.jsonl`)) : [];
 }
 
 /** @throws UsageError where there is no such file */

@@ -1,5 +1,3 @@
-import { sliceWhole } from "./text.ts";
-
 /** Something that a digest is to keep verbatim: a link, an identifier, a number, a name. */
 export interface Fact {
   readonly text: string;
@@ -26,7 +24,7 @@ const IDENTIFIER = new RegExp(
     .join("|"),
   "gu",
 );
-const NUMBER = /(?<![\p{L}\p{N}_.])\d+(?:[.,:]\d+)*(?![\p{L}\p{N}_])/gu;
+const NUMBER = /(?<![\p{L}\p{N}_.])\d+(?:[.,:-]\d+)*(?![\p{L}\p{N}_])/gu;
 /** A capital inside a sentence; in German that is every noun, which costs little. */
 const NAME = /(?<=[\p{Ll},] )\p{Lu}\p{Ll}{2,}/gu;
 
@@ -52,38 +50,4 @@ export function factsOf(sentence: string): Fact[] {
     found = [...found, ...added].toSorted((a, b) => a.from - b.from);
   }
   return found;
-}
-
-/** A sentence up to here is quoted whole, in UTF-16 units; of a longer one so much stands on each side of its facts. */
-const WHOLE = 48;
-const AROUND = 10;
-
-/** The part of a long sentence round its facts, whole words, with `…` for what is left out. */
-export function excerptOf(sentence: string, facts: readonly Fact[]): string {
-  if (sentence.length <= WHOLE || facts.length === 0) return sentence;
-  const parts: string[] = [];
-  let end = 0;
-  for (const { from, to } of facts.toSorted((a, b) => a.from - b.from)) {
-    const begin = Math.max(end, wordStart(sentence, from - AROUND));
-    const last = Math.max(end, wordEnd(sentence, to + AROUND));
-    if (last <= end) continue;
-    parts.push(`${begin > end ? "…" : ""}${sliceWhole(sentence, begin, last)}`);
-    end = last;
-  }
-  const excerpt = parts.join("").trim() + (end < sentence.length ? "…" : "");
-  return excerpt.length < sentence.length ? excerpt : sentence;
-}
-
-function wordStart(text: string, index: number): number {
-  if (index <= 0) return 0;
-  // Not in the whole text: that may have no space, and be asked about at each of its facts.
-  const space = text.slice(index, index + AROUND + 1).indexOf(" ");
-  return space < 0 ? index : index + space + 1;
-}
-
-function wordEnd(text: string, index: number): number {
-  if (index >= text.length) return text.length;
-  const from = Math.max(0, index - AROUND);
-  const space = text.slice(from, index + 1).lastIndexOf(" ");
-  return space < 0 ? index : from + space;
 }

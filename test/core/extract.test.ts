@@ -79,6 +79,23 @@ describe("an extractive digest", () => {
   });
 });
 
+test("an extractive digest tells of what was talked about, and not of who asks or proposes most", () => {
+  const topics = ["My sister moved to Lisbon.", "The cat has kidney trouble.", "Grandpa repairs old clocks."];
+  const chatter = [
+    "Let's see?",
+    "Shall we?",
+    "Must we?",
+    "Really, let's go?",
+    "So what, because?",
+    "Let's do it?",
+  ];
+  const lines = Array.from({ length: 60 }, (_, index) =>
+    line("Ann", (index % 20 === 7 ? topics[(index - 7) / 20] : chatter[index % chatter.length]) ?? ""),
+  );
+  const digest = extractiveDigest(lines, 190);
+  for (const topic of topics) assert.ok(digest.includes(topic), digest);
+});
+
 describe("a long digest", () => {
   test("is made in slices, also of one long line, and the same as at once", () => {
     const long = Array.from({ length: 4000 }, (_, index) => `Point ${index} of topic_${index % 97}.`);

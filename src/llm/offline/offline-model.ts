@@ -157,11 +157,13 @@ async function summarise(request: ModelRequest): Promise<Reply> {
   const { messages } = request;
   const maxTokens = Math.min(request.maxOutputTokens, request.textLimit ?? Infinity);
   const lines = spokenLines(messages);
-  const length = lines.reduce((sum, { text }) => sum + text.length, 0);
-  // At most half of what was said, or it would be no summary.
+  const length = lines.reduce(
+    (sum, { time, author, text }) => sum + `[${time}] ${author}: ${text}`.length,
+    0,
+  );
+  // At most half of what was said, heads included, or it would be no summary.
   let limit = Math.min(Math.ceil(length / 2), maxTokens * 4);
-  // Whole sentences: this is read as a summary, and not as the extract that stands in for one.
-  const digestWithin = await inSlices(rankSentences(lines, 0));
+  const digestWithin = await inSlices(rankSentences(lines));
   for (;;) {
     const text = await inSlices(digestWithin(limit));
     if (estimateTokens(text) <= maxTokens || limit < 40) return { text, calls: [] };

@@ -192,7 +192,7 @@ describe("the offline model summarises", () => {
     const messages: ModelMessage[] = [{ role: "user", text: transcript }];
     const { answer } = await ask(createOfflineModel(), { messages, task: "summarise", textLimit: 100 });
     assert.match(answer?.text ?? "", /builds\/77/);
-    assert.doesNotMatch(answer?.text ?? "", /called|returned/);
+    assert.doesNotMatch(answer?.text ?? "", /called|returned|coffee/);
     const short = await ask(createOfflineModel(), { messages, task: "summarise", textLimit: 20 });
     assert.ok(estimateTokens(short.answer?.text ?? "") <= 20, short.answer?.text);
   });
