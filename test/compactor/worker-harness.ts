@@ -58,7 +58,7 @@ export async function attempt(
     baseUrl: server.url,
     apiKey: undefined,
     isOpenAi: false,
-    timeouts: { firstTokenMs: 5000, idleMs: 5000, totalMs: 5000 },
+    timeouts: { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 },
   });
   const saved: JobResult[] = [];
   const calls: ModelCallRecord[] = [];
