@@ -14,6 +14,9 @@ import { inSlices } from "./telemetry/in-slices.ts";
 import { createTools } from "./tools/tools.ts";
 import { type Agent, type AgentModels, type AgentTexts, budgetOf, createAgent } from "./turn/agent.ts";
 
+/** Model calls of one attempt at a summary: rounds of `memory_save`, parts, their putting together, a shorter text. */
+const MAX_CALLS = 10;
+
 /** An agent with what writes its summaries. */
 export interface StaffedAgent {
   readonly agent: Agent;
@@ -102,6 +105,7 @@ function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): Compa
     model: agent.models.model,
     digester: createDigester(agent, prompts),
     thinkingAllowance: config.maxOutputTokens,
+    maxCalls: MAX_CALLS,
     noticeText: (messages) => prompts.compactionNotice(messages).trim(),
     modelNames: () => names,
     resolve: async (configured, signal) => models.resolve(configured, signal),

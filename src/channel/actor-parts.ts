@@ -10,6 +10,7 @@ import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { Compaction } from "./compaction.ts";
+import type { HistoryMutex } from "./guarded-history.ts";
 import type { Owner } from "./owner.ts";
 
 /** What every actor of a daemon shares. */
@@ -22,6 +23,8 @@ export interface SharedParts {
   readonly log: Logger;
   readonly now: () => Date;
   readonly compaction: Compaction;
+  /** Of a channel's history; left out: a real one. The protocol's fuzz puts a wrong one here. */
+  readonly createMutex?: () => HistoryMutex;
   /** Wake-ups that wait in one mailbox. */
   readonly mailboxSize: number;
 }

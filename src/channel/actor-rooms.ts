@@ -25,7 +25,7 @@ export function buildRooms(
   const { owner, address, platform, streams, events, store, agent } = parts;
   const { lastUsage, hasLiveJob } = snapshot;
   if (lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);
-  const history = new GuardedHistory(store, owner, snapshot.history);
+  const history = new GuardedHistory(store, owner, snapshot.history, parts.createMutex?.());
   const outbox = new Outbox({
     owner,
     address,

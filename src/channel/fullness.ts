@@ -1,3 +1,4 @@
+import { SUMMARY_LABEL_TOKENS } from "../context/render.ts";
 import { MAX_LIVE_SUMMARIES, MERGE_AT } from "../core/compaction.ts";
 import type { History, Summary } from "../core/history.ts";
 
@@ -20,7 +21,7 @@ export function mayBeFull(history: History, { everyRequest, room, maxRawMessages
   if (wantsSummaryWork(summaries)) return true;
   let tokens = everyRequest;
   for (const entry of entries) tokens += entry.tokens;
-  for (const summary of summaries) tokens += summary.tokens;
+  for (const summary of summaries) tokens += summary.tokens + SUMMARY_LABEL_TOKENS;
   return tokens >= SURE_SHARE * room();
 }
 

@@ -19,6 +19,9 @@ import type { Settlement } from "../store/turns.ts";
 import { outdatedQuotes } from "./outdated-quotes.ts";
 import type { Owner } from "./owner.ts";
 
+/** Keeps the changes of a history apart, each with its write and the reads that belong to it. */
+export type HistoryMutex = Pick<Mutex, "isLocked" | "runExclusive">;
+
 /**
  * A channel's history, guarded by a mutex. Every change is in the log before it is in memory, so that memory is never
  * ahead: after any crash, folding the rows again gives what was here.
@@ -26,10 +29,11 @@ import type { Owner } from "./owner.ts";
 export class GuardedHistory {
   readonly #store: Store;
   readonly #owner: Owner;
-  readonly #mutex = new Mutex();
+  readonly #mutex: HistoryMutex;
   #history: History;
 
-  constructor(store: Store, owner: Owner, history: History) {
+  constructor(store: Store, owner: Owner, history: History, mutex: HistoryMutex = new Mutex()) {
+    this.#mutex = mutex;
     this.#store = store;
     this.#owner = owner;
     this.#history = history;

@@ -10,6 +10,8 @@ export interface CompactorAgent extends WorkerAgent {
   readonly digester: Digester;
   /** Tokens that a summariser may think before it writes. */
   readonly thinkingAllowance: number;
+  /** Model calls that one attempt may take, all parts of a long range together. */
+  readonly maxCalls: number;
   /** What people are told where they are told of a compaction. */
   noticeText(messages: number): string;
   /** The configured summariser, then the fallbacks. */

@@ -2,7 +2,7 @@ import { normalForm } from "../core/text.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { ModelAnswer } from "../llm/model.ts";
 
-export const REFUSAL_KINDS = ["empty", "cut_off", "refusal", "over_cap", "inflated"] as const;
+export const REFUSAL_KINDS = ["empty", "cut_off", "refusal", "over_cap", "inflated", "calls_spent"] as const;
 
 /** Why a summary is not committed. */
 export interface Refusal {

@@ -44,8 +44,8 @@ export function wholeTranscript(lines: readonly TranscriptLine[]): string {
 }
 
 /**
- * Cuts a transcript into chunks of at most `maxTokens` each, and drops nothing: a call stays with its results and an
- * entry in one chunk, where a chunk can hold them; a longer entry is cut between lines or words.
+ * Cuts a transcript into chunks of at most `maxTokens` each, and drops nothing: a chunk ends where a summary may, where
+ * it can hold so much; else an entry stays in one chunk; a longer entry is cut between lines or words.
  * @param maxTokens at least MIN_CHUNK_TOKENS
  * @param from the chunks begin behind this place
  * @returns null: there is no such place
@@ -71,7 +71,9 @@ export function* chunkTranscript(
     open.push(...group);
     room -= tokens;
   };
-  for (const group of groupsOf(pieces.slice(behind + 1), sameCall)) {
+  const ends = legalEnds(lines);
+  const together = (before: Entry, next: Entry): boolean => sameEntry(before, next) || !ends.has(before.seq);
+  for (const group of groupsOf(pieces.slice(behind + 1), together)) {
     if (sum(group) <= maxTokens) add(group);
     else
       for (const entry of groupsOf(group, sameEntry)) {
@@ -114,11 +116,24 @@ function sameEntry(before: Entry, next: Entry): boolean {
   return before.seq === next.seq;
 }
 
-/** A call and its results; pieces of one entry. */
-function sameCall(before: Entry, next: Entry): boolean {
-  if (sameEntry(before, next)) return true;
-  const isToolEntry = before.kind === "tool_call" || before.kind === "tool_result";
-  return next.kind === "tool_result" && isToolEntry && before.turnId === next.turnId;
+/**
+ * The seqs of the lines behind which a summary of the lines before may end: all that follow have higher seqs (in the view
+ * what arrived during a turn stands behind its answer), and no call is parted from its results.
+ */
+export function legalEnds(lines: readonly TranscriptLine[]): ReadonlySet<Seq> {
+  const ends = new Set<Seq>();
+  let lowestBehind = Infinity;
+  const lowest = lines
+    .toReversed()
+    .map(({ entry }) => (lowestBehind = Math.min(lowestBehind, entry.seq)))
+    .toReversed();
+  let highest = 0;
+  for (const [index, { entry }] of lines.entries()) {
+    highest = Math.max(highest, entry.seq);
+    const next = lines[index + 1]?.entry;
+    if (highest < (lowest[index + 1] ?? Infinity) && next?.kind !== "tool_result") ends.add(entry.seq);
+  }
+  return ends;
 }
 
 function toChunk(pieces: readonly Piece[]): Chunk {

@@ -7,6 +7,9 @@ const TAGGED = /^<summary>([\s\S]*?)<\/summary>$/i;
 const ECHO =
   /^(?:\\?\[(?:compaction )?summary\]\s*:?|[#*_>\s]*(?:compaction )?summary[*_ ]*:[*_]*|#+ *(?:compaction )?summary *(?:\n|$)|here (?:is|'s) (?:the|a|my) (?:\w+ )?summary[^\n:]{0,40}:)\s*/i;
 
+/** What stands behind that label: times and a count. */
+const SPAN_ECHO = /^\(\d{4}-\d\d-\d\d \d\d:\d\d(?: – [\d :-]{5,16})?, [\d,]+ messages?\)\s*/;
+
 /** Fences, tags and labels round one another that are taken off: nobody means more, and each takes a look at the whole. */
 const MOST_PEELINGS = 16;
 
@@ -16,7 +19,7 @@ export function cleanSummary(text: string): string {
   for (let peelings = 0; peelings < MOST_PEELINGS; peelings++) {
     const before = rest;
     rest = (FENCED.exec(rest)?.[1] ?? TAGGED.exec(rest)?.[1] ?? rest).trim();
-    rest = rest.replace(ECHO, "").trim();
+    rest = rest.replace(ECHO, "").replace(SPAN_ECHO, "").trim();
     if (rest === before) break;
   }
   return escapeOnce(rest);

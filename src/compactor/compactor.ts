@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Job } from "../core/compaction.ts";
 import { errorMessage } from "../core/errors.ts";
-import { type History, isCounted } from "../core/history.ts";
+import type { History } from "../core/history.ts";
 import { StaleEpochError } from "../store/errors.ts";
 import type { JobEnd } from "./job-runner.ts";
 import type { CompactorParts, ForcedOutcome } from "./parts.ts";
@@ -241,7 +241,7 @@ export class ChannelCompactor {
           model: model ?? madeBy,
           memories: end.memories,
         });
-        this.#landed(end, history, ms);
+        this.#landed(end, ms);
         return;
       }
       case "left":
@@ -258,13 +258,15 @@ export class ChannelCompactor {
     }
   }
 
-  #landed(end: Extract<JobEnd, { kind: "committed" }>, history: History, ms: number): void {
+  #landed(end: Extract<JobEnd, { kind: "committed" }>, ms: number): void {
     // A digest says that the model was of no use: what can wait for it waits. A final one has ended what was due of it.
     if (end.summary.kind !== "digest") this.#rest.succeeded();
     else if (end.summary.isFinal !== true) this.#rest.begin();
-    const covered = history.entries.filter((entry) => entry.seq <= end.job.toSeq && isCounted(entry)).length;
-    if (end.job.kind === "leaf")
-      this.#parts.target.onCommitted(end.job, covered + (history.omission?.count ?? 0));
+    if (end.job.kind === "leaf") {
+      const { summaries } = this.#parts.target.history.current;
+      const made = summaries.find(({ toSeq }) => toSeq === end.job.toSeq);
+      this.#parts.target.onCommitted(end.job, made?.span?.messages ?? 0);
+    }
     if (end.job.tier === "forced")
       this.#answerForced({ kind: "committed", job: end.job, summary: end.summary, ms });
   }

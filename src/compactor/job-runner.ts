@@ -11,7 +11,7 @@ import { REFUSAL_KINDS } from "./checks.ts";
 import { nextStep } from "./ladder.ts";
 import { editNotes } from "./edit-notes.ts";
 import { MIN_SOURCE_TOKENS } from "./policy.ts";
-import { type AttemptOutcome, attemptSummary, type Material } from "./worker.ts";
+import { type AttemptOutcome, attemptSummary, type Material, type SummarisedRange } from "./worker.ts";
 
 /** How a job ended. */
 export type JobEnd =
@@ -76,7 +76,11 @@ export class JobRunner {
         (result) => (progress = result),
       );
       if (outcome.kind === "aborted" && run.signal.aborted) return { kind: "left" };
-      if (outcome.kind === "finished") return this.#finish(job, outcome.result, run);
+      if (outcome.kind === "finished") return this.#finish(rangeOf(job, outcome.range), outcome.result, run);
+      if (outcome.kind === "unfinished") {
+        job = await this.#again(job);
+        continue;
+      }
       tried.attempts++;
       const why = whyNot(outcome);
       this.#parts.onRefused(job, why);
@@ -135,7 +139,10 @@ export class JobRunner {
       capTokens: run.summaryCap,
       sourceTokens: await this.#sourceTokens(job, material),
       thinkingAllowance: agent.thinkingAllowance,
+      maxCalls: agent.maxCalls,
       memory: job.kind === "leaf",
+      // What is omitted is covered by one job, or emergency would not heal.
+      mayEndFrom: job.kind === "leaf" ? run.history.omittedTo : null,
       done: job.result,
       signal,
       onProgress: async (result) => {
@@ -185,7 +192,7 @@ export class JobRunner {
     const text = editNotes(edits, agent);
     const { fromSeq, toSeq } = job;
     const tokens = estimateTokens(text);
-    return [{ fromSeq, toSeq, level: 1, kind: "model", text, tokens, needsRedo: false }];
+    return [{ fromSeq, toSeq, span: null, level: 1, kind: "model", text, tokens, needsRedo: false }];
   }
 
   /** Tokens of what the summary is made of. */
@@ -263,6 +270,11 @@ const MAX_EDITS = 20;
 /** Share of the summariser's window that a raw text may take to be read once more for a merge. */
 const RAW_SHARE = 0.6;
 
+/** @param range the beginning of the job's range that was summarised; null: all of it */
+function rangeOf(job: Job, range: SummarisedRange | null): Job {
+  return range === null ? job : { ...job, ...range };
+}
+
 function within({ fromSeq, toSeq }: Job, summaries: readonly Summary[]): Summary[] {
   return summaries.filter((one) => one.fromSeq >= fromSeq && one.toSeq <= toSeq);
 }
@@ -272,7 +284,7 @@ function unreachableModel(breaker: Breaker, modelName: string): AttemptOutcome {
   return { kind: "unavailable", why: "the model server does not say which model it has" };
 }
 
-function whyNot(outcome: Exclude<AttemptOutcome, { kind: "finished" }>): string {
+function whyNot(outcome: Exclude<AttemptOutcome, { kind: "finished" | "unfinished" }>): string {
   switch (outcome.kind) {
     case "refused":
       return `${outcome.refusal.kind}: ${outcome.refusal.why}`;

@@ -1,5 +1,6 @@
 import type { CompactionConfig } from "../config/config.ts";
 import { lastCoverable } from "../context/keep.ts";
+import { SUMMARY_LABEL_TOKENS } from "../context/render.ts";
 import {
   type JobKind,
   type JobPlan,
@@ -100,7 +101,7 @@ function planLeaf(state: CompactionState, tier: Tier): Decision {
   const hasOmitted = history.omittedTo > history.coveredTo;
   const omittedTokens = hasOmitted ? (history.omission?.tokens ?? 0) : 0;
   // A leaf begins behind the last summary: what is omitted goes into it, all of it.
-  const tokens = state.tokens - omittedTokens + summaryCap;
+  const tokens = state.tokens - omittedTokens + summaryCap + SUMMARY_LABEL_TOKENS;
   const healsEnough = tier === "emergency" && !isAt(state, rules.backgroundThreshold, tokens);
   const cut = healsEnough ? null : cutRaw(state, tier, tokens);
   if (!hasOmitted && cut === null) return { kind: "blocked", tier, reason: whyNoCut(state) };

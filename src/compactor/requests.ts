@@ -1,6 +1,7 @@
-import { capText, type EntryTexts } from "../context/render.ts";
+import { capText, type EntryTexts, spanNote, summaryLabel } from "../context/render.ts";
 import type { ModelMessage } from "../core/context.ts";
 import type { Entry } from "../core/entry.ts";
+import type { Summary } from "../core/history.ts";
 import type { TimeFormat } from "../core/time.ts";
 import { collectHints, type Hints } from "./hints.ts";
 import { type LengthLimit, lengthLimit } from "./length-limit.ts";
@@ -48,7 +49,7 @@ export interface RequestOptions {
   readonly isMemory: boolean;
   readonly isRedo: boolean;
   /** The summary before the range. */
-  readonly background: string | null;
+  readonly background: SummaryText | null;
 }
 
 type Limits = Pick<WritingTask, "capTokens" | "sourceTokens">;
@@ -85,11 +86,12 @@ export class RequestBuilder {
     return [...this.#opening(), user(text), user(task)];
   }
 
-  /** @param texts summaries of one channel, oldest first */
-  merge(texts: readonly string[], limits: Limits): ModelMessage[] {
-    const limit = lengthLimit(wantedTokens(limits), texts.join("\n"));
-    const task = this.#agent.texts.merge({ count: texts.length, ...limit });
-    return [this.#system(), ...summaryMessages(texts), user(task)];
+  /** @param summaries of one channel, oldest first */
+  merge(summaries: readonly SummaryText[], limits: Limits): ModelMessage[] {
+    const { texts, time } = this.#agent;
+    const limit = lengthLimit(wantedTokens(limits), summaries.map(({ text }) => text).join("\n"));
+    const task = texts.merge({ count: summaries.length, ...limit });
+    return [this.#system(), ...summaryMessages(summaries, time), user(task)];
   }
 
   outputTokens(capTokens: number): number {
@@ -112,7 +114,10 @@ export class RequestBuilder {
   #opening(): ModelMessage[] {
     const { background } = this.#options;
     if (background === null) return [this.#system()];
-    return [this.#system(), user(this.#agent.texts.background({ text: background }))];
+    const { time, texts } = this.#agent;
+    const { span } = background;
+    const text = span === null ? background.text : `${spanNote(time, span)}\n${background.text}`;
+    return [this.#system(), user(texts.background({ text }))];
   }
 
   #system(): ModelMessage {
@@ -122,9 +127,12 @@ export class RequestBuilder {
   }
 }
 
+/** A summary that is to be made into one with others. */
+export type SummaryText = Pick<Summary, "text" | "span">;
+
 /** Summaries as messages of a request. */
-export function summaryMessages(texts: readonly string[]): ModelMessage[] {
-  return texts.map((text) => user(`[Compaction Summary]:\n${text}`));
+export function summaryMessages(summaries: readonly SummaryText[], time: TimeFormat): ModelMessage[] {
+  return summaries.map(({ text, span }) => user(`${summaryLabel(time, span)}\n${text}`));
 }
 
 function user(text: string): ModelMessage {

@@ -10,10 +10,8 @@ import { type Refusal, refuse } from "./checks.ts";
 import { cleanSummary } from "./clean-summary.ts";
 import { type LengthLimit, lengthLimit } from "./length-limit.ts";
 
-/** Model calls that one summary may take: rounds of `memory_save`, the summary, a shorter one. */
-const MAX_CALLS = 10;
-/** Of these, so many are kept for the summary and a shorter one. */
-const KEPT_CALLS = 2;
+/** Of the calls that a summary may take, so many are kept for its text and a shorter one; the others are rounds of `memory_save`. */
+export const TEXT_CALLS = 2;
 const MEMORY_SAVE = "memory_save";
 /** A share of what would be refused: models count badly. */
 const SHORTER = 0.75;
@@ -25,12 +23,30 @@ export interface WriterTexts {
   shorten(values: LengthLimit): string;
 }
 
+/** Counts the model calls of one attempt, over all that it writes. */
+export class CallBudget {
+  #left: number;
+
+  constructor(calls: number) {
+    this.#left = calls;
+  }
+
+  get left(): number {
+    return this.#left;
+  }
+
+  take(): void {
+    this.#left--;
+  }
+}
+
 export interface WriterOptions {
   readonly model: Model;
   readonly modelName: string;
   readonly windowTokens: number;
   readonly agentName: string;
   readonly texts: WriterTexts;
+  readonly budget: CallBudget;
   readonly signal: AbortSignal;
   readonly onCall: (record: ModelCallRecord, estimatedTokens: number) => void;
 }
@@ -45,6 +61,8 @@ export interface WritingTask {
   readonly sources: ReadonlyMap<number, Entry> | null;
   /** In the language of the summary. */
   readonly sample: string;
+  /** So many of the attempt's calls are not for this one. */
+  readonly keptCalls: number;
 }
 
 export type Written =
@@ -86,11 +104,14 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
   let messages = task.messages;
   let memories: readonly MemoryDraft[] = [];
   let isShortened = false;
-  for (let call = 1; ; call++) {
+  for (;;) {
+    const callsLeft = options.budget.left - task.keptCalls;
+    if (callsLeft <= 0) return { kind: "refused", refusal: CALLS_SPENT };
+    options.budget.take();
     const fits = estimateRequest(messages, tools) + task.maxOutputTokens <= options.windowTokens;
     // Rounds that no longer fit have done their work: the gates have kept what is in them.
     if (!fits && !isShortened) messages = task.messages;
-    const maySave = fits && !isShortened && task.sources !== null && call <= MAX_CALLS - KEPT_CALLS;
+    const maySave = fits && !isShortened && task.sources !== null && callsLeft > TEXT_CALLS;
     const answer = await ask(task, options, { messages, tools, toolChoice: maySave ? "auto" : "none" });
     if (answer === null) return { kind: "refused", refusal: emptyRefusal(task) };
     if (maySave && answer.calls.length > 0) {
@@ -106,8 +127,7 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
     const text = cleanSummary(answer.text);
     const refusal = refuse({ text, finish: answer.finish }, task);
     if (refusal === null) return { kind: "written", text, model: answer.model, memories };
-    if (isShortened || call >= MAX_CALLS || !isTooLong(text, refusal, task))
-      return { kind: "refused", refusal };
+    if (isShortened || callsLeft <= 1 || !isTooLong(text, refusal, task)) return { kind: "refused", refusal };
     isShortened = true;
     messages = [...messages, ...askShorter(answer.text, messages, tools, task, options)];
   }
@@ -136,6 +156,8 @@ function isTooLong(text: string, { kind }: Refusal, { capTokens }: WritingTask):
   if (kind === "over_cap" || kind === "inflated") return true;
   return kind === "cut_off" && estimateTokens(text) > capTokens;
 }
+
+const CALLS_SPENT: Refusal = { kind: "calls_spent", why: "its model calls are used up" };
 
 function emptyRefusal(task: WritingTask): Refusal {
   return refuse({ text: "", finish: "stop" }, task) ?? { kind: "empty", why: "it says nothing" };

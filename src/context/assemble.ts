@@ -1,6 +1,6 @@
 import type { Context, ModelImage, ModelMessage, Segment, SegmentKey, ToolSpec } from "../core/context.ts";
 import type { Entry } from "../core/entry.ts";
-import { type History, type Summary, type TurnRange, turnView } from "../core/history.ts";
+import { type History, type TurnRange, turnView } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import { estimateMessage, type Renderer, type RenderOptions } from "./render.ts";
 
@@ -74,7 +74,11 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
   const due = render(view.due, () => cap(trims.cap.due));
   const segments = [
     segment("system", "system prompt", [renderer.system(system)]),
-    segment("summaries", "summaries", summaryMessages(history)),
+    segment(
+      "summaries",
+      "summaries",
+      history.summaries.filter(({ kind }) => kind !== "reset").map((summary) => renderer.summary(summary)),
+    ),
     segment("history", "raw history", before),
     segment("dynamic", "now, people, recalled", counted([{ role: "user", text: now }])),
     segment(
@@ -134,22 +138,6 @@ function segment(key: SegmentKey, label: string, parts: readonly Counted[]): Seg
 
 export function isToolEntry(entry: Entry): boolean {
   return entry.kind === "tool_call" || entry.kind === "tool_result";
-}
-
-const SUMMARIES = new WeakMap<Summary, Counted>();
-
-/** A summary stays for many turns, and is counted once. */
-function summaryMessages(history: History): Counted[] {
-  return history.summaries
-    .filter(({ kind }) => kind !== "reset")
-    .map((summary) => {
-      const known = SUMMARIES.get(summary);
-      if (known !== undefined) return known;
-      const message: ModelMessage = { role: "user", text: `[Compaction Summary]: ${summary.text}` };
-      const made = { message, tokens: estimateMessage(message) };
-      SUMMARIES.set(summary, made);
-      return made;
-    });
 }
 
 /**

@@ -1,7 +1,8 @@
 import { objectJson } from "../core/call-arguments.ts";
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
 import type { Entry, RememberedStatement, ToolResultEntry, UserEntry } from "../core/entry.ts";
-import { displayName, sliceWhole, truncateMiddle } from "../core/text.ts";
+import type { Summary, SummarySpan } from "../core/history.ts";
+import { counted, displayName, sliceWhole, truncateMiddle } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
 import { estimateTokens, HEAVIEST_UNIT, MESSAGE_OVERHEAD } from "../core/tokens.ts";
 
@@ -16,6 +17,12 @@ export interface Rendered {
   readonly entry: Entry;
   /** Null: the model is not shown it. */
   readonly message: ModelMessage | null;
+  readonly tokens: number;
+}
+
+/** A message that stands for no entry. */
+interface RenderedText {
+  readonly message: ModelMessage;
   readonly tokens: number;
 }
 
@@ -45,7 +52,9 @@ export class Renderer {
     { readonly head: string; readonly body: string; readonly tokens: number }
   >();
   readonly #toolTokens = new WeakMap<readonly ToolSpec[], number>();
-  #system: { readonly message: ModelMessage; readonly tokens: number } | null = null;
+  /** A summary stays for many turns, and is counted once. */
+  readonly #summaries = new WeakMap<Summary, RenderedText>();
+  #system: RenderedText | null = null;
 
   constructor(time: TimeFormat, texts: EntryTexts) {
     this.#time = time;
@@ -76,11 +85,22 @@ export class Renderer {
   }
 
   /** The system prompt as a message; it is the same for request after request, and counted once. */
-  system(text: string): { readonly message: ModelMessage; readonly tokens: number } {
+  system(text: string): RenderedText {
     if (this.#system?.message.text === text) return this.#system;
     const message: ModelMessage = { role: "system", text };
     this.#system = { message, tokens: estimateMessage(message) };
     return this.#system;
+  }
+
+  /** `[Compaction Summary]: (2026-05-01 10:00 – 05-03 18:20, 120 messages) …`; the static prompt says what that is. */
+  summary(summary: Summary): RenderedText {
+    const known = this.#summaries.get(summary);
+    if (known !== undefined) return known;
+    const text = `${summaryLabel(this.#time, summary.span)} ${summary.text}`;
+    const message: ModelMessage = { role: "user", text };
+    const made = { message, tokens: estimateMessage(message) };
+    this.#summaries.set(summary, made);
+    return made;
   }
 
   /** Estimated tokens of the tools, counted once. */
@@ -161,6 +181,24 @@ export class Renderer {
     );
     return [escapeLabels(text), ...quoted, ...remembered].filter((line) => line !== "").join("\n");
   }
+}
+
+const SUMMARY_LABEL = "[Compaction Summary]:";
+/** The longest label of a summary as a message has it, in estimated tokens. */
+export const SUMMARY_LABEL_TOKENS = 40;
+
+/** What stands before a summary that a model is shown. */
+export function summaryLabel(time: TimeFormat, span: SummarySpan | null): string {
+  return span === null ? SUMMARY_LABEL : `${SUMMARY_LABEL} ${spanNote(time, span)}`;
+}
+
+/** `(2026-05-01 10:00 – 05-03 18:20, 120 messages)`; of the end stands what differs from the beginning. */
+export function spanNote(time: TimeFormat, { messages, firstAt, lastAt }: SummarySpan): string {
+  const [first, last] = [time.minute(firstAt), time.minute(lastAt)];
+  const isSame = (length: number): boolean => first.slice(0, length) === last.slice(0, length);
+  const end = isSame("2026-05-01 ".length) ? last.slice("2026-05-01 ".length) : last.slice(isSame(5) ? 5 : 0);
+  const times = first === last ? first : `${first} – ${end}`;
+  return `(${times}, ${counted(messages, "message")})`;
 }
 
 /**

@@ -2,6 +2,7 @@ import { type Calibration, estimatedRoom, realTokens } from "../core/calibration
 import { MAX_LIVE_SUMMARIES, SUMMARIES_SHARE } from "../core/compaction.ts";
 import type { Context } from "../core/context.ts";
 import type { History } from "../core/history.ts";
+import { SUMMARY_LABEL_TOKENS } from "./render.ts";
 
 /** What a model's window leaves for a request, and where the tiers begin. */
 export interface Budget {
@@ -38,9 +39,10 @@ export function partAt(budget: Budget, share: number): number {
   return (share * usableTokens(budget)) / budget.calibration.factor;
 }
 
-/** Estimated tokens that one summary may have, so that all that can be live fit their share. */
+/** Estimated tokens that the text of one summary may have, so that all that can be live fit their share with their labels. */
 export function summaryCap(budget: Budget): number {
-  return Math.max(MIN_SUMMARY_CAP, Math.floor(partAt(budget, SUMMARIES_SHARE) / MAX_LIVE_SUMMARIES));
+  const share = Math.floor(partAt(budget, SUMMARIES_SHARE) / MAX_LIVE_SUMMARIES);
+  return Math.max(MIN_SUMMARY_CAP, share - SUMMARY_LABEL_TOKENS);
 }
 
 /**

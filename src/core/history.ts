@@ -21,9 +21,19 @@ export interface History {
   readonly entries: readonly Entry[];
 }
 
+/** What a summary is of. */
+export interface SummarySpan {
+  /** Messages, calls and results; notices are not counted. At least 1. */
+  readonly messages: number;
+  readonly firstAt: Date;
+  readonly lastAt: Date;
+}
+
 export interface Summary {
   readonly fromSeq: Seq;
   readonly toSeq: Seq;
+  /** Null: a reset, or nothing that is counted. */
+  readonly span: SummarySpan | null;
   readonly level: number;
   readonly kind: "model" | "digest" | "reset";
   readonly text: string;
@@ -40,6 +50,17 @@ export interface Omission {
   readonly tokens: number;
   readonly firstAt: Date;
   readonly lastAt: Date;
+}
+
+/** Of neighbouring summaries, together; null: of none is known what it is of. */
+export function joinSpans(spans: readonly (SummarySpan | null)[]): SummarySpan | null {
+  const known = spans.filter((span) => span !== null);
+  if (known.length === 0) return null;
+  return {
+    messages: known.reduce((sum, { messages }) => sum + messages, 0),
+    firstAt: new Date(Math.min(...known.map(({ firstAt }) => firstAt.getTime()))),
+    lastAt: new Date(Math.max(...known.map(({ lastAt }) => lastAt.getTime()))),
+  };
 }
 
 /** A turn's claim: the due messages among fromSeq..toSeq. */

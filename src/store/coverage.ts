@@ -28,17 +28,25 @@ interface RawSummary {
   text: string;
   tokens: number;
   needs_redo: boolean;
+  messages: number | null;
+  first_at: Date | null;
+  last_at: Date | null;
 }
 
-const COLUMNS = "from_seq, to_seq, level, kind, text, tokens, needs_redo";
+const COLUMNS = "from_seq, to_seq, level, kind, text, tokens, needs_redo, messages, first_at, last_at";
 
 function toSummary({
   from_seq: fromSeq,
   to_seq: toSeq,
   needs_redo: needsRedo,
+  messages,
+  first_at: firstAt,
+  last_at: lastAt,
   ...rest
 }: RawSummary): Summary {
-  return { fromSeq, toSeq, needsRedo, ...rest };
+  const span =
+    messages === null || firstAt === null || lastAt === null ? null : { messages, firstAt, lastAt };
+  return { fromSeq, toSeq, span, needsRedo, ...rest };
 }
 
 async function readSummaries(client: Queryable, id: ChannelId): Promise<Summary[]> {

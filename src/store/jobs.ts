@@ -105,15 +105,22 @@ export class JobStore {
     return rows.length === 1;
   }
 
-  /** Stores the finished result before the commit. @returns false: it is ours no more, or a deletion made it stale */
+  /** Stores the finished result before the commit, with the range that it is of. @returns false: it is ours no more, or a deletion made it stale */
   async stage(job: Job, result: JobResult): Promise<boolean> {
     const rows = await this.#db.query(
       {
         name: "job_stage",
-        text: `update jobs set state = 'staged', result = $3, model = $4
+        text: `update jobs set state = 'staged', result = $3, model = $4, to_seq = $5, source_tokens = $6
                 where id = $1 and attempt = $2 and state = 'running' returning id`,
       },
-      [job.id, job.attempt, JSON.stringify(result), result.summary?.model ?? null],
+      [
+        job.id,
+        job.attempt,
+        JSON.stringify(result),
+        result.summary?.model ?? null,
+        job.toSeq,
+        Math.ceil(job.sourceTokens),
+      ],
     );
     return rows.length === 1;
   }

@@ -14,6 +14,7 @@ function summary(fromSeq: number, more: Partial<Summary> = {}): Summary {
     toSeq: fromSeq,
     level: 1,
     kind: "model",
+    span: null,
     text: "told",
     tokens: 10,
     needsRedo: false,

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { after, suite, test } from "node:test";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { GuardedHistory } from "../../src/channel/guarded-history.ts";
+import type { Entry } from "../../src/core/entry.ts";
+import type { ChannelId } from "../../src/core/ids.ts";
+import type { ChannelSnapshot } from "../../src/store/history.ts";
 import { openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { beginTurn } from "../support/turns.ts";
@@ -100,4 +104,49 @@ test("what a tool quotes is in memory as it reads in the rows, also where it was
   // All else is what it was, and is not rendered again.
   const kept = before.filter((entry) => history.current.entries.includes(entry));
   assert.equal(kept.length, before.length - 1);
+});
+
+suite("two writers", () => {
+  const entryAt = async (id: ChannelId, seq: number): Promise<Entry> => {
+    const [entry] = await store.log.read(id, seq, seq);
+    assert.ok(entry !== undefined);
+    return entry;
+  };
+
+  test("that read and write at once: what one has taken in is not lost by the other's older look", async () => {
+    const { id, epoch } = await weir.channel("two-writers");
+    const read = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    const load = async (channel: ChannelId): Promise<ChannelSnapshot> => {
+      const snapshot = await store.load(channel);
+      read.resolve();
+      await held.promise;
+      return snapshot;
+    };
+    await weir.say(id, "boat 1");
+    const { history: before } = await store.load(id);
+    const history = new GuardedHistory({ ...store, load }, { channel: id, epoch }, before);
+    const reloaded = history.reload();
+    await read.promise;
+    await weir.say(id, "boat 2");
+    const observed = history.observe(await entryAt(id, 2));
+    const seen = history.snapshot();
+    // Whoever is let in now is done before the first one goes on.
+    await nextTick();
+    held.resolve();
+    await Promise.all([reloaded, observed]);
+    assert.equal(history.current.lastSeq, 2);
+    assert.deepEqual(history.current, (await store.load(id)).history);
+    assert.deepEqual(await seen, history.current, "a look waits for both");
+  });
+
+  test("that both have a gap to read take in each entry once", async () => {
+    const { id, epoch } = await weir.channel("two-gaps");
+    const { history: before } = await store.load(id);
+    const history = new GuardedHistory(store, { channel: id, epoch }, before);
+    for (let number = 1; number <= 6; number++) await weir.say(id, `boat ${number}`);
+    const entries = await Promise.all([3, 6, 2].map(async (seq) => entryAt(id, seq)));
+    await Promise.all([...entries.map(async (entry) => history.observe(entry)), history.catchUp(5)]);
+    assert.deepEqual(history.current, (await store.load(id)).history);
+  });
 });

@@ -47,6 +47,7 @@ export function summariesOf(levels: readonly number[], values: Partial<Summary> 
     toSeq: index * 10 + 10,
     level,
     kind: "model",
+    span: null,
     text: `summary ${index}`,
     tokens: 30,
     needsRedo: false,
@@ -103,7 +104,16 @@ export function stateOf(
 /** The history after the commit of this plan: what a summary of so many tokens makes of it. */
 export function commit(history: History, plan: JobPlan, tokens: number): History {
   const { fromSeq, toSeq, level, kind } = plan;
-  const made: Summary = { fromSeq, toSeq, level, kind: "model", text: "s", tokens, needsRedo: false };
+  const made: Summary = {
+    fromSeq,
+    toSeq,
+    span: null,
+    level,
+    kind: "model",
+    text: "s",
+    tokens,
+    needsRedo: false,
+  };
   const left = history.summaries.filter((one) => one.toSeq < fromSeq || one.fromSeq > toSeq);
   const summaries = [...left, made].toSorted((a, b) => a.fromSeq - b.fromSeq);
   const coveredTo = kind === "leaf" ? toSeq : history.coveredTo;

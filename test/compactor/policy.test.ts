@@ -35,7 +35,7 @@ describe("what is due", () => {
     ["nothing in an empty channel", rawHistory(0), PLENTY, {}, "idle"],
     ["nothing under the threshold", HUNDRED, filledTo(0.799), {}, "idle"],
     ["background from 80 %", HUNDRED, filledTo(0.8), {}, "leaf background 1-36 at 1"],
-    ["background under 85 %", HUNDRED, filledTo(0.849), {}, "leaf background 1-38 at 1"],
+    ["background under 85 %", HUNDRED, filledTo(0.849), {}, "leaf background 1-40 at 1"],
     ["aggressive from 85 %", HUNDRED, filledTo(0.85), {}, "leaf aggressive 1-60 at 1"],
     ["background by count", HUNDRED, { ...PLENTY, maxRawMessages: 100 }, {}, "leaf background 1-36 at 1"],
     ["nothing under the count", HUNDRED, { ...PLENTY, maxRawMessages: 101 }, {}, "idle"],

@@ -17,6 +17,8 @@ import { workerAgent } from "./agent.ts";
 import { said } from "./entries.ts";
 
 const agent = workerAgent();
+/** As `agents.ts` has it. */
+export const MAX_CALLS = 10;
 export const NOTHING: JobResult = { parts: [], memories: [], summary: null };
 export const GOOD = "Ann decided on 2026-11-21 that the release is on Friday, because Ben is away on Monday.";
 export const LONG = "The release is on Friday and not on Monday. ".repeat(40);
@@ -38,7 +40,7 @@ export function leaf(entries = conversation(40)): Material {
 
 export function summary(fromSeq: number, toSeq: number, words: string): Summary {
   const tokens = estimateTokens(words);
-  return { fromSeq, toSeq, level: 1, kind: "model", text: words, tokens, needsRedo: false };
+  return { fromSeq, toSeq, span: null, level: 1, kind: "model", text: words, tokens, needsRedo: false };
 }
 
 export interface Tried {
@@ -56,7 +58,7 @@ export async function attempt(
     baseUrl: server.url,
     apiKey: undefined,
     isOpenAi: false,
-    timeouts: { firstTokenMs: 5000, idleMs: 5000, totalMs: 5000 },
+    timeouts: { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 },
   });
   const saved: JobResult[] = [];
   const calls: ModelCallRecord[] = [];
@@ -67,7 +69,9 @@ export async function attempt(
     capTokens: 200,
     sourceTokens: (material.entries ?? []).reduce((sum, { tokens }) => sum + tokens, 0),
     thinkingAllowance: 100,
+    maxCalls: MAX_CALLS,
     memory: false,
+    mayEndFrom: null,
     done: NOTHING,
     signal: new AbortController().signal,
     onProgress: async (result) => void saved.push(result),

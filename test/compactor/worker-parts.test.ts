@@ -1,15 +1,24 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { Material } from "../../src/compactor/worker.ts";
+import type { Entry } from "../../src/core/entry.ts";
+import { legalCuts, type Summary, viewOrder } from "../../src/core/history.ts";
+import { turnId } from "../../src/core/ids.ts";
 import { estimateTokens } from "../../src/core/tokens.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
-import { type ChatRequest, type ModelServer, startModelServer } from "../support/model-server.ts";
+import {
+  type Behaviour,
+  type ChatRequest,
+  type ModelServer,
+  startModelServer,
+} from "../support/model-server.ts";
 import {
   attempt,
   conversation,
   GOOD,
   leaf,
   LONG,
+  MAX_CALLS,
   messagesOf,
   NOTHING,
   summary,
@@ -27,6 +36,43 @@ function respond(server: ModelServer, failAt = Number.POSITIVE_INFINITY): void {
   server.respond((request, index) => {
     if (index === failAt) return status(401);
     return text(isMerge(request) ? GOOD : `${partOf(request)} ${"It went on for long. ".repeat(8)}`);
+  });
+}
+
+const long = conversation(1000);
+const sourceTokens = (toSeq: number): number =>
+  long.slice(0, toSeq).reduce((sum, { tokens }) => sum + tokens, 0);
+/** Saves a memory of each part first, where it may; and says at length what was asked for shortly. */
+const wordy = (request: ChatRequest): Behaviour => {
+  const isTold = request.messages.some(({ role }) => role === "tool");
+  if (request.tool_choice === "none" || request.tools === undefined || isTold)
+    return text(isMerge(request) ? GOOD : `${partOf(request)} ${"It went on for long. ".repeat(8)}`);
+  return toolCalls([{ name: "memory_save", arguments: { memories: [] } }]);
+};
+
+/** As in a busy channel: in the view, calls and answers stand before the messages that arrived during their turn. */
+function withTurns(lines: readonly Entry[]): Entry[] {
+  return lines.map((entry): Entry => {
+    const { seq } = entry;
+    const turn = { ...entry, turnId: turnId(Math.ceil(seq / 7)), after: seq - (seq % 7) + 2 };
+    if (seq % 7 === 4)
+      return {
+        ...turn,
+        kind: "tool_call",
+        text: "",
+        calls: [{ id: `c${seq}`, name: "look", arguments: "{}" }],
+      };
+    if (seq % 7 === 5)
+      return {
+        ...turn,
+        kind: "tool_result",
+        callId: `c${seq - 1}`,
+        tool: "look",
+        text: `line ${seq}`,
+        references: [],
+        memories: [],
+      };
+    return seq % 7 === 6 ? { ...turn, kind: "assistant", text: `line ${seq}`, stopped: false } : entry;
   });
 }
 
@@ -53,6 +99,88 @@ suite("a transcript larger than the window", () => {
     const merge = messagesOf(server.requests.at(-1)?.body);
     assert.match(merge.at(-1)?.text ?? "", new RegExp(`The ${parts.length} texts above`));
     assert.match(merge[1]?.text ?? "", /^\[Compaction Summary\]:\nPart: topic 0 and more\./);
+  });
+});
+
+suite("a transcript of more parts than an attempt has calls for", () => {
+  for (const memory of [false, true])
+    test(`ends early, at most ten calls in all${memory ? ", rounds of memories among them" : ""}`, async () => {
+      await using server = await startModelServer();
+      server.respond(wordy);
+      const tried = await attempt(server, leaf(long), {
+        ...small,
+        windowTokens: 5500,
+        memory,
+        mayEndFrom: 0,
+      });
+      assert.ok(tried.outcome.kind === "finished" && tried.outcome.range !== null, tried.outcome.kind);
+      const { toSeq } = tried.outcome.range;
+      assert.equal(textOf(tried), GOOD);
+      assert.ok(server.requests.length > (memory ? 5 : 3) && server.requests.length <= MAX_CALLS);
+      const read = server.requests.flatMap(({ body }) => transcriptOf(body).match(/^\d+(?=\. \[)/gm) ?? []);
+      assert.equal(Math.max(...read.map(Number)), toSeq, "what was paid for is in it, and nothing else");
+      assert.equal(tried.outcome.range.sourceTokens, sourceTokens(toSeq));
+    });
+
+  test("goes on in the next attempt where it must not end early: nothing is asked for twice", async () => {
+    await using server = await startModelServer();
+    server.respond(wordy);
+    let done = NOTHING;
+    const read: string[] = [];
+    for (let attempts = 1; ; attempts++) {
+      const before = server.requests.length;
+      const tried = await attempt(server, leaf(long), { ...small, done });
+      const asked = server.requests.slice(before);
+      assert.ok(asked.length <= MAX_CALLS, `${asked.length} calls`);
+      read.push(...asked.flatMap(({ body }) => transcriptOf(body).match(/^\d+(?=\. \[)/gm) ?? []));
+      done = tried.saved.at(-1) ?? done;
+      if (tried.outcome.kind === "unfinished") continue;
+      assert.equal(textOf(tried), GOOD);
+      assert.ok(attempts > 1);
+      break;
+    }
+    assert.deepEqual(
+      read.map(Number),
+      long.map(({ seq }) => seq),
+    );
+  });
+
+  test("ends behind what is omitted, or not at all", async () => {
+    await using server = await startModelServer();
+    server.respond(wordy);
+    const early = await attempt(server, leaf(long), { ...small, mayEndFrom: 0 });
+    assert.ok(early.outcome.kind === "finished" && early.outcome.range !== null);
+    const omittedTo = early.outcome.range.toSeq + 1;
+    const later = await attempt(server, leaf(long), { ...small, mayEndFrom: omittedTo });
+    assert.equal(later.outcome.kind, "unfinished");
+    const again = await attempt(server, leaf(long), {
+      ...small,
+      mayEndFrom: omittedTo,
+      done: later.saved.at(-1) ?? NOTHING,
+    });
+    assert.ok(again.outcome.kind === "finished" && again.outcome.range !== null);
+    assert.ok(again.outcome.range.toSeq >= omittedTo);
+  });
+});
+
+suite("an attempt that ends early", () => {
+  test("never ends between a call and its result, nor between an answer and what arrived during its turn", async () => {
+    await using server = await startModelServer();
+    server.respond(wordy);
+    const busy = withTurns(long);
+    for (const windowTokens of [4400, 4500, 4700]) {
+      const tried = await attempt(server, leaf(busy), { ...small, windowTokens, mayEndFrom: 0 });
+      assert.ok(tried.outcome.kind === "finished" && tried.outcome.range !== null, tried.outcome.kind);
+      const { toSeq } = tried.outcome.range;
+      const inside = viewOrder(busy).findLastIndex(({ seq }) => seq <= toSeq);
+      assert.ok(
+        viewOrder(busy)
+          .slice(0, inside + 1)
+          .every(({ seq }) => seq <= toSeq),
+        `${toSeq} is in the midst of a turn`,
+      );
+      assert.ok(legalCuts(busy).has(toSeq));
+    }
   });
 });
 
@@ -175,6 +303,25 @@ suite("a merge", () => {
       assert.equal(messages[index + 1]?.text, `[Compaction Summary]:\n${one.text}`),
     );
     assert.match(messages.at(-1)?.text ?? "", /^\[System: your task\]\nThe 4 texts above/);
+  });
+
+  test("says of each from when to when it is, and so does the one before the range", async () => {
+    await using server = await startModelServer();
+    server.respond(() => text(GOOD));
+    const spanned = (number: number): Summary => {
+      const [firstAt, lastAt] = [
+        new Date(`2026-05-0${number}T10:00Z`),
+        new Date(`2026-05-0${number}T12:30Z`),
+      ];
+      return { ...summary(number, number, GOOD), span: { messages: number * 10, firstAt, lastAt } };
+    };
+    await attempt(server, { ...merge, summaries: [spanned(1), spanned(2)] });
+    await attempt(server, { ...leaf(), neighbour: spanned(3) });
+    const [merged, covered] = server.requests.map(({ body }) => messagesOf(body));
+    const span = (number: number): string => `(2026-05-0${number} 10:00 – 12:30, ${number}0 messages)`;
+    assert.equal(merged?.[1]?.text, `[Compaction Summary]: ${span(1)}\n${GOOD}`);
+    assert.equal(merged[2]?.text, `[Compaction Summary]: ${span(2)}\n${GOOD}`);
+    assert.ok(covered?.[1]?.text.includes(`\n> ${span(3)}\n> ${GOOD}`), covered?.[1]?.text);
   });
 
   test("is written from the raw text where that fits, else from the summaries", async () => {

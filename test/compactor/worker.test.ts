@@ -50,6 +50,7 @@ suite("a summary of a range", () => {
         memories: [],
         summary: { kind: "model", text: GOOD, tokens: estimateTokens(GOOD), model: "test-model" },
       },
+      range: null,
     });
     const request = server.requests[0]?.body;
     const [system, background, transcript, task, ...rest] = messagesOf(request);

@@ -83,14 +83,24 @@ describe("a context", () => {
     talk.say("now", { addressed: true });
     talk.begin();
     const { history, turn } = lastOf(talk);
-    const base = { level: 0, tokens: 9, fromSeq: 1, toSeq: 1, needsRedo: false };
+    const span = {
+      messages: 1200,
+      firstAt: new Date("2026-11-19T10:00:00Z"),
+      lastAt: new Date("2026-11-21T18:20:00Z"),
+    };
+    const base = { span, level: 0, tokens: 9, fromSeq: 1, toSeq: 1, needsRedo: false };
     const summaries = [
       { ...base, kind: "reset" as const, text: "" },
       { ...base, kind: "model" as const, text: "Ann likes tea." },
     ];
     const bytes = stableBytes(assemble(sourcesOf({ history: { ...history, summaries }, turn })));
-    assert.match(bytes, /\[Compaction Summary\]: Ann likes tea\./);
-    assert.equal(bytes.split("Compaction Summary").length, 2);
+    assert.match(
+      bytes,
+      /\[Compaction Summary\]: \(2026-11-19 10:00 – 11-21 18:20, 1,200 messages\) Ann likes tea\./,
+    );
+    const [explained, shown, ...more] = bytes.split("[Compaction Summary]: (");
+    assert.match(explained ?? "", /`\[Compaction Summary\]:` comes from Weir, too\..*`search_history`/);
+    assert.ok(shown !== undefined && more.length === 0, "a reset is not shown");
     assert.doesNotMatch(bytes, /20:00/);
   });
 });

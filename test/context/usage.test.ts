@@ -7,6 +7,7 @@ import { assemble } from "../../src/context/assemble.ts";
 import { fitContext } from "../../src/context/emergency.ts";
 import { type Budget, partAt, roomAt, summaryCap, usableTokens, usageOf } from "../../src/context/usage.ts";
 import { type Calibration, realTokens } from "../../src/core/calibration.ts";
+import { SUMMARY_LABEL_TOKENS } from "../../src/context/render.ts";
 import { MAX_LIVE_SUMMARIES, SUMMARIES_SHARE } from "../../src/core/compaction.ts";
 import { budgetOf, sourcesOf } from "./agent.ts";
 import { anySteps, Conversation } from "./conversation.ts";
@@ -31,9 +32,9 @@ describe("the room of a budget", () => {
     assert.equal(usableTokens(budget), 8000, "what people see is in the model's own tokens");
   });
 
-  test("gives eight summaries their share together, in the model's own tokens", () => {
+  test("gives eight summaries with their labels their share together, in the model's own tokens", () => {
     const budget = calibrated(100_000, 20_000, dear);
-    const all = summaryCap(budget) * MAX_LIVE_SUMMARIES * dear.factor;
+    const all = (summaryCap(budget) + SUMMARY_LABEL_TOKENS) * MAX_LIVE_SUMMARIES * dear.factor;
     assert.ok(all <= SUMMARIES_SHARE * 80_000 && all > SUMMARIES_SHARE * 80_000 * 0.99, String(all));
     assert.equal(summaryCap(budgetOf(2000, 1000)), 64, "a shorter one says nothing");
   });

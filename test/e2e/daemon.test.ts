@@ -12,9 +12,6 @@ import type { TestProcess } from "../support/process.ts";
 const seed = await openSeed();
 after(async () => seed[Symbol.asyncDispose]());
 
-/** Far below the drain deadline of 20 s. */
-const AT_ONCE_MS = 5_000;
-
 interface Scene extends AsyncDisposable {
   readonly model: ModelServer;
   readonly world: LoopbackWorld;
@@ -87,7 +84,6 @@ for (const [signal, code] of [
     model.reply(() => undefined);
     await world.say("room", "asked", "tell me something");
     await model.received(1);
-    const startedAt = performance.now();
     // Two signals of a kind that come together are one to the kernel, and Ctrl-C reaches a child of npm twice.
     while (!daemon.isOver) {
       daemon.signal(signal);
@@ -96,8 +92,8 @@ for (const [signal, code] of [
       await Promise.race([daemon.ended, promise]);
       clearTimeout(timer);
     }
+    // A daemon that has drained, or has given that up, ends with another code.
     assert.deepEqual(await daemon.ended, { code, signal: null });
-    assert.ok(performance.now() - startedAt < AT_ONCE_MS);
 
     model.respond(echo);
     const heir = home.start("start");

@@ -51,7 +51,7 @@ async function finish({ discord, dm }: Scene, daemon: TestProcess): Promise<stri
 }
 
 async function untilShown({ discord, dm }: Scene, words: string): Promise<void> {
-  await until(`"${words}"`, () => discord.answers(dm).some((shown) => shown.includes(words)), 20_000);
+  await until(`"${words}"`, () => discord.answers(dm).some((shown) => shown.includes(words)));
 }
 
 test("killed after the message was stored and before a word of the answer, it answers once", async () => {
@@ -123,7 +123,7 @@ test("frozen until its connection is given up, it takes up what was said meanwhi
       .at(-1)
       ?.body.messages.map(({ content }) => content ?? "")
       .join("\n") ?? "";
-  await until("the last answer", () => lastAsked().includes("and now?"), 20_000);
+  await until("the last answer", () => lastAsked().includes("and now?"));
   for (const word of said) assert.equal(lastAsked().split(`Ann: word ${word}`).length, 2, word);
   await until("it is shown", () => discord.answers(dm).length === model.requests.length);
   assert.equal((await finish(scene, daemon)).length, model.requests.length);
@@ -146,14 +146,10 @@ test("killed, it answers the first mentions that were said meanwhile in a channe
   world.say(ann, general, `${mention} are you there?`);
   world.say(ann, thread, `${mention} and in the thread?`);
   const interrupted = await scene.start();
-  await until("the first request", () => model.requests.length >= 1, 20_000);
+  await until("the first request", () => model.requests.length >= 1);
   await interrupted.kill();
   const next = await scene.start();
-  await until(
-    "both answers",
-    () => [general, thread].every((one) => discord.answers(one).length > 0),
-    20_000,
-  );
+  await until("both answers", () => [general, thread].every((one) => discord.answers(one).length > 0));
   await finish(scene, next);
   const again = await scene.start();
   await finish(scene, again);

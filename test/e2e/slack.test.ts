@@ -52,11 +52,7 @@ async function finish({ slack, dm }: Scene, daemon: TestProcess): Promise<string
 }
 
 async function untilShown({ slack, dm }: Scene, words: string): Promise<void> {
-  await slack.journal.until(
-    `"${words}"`,
-    () => botTexts(slack, dm).some((shown) => shown.includes(words)),
-    20_000,
-  );
+  await slack.journal.until(`"${words}"`, () => botTexts(slack, dm).some((shown) => shown.includes(words)));
 }
 
 test("killed after the message was stored and before a word of the answer, it answers once", async () => {
@@ -121,11 +117,11 @@ test("frozen while events come, it gets them again and answers each once", async
     slack.journal.envelopes().some((one) => one.retryAttempt === 1),
   );
   daemon.signal("SIGCONT");
-  await slack.journal.until("all acknowledged", () => slack.journal.acks.length >= 4, 20_000);
+  await slack.journal.until("all acknowledged", () => slack.journal.acks.length >= 4);
   await slack.deliveries.idle();
   // The words may be answered together, or one after the other: each is asked about once in the end.
   slack.world.say(ann, dm, "and now?");
-  await slack.journal.until("the last answer", () => lastAsked(model).includes("and now?"), 20_000);
+  await slack.journal.until("the last answer", () => lastAsked(model).includes("and now?"));
   for (const word of said) assert.equal(lastAsked(model).split(`ann: word ${word}`).length, 2, word);
   await slack.journal.until("it is shown", () => botTexts(slack, dm).length === model.requests.length);
   assert.deepEqual(slack.journal.givenUp, []);
@@ -150,7 +146,7 @@ test("killed, it answers the first direct message and the first mention that wer
   await interrupted.kill();
   const next = await scene.start();
   await untilShown(scene, "are you there?");
-  await slack.journal.until("the other", () => botTexts(slack, channel).length > 0, 20_000);
+  await slack.journal.until("the other", () => botTexts(slack, channel).length > 0);
   await finish(scene, next);
   const again = await scene.start();
   assert.equal((await finish(scene, again)).length, 1);

@@ -119,6 +119,7 @@ export class Incarnation {
         timing: { ...TIMING, modelRest: parts.pace },
         decide: (state) => parts.decide(this, state),
       },
+      ...(mutant?.createMutex === undefined ? {} : { createMutex: mutant.createMutex }),
       mailboxSize: 100,
       maxLoadedChannels: 100,
       idleEvictMs: -1,

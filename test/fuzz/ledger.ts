@@ -86,6 +86,7 @@ export class Ledger {
   readonly leaving = new Set<string>();
   readonly gone = new Set<string>();
   deletions = 0;
+  readonly #calls = new WeakMap<Incarnation, Map<string, number>>();
   readonly #shownToJob = new Map<number, ShownToJob>();
   /** Jobs whose result was staged: their model's work is done. */
   readonly staged = new Set<number>();
@@ -132,6 +133,19 @@ export class Ledger {
 
   violate(invariant: string, what: string): void {
     this.findings.violate(invariant, `${this.name}: ${what}`);
+  }
+
+  /** Counts a call of this attempt. @returns how many there were by now */
+  callIn(
+    incarnation: Incarnation,
+    { id, attempt }: { readonly id: number; readonly attempt: number },
+  ): number {
+    const counts = this.#calls.get(incarnation) ?? new Map<string, number>();
+    this.#calls.set(incarnation, counts);
+    const key = `${id}/${attempt}`;
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
+    return count;
   }
 
   shownTo(job: number): ShownToJob {

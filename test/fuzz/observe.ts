@@ -164,15 +164,14 @@ export async function observeView(db: Database, channel: ChannelId): Promise<Vie
   return view;
 }
 
+export type LiveJob = JobRow & { readonly channel_id: number; readonly attempt: number };
+
 /** Reads the live jobs of channels. */
-export async function observeJobs(
-  db: Database,
-  channels: readonly ChannelId[],
-): Promise<(JobRow & { readonly channel_id: number })[]> {
+export async function observeJobs(db: Database, channels: readonly ChannelId[]): Promise<LiveJob[]> {
   return db.query(
     {
       name: "fuzz_jobs",
-      text: `select channel_id, id, kind, from_seq, to_seq, state, result
+      text: `select channel_id, id, kind, from_seq, to_seq, state, attempt, result
                from jobs where channel_id = any ($1) and state in ('running', 'staged')`,
     },
     [channels],

@@ -24,6 +24,8 @@ export interface Prompt {
 export const CUT = /\[… cut: \d+ characters in all …\]| \[…\]$/;
 const DYNAMIC = "[System: what is true just now";
 const SUMMARY = "[Compaction Summary]: ";
+/** Behind it: from when to when, and how many messages. */
+const SPAN = /^\(\d[^()]*, [\d,]+ messages?\) /;
 
 const prompts = new WeakMap<ModelRequest, Prompt>();
 
@@ -43,7 +45,7 @@ function split(request: ModelRequest): Prompt {
     model,
     tools: JSON.stringify(request.tools),
     system: messages[0]?.text ?? "",
-    summaries: summaries.map(({ text }) => text.slice(SUMMARY.length)),
+    summaries: summaries.map(({ text }) => text.slice(SUMMARY.length).replace(SPAN, "")),
     history: before.slice(summaries.length),
     dynamic: messages[at]?.text ?? "",
     newest: messages.slice(at + 1),

@@ -147,8 +147,10 @@ test("a summary that no model writes again to any use is an extract after three 
   const { server, open } = scene;
   script(server, (_, index) => text(index === 0 ? GOOD : REFUSAL));
   const room = "hopeless";
-  await fillTo(scene, room, BACKGROUND);
-  await using weir = await scene.start({}, compactionParts("short"));
+  // An extract needs room for more than what it says of itself.
+  const lines = { window: 12_288 };
+  await fillTo(scene, room, BACKGROUND, lines);
+  await using weir = await scene.start(lines, compactionParts("short"));
   await ask(weir, server, room, "are you there?");
   await compaction(weir, room, "committed");
   const channel = { platform: "test", name: room };

@@ -12,6 +12,7 @@ import { startModelServer } from "../support/model-server.ts";
 import { startSlackServer } from "../support/slack/server.ts";
 import { startSlackWeir } from "../support/slack/slack-weir.ts";
 import { connectionUrl } from "../support/weir.ts";
+import { Patience } from "../support/patience.ts";
 
 /** What people said there, as the log has it now. */
 async function saidIn({ store }: Daemon, address: ChannelAddress): Promise<string[]> {
@@ -23,7 +24,7 @@ async function saidIn({ store }: Daemon, address: ChannelAddress): Promise<strin
 
 async function untilSaid(daemon: Daemon, address: ChannelAddress, count: number): Promise<void> {
   let last = -1;
-  for (const deadline = performance.now() + 10_000; performance.now() < deadline;) {
+  for (const patience = new Patience(() => last); patience.whyOver() === null;) {
     last = (await saidIn(daemon, address)).length;
     if (last === count) return;
   }

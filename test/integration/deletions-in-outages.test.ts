@@ -9,6 +9,7 @@ import { startDiscordWeir } from "../support/discord/discord-weir.ts";
 import { text } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { connectionUrl } from "../support/weir.ts";
+import { Patience } from "../support/patience.ts";
 
 /** More often than a write is repeated at once. */
 const MANY = 7;
@@ -42,7 +43,7 @@ async function openScene(): Promise<Scene> {
   const outside = stack.use(openStore(database.connection));
   const untilHeld: Scene["untilHeld"] = async (name, count) => {
     let held = -1;
-    for (const deadline = performance.now() + 10_000; performance.now() < deadline; await delay(20)) {
+    for (const patience = new Patience(() => held); patience.whyOver() === null; await delay(20)) {
       held = (await outside.store.channels.held({ platform: "discord", name }, 500)).length;
       if (held === count) return;
     }

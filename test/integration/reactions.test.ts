@@ -9,6 +9,7 @@ import { startModelServer } from "../support/model-server.ts";
 import { startSlackServer } from "../support/slack/server.ts";
 import { startSlackWeir } from "../support/slack/slack-weir.ts";
 import { connectionUrl } from "../support/weir.ts";
+import { Patience } from "../support/patience.ts";
 
 interface Scene extends AsyncDisposable {
   readonly discord: DiscordServer;
@@ -64,7 +65,7 @@ async function reactionsIn(
 
 async function settled(look: () => Promise<readonly string[]>, wanted: readonly string[]): Promise<void> {
   let last: readonly string[] = [];
-  for (const deadline = performance.now() + 5000; performance.now() < deadline;) {
+  for (const patience = new Patience(() => last.length); patience.whyOver() === null;) {
     last = await look();
     if (JSON.stringify(last) === JSON.stringify(wanted)) return;
   }

@@ -17,8 +17,8 @@ async function start(server: ModelServer, config = ""): Promise<TestWeir> {
 const CONFIG = `
 [llm]
 max_retries = 1
-first_token_timeout_ms = 2000
-idle_timeout_ms = 300
+first_token_timeout_ms = 30000
+idle_timeout_ms = 30000
 [[agents]]
 id = "main"
 model = "test-model"
@@ -178,7 +178,7 @@ test("when nothing answers, the person gets one plain sentence without the provi
 
 test("/stop ends the answer that is being written, keeps what was said, and the model's socket is closed", async () => {
   await using server = await startModelServer();
-  await using weir = await start(server, CONFIG.replace("idle_timeout_ms = 300", "idle_timeout_ms = 20000"));
+  await using weir = await start(server, CONFIG);
   server.reply(stalledStream("The first half"));
   await weir.say("tell me everything", { room: "stop" });
   await weir.event("turn_started", ({ channel }) => channel === "test:stop");
@@ -197,7 +197,7 @@ test("/stop ends the answer that is being written, keeps what was said, and the 
 
 test("an answer that comes long after its message is indexed, too, though nobody says anything more", async () => {
   await using server = await startModelServer();
-  await using weir = await start(server, CONFIG.replace("idle_timeout_ms = 300", "idle_timeout_ms = 30000"));
+  await using weir = await start(server, CONFIG);
   const { search } = weir.daemon.store;
   const gate = new Gate();
   server.reply(gate.between("The kettle", " is on the shelf."));

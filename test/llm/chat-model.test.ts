@@ -21,7 +21,7 @@ function modelOf(server: ModelServer, timeouts: Partial<ModelTimeouts> = {}): Mo
     baseUrl: server.url,
     apiKey: undefined,
     isOpenAi: false,
-    timeouts: { firstTokenMs: 2000, idleMs: 2000, totalMs: 5000, ...timeouts },
+    timeouts: { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000, ...timeouts },
   });
 }
 
@@ -81,7 +81,7 @@ describe("a streamed answer", () => {
       exchange.response.writeHead(200, { "content-type": "text/event-stream" });
       exchange.response.write(chunk({ content: "done" }) + chunk({}, "stop"));
     });
-    const { answer } = await ask(modelOf(server, { idleMs: 150 }));
+    const { answer } = await ask(modelOf(server, { idleMs: 5000 }));
     assert.equal(answer?.text, "done");
   });
 });
@@ -143,12 +143,12 @@ describe("thinking", () => {
       for (let index = 0; index < 6; index++) {
         exchange.response.write(chunk({ reasoning_content: "step" }));
         await new Promise((resolve) => {
-          setTimeout(resolve, 50);
+          setTimeout(resolve, 250);
         });
       }
       exchange.response.end(chunk({ content: "42" }) + chunk({}, "stop"));
     });
-    const { answer, pieces } = await ask(modelOf(server, { firstTokenMs: 200 }));
+    const { answer, pieces } = await ask(modelOf(server, { firstTokenMs: 1000 }));
     assert.equal(answer?.text, "42");
     assert.deepEqual(pieces, ["42"]);
   });

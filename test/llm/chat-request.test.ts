@@ -9,7 +9,7 @@ import { startModelServer } from "../support/model-server.ts";
 import type { ModelServer } from "../support/model-server.ts";
 
 function modelOf(server: ModelServer, isOpenAi = false): Model {
-  const timeouts = { firstTokenMs: 500, idleMs: 500, totalMs: 2000 };
+  const timeouts = { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
   return createChatModel({ baseUrl: server.url, apiKey: undefined, isOpenAi, timeouts });
 }
 

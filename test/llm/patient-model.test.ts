@@ -23,8 +23,8 @@ import { contextLengthError } from "../support/model-refusals.ts";
 import { startModelServer } from "../support/model-server.ts";
 import type { ModelServer } from "../support/model-server.ts";
 
-function patient(server: ModelServer, patience: Partial<Patience> = {}, idleMs = 2000): Model {
-  const timeouts = { firstTokenMs: 2000, idleMs, totalMs: 5000 };
+function patient(server: ModelServer, patience: Partial<Patience> = {}, idleMs = 30_000): Model {
+  const timeouts = { firstTokenMs: 30_000, idleMs, totalMs: 60_000 };
   const model = createChatModel({ baseUrl: server.url, apiKey: "key", isOpenAi: false, timeouts });
   return createPatientModel(model, { firstDelayMs: 10, maxDelayMs: 40, ...patience });
 }
@@ -117,7 +117,7 @@ describe("a patient model goes on to its fallbacks", () => {
   test("at once where the model was silent for a whole timeout", async () => {
     await using server = await startModelServer();
     server.reply(stalledStream("half"), text("whole"));
-    const { shown, restarts } = await ask(patient(server, { fallbacks: ["second"] }, 100));
+    const { shown, restarts } = await ask(patient(server, { fallbacks: ["second"] }, 1000));
     assert.deepEqual(askedModels(server), ["test-model", "second"]);
     assert.deepEqual([shown, restarts], ["whole", 1]);
   });

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import type { UserEntry } from "../../src/core/entry.ts";
 import { checkMemories } from "../../src/memory/gates.ts";
 import { said } from "./said.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 const TEA = {
   type: "preference",
@@ -30,14 +31,17 @@ describe("the sources of a memory", () => {
     );
   });
 
-  test("may be the same a million times, none of which has the quote", { timeout: 10_000 }, () => {
-    const entries = [said(1, "the river rose again. ".repeat(1000))];
-    const { dropped } = check(entries, [{ ...TEA, sources: Array.from({ length: 1_000_000 }, () => 1) }]);
-    assert.match(dropped[0]?.why ?? "kept", /does not stand in line 1/);
-    const none = check(entries, [
-      { ...TEA, sources: Array.from({ length: 1_000_000 }, (_, index) => `x${index}`) },
-    ]);
-    assert.ok((none.dropped[0]?.why.length ?? 0) < 10_000);
+  test("may be the same a million times, none of which has the quote", () => {
+    const ms = cpuMs(() => {
+      const entries = [said(1, "the river rose again. ".repeat(1000))];
+      const { dropped } = check(entries, [{ ...TEA, sources: Array.from({ length: 1_000_000 }, () => 1) }]);
+      assert.match(dropped[0]?.why ?? "kept", /does not stand in line 1/);
+      const none = check(entries, [
+        { ...TEA, sources: Array.from({ length: 1_000_000 }, (_, index) => `x${index}`) },
+      ]);
+      assert.ok((none.dropped[0]?.why.length ?? 0) < 10_000);
+    });
+    assert.ok(ms < 10_000, `${ms} ms`);
   });
 
   test("are read once in a call, however many memories cite them", () => {

@@ -115,3 +115,27 @@ test("a summary that was written again is shown as replaced, and notices are not
   assert.equal(channel.lastSeq, 7, "the edit left a notice");
   assert.equal((await store.compactions.find(last.id))?.messages, 3);
 });
+
+test("a summary tells how many messages it is of, and from when to when; a merge tells it of all of them", async () => {
+  const { id, epoch } = await weir.channel("spans");
+  const owner = { channel: id, epoch };
+  const at = (minute: number): Date => new Date(Date.UTC(2026, 4, 1, 10, minute));
+  // The third came late, with an earlier time.
+  for (const [index, minute] of [3, 5, 1, 9, 20, 30].entries())
+    await weir.say(id, `line ${index}`, { id: `spans-${index}`, at: at(minute) });
+  const cover = async (plan: Partial<JobPlan> & Pick<JobPlan, "fromSeq" | "toSeq">): Promise<void> => {
+    const job = await store.jobs.begin(owner, { ...LEAF, ...plan }, 60_000);
+    assert.equal(await commit(job, result("They greeted.")), "committed");
+  };
+  const spans = async (): Promise<unknown> => (await store.coverage(id)).summaries.map(({ span }) => span);
+  const first = { messages: 4, firstAt: at(1), lastAt: at(9) };
+  const second = { messages: 2, firstAt: at(20), lastAt: at(30) };
+
+  await cover({ fromSeq: 1, toSeq: 4 });
+  await cover({ fromSeq: 5, toSeq: 6 });
+  assert.deepEqual(await spans(), [first, second]);
+  await cover({ kind: "redo", fromSeq: 1, toSeq: 4 });
+  assert.deepEqual(await spans(), [first, second]);
+  await cover({ kind: "merge", fromSeq: 1, toSeq: 6, level: 2 });
+  assert.deepEqual(await spans(), [{ messages: 6, firstAt: at(1), lastAt: at(30) }]);
+});

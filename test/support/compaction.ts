@@ -31,7 +31,7 @@ export interface ConfigLines {
   readonly window?: number;
 }
 
-/** A config.toml. By default 7168 tokens are usable: a summary has at most 134, background begins at 5734. */
+/** A config.toml. By default 7168 tokens are usable: a summary has at most 94, background begins at 5734. */
 function compactionConfig({ top = "", agent = "", window = 8192, ...rest }: ConfigLines): string {
   return `
 [llm]
@@ -147,9 +147,12 @@ export async function summariserAsked(server: ModelServer, nth: number): Promise
   }
 }
 
-/** What the messages of a request say, in order. */
+/** `(2026-11-21 14:05 – 14:07, 3 messages) ` in the label of a summary. */
+const SPAN = /(?<=^\[Compaction Summary\]:)\s\(\d[^()]*, [\d,]+ messages?\)(?=\s)/;
+
+/** What the messages of a request say, in order; summaries without their times and number, which hang on the clock. */
 export function said(request: RecordedRequest | undefined): string[] {
-  return (request?.body.messages ?? []).map(({ content }) => content ?? "");
+  return (request?.body.messages ?? []).map(({ content }) => (content ?? "").replace(SPAN, ""));
 }
 
 /** The marks of all readings in a text, in order, each once. */

@@ -1,13 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { Patience } from "./patience.ts";
 import type { OpenStore } from "../store/open-store.ts";
-
-const PATIENCE_MS = 10_000;
 
 /**
  * Ends the connection of each statement on a table that has these words, as a server that goes away does, until so many were
  * ended. Other statements on it wait for that.
  * @returns resolves when it has begun, with a promise of its end
- * @throws Error where so many do not come within ten seconds
+ * @throws Error where no more of them come
  */
 export async function cutStatements(
   outside: OpenStore,
@@ -19,9 +18,10 @@ export async function cutStatements(
   const done = outside.db.transaction(async (client) => {
     await client.query({ name: "", text: `lock table ${table} in access exclusive mode` });
     begun.resolve();
-    const deadline = performance.now() + PATIENCE_MS;
-    for (let cuts = 0; cuts < times;) {
-      if (performance.now() > deadline) throw new Error(`Only ${cuts} statements came with "${words}".`);
+    let cuts = 0;
+    const patience = new Patience(() => cuts);
+    while (cuts < times) {
+      if (patience.whyOver() !== null) throw new Error(`Only ${cuts} statements came with "${words}".`);
       await delay(5);
       // By another connection: within one transaction the activity of the others stays what it was at the first look.
       const ended = await outside.sql(

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
+import { Patience } from "./patience.ts";
 import { type LoopbackServer, startLoopbackServer } from "../../src/platforms/loopback/server.ts";
 
 const conversation = z.object({
@@ -20,7 +21,6 @@ export type ChatMessage = z.output<typeof conversation>["messages"][number];
 export type JournalLine = z.output<typeof journal>["calls"][number];
 
 const POLL_MS = 10;
-const PATIENCE_MS = 30_000;
 
 /** The world of people, which outlives the daemons that serve it. */
 export class LoopbackWorld implements AsyncDisposable {
@@ -97,11 +97,15 @@ export class LoopbackWorld implements AsyncDisposable {
   }
 
   async #until(what: string, look: () => Promise<boolean>): Promise<void> {
-    const deadline = performance.now() + PATIENCE_MS;
+    let calls = 0;
+    const patience = new Patience(() => calls);
     while (!(await look())) {
-      if (performance.now() > deadline) {
-        const tail = JSON.stringify((await this.journal()).slice(-10), null, 1);
-        throw new Error(`The loopback service saw no sign of ${what}. The bot's last calls: ${tail}`);
+      const journaled = await this.journal();
+      calls = journaled.length;
+      const why = patience.whyOver();
+      if (why !== null) {
+        const tail = JSON.stringify(journaled.slice(-10), null, 1);
+        throw new Error(`The loopback service saw no sign of ${what}: ${why}. The bot's last calls: ${tail}`);
       }
       // The service is asked as any script would ask it, and has no request that waits for the bot.
       const { promise, resolve } = Promise.withResolvers<void>();

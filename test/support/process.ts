@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { Patience, workOf } from "./patience.ts";
 
 export interface ProcessOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Longest time until what is waited for has to be there, ms. Default: 30 s. */
-  readonly patienceMs?: number;
 }
 
 export interface Ending {
@@ -14,7 +13,8 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-const PATIENCE_MS = 30_000;
+/** It is looked at as often for signs of life, ms. */
+const LOOK_MS = 500;
 
 /** A real process, read line by line. Disposing kills it if it still runs. */
 export class TestProcess implements AsyncDisposable {
@@ -27,7 +27,6 @@ export class TestProcess implements AsyncDisposable {
   readonly ended: Promise<Ending>;
   readonly #child: ChildProcess;
   readonly #command: string;
-  readonly #patienceMs: number;
   readonly #waiting = new Set<() => void>();
   #ending: Ending | null = null;
 
@@ -39,7 +38,6 @@ export class TestProcess implements AsyncDisposable {
     });
     this.#child = child;
     this.#command = args.join(" ");
-    this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
     this.pid = child.pid ?? 0;
     // A process that was killed reads no more: what is then still written to it is lost on purpose.
     child.stdin.on("error", () => undefined);
@@ -102,16 +100,17 @@ export class TestProcess implements AsyncDisposable {
 
   /**
    * Resolves with what the look returns, once that is truthy; it looks again whenever a line came.
-   * @throws Error with the process's words, where it ends or time passes before that
+   * @throws Error with the process's words, where it ends before that, or neither says anything nor works any more
    */
   async until<Found>(what: string, look: () => Found | undefined | false): Promise<Found> {
-    const deadline = performance.now() + this.#patienceMs;
+    const patience = new Patience(() => this.out.length + this.err.length + workOf(this.pid));
     for (;;) {
       const found = look();
       if (found !== undefined && found !== false) return found;
       if (this.isOver) throw this.#disappointment(what, `it ended with ${JSON.stringify(this.#ending)}`);
-      if (performance.now() >= deadline) throw this.#disappointment(what, `${this.#patienceMs} ms passed`);
-      await this.#next(deadline - performance.now());
+      const why = patience.whyOver();
+      if (why !== null) throw this.#disappointment(what, why);
+      await this.#next(LOOK_MS);
     }
   }
 

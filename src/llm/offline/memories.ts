@@ -1,5 +1,5 @@
 import type { MemoryType } from "../../core/memory.ts";
-import { splitSentences } from "../../core/terms.ts";
+import { splitSentences, terms } from "../../core/terms.ts";
 import type { NumberedLine } from "./transcript.ts";
 
 /** One item of `memory_save`, as its schema wants it. */
@@ -11,11 +11,14 @@ export interface MemoryItem {
   readonly sources: readonly number[];
 }
 
-/** What shows that a sentence is worth keeping, and as what; what comes first counts more. */
+/**
+ * What shows that a sentence is worth keeping, and as what; what comes first counts more. People speak of themselves: "must
+ * be" and "have to" of something else are guesses and descriptions.
+ */
 const SIGNALS: readonly (readonly [type: MemoryItem["type"], pattern: RegExp])[] = [
   [
     "decision",
-    /\b(?:(?:we|i|they)(?:'ve| have)? (?:decided|agreed)|decision is|(?:we|let)(?:'re| are|'s)? (?:going with|go with)|beschlossen|entschieden)\b|決め(?:た|まし)|決定し|ことにし|决定/i,
+    /\b(?:(?:we|i)(?:'ve| have)? (?:decided|agreed)|(?:we|let)(?:'re| are|'s)? (?:going with|go with)|(?:wir|ich)(?: haben| habe)? .{0,80}(?:beschlossen|entschieden))\b|決め(?:た|まし)|決定し|ことにし|决定/i,
   ],
   [
     "identity",
@@ -23,19 +26,24 @@ const SIGNALS: readonly (readonly [type: MemoryItem["type"], pattern: RegExp])[]
   ],
   [
     "preference",
-    /\b(?:i (?:really |always |usually |much )?(?:prefer|like|love|hate|dislike)|my favou?rite|ich mag|am liebsten)\b|が好き|喜欢/i,
+    /\b(?:i (?:really |always |usually |much )?(?:prefer|like|love|hate|dislike)|my favou?rite|ich mag|ich .{0,40}am liebsten)\b|が好き|喜欢/i,
   ],
   ["commitment", /\b(?:i|we)(?:'ll| will| promise)\b|\bich (?:werde|verspreche)\b|約束し|ておきます/i],
-  ["todo", /\btodo\b|\b(?:needs?|has|have) to\b|\bmust\b|\bmüssen\b|必須|必要があ/i],
+  [
+    "todo",
+    /\btodo\b|\b(?:i|we) (?:(?:still|also) )?(?:(?:need|have) to|must)\b(?! (?:have|be)\b)|\b(?:ich muss|wir müssen)\b|必須|必要があ/i,
+  ],
 ];
 
+/** Terms beside the signal: a sentence with fewer tells nothing that anybody would look for. */
+const MIN_TERMS = 1;
 const MAX_ITEMS = 5;
 /** UTF-16 units. A longer sentence is a pasted text. */
 const MAX_SENTENCE = 350;
 
 /**
  * What the sentences of a transcript say that lasts: decisions, promises, preferences, who people are, tasks. Word for
- * word; of the agent's own lines, promises alone. Deterministic.
+ * word; nothing of the agent's own lines, for they only quote. Deterministic.
  */
 export function findMemories(
   lines: readonly NumberedLine[],
@@ -43,10 +51,10 @@ export function findMemories(
 ): MemoryItem[] {
   const found: { item: MemoryItem; worth: number; order: number }[] = [];
   const seen = new Set<string>();
-  for (const line of lines.filter(({ author }) => author !== "")) {
+  for (const line of lines.filter(({ author }) => author !== "" && !isAgent(author))) {
     for (const sentence of splitSentences(line.text)) {
       const key = `${line.author}\n${sentence.toLowerCase()}`;
-      const worth = isUsable(sentence) && !seen.has(key) ? signalOf(sentence, isAgent(line.author)) : -1;
+      const worth = isUsable(sentence) && !seen.has(key) ? signalOf(sentence) : -1;
       const type = SIGNALS[worth]?.[0];
       if (type === undefined) continue;
       seen.add(key);
@@ -65,9 +73,11 @@ function isUsable(sentence: string): boolean {
 }
 
 /** Place of the first signal that a sentence gives; -1: none. */
-function signalOf(sentence: string, isOwn: boolean): number {
+function signalOf(sentence: string): number {
   const text = sentence.replaceAll("’", "'");
-  return SIGNALS.findIndex(([type, pattern]) => (!isOwn || type === "commitment") && pattern.test(text));
+  return SIGNALS.findIndex(
+    ([, pattern]) => pattern.test(text) && terms(text.replace(pattern, " ")).length >= MIN_TERMS,
+  );
 }
 
 function toItem(type: MemoryItem["type"], sentence: string, line: NumberedLine): MemoryItem {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setImmediate as nextTick } from "node:timers/promises";
 
-import type { ModelMessage, ToolSpec } from "../../core/context.ts";
+import type { ToolSpec } from "../../core/context.ts";
 import type { ToolCall } from "../../core/entry.ts";
 import { rankSentences } from "../../core/extract.ts";
 import { terms } from "../../core/terms.ts";
@@ -14,7 +14,7 @@ import { notify } from "../notify.ts";
 import { findMemories } from "./memories.ts";
 import { findQuotes, isGood } from "./quotes.ts";
 import type { Quote } from "./quotes.ts";
-import { numberedLines, readTranscript, spokenLines } from "./transcript.ts";
+import { agentNames, numberedLines, OWN_SENTENCES, readTranscript, spokenLines } from "./transcript.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** The name under which the offline model answers, whatever was asked for. */
@@ -25,7 +25,6 @@ const MAX_QUOTES = 3;
 const MAX_QUERY = 400;
 const SEARCH_TOOL = "search_history";
 const SAVE_TOOL = "memory_save";
-const SETUP = "Set OPENAI_API_KEY, or llm.base_url for a server of your own, to have one.";
 
 /**
  * Stands in where no model is set up, so that everything can be tried without a key. It is no language model and
@@ -99,7 +98,8 @@ function fitting(quotes: readonly Quote[], maxOutputTokens: number): string {
     const text = quoting(quotes.slice(0, count));
     if (estimateTokens(text) <= maxOutputTokens) return text;
   }
-  return `I found nothing about that in what I can see. I am not a language model: I can only quote. ${SETUP}`;
+  const { nothing, onlyQuotes, setup } = OWN_SENTENCES;
+  return `${nothing} ${onlyQuotes} ${setup}`;
 }
 
 function quoting(quotes: readonly Quote[]): string {
@@ -107,7 +107,7 @@ function quoting(quotes: readonly Quote[]): string {
     const source = [author, time].filter((part) => part !== "").join(", ");
     return `> ${text.replaceAll("\n", "\n> ")}\n— ${source === "" ? "earlier" : source}`;
   });
-  return `I am not a language model, so I quote what was said before:\n\n${blocks.join("\n\n")}`;
+  return `${OWN_SENTENCES.quoting}\n\n${blocks.join("\n\n")}`;
 }
 
 /** The one search of a turn; undefined where it is not offered, was made, or has nothing to look for. */
@@ -136,13 +136,6 @@ function saveCall(request: ModelRequest): ToolCall | undefined {
   if (memories.length === 0) return undefined;
   const json = JSON.stringify({ memories });
   return { id: callId(request, json), name: SAVE_TOOL, arguments: json };
-}
-
-/** Under which names the agent itself speaks in a transcript, as far as its prompts say. */
-function agentNames(messages: readonly ModelMessage[]): ReadonlySet<string> {
-  const prompts = messages.filter(({ role }) => role === "system").map(({ text }) => text);
-  const named = prompts.flatMap((text) => [...text.matchAll(/\bYou are ([^.,\n]{1,80})[.,]/g)]);
-  return new Set(["you", ...named.map(([, name]) => name ?? "")]);
 }
 
 function queryParameter(tool: ToolSpec): string {

@@ -8,10 +8,25 @@ const LINE =
 const NUMBERED = /^(?<number>\d{1,7})\. (?=\[)/;
 /** Before the first colon of `NAME called tool({"a": 1})` and of `tool returned: text`. */
 const TOOL_WORD = / called \S+\(| returned$/;
-const TOOL_MECHANICS = /^\[[^\]]*\] (?:.{1,80} called \S+\(|\S+ returned: \(\d+ earlier messages?\)$)/s;
-const SUMMARY = /^\[Compaction Summary\]:\s*/;
+const TOOL_LINE = /^\[[^\]]*\] (?:.{1,80} called \S+\(|.{1,80} returned: )/s;
+/** With its times and its number. */
+const SUMMARY = /^\[Compaction Summary\]:(?:\s\(\d[^()\n]*, [\d,]+ messages?\)(?=\s))?\s*/;
+/** What stands before a line of a summary that the offline model itself has written, once more with each merge. */
+const MERGED = /^(?:summary: )+/;
+/** The head of a line, escaped as it is kept in a summary: what a model writes must not pass for what was said there. */
+const ESCAPED_HEAD = /\\+(?=\[\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\] [^\n:]{1,80}: )/;
+/** What an extract says of itself. */
+const EXTRACT_HEAD = /^An extract, word for word, of \d/;
 /** What Weir itself says: what people typed never begins a line like this. */
 const OWN_WORD = "[System:";
+
+/** The sentences in which the offline model speaks of itself: nobody wants to read them in a summary. */
+export const OWN_SENTENCES = {
+  quoting: "I am not a language model, so I quote what was said before:",
+  nothing: "I found nothing about that in what I can see.",
+  onlyQuotes: "I am not a language model: I can only quote.",
+  setup: "Set OPENAI_API_KEY, or llm.base_url for a server of your own, to have one.",
+} as const;
 
 /** A line of a summariser's transcript. */
 export interface NumberedLine extends SpokenLine {
@@ -40,25 +55,51 @@ export function readTranscript(messages: readonly ModelMessage[]): Transcript {
   const questions = due.flatMap((message) => linesOrText(message.text));
   return {
     questions,
-    sources: others.flatMap((message) => sourceLines(message)),
+    sources: saidByOthers(
+      others.flatMap((message) => sourceLines(message)),
+      messages,
+    ),
     hasSearched: messages.slice(lastSaid + 1).some((message) => message.role === "tool"),
   };
 }
 
-/** All that was said in a request, for a summary: a transcript, with or without numbers, or summaries to merge. */
+/**
+ * All that people said in a request, for a summary: a transcript, with or without numbers, or summaries to merge. The
+ * agent's own lines are left out: they quote what others said, and what tools found was said elsewhere.
+ */
 export function spokenLines(messages: readonly ModelMessage[]): SpokenLine[] {
-  return messages.flatMap(({ role, text }) => {
+  const lines = messages.flatMap(({ role, text }) => {
     if (role !== "user" || text.startsWith(OWN_WORD)) return [];
     if (SUMMARY.test(text)) return summaryLines(text.replace(SUMMARY, ""));
     const numbered = parseNumbered(text);
-    return numbered.length > 0 ? numbered.filter(isWorthKeeping) : linesOrText(text);
+    return numbered.length > 0 ? numbered.filter((line) => !isToolLine(line)) : linesOrText(text);
+  });
+  return saidByOthers(lines, messages);
+}
+
+function isToolLine({ author, text }: SpokenLine): boolean {
+  return author === "" && TOOL_LINE.test(text);
+}
+
+/** Without the agent's own lines, and what others repeat of how the offline model speaks of itself. */
+function saidByOthers(lines: readonly SpokenLine[], messages: readonly ModelMessage[]): SpokenLine[] {
+  const names = agentNames(messages);
+  return lines.flatMap((line) => {
+    if (names.has(line.author)) return [];
+    const text = Object.values(OWN_SENTENCES).reduce((left, own) => left.replaceAll(own, ""), line.text);
+    return text === line.text ? [line] : text.trim() === "" ? [] : [{ ...line, text: text.trim() }];
   });
 }
 
-/** How a tool was called, and that it found so many messages, is of no use to anybody later. */
-function isWorthKeeping({ author, text }: SpokenLine): boolean {
-  return author !== "" || !TOOL_MECHANICS.test(text);
+/** Under which names the agent itself speaks in a transcript, as far as its prompts say. */
+export function agentNames(messages: readonly ModelMessage[]): ReadonlySet<string> {
+  const prompts = messages.filter(({ role }) => role === "system").map(({ text }) => text);
+  const named = prompts.flatMap((text) => [...text.matchAll(AGENT_NAME)]);
+  return new Set(["you", ...named.map(([, one, other]) => one ?? other ?? "")]);
 }
+
+const AGENT_NAME =
+  /\bYou are ([^.,\n]{1,80})[.,]|\bsummary of a chat\. ([^\n]{1,80}?) takes part in that chat\b/g;
 
 /** The lines of a summariser's transcript that have a number, by which memories cite them. */
 export function numberedLines(messages: readonly ModelMessage[]): NumberedLine[] {
@@ -110,9 +151,17 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
   }
 }
 
+/** Each line of a summary stands for itself; what has no head was said by nobody who is known. */
 function summaryLines(text: string): SpokenLine[] {
-  const lines = parseLines(text);
-  return lines.length > 0 ? lines : [{ time: "", author: "summary", text }];
+  return text.split("\n").flatMap((raw) => {
+    const plain = raw.replace(MERGED, "");
+    // An older merge took all lines of a summary for one.
+    const pieces = plain === raw ? [raw.trim()] : plain.split(ESCAPED_HEAD).map((piece) => piece.trim());
+    return pieces
+      .map((piece) => (ESCAPED_HEAD.exec(piece)?.index === 0 ? piece.replace(ESCAPED_HEAD, "") : piece))
+      .filter((piece) => piece !== "" && !EXTRACT_HEAD.test(piece))
+      .map((piece) => parseLine(piece) ?? { time: "", author: "", text: piece });
+  });
 }
 
 function linesOrText(text: string): SpokenLine[] {

@@ -1,3 +1,4 @@
+import { SUMMARY_LABEL_TOKENS } from "../../../src/context/render.ts";
 import type { CompactionState, Decision } from "../../../src/compactor/policy.ts";
 import type { Entry } from "../../../src/core/entry.ts";
 import { isCounted, legalCuts } from "../../../src/core/history.ts";
@@ -33,7 +34,10 @@ export function checkI14(state: CompactionState, decision: Decision): string[] {
 function tokensBehind({ history, tokens, summaryCap, tokensOf }: CompactionState, toSeq: number): number {
   const omitted = history.omittedTo > history.coveredTo ? (history.omission?.tokens ?? 0) : 0;
   const covered = history.entries.filter(({ seq }) => seq <= toSeq);
-  return covered.reduce((sum, entry) => sum - tokensOf(entry), tokens - omitted + summaryCap);
+  return covered.reduce(
+    (sum, entry) => sum - tokensOf(entry),
+    tokens - omitted + summaryCap + SUMMARY_LABEL_TOKENS,
+  );
 }
 
 /** The last seq behind which the raw view may begin; null: nothing may leave. */

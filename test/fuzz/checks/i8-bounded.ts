@@ -1,3 +1,4 @@
+import { SUMMARY_LABEL_TOKENS } from "../../../src/context/render.ts";
 import { estimateTokens } from "../../../src/core/tokens.ts";
 import { ANNEX_ROOM } from "../rooms.ts";
 import type { RowCheck } from "./row-check.ts";
@@ -6,17 +7,17 @@ import type { RowCheck } from "./row-check.ts";
 const MIN_CAP = 64;
 const MAX_LIVE = 8;
 
-/** At most eight live summaries, and together 15 % of the usable window (or eight of the shortest cap). */
+/** At most eight live summaries, and together, with their labels, 15 % of the usable window (or eight of the shortest cap). */
 export const checkI8: RowCheck = (_, after, ledger) => {
   const live = after.summaries.filter((summary) => summary.live && summary.kind !== "reset");
   const limits = [...ledger.profiles].map((profile) => {
     const config = ledger.name === ANNEX_ROOM ? profile.second : profile.config;
     const usable = config.contextWindow - config.maxOutputTokens - config.generationReserve;
-    return Math.max(MAX_LIVE * MIN_CAP, (0.15 * usable) / Math.min(1, ledger.ratio));
+    return Math.max(MAX_LIVE * (MIN_CAP + SUMMARY_LABEL_TOKENS), (0.15 * usable) / Math.min(1, ledger.ratio));
   });
   // A restart with a smaller window finds what an earlier one has made.
   const limit = Math.max(...limits);
-  const tokens = live.reduce((sum, { text }) => sum + estimateTokens(text), 0);
+  const tokens = live.reduce((sum, { text }) => sum + estimateTokens(text) + SUMMARY_LABEL_TOKENS, 0);
   const wrong = live.length > MAX_LIVE ? [`${live.length} live summaries`] : [];
   if (tokens > limit) wrong.push(`live summaries have ${tokens} tokens, the limit is ${Math.floor(limit)}`);
   return wrong;

@@ -1,7 +1,7 @@
 import type { ModelRequest } from "../../../src/llm/model.ts";
 import type { Incarnation } from "../incarnation.ts";
 import type { Ledger } from "../ledger.ts";
-import type { JobRow } from "../observe.ts";
+import type { LiveJob } from "../observe.ts";
 import { findUnpaired } from "./i5-pairs.ts";
 import { SUMMARISER } from "../profile.ts";
 import { estimateRequest, markersIn } from "../prompt.ts";
@@ -13,7 +13,7 @@ export interface SummaryArrival {
   readonly content: string;
   readonly incarnation: Incarnation;
   /** The channel's live job at that moment. */
-  readonly job: JobRow | undefined;
+  readonly job: LiveJob | undefined;
   readonly isSole: boolean;
   /** Markers whose deletion was acknowledged before. */
   readonly gone: ReadonlySet<string>;
@@ -34,14 +34,18 @@ function believedWindow(incarnation: Incarnation, model: string): number {
 }
 
 /** A summary as a summariser is shown it, to be made into one with others. */
-const SUMMARY = "[Compaction Summary]:\n";
+const SUMMARY = "[Compaction Summary]:";
+/** With its times and its number, up to its text. */
+const LABEL = /^\[Compaction Summary\]:(?: \([^()]*\))?\n/;
+/** Of one attempt, over all parts of a long range. */
+const MAX_CALLS = 10;
 /** What came before the range, which is not the job's to summarise. */
 const BACKGROUND = "[System: background";
 
 /** The summaries that a request shows to be summarised. */
 export function summariesIn({ messages }: ModelRequest): ReadonlySet<string> {
   const texts = messages.filter(({ role, text }) => role === "user" && text.startsWith(SUMMARY));
-  return new Set(texts.map(({ text }) => text.slice(SUMMARY.length)));
+  return new Set(texts.map(({ text }) => text.replace(LABEL, "")));
 }
 
 /** Markers in the transcripts of a request: a summary names some of what it is of, and that is not all that was said. */
@@ -53,7 +57,7 @@ function saidIn({ messages }: ModelRequest): ReadonlySet<string> {
   );
 }
 
-/** It fits (I6), has its results behind its calls (I5), shows nothing deleted and nothing of another channel (I12), and nothing is paid for twice (I9). */
+/** It fits (I6), has its results behind its calls (I5), shows nothing deleted and nothing of another channel (I12), nothing is paid for twice (I9), and attempts are bounded (I14). */
 export function checkSummaryPrompt(arrival: SummaryArrival, ledger: Ledger): void {
   const { request, content, incarnation, job, isSole, gone } = arrival;
   // A summariser's tools are counted without the names that a turn's have round them.
@@ -71,6 +75,9 @@ export function checkSummaryPrompt(arrival: SummaryArrival, ledger: Ledger): voi
     ledger.violate("I12", `a summariser's prompt shows deleted text: ${deleted.join(", ")}`);
   for (const what of findUnpaired(request.messages)) ledger.violate("I5", `a summariser's request: ${what}`);
   if (job === undefined) return;
+  const calls = ledger.callIn(incarnation, job);
+  if (calls > MAX_CALLS)
+    ledger.violate("I14", `attempt ${job.attempt} of job ${job.id} makes model call ${calls}`);
   const shown = ledger.shownTo(job.id);
   for (const marker of saidIn(request)) shown.markers.add(marker);
   if (!isSole) return;

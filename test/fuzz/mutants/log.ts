@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { HistoryMutex } from "../../../src/channel/guarded-history.ts";
 import type { Entry, TurnEntryDraft } from "../../../src/core/entry.ts";
 import type { ChannelId, Seq, TurnId } from "../../../src/core/ids.ts";
 import { ChannelStore } from "../../../src/store/channels.ts";
@@ -67,7 +68,19 @@ class WaitingChannels extends ChannelStore {
   }
 }
 
-/** Wrong writes to the log and to a channel's row. */
+/** Lets everybody in at once, and every other one is slow. */
+function noMutex(): HistoryMutex {
+  let entered = 0;
+  return {
+    isLocked: () => false,
+    runExclusive: async (work) => {
+      if (entered++ % 2 === 1) await delay(6);
+      return work();
+    },
+  };
+}
+
+/** Wrong writes to the log and to a channel's row, and to the history that shows them. */
 export const LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "no dead-call expiry",
@@ -78,6 +91,11 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     name: "a deletion leaves the summary",
     breaks: ["I12"],
     store: (store, db) => ({ ...store, log: new ShallowLog(db) }),
+  },
+  {
+    name: "no mutex",
+    breaks: ["I9"],
+    createMutex: noMutex,
   },
   {
     name: "emergency waits for the job",

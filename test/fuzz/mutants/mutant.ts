@@ -1,3 +1,4 @@
+import type { HistoryMutex } from "../../../src/channel/guarded-history.ts";
 import type { CompactionState, Decision } from "../../../src/compactor/policy.ts";
 import type { Model } from "../../../src/llm/model.ts";
 import type { Database } from "../../../src/store/pool.ts";
@@ -15,6 +16,7 @@ export interface Mutant extends Miscast {
   readonly install?: (db: Database) => Promise<void>;
   readonly store?: (store: Store, db: Database) => Store;
   readonly decide?: (state: CompactionState) => Decision;
+  readonly createMutex?: () => HistoryMutex;
   /** Real tokens per estimated one, in each seed: for what shows nowhere else. */
   readonly ratio?: number;
   /** Called before each run: a mutant that remembers forgets. */

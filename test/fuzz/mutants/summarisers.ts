@@ -22,5 +22,11 @@ function withoutResults(messages: readonly ModelMessage[]): readonly ModelMessag
 export const SUMMARISER_MUTANTS: readonly Mutant[] = [
   { name: "a merge that sees nothing", breaks: ["I2"], model: sending("summarise", withoutSummaries) },
   { name: "a redo that sees nothing", breaks: ["I2"], model: sending("summarise", withoutRange) },
+  {
+    name: "as many calls as there are parts",
+    breaks: ["I14"],
+    // In a small window, so that there are many.
+    compactorAgent: (agent) => ({ ...agent, maxCalls: 1000, windowOf: () => 2400 }),
+  },
   { name: "memories saved without an answer", breaks: ["I5"], model: sending("summarise", withoutResults) },
 ];

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import type { ModelMessage } from "../../../src/core/context.ts";
+import { cleanSummary } from "../../../src/compactor/clean-summary.ts";
 import { createOfflineModel } from "../../../src/llm/offline/offline-model.ts";
 import { checkMemories, memorySaveParameters } from "../../../src/memory/gates.ts";
 import { ask, said } from "../../support/model-calls.ts";
@@ -63,7 +64,6 @@ describe("the offline model saves memories before it summarises", () => {
         ["preference", "Ben", 2],
         ["decision", "Ben", 2],
         ["identity", "Ben", 2],
-        ["commitment", "Weir", 3],
         ["preference", "千早", 6],
       ],
     );
@@ -74,7 +74,7 @@ describe("the offline model saves memories before it summarises", () => {
   test("at most five, the weightiest, and the same to the same request", async () => {
     const todos = Array.from(
       { length: 9 },
-      (_, index) => `${index + 1}. [2026-11-21 09:00] Ann: You must do ${index}.`,
+      (_, index) => `${index + 1}. [2026-11-21 09:00] Ann: We must paint boat ${index}.`,
     );
     const lines = [...todos, "10. [2026-11-21 09:09] Ann: My name is Ann."];
     const memories = await saved(lines);
@@ -85,7 +85,37 @@ describe("the offline model saves memories before it summarises", () => {
     assert.deepEqual(await saved(lines), memories);
   });
 
-  test("in a form that passes the gates", async () => {
+  test("of people alone who speak of themselves: no guess, no word of the agent, nothing without content", async () => {
+    const nothing = [
+      "It must have been the wind, and there must be a reason.",
+      "They decided against it, the plan has to be changed, and the engine needs to cool.",
+      "I will. We must. I love it! And so we have decided.",
+    ];
+    const kept = [
+      "I'll bring the cake on Friday.",
+      "We have to order new ropes.",
+      "I prefer the small boat.",
+    ];
+    const ownWords = 'I quote what was said before:\n    \n    > "I will pay for it"\n    — Ben';
+    const lines = [...nothing, ...kept].map((text, index) => `${index + 1}. [2026-11-21 09:00] Ann: ${text}`);
+    const memories = await saved([
+      ...lines,
+      `7. [2026-11-21 09:01] Weir: ${ownWords}`,
+      "8. [2026-11-21 09:02] Weir: I'll remind you of the cake. We decided to use Postgres.",
+    ]);
+    assert.deepEqual(
+      memories.map(({ type, subject, quote }) => [type, subject, quote]),
+      [
+        ["commitment", "Ann", kept[0]],
+        ["todo", "Ann", kept[1]],
+        ["preference", "Ann", kept[2]],
+      ],
+    );
+  });
+});
+
+describe("what the offline model saves", () => {
+  test("is in a form that passes the gates", async () => {
     const { answer } = await firstAnswer(TRANSCRIPT.slice(0, 3));
     const entry = {
       kind: "user",
@@ -158,8 +188,51 @@ describe("the offline model merges", () => {
       TASK,
     ];
     const { answer } = await ask(createOfflineModel(), { messages, task: "summarise" });
-    assert.match(answer?.text ?? "", /^summary: Ann chose Postgres/);
-    assert.doesNotMatch(answer?.text ?? "", /\[Compaction Summary\]|At most/);
+    assert.match(answer?.text ?? "", /^Ann chose Postgres/);
+    assert.doesNotMatch(answer?.text ?? "", /\[Compaction Summary\]|At most|summary:/);
+  });
+
+  test("its own summaries again and again, as they are kept: who said what stays, and nothing grows", async () => {
+    const people = ["Ann", "Ben", "Cleo", "Dov"];
+    const saids = people.map(
+      (name, index) =>
+        `${name}: The lock ${index} opens at ${index + 6}:30, says https://example.org/locks/${index}.`,
+    );
+    const label = "[Compaction Summary]: (2026-11-21 09:00 – 11:00, 1,200 messages)\n";
+    let texts = saids.map((line, index) => `[2026-11-21 09:0${index}] ${line}`);
+    for (let round = 0; round < 3; round++) {
+      // As `cleanSummary` keeps what a model has written; and of an older version, merged before.
+      const kept = texts.map((text) => cleanSummary(text));
+      const older = kept.map((text, index) => (index === 0 ? `summary: summary: ${text}` : text));
+      const messages = older.map((text): ModelMessage => ({ role: "user", text: `${label}${text}` }));
+      const { answer } = await ask(createOfflineModel(), {
+        messages: [SYSTEM, ...messages, ...messages, ...messages, TASK],
+        task: "summarise",
+        maxOutputTokens: 1000,
+      });
+      texts = (answer?.text ?? "").split("\n");
+      assert.deepEqual(
+        texts,
+        saids.map((line, index) => `[2026-11-21 09:0${index}] ${line}`),
+      );
+    }
+  });
+
+  test("an extract without what it says of itself, and without what the bot said of itself", async () => {
+    const extract = [
+      "An extract, word for word, of 9 messages by Ann, written between 2026-11-21 09:00 and 2026-11-21 10:00. No model has read them: sentences were picked by simple rules, and most are left out.",
+      "[2026-11-21 09:00] Weir: I found nothing about that in what I can see. I am not a language model: I can only quote. Set OPENAI_API_KEY, or llm.base_url for a server of your own, to have one.",
+      "[2026-11-21 09:01] Ann: The flight leaves at 18:40 from gate B12, and the ferry at 21:15 from pier 4.",
+      "[2026-11-21 09:02] Ben: Set OPENAI_API_KEY, or llm.base_url for a server of your own, to have one. What is that?",
+    ].join("\n");
+    const messages: ModelMessage[] = [
+      SYSTEM,
+      { role: "user", text: `[Compaction Summary]:\n${extract}` },
+      TASK,
+    ];
+    const { answer } = await ask(createOfflineModel(), { messages, task: "summarise" });
+    assert.match(answer?.text ?? "", /^\[2026-11-21 09:01\] Ann: The flight leaves/);
+    assert.doesNotMatch(answer?.text ?? "", /OPENAI|extract|language model|nothing/);
   });
 });
 

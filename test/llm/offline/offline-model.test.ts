@@ -54,6 +54,16 @@ describe("the offline model quotes", () => {
     assert.doesNotMatch(text, /nice/);
   });
 
+  test("never with what it has said or quoted itself, wherever that comes from", async () => {
+    const summary: ModelMessage = {
+      role: "user",
+      text: "[Compaction Summary]: (2026-11-20 10:00 – 11:00, 20 messages) \\[2026-11-20 10:00] Weir: The harbour of Hamburg is closed.\n\\[2026-11-20 10:05] Dora: The harbour opens at 06:30.",
+    };
+    const text = await answerTo("When does the harbour open?", [summary]);
+    assert.equal(firstQuote(text), "> The harbour opens at 06:30.\n— Dora, 2026-11-20 10:05");
+    assert.doesNotMatch(text, /closed/);
+  });
+
   test("with the plain statement that it found nothing", async () => {
     for (const question of ["What do penguins eat?", "hi", "???"]) {
       const text = await answerTo(question);
@@ -195,6 +205,30 @@ describe("the offline model summarises", () => {
     assert.doesNotMatch(answer?.text ?? "", /called|returned|coffee/);
     const short = await ask(createOfflineModel(), { messages, task: "summarise", textLimit: 20 });
     assert.ok(estimateTokens(short.answer?.text ?? "") <= 20, short.answer?.text);
+  });
+
+  test("what people said, and neither its own answers nor what tools found", async () => {
+    const transcript = [
+      "1. [2026-11-21 09:02] Ann: When does the ferry 12 leave from pier 4?",
+      '2. [2026-11-21 09:03] Weir called search_history({"query":"ferry 12"})',
+      "3. [2026-11-21 09:03] search_history returned: ferry 12 runs at 07:15 and at 19:45, https://example.org/ferry/12",
+      "4. [2026-11-21 09:04] Weir: I am not a language model, so I quote what was said before:",
+      "    > I moved the ferry 12 to 19:45 on 2026-11-20.",
+      "    — Ben, 2026-11-20 10:00",
+      "5. [2026-11-21 09:05] Ben: It leaves at 19:45, and tickets are sold until 19:30 at pier 4.",
+      "6. [2026-11-21 09:06] Ann: well that is all rather sad news, and nobody here knows what to say about it now",
+      "7. [2026-11-21 09:07] Ben: same here, honestly, let it rest for a while and have some coffee together first",
+    ].join("\n");
+    const messages: ModelMessage[] = [
+      {
+        role: "system",
+        text: "You write the running summary of a chat. Weir takes part in that chat and can remember only so much of it.",
+      },
+      { role: "user", text: transcript },
+    ];
+    const { answer } = await ask(createOfflineModel(), { messages, task: "summarise", textLimit: 400 });
+    assert.match(answer?.text ?? "", /Ben: It leaves at 19:45/);
+    assert.doesNotMatch(answer?.text ?? "", /Weir|returned|07:15|language model|moved/);
   });
 
   test("never nothing: that is a failure", async () => {

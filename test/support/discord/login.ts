@@ -2,6 +2,7 @@
 import { Client, Events, GatewayIntentBits, Partials } from "discord.js";
 import type { ClientOptions } from "discord.js";
 
+import { Patience } from "../patience.ts";
 import type { DiscordServer } from "./server.ts";
 
 const INTENTS = [
@@ -42,13 +43,12 @@ export async function login(
   return client;
 }
 
-const PATIENCE_MS = 5_000;
-
-/** Resolves once the look says true. @throws Error after five seconds, unless told otherwise */
-export async function until(what: string, look: () => boolean, patienceMs = PATIENCE_MS): Promise<void> {
-  const deadline = performance.now() + patienceMs;
+/** Resolves once the look says true. @throws Error where that is not to be expected any more */
+export async function until(what: string, look: () => boolean): Promise<void> {
+  const patience = new Patience();
   while (!look()) {
-    if (performance.now() > deadline) throw new Error(`No ${what} within ${patienceMs} ms.`);
+    const why = patience.whyOver();
+    if (why !== null) throw new Error(`No ${what}: ${why}.`);
     await new Promise((resolve) => {
       setTimeout(resolve, 5);
     });

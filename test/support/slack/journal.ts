@@ -1,3 +1,4 @@
+import { Patience } from "../patience.ts";
 import type { JsonObject } from "./model.ts";
 
 export type CallOutcome = "open" | "answered" | "refused" | "rate_limited" | "status" | "reset" | "hung";
@@ -75,7 +76,8 @@ export type JournalEntry =
   | GivenUpEntry
   | DownloadEntry;
 
-const PATIENCE_MS = 10_000;
+/** What a test looks at may lie in the app: it is looked at as often without a call of the app, ms. */
+const LOOK_MS = 20;
 
 /** Everything that went over the wire, oldest first. */
 export class Journal {
@@ -125,26 +127,26 @@ export class Journal {
 
   /**
    * Resolves with what the look returns once that is truthy; it looks again at whatever is journaled or posted.
-   * @throws Error when that took too long
+   * @throws Error where nothing more is journaled
    */
   async until<Found>(
     what: string,
     look: () => Found | undefined | false | null,
-    patienceMs = PATIENCE_MS,
+    silentMs?: number,
   ): Promise<Found> {
-    const deadline = performance.now() + patienceMs;
+    const patience = new Patience(() => this.entries.length, silentMs);
     for (;;) {
       const found = look();
       if (found !== undefined && found !== false && found !== null) return found;
-      if (performance.now() >= deadline) throw new Error(`Slack test server: ${what} did not come about`);
-      await this.#next(deadline - performance.now());
+      const why = patience.whyOver();
+      if (why !== null) throw new Error(`Slack test server: ${what} did not come about: ${why}`);
+      await this.#next();
     }
   }
 
-  async #next(withinMs: number): Promise<void> {
+  async #next(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    // What a test looks at may lie in the app: it is looked at again without a call of the app, too.
-    const timer = setTimeout(resolve, Math.min(withinMs, 20));
+    const timer = setTimeout(resolve, LOOK_MS);
     this.#waiting.add(resolve);
     await promise;
     clearTimeout(timer);
