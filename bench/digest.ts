@@ -16,7 +16,7 @@ const RANGE = 300;
 const SHARE = 0.25;
 
 const TIME = createTimeFormat("UTC");
-const RENDERER = new Renderer(TIME, { editNote: () => "", deleted: () => "" });
+const RENDERER = new Renderer(TIME, { editNote: () => "", absence: () => "", deleted: () => "" });
 
 /** What the deterministic digest keeps of what must not get lost, at a quarter of the length. */
 export const digest: Figure = {

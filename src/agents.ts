@@ -86,6 +86,7 @@ function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
     dynamic: (values) => prompts.dynamic(values),
     omission: (values) => prompts.omission(values),
     editNote: (values) => prompts.editNote(values),
+    absence: (values) => prompts.absence(values),
     failure: ({ kind }) => prompts.failure(kind).trim(),
     deleted: () => prompts.deleted.trim(),
   };
@@ -119,6 +120,7 @@ function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): Compa
       memorySave: prompts.toolMemorySave.trim(),
       memoryResult: (values) => prompts.memoryResult(values),
       editNote: (values) => prompts.editNote(values),
+      absence: (values) => prompts.absence(values),
     },
   };
 }

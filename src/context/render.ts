@@ -1,6 +1,6 @@
 import { objectJson } from "../core/call-arguments.ts";
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
-import type { Entry, RememberedStatement, ToolResultEntry, UserEntry } from "../core/entry.ts";
+import type { Absence, Entry, RememberedStatement, ToolResultEntry, UserEntry } from "../core/entry.ts";
 import { displayName, sliceWhole, truncateMiddle } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
 import { estimateTokens, HEAVIEST_UNIT, MESSAGE_OVERHEAD } from "../core/tokens.ts";
@@ -8,6 +8,8 @@ import { estimateTokens, HEAVIEST_UNIT, MESSAGE_OVERHEAD } from "../core/tokens.
 /** The texts that entries need besides their own; the templates in `prompts/` have them. */
 export interface EntryTexts {
   editNote(values: { author: string; original: string; text: string }): string;
+  /** @param values.from, values.to the times between which something was not heard */
+  absence(values: { kind: Absence["kind"]; from: string; to: string }): string;
   deleted(): string;
 }
 
@@ -140,8 +142,10 @@ export class Renderer {
     }
   }
 
-  /** Failures that a person was told of are not the agent's words; an edit is news that it must read. */
+  /** Failures that a person was told of are not the agent's words; an edit, or what was not heard, is news that it must read. */
   #note(entry: Entry & { kind: "notice" }): ModelMessage | null {
+    if (entry.absence !== undefined)
+      return { role: "user", text: absenceText(entry.absence, this.#time, this.#texts) };
     if (entry.edits === null || entry.text === "") return null;
     const { author, at } = entry.edits;
     const values = {
@@ -161,6 +165,15 @@ export class Renderer {
     );
     return [escapeLabels(text), ...quoted, ...remembered].filter((line) => line !== "").join("\n");
   }
+}
+
+/** What was not heard, in words. */
+export function absenceText(
+  { kind, from, to }: Absence,
+  time: Pick<TimeFormat, "minute">,
+  texts: Pick<EntryTexts, "absence">,
+): string {
+  return texts.absence({ kind, from: time.minute(from), to: time.minute(to) }).trim();
 }
 
 /**
