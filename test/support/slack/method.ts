@@ -31,6 +31,8 @@ export interface ApiLimits {
    * described it), or the newest.
    */
   readonly oldestPageFirst: boolean;
+  /** The plan shows nothing that was said before, ms since the epoch. */
+  readonly shownFrom: number;
 }
 
 export interface Method {

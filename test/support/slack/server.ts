@@ -56,6 +56,7 @@ const LIMITS: ApiLimits = {
   markdownLength: 12_000,
   pageSize: 999,
   oldestPageFirst: true,
+  shownFrom: 0,
 };
 
 export interface SlackServerOptions {
