@@ -89,6 +89,7 @@ function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
     dynamic: (values) => prompts.dynamic(values),
     omission: (values) => prompts.omission(values),
     editNote: (values) => prompts.editNote(values),
+    absence: (values) => prompts.absence(values),
     failure: ({ kind }) => prompts.failure(kind).trim(),
     deleted: () => prompts.deleted.trim(),
   };
@@ -123,6 +124,7 @@ function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): Compa
       memorySave: prompts.toolMemorySave.trim(),
       memoryResult: (values) => prompts.memoryResult(values),
       editNote: (values) => prompts.editNote(values),
+      absence: (values) => prompts.absence(values),
     },
   };
 }

@@ -56,6 +56,13 @@ interface EditNoteValues {
   readonly original: string;
 }
 
+interface AbsenceValues {
+  /** `late`: it is still being read, and comes in later. */
+  readonly kind: "late" | "lost";
+  readonly from: string;
+  readonly to: string;
+}
+
 interface CompactorValues {
   readonly agentName: string;
   /** The agent's rendered system prompt: who it is, for whoever writes its summaries. */
@@ -109,6 +116,7 @@ export interface Prompts {
   dynamic(values: DynamicValues): string;
   omission(values: OmissionValues): string;
   editNote(values: EditNoteValues): string;
+  absence(values: AbsenceValues): string;
   /** The one sentence that a person gets in place of an answer. */
   failure(kind: FailureKind): string;
   help(commands: readonly CommandHelp[]): string;
@@ -194,6 +202,7 @@ export function loadPrompts(sources: PromptSources): Prompts {
     dynamic: shipped("dynamic"),
     omission: shipped("omission"),
     editNote: shipped("edit-note"),
+    absence: shipped("absence"),
     failure: shipped("failure"),
     help: shipped("help"),
     deleted: shipped("deleted"),
@@ -236,6 +245,7 @@ function typed(
     omission: ({ count, fromTime, toTime }) =>
       renders.omission({ count, from_time: fromTime, to_time: toTime }),
     editNote: (values) => renders.editNote({ ...values }),
+    absence: ({ kind, from, to }) => renders.absence({ kind, from_time: from, to_time: to }),
     failure: (kind) => renders.failure({ kind }),
     help: (commands) => renders.help({ commands }),
     deleted: renders.deleted({}),

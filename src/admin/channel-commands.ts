@@ -1,7 +1,9 @@
 import { formatAddress } from "../core/ids.ts";
 import { counted } from "../core/text.ts";
+import type { TimeFormat } from "../core/time.ts";
 import { inTime } from "../telemetry/in-time.ts";
 import type { ChannelRow } from "../store/channels.ts";
+import type { BacklogRow } from "../store/gaps.ts";
 import type { AskedCommand, CommandParts } from "./command-parts.ts";
 import { describeAnswer, forceCompaction, quoteSummary } from "./compact-answer.ts";
 
@@ -42,9 +44,10 @@ export async function forceAndDescribe(
 
 /** `/status` */
 export async function describeStatus(
-  { registry, describeModels }: CommandParts,
+  { registry, store, agentOf, describeModels }: CommandParts,
   { channel }: AskedCommand,
 ): Promise<string> {
+  const backlog = await store.gaps.backlogOf(channel.id);
   const status = registry.loaded(channel.id)?.status;
   const running = status?.turnRunningForMs ?? null;
   const lines = [
@@ -55,6 +58,15 @@ export async function describeStatus(
       : `An answer is being written, for ${(running / 1000).toFixed(1)} s now.`,
     `Waiting for an answer: ${counted(status?.due ?? 0, "message")}. In the log: ${counted(channel.lastSeq, "entry", "entries")}.`,
   ];
+  if (backlog !== null) lines.push(describeBacklog(backlog, agentOf(channel).time));
   if (status?.delivering === true) lines.push("An answer is on its way to the platform.");
   return lines.join("\n");
+}
+
+/** How many messages there are no platform tells: how far in time it is says as much. */
+function describeBacklog({ read, readTo, until }: BacklogRow, time: TimeFormat): string {
+  const to = until === null ? "" : ` of ${time.minute(until)}`;
+  return readTo === null
+    ? "What was said here while I was away is still to be read."
+    : `Reading what was said here while I was away: ${counted(read, "message")} so far, up to ${time.minute(readTo)}${to}.`;
 }

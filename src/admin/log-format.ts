@@ -49,5 +49,10 @@ function body(entry: Entry): string {
     );
     return [entry.text, ...quoted, ...remembered].filter((line) => line !== "").join("\n");
   }
+  if (entry.kind === "notice" && entry.absence !== undefined) {
+    const { kind, from, to } = entry.absence;
+    const fate = kind === "late" ? "is read later" : "can't be read";
+    return `what was said between ${from.toISOString()} and ${to.toISOString()} ${fate}`;
+  }
   return entry.text;
 }

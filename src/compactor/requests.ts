@@ -9,7 +9,7 @@ import type { TranscriptLine } from "./transcript.ts";
 import { estimateRequest, memoryTools, wantedTokens, type WriterTexts, type WritingTask } from "./writer.ts";
 
 /** The texts that a summariser reads besides what is to be summarised; the templates in `prompts/` have them. */
-export interface CompactorTexts extends WriterTexts, Pick<EntryTexts, "editNote"> {
+export interface CompactorTexts extends WriterTexts, Pick<EntryTexts, "editNote" | "absence"> {
   instructions(values: { readonly agentName: string; readonly agentPrompt: string }): string;
   background(values: { readonly text: string }): string;
   task(values: TaskValues): string;

@@ -1,4 +1,4 @@
-import { type EntryTexts, escapeLabels } from "../context/render.ts";
+import { absenceText, type EntryTexts, escapeLabels } from "../context/render.ts";
 import type { Entry, NoticeEntry } from "../core/entry.ts";
 import { viewOrder } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
@@ -9,7 +9,7 @@ import type { TimeFormat } from "../core/time.ts";
 export interface TranscriptStyle {
   readonly agentName: string;
   readonly time: TimeFormat;
-  readonly texts: Pick<EntryTexts, "editNote">;
+  readonly texts: Pick<EntryTexts, "editNote" | "absence">;
 }
 
 /** An entry as the summariser reads it: `12. [2026-11-21 14:05] NAME: text`. */
@@ -106,6 +106,8 @@ function describe(entry: Entry, present: ReadonlySet<Seq>, style: TranscriptStyl
       return { who: "", body: `${displayName(entry.tool)} returned: ${[...text, ...quoted].join("\n")}` };
     }
     case "notice": {
+      if (entry.absence !== undefined)
+        return { who: "", body: absenceText(entry.absence, style.time, style.texts) };
       if (!isEditNote(entry) || present.has(entry.edits.seq)) return null;
       const { author, at } = entry.edits;
       const text = escapeLabels(entry.text);

@@ -1,6 +1,6 @@
 import { objectJson } from "../core/call-arguments.ts";
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
-import type { Entry, RememberedStatement, ToolResultEntry, UserEntry } from "../core/entry.ts";
+import type { Absence, Entry, RememberedStatement, ToolResultEntry, UserEntry } from "../core/entry.ts";
 import type { Summary, SummarySpan } from "../core/history.ts";
 import { counted, displayName, sliceWhole, truncateMiddle } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
@@ -9,6 +9,8 @@ import { estimateTokens, HEAVIEST_UNIT, MESSAGE_OVERHEAD } from "../core/tokens.
 /** The texts that entries need besides their own; the templates in `prompts/` have them. */
 export interface EntryTexts {
   editNote(values: { author: string; original: string; text: string }): string;
+  /** @param values.from, values.to the times between which something was not heard */
+  absence(values: { kind: Absence["kind"]; from: string; to: string }): string;
   deleted(): string;
 }
 
@@ -160,8 +162,10 @@ export class Renderer {
     }
   }
 
-  /** Failures that a person was told of are not the agent's words; an edit is news that it must read. */
+  /** Failures that a person was told of are not the agent's words; an edit, or what was not heard, is news that it must read. */
   #note(entry: Entry & { kind: "notice" }): ModelMessage | null {
+    if (entry.absence !== undefined)
+      return { role: "user", text: absenceText(entry.absence, this.#time, this.#texts) };
     if (entry.edits === null || entry.text === "") return null;
     const { author, at } = entry.edits;
     const values = {
@@ -199,6 +203,15 @@ export function spanNote(time: TimeFormat, { messages, firstAt, lastAt }: Summar
   const end = isSame("2026-05-01 ".length) ? last.slice("2026-05-01 ".length) : last.slice(isSame(5) ? 5 : 0);
   const times = first === last ? first : `${first} – ${end}`;
   return `(${times}, ${counted(messages, "message")})`;
+}
+
+/** What was not heard, in words. */
+export function absenceText(
+  { kind, from, to }: Absence,
+  time: Pick<TimeFormat, "minute">,
+  texts: Pick<EntryTexts, "absence">,
+): string {
+  return texts.absence({ kind, from: time.minute(from), to: time.minute(to) }).trim();
 }
 
 /**

@@ -86,7 +86,17 @@ export interface ToolResultEntry extends TurnEntryBase {
   readonly memories: readonly MemoryReference[];
 }
 
-/** Weir's own word: a failure that a person was told of, or an edit of a text that a model had already read. */
+/**
+ * A time of which a channel's messages did not come in when they were said. `late`: they are still being read, and come in
+ * behind what is newer. `lost`: the platform does not have them, or does not give them.
+ */
+export interface Absence {
+  readonly kind: "late" | "lost";
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** Weir's own word: a failure that a person was told of, an edit of a text that a model had already read, or an absence. */
 export interface NoticeEntry extends EntryBase {
   readonly kind: "notice";
   readonly text: string;
@@ -94,6 +104,8 @@ export interface NoticeEntry extends EntryBase {
   readonly after: Seq | null;
   /** Set: somebody edited that entry after a model had read it; `text` is what it says now. */
   readonly edits: { readonly seq: Seq; readonly author: string; readonly at: Date } | null;
+  /** Set: what was said in that time is not at its place. */
+  readonly absence?: Absence;
 }
 
 /** What a message says now, after an edit. */

@@ -1,3 +1,4 @@
+import type { Absence } from "../core/entry.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
@@ -111,8 +112,16 @@ export interface PlatformInbox {
   gapOf(channel: ChannelAddress): Promise<Gap | null>;
   /** Later events of a channel go on though its gap is still open: it stays on record until `closeGap`. */
   keepGap(gap: Gap): Promise<void>;
+  /** A gap that is on record was filled a step further from its beginning on. */
+  advanceGap(channel: ChannelAddress, step: GapStep): Promise<void>;
   /** What was missing of a channel has been handed in, or never can be. */
   closeGap(channel: ChannelAddress): Promise<void>;
+  /** Has the log say where it stands that what was said in a time is not there. Once per key. */
+  noteAbsence(channel: ChannelOnPlatform, key: string, absence: Absence): Promise<void>;
+  /** The log has a message of that channel. */
+  knows(channel: ChannelAddress, id: string): Promise<boolean>;
+  /** Older messages of a channel are being summarised just now: what nobody waits for is better handed in later. */
+  isCrowded(channel: ChannelOnPlatform): boolean;
   /**
    * Up to when everything was heard that was said to a bot; null: it has never listened.
    * @param account the platform's id of the bot
@@ -139,6 +148,20 @@ export interface Standing {
 export interface Gap extends ChannelOnPlatform {
   /** The platform's id of the last message before the gap. */
   readonly afterId: string;
+}
+
+/** How far a gap was filled. */
+export interface GapStep {
+  /** The gap began behind `fromId`, and begins behind `toId` from now on. */
+  readonly fromId: string;
+  readonly toId: string;
+  /** Messages that were handed in. */
+  readonly read: number;
+  /** When the last of them was said; null: there was none. */
+  readonly readTo: Date | null;
+  /** When the gap ends, and the message before which it does. */
+  readonly until: Date;
+  readonly untilId: string;
 }
 
 /** A command that people can give, for platforms that list them. */

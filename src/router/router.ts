@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
+import type { Absence } from "../core/entry.ts";
 import { type AgentId, type ChannelAddress, type ChannelId, formatAddress } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
@@ -10,7 +11,7 @@ import type {
   InboundMessage,
   Receipt,
 } from "../core/message.ts";
-import type { Gap, InboundCommand, PlatformInbox, Standing } from "../platforms/platform.ts";
+import type { Gap, GapStep, InboundCommand, PlatformInbox, Standing } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { Digester } from "../store/extracts.ts";
 import type { GapRow } from "../store/gaps.ts";
@@ -123,6 +124,33 @@ export class Router implements PlatformInbox {
     if (binding === undefined) return;
     const { agent } = binding;
     await this.#parts.store.gaps.keep({ address, kind, workspace, place, agent }, afterId);
+  }
+
+  async advanceGap(channel: ChannelAddress, step: GapStep): Promise<void> {
+    await this.#parts.store.gaps.advance(channel, step);
+  }
+
+  /** Also of a channel that the log has nothing of yet. */
+  async noteAbsence(where: ChannelOnPlatform, key: string, absence: Absence): Promise<void> {
+    const { bindings, store, registry } = this.#parts;
+    const binding = findBinding(bindings, where);
+    if (binding === undefined) return;
+    const { result } = await insist(async () => {
+      const id = await this.#channelId(where, binding);
+      return { id, seq: await store.gaps.noteAbsence(id, key, absence, new Date()) };
+    });
+    await registry.mention(result.id, result.seq);
+  }
+
+  async knows({ platform, name }: ChannelAddress, id: string): Promise<boolean> {
+    const rows = await this.#parts.store.channels.withMessage(platform, id);
+    return rows.some(({ address }) => address.name === name);
+  }
+
+  isCrowded(where: ChannelOnPlatform): boolean {
+    const binding = findBinding(this.#parts.bindings, where);
+    const id = binding === undefined ? undefined : this.#known.get(channelKey(binding, where.channel));
+    return id !== undefined && this.#parts.registry.loaded(id)?.compactor.isAtWork === true;
   }
 
   async closeGap(channel: ChannelAddress): Promise<void> {
@@ -254,11 +282,11 @@ export class Router implements PlatformInbox {
     return { outcome: "accepted", seq: 0 };
   }
 
-  async #channelId(message: InboundMessage, binding: Binding): Promise<ChannelId> {
-    const key = channelKey(binding, message.channel);
+  async #channelId(where: ChannelOnPlatform, binding: Binding): Promise<ChannelId> {
+    const key = channelKey(binding, where.channel);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const { kind, workspace, channel: address, place } = message;
+    const { kind, workspace, channel: address, place } = where;
     const { agent } = binding;
     const id = await this.#parts.store.channels.open({ address, kind, workspace, place, agent });
     this.#known.set(key, id);

@@ -1,5 +1,6 @@
 import { objectJson } from "../core/call-arguments.ts";
 import type {
+  Absence,
   Entry,
   EntryReference,
   MemoryReference,
@@ -38,6 +39,7 @@ interface RawEntry {
     memories?: number[];
     edits?: Seq;
     stopped?: boolean;
+    absence?: { kind: Absence["kind"]; from: string; to: string };
   } | null;
   revised: string | null;
   note_text: string | null;
@@ -213,7 +215,16 @@ function toEntry(
       edited === undefined
         ? null
         : { seq: edited, author: row.note_author ?? "", at: row.noted_at ?? row.at };
-    return { ...base, kind: "notice", text: row.note_text ?? row.text, after: row.after_seq, edits };
+    const notice = {
+      ...base,
+      kind: "notice",
+      text: row.note_text ?? row.text,
+      after: row.after_seq,
+    } as const;
+    const away = row.data?.absence;
+    if (away === undefined) return { ...notice, edits };
+    const absence = { kind: away.kind, from: new Date(away.from), to: new Date(away.to) };
+    return { ...notice, edits, absence };
   }
   if (row.kind === "user") {
     // Written out: what a spread begins, V8 goes on with beside the object, at twice the size.

@@ -33,6 +33,10 @@ export const TEMPLATES = {
     [1, 12].map((count) => ({ count, from_time: "a", to_time: "b" })),
   ),
   "edit-note": rules({ author: "text", text: "text", original: "text" }),
+  absence: rules(
+    { kind: "text", from_time: "text", to_time: "text" },
+    ["late", "lost"].map((kind) => ({ kind, from_time: "a", to_time: "b" })),
+  ),
   failure: rules(
     { kind: "text" },
     FAILURE_KINDS.map((kind) => ({ kind })),

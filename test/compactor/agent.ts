@@ -13,6 +13,7 @@ export function compactorTexts(prompts: Prompts): CompactorTexts {
     memoryResult: (values) => prompts.memoryResult(values),
     shorten: (values) => prompts.compactorShorten(values),
     editNote: (values) => prompts.editNote(values),
+    absence: (values) => prompts.absence(values),
     instructions: (values) => prompts.compactor(ID, values),
     background: (values) => prompts.compactorBackground(values),
     task: (values) => prompts.compactorTask(values),

@@ -17,6 +17,8 @@ const style = {
   texts: {
     editNote: ({ author, original, text }: { author: string; original: string; text: string }) =>
       `[System: ${author} changed ${original}:]\n> ${text}`,
+    absence: ({ kind, from, to }: { kind: string; from: string; to: string }) =>
+      `[System: ${kind}, ${from} to ${to}]`,
   },
 };
 

@@ -44,6 +44,7 @@ export function defaultAgent(): Agent {
       dynamic: (values) => prompts.dynamic(values),
       omission: (values) => prompts.omission(values),
       editNote: (values) => prompts.editNote(values),
+      absence: (values) => prompts.absence(values),
       failure: ({ kind }) => prompts.failure(kind),
       deleted: () => prompts.deleted.trim(),
     },

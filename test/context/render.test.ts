@@ -21,8 +21,10 @@ import { cpuMs } from "../support/cpu-time.ts";
 
 const renderer = new Renderer(createTimeFormat("UTC"), {
   editNote: ({ author, original, text }) => `[System: ${author} changed ${original}]\n> ${text}\n`,
+  absence: ({ kind, from, to }) => `[System: ${kind}, ${from} to ${to}]\n`,
   deleted: () => "(deleted)",
 });
+const NO_TEXTS = { editNote: () => "", absence: () => "", deleted: () => "" };
 const at = new Date("2026-11-21T14:05:00Z");
 const base = { seq: 1, at, deleted: false, tokens: 9 };
 const ofTurn = { ...base, turnId: turnId(1), after: 1 };
@@ -104,7 +106,7 @@ describe("an entry as the model reads it", () => {
     let formatted = 0;
     const utc = createTimeFormat("UTC");
     const minute = (date: Date): string => `${utc.minute(date)}${"!".repeat(formatted++)}`;
-    const counting = new Renderer({ ...utc, minute }, { editNote: () => "", deleted: () => "" });
+    const counting = new Renderer({ ...utc, minute }, NO_TEXTS);
     const first = counting.render(user);
     assert.deepEqual(counting.render(user), first);
     assert.equal(formatted, 1);

@@ -1,6 +1,7 @@
+import type { Absence } from "../../src/core/entry.ts";
 import type { ChannelAddress } from "../../src/core/ids.ts";
 import type { ChannelOnPlatform, InboundEvent, InboundMessage, Receipt } from "../../src/core/message.ts";
-import type { Gap, InboundCommand, PlatformInbox, Standing } from "../../src/platforms/platform.ts";
+import type { Gap, GapStep, InboundCommand, PlatformInbox, Standing } from "../../src/platforms/platform.ts";
 
 /** An inbox that remembers what it was given, and answers as a log would. */
 export class RecordingInbox implements PlatformInbox {
@@ -71,6 +72,33 @@ export class RecordingInbox implements PlatformInbox {
   // oxlint-disable-next-line require-await -- an interface's method
   async keepGap({ channel, afterId }: Gap): Promise<void> {
     this.kept.set(channel.name, afterId);
+  }
+
+  /** Steps by which gaps were filled, by the channel's name. */
+  readonly steps: (GapStep & { readonly name: string })[] = [];
+  /** What was said not to have been heard, by key. */
+  readonly absences = new Map<string, Absence>();
+  /** Channels that are being summarised. */
+  readonly crowded = new Set<string>();
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async advanceGap({ name }: ChannelAddress, step: GapStep): Promise<void> {
+    this.steps.push({ ...step, name });
+    if (this.kept.get(name) === step.fromId) this.kept.set(name, step.toId);
+  }
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async noteAbsence(_channel: ChannelOnPlatform, key: string, absence: Absence): Promise<void> {
+    if (!this.absences.has(key)) this.absences.set(key, absence);
+  }
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async knows({ name }: ChannelAddress, id: string): Promise<boolean> {
+    return this.#seqs.has(`${name}/${id}`);
+  }
+
+  isCrowded({ channel }: ChannelOnPlatform): boolean {
+    return this.crowded.has(channel.name);
   }
 
   // oxlint-disable-next-line require-await -- an interface's method

@@ -75,7 +75,11 @@ test("what a summary is made of has the newest text, also where the note of the 
     ["meet at seven", "meet at seven", "fine"],
   );
   const time = createTimeFormat("UTC");
-  const style = { agentName: "Weir", time, texts: { editNote: ({ text }: { text: string }) => text } };
+  const style = {
+    agentName: "Weir",
+    time,
+    texts: { editNote: ({ text }: { text: string }) => text, absence: () => "" },
+  };
   assert.match(wholeTranscript(transcribe(current, style)), /^1\. .*Ann: meet at seven\n2\. .*Ann: fine$/);
   const frame = ({ lines }: { lines: string }): string => lines;
   const digest = atOnce(digestEntries(current, time, { maxTokens: 300, agentName: "Weir", frame }));

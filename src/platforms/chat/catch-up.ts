@@ -1,41 +1,58 @@
+import type { Logger } from "pino";
+import { formatAddress } from "../../core/ids.ts";
 import type { InboundEvent, InboundMessage } from "../../core/message.ts";
 import type { Gap, PlatformInbox } from "../platform.ts";
-import type { ChatHistory, HistoryMessage, NewestMessages } from "./history.ts";
+import type { ChatHistory, HistoryMessage, NewestMessages, SpokenThread } from "./history.ts";
 
 export interface CatchUpParts {
-  readonly inbox: Pick<PlatformInbox, "held">;
+  readonly inbox: Pick<PlatformInbox, "held" | "keepGap" | "knows" | "noteAbsence" | "standing">;
   /** Takes in what was found. Throws as the inbox does. */
   readonly receive: (event: InboundEvent) => Promise<unknown>;
   readonly history: ChatHistory;
+  readonly log: Logger;
   readonly now: () => Date;
-  /** What is older is context, and not answered any more. */
+  /** When the gap was found. What was older by then is context, and not answered any more. */
+  readonly asOf: Date;
   readonly maxAgeMs: number;
+  /** Has the gap of a thread filled that is on record. */
+  readonly openThread: (gap: Gap) => void;
 }
 
-/** Messages of one gap that are fetched; of a longer one these and the newest page. */
-const MAX_MESSAGES = 1000;
+/** So many messages come in their own order, and what is said now waits for them. A longer gap is filled behind the newest page. */
+const MAX_IN_ORDER = 500;
 /** Messages that are read, with their files, at a time. */
 const READ_AHEAD = 4;
 /** Messages of the log that are compared with the platform. */
 const MAX_COMPARED = 200;
 
+/** The beginning of a gap that is still to be read: what was said before the newest page. */
+export interface Backlog {
+  /** Null: there is no such message. */
+  readonly untilId: string | null;
+  readonly until: Date;
+}
+
 /** What a catch-up brought. */
 export interface CaughtUp {
   readonly messages: number;
-  /** False: more was said than is fetched. */
-  readonly isWhole: boolean;
+  /** Null: the gap is filled. */
+  readonly backlog: Backlog | null;
 }
 
 /**
- * Hands in what was said, changed and taken back in a channel while nobody listened, in the platform's order. All of it
- * is idempotent: what the log has already changes nothing.
+ * Hands in what was said, changed and taken back in a channel while nobody listened, in the platform's order. Of a long gap
+ * it brings the newest page alone: then the gap is on record, and the log says that it is there. All of it is idempotent: what
+ * the log has already changes nothing.
  * @throws PlatformError, and WeirError of the inbox
  */
 export async function catchUp(parts: CatchUpParts, gap: Gap): Promise<CaughtUp> {
   const { inbox, history, receive } = parts;
-  const newest = await history.newest(gap, history.pageSize);
-  const { pages, isWhole } = await missed(history, gap, newest);
-  for await (const { message } of readInOrder(pages)) await receive(aged(parts, message));
+  const newest = await history.newest(gap, history.pageSize, Math.max(history.pageSize, MAX_IN_ORDER));
+  if (newest.isBlank === true) return blank(parts, gap, newest);
+  const missed = newest.messages.filter((one) => history.compare(one.id, gap.afterId) > 0);
+  const backlog = isWhole(history, gap, newest) ? null : await leaveOpen(parts, gap, missed);
+  await openThreads(parts, gap, newest.threads);
+  for await (const { message } of readInOrder(missed)) await receive(aged(parts, message));
   const edited = newest.messages.filter(({ editedAt }) => editedAt !== null);
   for await (const { message, editedAt } of readInOrder(edited)) {
     const { id, text } = message;
@@ -45,43 +62,73 @@ export async function catchUp(parts: CatchUpParts, gap: Gap): Promise<CaughtUp> 
   for (const id of gone(history, gap, newest, held)) {
     await receive({ type: "deletion", platform: gap.channel.platform, id, at: parts.now() });
   }
-  return { messages: pages.length, isWhole };
+  return { messages: missed.length, backlog };
 }
 
-/** Most gaps are shorter than the newest page, and cost one call. */
-async function missed(
-  history: ChatHistory,
+/** Nothing is shown: either nothing was said, or the bot may not read it. */
+async function blank(parts: CatchUpParts, gap: Gap, { lastId = null }: NewestMessages): Promise<CaughtUp> {
+  const { history } = parts;
+  if (lastId !== null && history.compare(lastId, gap.afterId) > 0)
+    await noteLost(parts, gap, history.timeOf(lastId));
+  return { messages: 0, backlog: null };
+}
+
+function isWhole(history: ChatHistory, gap: Gap, { messages: [first], isAll }: NewestMessages): boolean {
+  return isAll || (first !== undefined && history.compare(first.id, gap.afterId) <= 0);
+}
+
+/** The record comes first: behind what is handed in now, nobody would look for what is missing before it. */
+async function leaveOpen(
+  parts: CatchUpParts,
   gap: Gap,
-  { messages: newest, isAll, isBlank = false }: NewestMessages,
-): Promise<{ readonly pages: readonly HistoryMessage[]; readonly isWhole: boolean }> {
-  const isAfter = (message: HistoryMessage, id: string): boolean => history.compare(message.id, id) > 0;
-  const first = newest[0];
-  if (isBlank) return { pages: [], isWhole: false };
-  if (isAll || (first !== undefined && history.compare(first.id, gap.afterId) <= 0))
-    return { pages: newest.filter((one) => isAfter(one, gap.afterId)), isWhole: true };
-  const pages: HistoryMessage[] = [];
-  let afterId = gap.afterId;
-  while (pages.length < MAX_MESSAGES) {
-    const page = await history.after(gap, afterId, history.pageSize);
-    pages.push(...page);
-    const last = page.at(-1);
-    if (last === undefined || page.length < history.pageSize) return { pages, isWhole: true };
-    afterId = last.id;
-  }
-  const rest = newest.filter((one) => isAfter(one, afterId));
-  return {
-    pages: [...pages, ...rest],
-    isWhole: first !== undefined && history.compare(afterId, first.id) >= 0,
-  };
+  [first]: readonly HistoryMessage[],
+): Promise<Backlog> {
+  const { inbox, history } = parts;
+  const until = first === undefined ? parts.asOf : history.timeOf(first.id);
+  await inbox.keepGap(gap);
+  // Where the log has the first of the newest page, what is open is known there already; where there is none, nothing goes first.
+  const isNews = first !== undefined && !(await inbox.knows(gap.channel, first.id));
+  const from = history.timeOf(gap.afterId);
+  if (isNews) await inbox.noteAbsence(gap, `absence/late/${gap.afterId}`, { kind: "late", from, to: until });
+  return { untilId: first?.id ?? null, until };
 }
 
-interface ReadMessage {
+/** What was said behind the beginning of a gap cannot be had: the log says so, and the operator is told. */
+export async function noteLost(
+  { inbox, history, log }: Pick<CatchUpParts, "inbox" | "history" | "log">,
+  gap: Gap,
+  to: Date,
+): Promise<void> {
+  const from = history.timeOf(gap.afterId);
+  await inbox.noteAbsence(gap, `absence/lost/${gap.afterId}`, { kind: "lost", from, to });
+  log.warn(
+    { channel: formatAddress(gap.channel), name: gap.place?.channel, from, to },
+    "messages_not_readable",
+  );
+}
+
+/** Each is a gap of its own from here on, unless the log has its last message. */
+export async function openThreads(
+  { inbox, openThread }: Pick<CatchUpParts, "inbox" | "openThread">,
+  { afterId }: Gap,
+  threads: readonly SpokenThread[] = [],
+): Promise<void> {
+  for (const { latestId, ...thread } of threads) {
+    if (await inbox.knows(thread.channel, latestId)) continue;
+    if (!(await inbox.standing(thread)).isBound) continue;
+    const gap = { ...thread, afterId };
+    await inbox.keepGap(gap);
+    openThread(gap);
+  }
+}
+
+export interface ReadMessage {
   readonly message: InboundMessage;
   readonly editedAt: Date | null;
 }
 
 /** Each is read shortly before it is wanted: a few at a time, however many pictures there are. */
-async function* readInOrder(messages: readonly HistoryMessage[]): AsyncGenerator<ReadMessage> {
+export async function* readInOrder(messages: readonly HistoryMessage[]): AsyncGenerator<ReadMessage> {
   const ahead: Promise<ReadMessage>[] = [];
   for (let next = 0; next < messages.length || ahead.length > 0;) {
     const message = messages[next];
@@ -98,8 +145,11 @@ async function* readInOrder(messages: readonly HistoryMessage[]): AsyncGenerator
   }
 }
 
-function aged({ now, maxAgeMs }: CatchUpParts, message: InboundMessage): InboundEvent {
-  const isOld = now().getTime() - message.at.getTime() > maxAgeMs;
+export function aged(
+  { asOf, maxAgeMs }: Pick<CatchUpParts, "asOf" | "maxAgeMs">,
+  message: InboundMessage,
+): InboundMessage {
+  const isOld = asOf.getTime() - message.at.getTime() > maxAgeMs;
   return isOld ? { ...message, isBackground: true } : message;
 }
 

@@ -44,9 +44,12 @@ export class FirstContact {
     await this.#meet(first, gap, gap === null);
   }
 
-  /** The same before one that a catch-up brings: that begins behind what was heard, and brings what is late by itself. */
-  async meetFetched(first: InboundMessage): Promise<void> {
-    await this.#meet(first, null, false);
+  /**
+   * The same before one that a catch-up brings: that begins behind what was heard, and brings what is late by itself.
+   * @param gap of its channel; null: it is in order, and nothing before it is missing
+   */
+  async meetFetched(first: InboundMessage, gap: Gap | null): Promise<void> {
+    await this.#meet(first, gap, false);
   }
 
   async #meet(first: InboundMessage, gap: Gap | null, mayBeLate: boolean): Promise<void> {

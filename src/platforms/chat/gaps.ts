@@ -2,24 +2,26 @@ import PQueue from "p-queue";
 import type { Logger } from "pino";
 import { formatAddress } from "../../core/ids.ts";
 import type { InboundEvent } from "../../core/message.ts";
-import type { Gap, PlatformInbox } from "../platform.ts";
+import { type Gap, PlatformError } from "../platform.ts";
+import { Backlogs, type BacklogsParts } from "./backlogs.ts";
 import { type CatchUpParts, catchUp } from "./catch-up.ts";
 import type { ChatHistory } from "./history.ts";
 import type { Patience } from "./patience.ts";
 
 export interface GapsParts {
-  readonly inbox: Pick<PlatformInbox, "held" | "keepGap" | "closeGap">;
+  readonly inbox: BacklogsParts["inbox"];
   readonly history: ChatHistory;
   readonly patience: Patience;
   readonly log: Logger;
   readonly catchUpMaxAgeMs: number;
   readonly now: () => Date;
+  readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
   /** How long later events of a channel wait for what was missed before them, ms. */
   readonly holdMs: number;
   readonly signal: AbortSignal;
   /** Takes in what was found of a gap. Throws as the inbox does. */
   readonly receive: (gap: Gap, event: InboundEvent) => Promise<void>;
-  /** Told the name of each channel of which nothing is missing any more. */
+  /** Told the name of each channel of which nothing is missing any more but what is on record. */
   readonly filled: (name: string) => void;
 }
 
@@ -31,6 +33,7 @@ const ATTEMPTS = 5;
 /** A channel of which something may be missing. */
 interface Gate {
   readonly gap: Gap;
+  readonly foundAt: Date;
   /** Resolves when nothing more is tried. */
   readonly done: Promise<void>;
   readonly end: () => void;
@@ -49,12 +52,18 @@ export class Gaps {
   readonly #fetching = new Map<string, Gate>();
   /** Gaps that later events went past, until they are filled. */
   readonly #passed = new Map<string, Gap>();
+  readonly #backlogs: Backlogs;
   readonly #catchUps = new PQueue({ concurrency: CATCH_UPS });
   /** Catch-ups that an event waits for. */
   readonly #urgent = new PQueue({ concurrency: CATCH_UPS });
 
   constructor(parts: GapsParts) {
     this.#parts = parts;
+    this.#backlogs = new Backlogs({
+      ...parts,
+      openThread: (gap) => this.#openThread(gap),
+      done: (name) => void this.#passed.delete(name),
+    });
   }
 
   has(name: string): boolean {
@@ -76,7 +85,8 @@ export class Gaps {
       return;
     }
     const { promise: done, resolve: end } = Promise.withResolvers<void>();
-    const gate: Gate = { gap, done, end, isBegun: false, isFilled: false, isStale: false };
+    const foundAt = this.#parts.now();
+    const gate: Gate = { gap, foundAt, done, end, isBegun: false, isFilled: false, isStale: false };
     this.#gates.set(name, gate);
     this.#fetching.set(name, gate);
     this.#enqueue(this.#catchUps, async () => {
@@ -108,15 +118,24 @@ export class Gaps {
     if (this.#gates.get(name) === gate) this.#gates.delete(name);
   }
 
+  /** One that is being fetched already brings what is new in it. */
+  #openThread(gap: Gap): void {
+    if (this.of(gap.channel.name) === null) this.open(gap);
+  }
+
   /** Resolves when nothing is being fetched. */
   async idle(): Promise<void> {
-    await Promise.all([this.#catchUps.onIdle(), this.#urgent.onIdle()]);
+    do {
+      await Promise.all([this.#catchUps.onIdle(), this.#urgent.onIdle()]);
+      await this.#backlogs.idle();
+    } while (this.#catchUps.size + this.#catchUps.pending + this.#urgent.size + this.#urgent.pending > 0);
   }
 
   /** What is cleared from the queues is left to the next start. */
   close(): void {
     this.#catchUps.clear();
     this.#urgent.clear();
+    this.#backlogs.close();
   }
 
   #enqueue(queue: PQueue, work: () => Promise<void>): void {
@@ -146,28 +165,47 @@ export class Gaps {
     if (!this.#parts.signal.aborted) this.open(gap);
   }
 
+  /** Hands in what was missed, or the newest of it: the rest is on record then, and is filled behind what is said now. */
+  async #catchUp(gate: Gate): Promise<void> {
+    const { catchUpMaxAgeMs: maxAgeMs, receive, inbox, log } = this.#parts;
+    const { name } = gate.gap.channel;
+    await this.#backlogs.settled(name);
+    const gap = { ...gate.gap, afterId: this.#backlogs.beginning(name) ?? gate.gap.afterId };
+    const parts: CatchUpParts = {
+      ...this.#parts,
+      receive: async (event) => receive(gap, event),
+      asOf: gate.foundAt,
+      maxAgeMs,
+      openThread: (thread) => this.#openThread(thread),
+    };
+    const { messages, backlog } = await catchUp(parts, gap);
+    const isWhole = backlog === null;
+    if (messages > 0 || !isWhole)
+      log.info({ channel: formatAddress(gap.channel), messages, isWhole }, "caught_up");
+    if (backlog !== null) {
+      this.#passed.set(name, gap);
+      this.#backlogs.begin(gap, backlog, gate.foundAt);
+      return;
+    }
+    // Else the rest is still to come, and a crash before that must find it on record.
+    if (gate.isStale) return;
+    this.#backlogs.drop(name);
+    await inbox.closeGap(gap.channel);
+  }
+
   /** Must not throw. */
   async #fill(gate: Gate): Promise<void> {
-    const { inbox, history, now, catchUpMaxAgeMs, log, patience, signal, receive } = this.#parts;
-    const parts: CatchUpParts = {
-      inbox,
-      receive: async (event) => receive(gate.gap, event),
-      history,
-      now,
-      maxAgeMs: catchUpMaxAgeMs,
-    };
-    const channel = formatAddress(gate.gap.channel);
+    const { inbox, history, patience, signal } = this.#parts;
     gate.isFilled = await patience.until("catch_up_failed", ATTEMPTS, async () => {
       gate.isStale = false;
       try {
-        const { messages, isWhole } = await catchUp(parts, gate.gap);
-        // Else the rest is still to come, and a crash before that must find it on record.
-        if (!gate.isStale) await inbox.closeGap(gate.gap.channel);
-        if (messages > 0 || !isWhole) log.info({ channel, messages, isWhole }, "caught_up");
+        await this.#catchUp(gate);
       } catch (error) {
         // What is missing of a channel that was deleted never comes. What the log has of it stays: nothing says that a bot which
         // was put out is never answered so. A deletion that is heard comes as an event, and an intake drops none.
         if (history.isDeleted(error)) await inbox.closeGap(gate.gap.channel);
+        // What may not be read now may be read later: what is said until then must not hide that it is missing.
+        else if (error instanceof PlatformError && !error.retryable) await inbox.keepGap(gate.gap);
         throw error;
       }
     });
@@ -178,7 +216,7 @@ export class Gaps {
     }
     this.#fetching.delete(name);
     if (!gate.isFilled) return;
-    this.#passed.delete(name);
+    if (this.#backlogs.beginning(name) === null) this.#passed.delete(name);
     if (this.#gates.get(name) === gate) this.#gates.delete(name);
   }
 }

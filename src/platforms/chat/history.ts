@@ -24,6 +24,30 @@ export interface NewestMessages {
   readonly isAll: boolean;
   /** Nothing at all is shown, and it cannot be told whether there is nothing. Left out: false. */
   readonly isBlank?: boolean;
+  /** Where it is blank: the last message that was said there, shown or not; null: there is none. */
+  readonly lastId?: string | null;
+  /** Threads of the channel in which more was said since the gap began than is shown here. Left out: none. */
+  readonly threads?: readonly SpokenThread[];
+}
+
+/** A thread in which something was said that is to be looked for in the thread itself. */
+export interface SpokenThread extends ChannelOnPlatform {
+  /** The last message in it. */
+  readonly latestId: string;
+}
+
+/** A page of what was said in a gap. */
+export interface HistoryPage {
+  /** Oldest first. */
+  readonly messages: readonly HistoryMessage[];
+  /** Up to which message the gap is filled with this page; the last of its messages, or one of somebody who does not count. */
+  readonly throughId: string;
+  /** The gap is filled with this page. */
+  readonly isEnd: boolean;
+  /** The platform does not show what was said from the beginning of the gap up to that time. Left out: it shows all. */
+  readonly hiddenTo?: Date;
+  /** As for the newest messages. */
+  readonly threads?: readonly SpokenThread[];
 }
 
 /** What an adapter can read of what was said. All calls throw PlatformError. */
@@ -32,7 +56,14 @@ export interface ChatHistory {
   readonly pageSize: number;
   /** Counts the calls, and spaces catch-ups that nobody waits for: some platforms allow less than a call a second. Left out: no need. */
   readonly pace?: Pace;
-  newest(channel: MaybeGap, limit: number): Promise<NewestMessages>;
+  /** @param reach most messages, where the gap of the channel begins before the first `limit`; left out: `limit` */
+  newest(channel: MaybeGap, limit: number, reach?: number): Promise<NewestMessages>;
+  /** The first messages of a gap, at most `limit`. @param untilId the message before which it ends; null: the last one does */
+  inGap(
+    gap: MaybeGap & { readonly afterId: string },
+    untilId: string | null,
+    limit: number,
+  ): Promise<HistoryPage>;
   /** The first messages after that one, oldest first. */
   after(channel: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]>;
   /**
@@ -48,6 +79,8 @@ export interface ChatHistory {
   ): Promise<readonly InboundMessage[]>;
   /** An id of a channel that comes before those of all that is said there from then on. */
   idBefore(channel: ChannelAddress, at: Date): string;
+  /** When a message was said, by its id. */
+  timeOf(id: string): Date;
   /** Which of two messages of a channel was said first, by their ids: below 0, 0, above 0. */
   compare(a: string, b: string): number;
   /**

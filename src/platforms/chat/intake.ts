@@ -265,12 +265,13 @@ export class Intake {
    * A reply that a channel's catch-up finds may begin its thread here; a thread with a gap of its own comes in order there, and
    * a thread's root in order in its parent.
    */
-  async #fetched({ channel }: Gap, event: InboundEvent): Promise<void> {
+  async #fetched(gap: Gap, event: InboundEvent): Promise<void> {
+    const { channel } = gap;
     if (event.type === "message") {
       const { name } = event.channel;
       if (name !== channel.name && isRoot(channel, event.id)) return;
       if (name !== channel.name && this.#gaps.has(name)) return this.#leaveTo(name);
-      await this.#firstContact.meetFetched(event);
+      await this.#firstContact.meetFetched(event, name === channel.name ? gap : null);
     }
     await this.#changes.receive(event);
   }

@@ -1,4 +1,3 @@
-import type { Logger } from "pino";
 import type { ChannelOnPlatform } from "../../core/message.ts";
 import type { Gap, PlatformInbox } from "../platform.ts";
 import type { ChatHistory } from "./history.ts";
@@ -11,7 +10,6 @@ export interface UnheardParts {
   readonly inbox: Pick<PlatformInbox, "heardTo" | "setHeardTo" | "standing" | "keepGap">;
   readonly history: Pick<ChatHistory, "idBefore">;
   readonly patience: Patience;
-  readonly log: Logger;
   readonly now: () => Date;
   /** What is older is not looked for: nobody would be answered, and a channel begins with its past anyway. */
   readonly maxAgeMs: number;
@@ -24,7 +22,7 @@ export interface UnheardParts {
 /** Finds channels in which somebody may have spoken since then, the newest first where that is known. */
 export type FindSpoken = (since: Date) => Promise<readonly ChannelOnPlatform[]>;
 
-/** Channels that are looked into after one connection. */
+/** Channels that are remembered until they are looked into. The gaps of others are on record at once, and outlive a crash. */
 const MAX_CHANNELS = 300;
 
 /**
@@ -39,7 +37,6 @@ export class Unheard {
   /** Channels with a gap of their own. */
   #known: ReadonlySet<string> = new Set();
   #found = 0;
-  #leftOut = 0;
   /** Searches under way, since when by a steady clock, and when the last of them is over. */
   #searches = 0;
   #searchedFrom = 0;
@@ -70,7 +67,6 @@ export class Unheard {
     this.#begunAt = at;
     this.#known = known;
     this.#found = 0;
-    this.#leftOut = 0;
   }
 
   /**
@@ -147,26 +143,27 @@ export class Unheard {
     // Nothing is missing where nobody listened before.
     if (this.#heardTo === null) return;
     await this.#parts.patience.until("channels_not_found", Number.POSITIVE_INFINITY, async () => {
+      // Where everything said is a question, somebody waits for an answer.
+      const [first, rest]: [ChannelOnPlatform[], ChannelOnPlatform[]] = [[], []];
       for (const channel of await find(this.#since)) {
         if (this.#known.has(channel.channel.name)) continue;
-        const { isBound } = await this.#parts.inbox.standing(channel);
-        if (isBound) this.#take(channel);
+        const { isBound, answersAll } = await this.#parts.inbox.standing(channel);
+        if (isBound) (answersAll ? first : rest).push(channel);
       }
+      for (const channel of [...first, ...rest]) await this.#take(channel);
     });
-    this.#tellLeftOut();
   }
 
-  #take(channel: ChannelOnPlatform): void {
+  async #take(channel: ChannelOnPlatform): Promise<void> {
     const { name } = channel.channel;
+    const gap = this.#gapOf(channel);
     if (!this.#open.has(name)) {
-      if (this.#found >= MAX_CHANNELS) {
-        this.#leftOut += 1;
-        return;
-      }
+      if (this.#found < MAX_CHANNELS) this.#open.add(name);
+      // To read all of them takes minutes or hours: neither the mark waits for that, nor does a restart begin again.
+      else await this.#parts.inbox.keepGap(gap);
       this.#found += 1;
-      this.#open.add(name);
     }
-    this.#parts.open(this.#gapOf(channel));
+    this.#parts.open(gap);
   }
 
   #gapOf({ channel, kind, workspace, place }: ChannelOnPlatform): Gap {
@@ -178,11 +175,5 @@ export class Unheard {
     const { now, maxAgeMs } = this.#parts;
     const from = this.#heardTo ?? this.#begunAt;
     return new Date(Math.max(from.getTime(), now().getTime() - maxAgeMs));
-  }
-
-  #tellLeftOut(): void {
-    const { log, platform } = this.#parts;
-    if (this.#leftOut > 0) log.warn({ platform, channels: this.#leftOut }, "channels_not_looked_into");
-    this.#leftOut = 0;
   }
 }

@@ -162,13 +162,13 @@ class DiscordPlatform implements Platform {
 
   #openIntake(inbox: PlatformInbox): Intaking {
     const { config, log, commands, now = () => new Date() } = this.#options;
-    const { backOff, holdMs } = this.#timing;
+    const { backOff, holdMs, callsPerSecond } = this.#timing;
     const [api, reader, self] = [this.#api, this.#reader, this.#self];
     const intake = new Intake({
       platform: PLATFORM_NAME,
       account: async () => (await self.bot()).user.id,
       inbox,
-      history: new DiscordHistory({ api, reader, self }),
+      history: new DiscordHistory({ api, reader, self, callsPerSecond }),
       log,
       catchUpMaxAgeMs: config.catchUpMaxAgeMs,
       now,

@@ -2,20 +2,25 @@ import { Routes } from "discord.js";
 import { z } from "zod";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
-import type { ChatHistory, HistoryMessage, MaybeGap, NewestMessages } from "../chat/history.ts";
+import type { ChatHistory, HistoryMessage, HistoryPage, MaybeGap, NewestMessages } from "../chat/history.ts";
+import { Pace } from "../chat/pace.ts";
 import { type DiscordApi, isDeletedChannel } from "./api.ts";
 import { isSpoken } from "./inbound.ts";
-import { type MessagePayload, messagePayload } from "./payload.ts";
+import { channelPayload, type MessagePayload, messagePayload } from "./payload.ts";
 import type { MessageReader } from "./reader.ts";
 import type { Bot, Self } from "./self.ts";
-import { compareIds, idOfTime } from "./snowflake.ts";
+import { compareIds, idOfTime, timeOfId } from "./snowflake.ts";
 
 export interface HistoryParts {
   readonly api: DiscordApi;
   readonly reader: MessageReader;
   readonly self: Self;
+  /** Calls a second over everything: what Discord allows a bot. */
+  readonly callsPerSecond: number;
 }
 
+/** Share of the calls that may be made for what nobody waits for. */
+const BACKGROUND_SHARE = 0.4;
 /** Most that Discord gives at once. */
 const PAGE = 100;
 /** Pages without a word of people's that are turned over in the search for one. */
@@ -26,33 +31,59 @@ const messages = z.array(messagePayload);
 /** What Discord has of what was said. The bot's own words and Discord's notices are left out. */
 export class DiscordHistory implements ChatHistory {
   readonly pageSize = PAGE;
+  readonly pace: Pace;
   readonly #parts: HistoryParts;
 
   constructor(parts: HistoryParts) {
     this.#parts = parts;
+    this.pace = new Pace(1000 / (parts.callsPerSecond * BACKGROUND_SHARE));
   }
 
-  async newest(channel: MaybeGap, limit: number): Promise<NewestMessages> {
+  async newest(channel: MaybeGap, limit: number, reach = limit): Promise<NewestMessages> {
     const bot = await this.#parts.self.bot();
+    const { afterId } = channel;
     const found: MessagePayload[] = [];
     let before: string | null = null;
-    for (let page = 0; page < MAX_EMPTY_PAGES; page++) {
-      const payloads = await this.#page(channel.channel.name, {
+    const mostPages = Math.ceil(reach / limit) - 1 + MAX_EMPTY_PAGES;
+    for (let page = 0; page < mostPages && (page < MAX_EMPTY_PAGES || found.length > 0); page++) {
+      const payloads: MessagePayload[] = await this.#page(channel.channel.name, {
         limit: String(limit),
         ...(before !== null && { before }),
       });
       // So Discord also answers a bot that may not read the history. That all of it was deleted cannot be told from that, and
       // is not noticed: the other way round a permission taken away would blank the log.
-      if (payloads.length === 0 && before === null) return { messages: [], isAll: false, isBlank: true };
+      if (payloads.length === 0 && before === null) return this.#blank(channel);
       found.unshift(...payloads.filter((payload) => isPeoples(payload, bot)));
       before = payloads[0]?.id ?? null;
       const isAll = payloads.length < limit;
-      if (isAll || found.length > 0) return { messages: this.#toHistory(channel, found, bot), isAll };
+      const isReached = afterId === undefined || before === null || compareIds(before, afterId) <= 0;
+      if (isAll || (found.length > 0 && (isReached || found.length >= reach)))
+        return { messages: this.#toHistory(channel, found, bot), isAll };
     }
-    return { messages: [], isAll: false };
+    return { messages: this.#toHistory(channel, found, bot), isAll: false };
   }
 
-  async after(channel: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]> {
+  async inGap(
+    gap: MaybeGap & { readonly afterId: string },
+    untilId: string | null,
+    limit: number,
+  ): Promise<HistoryPage> {
+    const page = await this.after(gap, gap.afterId, limit);
+    const before = untilId === null ? page : page.filter(({ id }) => compareIds(id, untilId) < 0);
+    const throughId = before.at(-1)?.id ?? gap.afterId;
+    const isEnd = page.length < limit || before.length < page.length;
+    // The message that ends the gap is there no more, nor is any behind it: the bot may not read them any more, or they are gone.
+    const isHidden = page.length === 0 && untilId !== null;
+    return { messages: before, throughId, isEnd, ...(isHidden && { hiddenTo: timeOfId(untilId) }) };
+  }
+
+  /** A channel tells what was said last in it also to whom it does not show what was said. */
+  async #blank({ channel }: MaybeGap): Promise<NewestMessages> {
+    const place = await this.#parts.api.find(Routes.channel(channel.name), channelPayload);
+    return { messages: [], isAll: false, isBlank: true, lastId: place?.last_message_id ?? null };
+  }
+
+  async after(channel: MaybeGap, id: string, limit: number): Promise<readonly HistoryMessage[]> {
     const bot = await this.#parts.self.bot();
     const found: MessagePayload[] = [];
     for (let from = id; found.length < limit;) {
@@ -90,6 +121,10 @@ export class DiscordHistory implements ChatHistory {
     return idOfTime(at);
   }
 
+  timeOf(id: string): Date {
+    return timeOfId(id);
+  }
+
   isDeleted(error: unknown): boolean {
     return isDeletedChannel(error);
   }
@@ -122,6 +157,7 @@ export class DiscordHistory implements ChatHistory {
 
   /** Oldest first. */
   async #page(channelId: string, query: Readonly<Record<string, string>>): Promise<MessagePayload[]> {
+    this.pace.called();
     const page = await this.#parts.api.get(Routes.channelMessages(channelId), messages, query);
     return page.toSorted((a, b) => compareIds(a.id, b.id));
   }

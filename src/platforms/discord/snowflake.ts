@@ -18,3 +18,8 @@ export function idOfTime(at: Date): string {
   const sinceEpoch = BigInt(Math.trunc(at.getTime())) - EPOCH_MS;
   return String((sinceEpoch < 0n ? 0n : sinceEpoch) << 22n);
 }
+
+/** When an id was made; what is no id was made at the beginning of all. */
+export function timeOfId(id: string): Date {
+  return new Date(isSnowflake(id) ? Number((BigInt(id) >> 22n) + EPOCH_MS) : 0);
+}

@@ -1,6 +1,13 @@
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
-import type { ChatHistory, HistoryMessage, MaybeGap, NewestMessages } from "../chat/history.ts";
+import type {
+  ChatHistory,
+  HistoryMessage,
+  HistoryPage,
+  MaybeGap,
+  NewestMessages,
+  SpokenThread,
+} from "../chat/history.ts";
 import type { Pace } from "../chat/pace.ts";
 import {
   addressOf,
@@ -25,8 +32,14 @@ const PAGE = 200;
 const LARGE_PAGE = 999;
 /** Earlier replies that a thread begins with. */
 const EARLIER_REPLIES = 50;
-/** Threads of one channel that are looked into after an interruption. */
+/** Threads whose replies come with the newest messages of their channel; others are looked into by themselves. */
 const MAX_THREADS = 20;
+/** Messages that one window of a long gap is to have; Slack's pages hold 999, and one look reads ten of them at most. */
+const WINDOW = 4000;
+/** A plan that hides what is older shows so much, ms. */
+const SHOWN_FOR_MS = 90 * 86_400_000;
+/** No window is shorter, ms. */
+const SHORTEST_WINDOW_MS = 1000;
 
 /** So far before a gap's beginning people still begin threads, ms. */
 const ROOTS_MS = 7 * 86_400_000;
@@ -39,17 +52,25 @@ export interface HistoryParts {
   readonly readEveryMs: number;
 }
 
+/** What was read of a long gap, and is not handed out yet. */
+interface GapWindow {
+  /** The last message that was handed out. */
+  readonly afterId: string;
+  readonly messages: readonly SlackMessage[];
+  /** All up to there was read; null: up to the end. */
+  readonly toTs: string | null;
+  /** How long the next window is to be, ms; null: all of the rest. */
+  readonly lengthMs: number | null;
+}
+
 /** Reads what was said by `conversations.history` and `conversations.replies`. Our own messages are in the log already. */
 export class SlackHistory implements ChatHistory {
   readonly pageSize = PAGE;
   readonly pace: Pace;
   readonly #parts: HistoryParts;
   readonly #pages: PageReader;
-  /** What is left of a gap that is read page by page, by the channel's name. */
-  readonly #rest = new Map<
-    string,
-    { readonly afterId: string; readonly messages: readonly SlackMessage[] }
-  >();
+  /** How far gaps are read that come page by page, by the channel's name. */
+  readonly #windows = new Map<string, GapWindow>();
 
   constructor(parts: HistoryParts) {
     this.#parts = parts;
@@ -57,35 +78,64 @@ export class SlackHistory implements ChatHistory {
     this.pace = this.#pages.pace;
   }
 
-  /** Replies that came after a gap's beginning to threads of the page are among them, as messages of their threads. */
-  async newest(channel: MaybeGap, limit: number): Promise<NewestMessages> {
+  /**
+   * Replies that came after a gap's beginning to threads of the page are among them, as messages of their threads. Where there
+   * are very many threads, the others are named.
+   */
+  async newest(channel: MaybeGap, limit: number, reach = limit): Promise<NewestMessages> {
     const place = placeOf(channel.channel);
-    const { messages, roots, isAll } =
-      place.threadTs === null
-        ? await this.#newestOfChannel(place, limit)
-        : { ...(await this.#newestOfThread(place.channel, place.threadTs, limit)), roots: [] };
     const afterId = channel.afterId ?? null;
-    const replies = afterId === null ? [] : await this.#newestReplies(place, roots, tsOf(afterId), isAll);
+    if (place.threadTs !== null) {
+      const { messages, isAll } = await this.#newestOfThread(place.channel, place.threadTs, reach);
+      return { messages: this.#toHistory(place.channel, messages, afterId), isAll };
+    }
+    let { messages, roots, isAll } = await this.#newestOfChannel(place, limit);
+    const [first] = messages;
+    const isShort =
+      afterId !== null && !isAll && first !== undefined && compareTs(first.ts, tsOf(afterId)) > 0;
+    if (isShort && reach > limit) ({ messages, roots, isAll } = await this.#newestOfChannel(place, reach));
+    const live = afterId === null ? [] : await this.#liveThreads(place.channel, roots, tsOf(afterId), isAll);
+    const replies = await this.#replies(place.channel, live.slice(-MAX_THREADS), roots, tsOf(afterId ?? "0"));
     const all = [...messages, ...replies].toSorted((a, b) => compareTs(a.ts, b.ts));
-    return { messages: this.#toHistory(place.channel, all, afterId), isAll };
+    const threads = await this.#spokenThreads(place.channel, live.slice(0, -MAX_THREADS));
+    return { messages: this.#toHistory(place.channel, all, afterId), isAll, threads };
+  }
+
+  /** Of what came after a message all that Slack brings at once. */
+  async after({ channel }: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]> {
+    const place = placeOf(channel);
+    const messages = await this.#allAfter(place, tsOf(id));
+    return this.#toHistory(place.channel, messages.slice(0, limit), id);
   }
 
   /**
-   * Slack does not say whether the oldest or the newest page comes first where only `oldest` is given: the whole gap is
-   * read, and handed out by pages.
+   * Slack does not say whether the oldest or the newest page comes first where only `oldest` is given: a window of the gap is read
+   * as a whole, and handed out by pages.
    */
-  async after({ channel }: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]> {
+  async inGap(
+    { channel, afterId }: MaybeGap & { readonly afterId: string },
+    untilId: string | null,
+    limit: number,
+  ): Promise<HistoryPage> {
     const place = placeOf(channel);
-    const rest = this.#rest.get(channel.name);
-    this.#rest.delete(channel.name);
-    const messages = rest?.afterId === id ? rest.messages : await this.#allAfter(place, tsOf(id));
-    const page = messages.slice(0, limit);
-    const last = page.at(-1);
-    if (last !== undefined && page.length < messages.length) {
-      const afterId = messageId(place.channel, last.ts);
-      this.#rest.set(channel.name, { afterId, messages: messages.slice(limit) });
+    const untilTs = untilId === null ? null : tsOf(untilId);
+    const known = this.#windows.get(channel.name);
+    let window = known?.afterId === afterId ? known : null;
+    let more: Pick<HistoryPage, "hiddenTo" | "threads"> = {};
+    if (window === null || (window.messages.length === 0 && window.toTs !== null)) {
+      const read = await this.#readWindow(place, { afterId, untilTs }, window);
+      ({ window, more } = read);
     }
-    return this.#toHistory(place.channel, page, id);
+    const page = window.messages.slice(0, limit);
+    const left = window.messages.slice(limit);
+    const last = page.at(-1)?.ts;
+    const isEnd = left.length === 0 && window.toTs === null;
+    const windowEnd = left.length === 0 && window.toTs !== null ? window.toTs : null;
+    const throughTs = windowEnd ?? last ?? tsOf(afterId);
+    const throughId = messageId(place.channel, throughTs);
+    if (isEnd) this.#windows.delete(channel.name);
+    else this.#windows.set(channel.name, { ...window, afterId: throughId, messages: left });
+    return { messages: this.#toHistory(place.channel, page, afterId), throughId, isEnd, ...more };
   }
 
   async background(
@@ -115,6 +165,10 @@ export class SlackHistory implements ChatHistory {
 
   compare(a: string, b: string): number {
     return compareTs(tsOf(a), tsOf(b));
+  }
+
+  timeOf(id: string): Date {
+    return timeOfTs(tsOf(id));
   }
 
   isDeleted(error: unknown): boolean {
@@ -160,7 +214,8 @@ export class SlackHistory implements ChatHistory {
     readonly roots: readonly SlackMessage[];
     readonly isAll: boolean;
   }> {
-    const args = { channel, limit: PAGE, ...(latest !== undefined && { latest }) };
+    const size = Math.min(LARGE_PAGE, Math.max(PAGE, limit));
+    const args = { channel, limit: size, ...(latest !== undefined && { latest }) };
     const { messages, isAll } = await this.#pages.read("conversations.history", args, limit);
     const wanted = await this.#ofPeople(messages, { channel, threadTs: null });
     return { messages: wanted.slice(-limit), roots: messages, isAll: isAll && wanted.length <= limit };
@@ -181,16 +236,91 @@ export class SlackHistory implements ChatHistory {
 
   async #allAfter({ channel, threadTs }: SlackPlace, oldest: string): Promise<readonly SlackMessage[]> {
     const args = { channel, oldest, limit: LARGE_PAGE };
-    const messages =
-      threadTs === null
-        ? (await this.#pages.read("conversations.history", args)).messages
-        : await this.#repliesAfter(channel, threadTs, oldest);
-    const older = threadTs === null ? await this.#rootsBefore(channel, messages, oldest) : [];
-    const replies = threadTs === null ? await this.#replies(channel, [...older, ...messages], oldest) : [];
-    const wanted = await this.#ofPeople(messages, { channel, threadTs });
-    return [...wanted, ...replies]
-      .filter(({ ts }) => compareTs(ts, oldest) > 0)
-      .toSorted((a, b) => compareTs(a.ts, b.ts));
+    if (threadTs !== null) {
+      const replies = await this.#repliesAfter(channel, threadTs, oldest);
+      return this.#ofPeopleAfter(replies, { channel, threadTs }, oldest);
+    }
+    const { messages } = await this.#pages.read("conversations.history", args);
+    return this.#ofPeopleAfter(messages, { channel, threadTs }, oldest);
+  }
+
+  async #ofPeopleAfter(
+    messages: readonly SlackMessage[],
+    place: SlackPlace,
+    oldest: string,
+  ): Promise<SlackMessage[]> {
+    return (await this.#ofPeople(messages, place)).filter(({ ts }) => compareTs(ts, oldest) > 0);
+  }
+
+  async #readWindow(
+    place: SlackPlace,
+    { afterId, untilTs }: { readonly afterId: string; readonly untilTs: string | null },
+    known: GapWindow | null,
+  ): Promise<{ readonly window: GapWindow; readonly more: Pick<HistoryPage, "hiddenTo" | "threads"> }> {
+    const { channel, threadTs } = place;
+    const oldest = tsOf(afterId);
+    const isBefore = ({ ts }: SlackMessage): boolean => untilTs === null || compareTs(ts, untilTs) < 0;
+    if (threadTs !== null) {
+      const messages = (await this.#allAfter(place, oldest)).filter(isBefore);
+      return { window: { afterId, messages, toTs: null, lengthMs: null }, more: {} };
+    }
+    const {
+      messages: raw,
+      toTs,
+      lengthMs,
+      isLimited,
+    } = await this.#readRange(channel, oldest, untilTs, known);
+    const messages = (await this.#ofPeopleAfter(raw, place, oldest)).filter(isBefore);
+    // Of a later window the threads above it were found with the ones before.
+    const above = known === null ? await this.#rootsBefore(channel, raw, oldest) : [];
+    const live = spokenSince([...above, ...raw], oldest);
+    const threads = await this.#spokenThreads(channel, live);
+    const shownFrom = raw
+      .map(({ ts }) => ts)
+      .reduce((a, b) => (compareTs(a, b) < 0 ? a : b), untilTs ?? oldest);
+    const mayBeHidden = isLimited && Date.now() - timeOfTs(oldest).getTime() > SHOWN_FOR_MS;
+    const isHidden = mayBeHidden && compareTs(shownFrom, oldest) > 0;
+    const hidden = isHidden ? { hiddenTo: timeOfTs(shownFrom) } : {};
+    return { window: { afterId, messages, toTs, lengthMs }, more: { threads, ...hidden } };
+  }
+
+  /**
+   * The first messages behind a ts, whole up to `toTs`: in the time that has about as many of them as one look reads, by how many
+   * the last look brought.
+   */
+  async #readRange(
+    channel: string,
+    oldest: string,
+    untilTs: string | null,
+    known: GapWindow | null,
+  ): Promise<{
+    readonly messages: readonly SlackMessage[];
+    readonly toTs: string | null;
+    readonly lengthMs: number | null;
+    readonly isLimited: boolean;
+  }> {
+    const fromMs = timeOfTs(oldest).getTime();
+    const endMs = untilTs === null ? Date.now() : timeOfTs(untilTs).getTime();
+    for (let lengthMs = known?.lengthMs ?? null; ;) {
+      const isRest = lengthMs === null || fromMs + lengthMs >= endMs;
+      const toTs = isRest ? null : tsOfTime(new Date(fromMs + (lengthMs ?? 0) + 1000));
+      const latest = toTs ?? untilTs;
+      const range = {
+        channel,
+        oldest,
+        inclusive: true,
+        limit: LARGE_PAGE,
+        ...(latest !== null && { latest }),
+      };
+      const pages = await this.#pages.read("conversations.history", range);
+      const { messages, isEnd, isLimited } = pages;
+      const triedMs = Math.max(isRest ? endMs - fromMs : (lengthMs ?? 0), SHORTEST_WINDOW_MS);
+      if (isEnd || triedMs === SHORTEST_WINDOW_MS) {
+        const grown = triedMs * Math.min(8, Math.max(0.5, WINDOW / Math.max(1, messages.length)));
+        return { messages, toTs, lengthMs: grown, isLimited };
+      }
+      lengthMs = Math.max(SHORTEST_WINDOW_MS, Math.min(triedMs / 2, lengthOf(messages, WINDOW)));
+    }
   }
 
   /** To the end, however long that takes: the oldest come first, and what stands behind the last page would count as never said. */
@@ -206,31 +336,28 @@ export class SlackHistory implements ChatHistory {
     }
   }
 
-  /** A gap that is longer than the newest page is read as a whole later. */
-  async #newestReplies(
-    { channel, threadTs }: SlackPlace,
+  /** Threads in which something came after a gap's beginning; the one that was begun last is the last. */
+  async #liveThreads(
+    channel: string,
     newest: readonly SlackMessage[],
     oldest: string,
     isAll: boolean,
   ): Promise<readonly SlackMessage[]> {
-    if (threadTs !== null) return [];
     const reachesBack = newest.some(({ ts }) => compareTs(ts, oldest) <= 0);
     const older = reachesBack && !isAll ? await this.#rootsBefore(channel, newest, oldest) : [];
-    return this.#replies(channel, [...older, ...newest], oldest);
+    return spokenSince([...older, ...newest], oldest);
   }
 
-  /** What came after a gap's beginning in threads whose root is among these: nobody else would look there. */
+  /** What came after a gap's beginning in threads: nobody else would look there. */
   async #replies(
     channel: string,
+    threads: readonly SlackMessage[],
     roots: readonly SlackMessage[],
     oldest: string,
   ): Promise<readonly SlackMessage[]> {
-    const known = new Map(roots.map((root) => [root.ts, root]));
-    const live = [...known.values()]
-      .filter(({ latest_reply: latest }) => (latest ? compareTs(latest, oldest) > 0 : false))
-      .toSorted((a, b) => compareTs(a.ts, b.ts));
+    const known = new Set([...threads, ...roots].map(({ ts }) => ts));
     const found = await Promise.all(
-      live.slice(-MAX_THREADS).map(async ({ ts }) => {
+      threads.map(async ({ ts }) => {
         try {
           return await this.#allAfter({ channel, threadTs: ts }, oldest);
         } catch (error) {
@@ -241,6 +368,15 @@ export class SlackHistory implements ChatHistory {
       }),
     );
     return found.flat().filter(({ ts }) => !known.has(ts));
+  }
+
+  async #spokenThreads(channel: string, roots: readonly SlackMessage[]): Promise<SpokenThread[]> {
+    return Promise.all(
+      roots.map(async ({ ts, latest_reply: latest }) => ({
+        ...(await this.#parts.reader.where({ channel, threadTs: ts })),
+        latestId: messageId(channel, latest ?? ts),
+      })),
+    );
   }
 
   /** One more page of roots: Slack does not tell where else somebody has begun a thread. In a quiet channel it is not needed. */
@@ -287,6 +423,24 @@ export class SlackHistory implements ChatHistory {
       };
     });
   }
+}
+
+/** Roots of threads in which something came after a ts, oldest first. Pure. */
+function spokenSince(roots: readonly SlackMessage[], oldest: string): SlackMessage[] {
+  const known = new Map(roots.map((root) => [root.ts, root]));
+  return [...known.values()]
+    .filter(({ latest_reply: latest }) => (latest ? compareTs(latest, oldest) > 0 : false))
+    .toSorted((a, b) => compareTs(a.ts, b.ts));
+}
+
+/** How long a time has `count` messages, by how close together these were said, ms. Pure. */
+function lengthOf(messages: readonly SlackMessage[], count: number): number {
+  const times = messages.map(({ ts }) => timeOfTs(ts).getTime());
+  const [first, last] = times.reduce(
+    ([low, high], time) => [Math.min(low, time), Math.max(high, time)],
+    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  );
+  return ((last - first) / Math.max(1, messages.length)) * count;
 }
 
 function isReply({ ts, thread_ts: threadTs }: SlackMessage): boolean {

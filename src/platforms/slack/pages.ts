@@ -11,6 +11,8 @@ export interface Pages {
   readonly isAll: boolean;
   /** False: there are further pages. */
   readonly isEnd: boolean;
+  /** Slack's plan hides what is older. */
+  readonly isLimited: boolean;
 }
 
 /** Reads the messages of channels and threads, page by page. */
@@ -31,16 +33,18 @@ export class PageReader {
     enough = Number.POSITIVE_INFINITY,
   ): Promise<Pages> {
     const messages: SlackMessage[] = [];
+    let isLimited = false;
     let page: MessagePage | null = null;
     for (let count = 0; count < MAX_PAGES; count++) {
       const cursor: string = page?.response_metadata?.next_cursor ?? "";
       this.pace.called();
       page = await this.#api.call(method, { ...args, ...(cursor !== "" && { cursor }) }, messagePage);
       messages.push(...page.messages);
-      if (page.has_more !== true) return { messages, isAll: page.is_limited !== true, isEnd: true };
+      isLimited ||= page.is_limited === true;
+      if (page.has_more !== true) return { messages, isAll: !isLimited, isEnd: true, isLimited };
       if ((page.response_metadata?.next_cursor ?? "") === "") break;
       if (messages.length >= enough) break;
     }
-    return { messages, isAll: false, isEnd: false };
+    return { messages, isAll: false, isEnd: false, isLimited };
   }
 }

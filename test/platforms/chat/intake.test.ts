@@ -28,17 +28,6 @@ describe("what was missed", () => {
     );
   });
 
-  test("is bounded: of a very long gap the beginning and the newest page come, in order", async () => {
-    const { inbox, history, intake, got } = open({ pageSize: 100 });
-    history.add(...Array.from({ length: 5000 }, (_, index) => index + 1));
-    inbox.gaps = [gapAfter(0)];
-    intake.resume();
-    await intake.idle();
-    assert.equal(got().length, 1100);
-    assert.equal(got().at(-1), "+5000");
-    assert.ok(history.calls.length <= 12);
-  });
-
   test("is context, and not answered, where it is too old", async () => {
     const { inbox, history, intake, got } = open({ now: () => new Date(1_002_500 + HOUR_MS) });
     for (const id of [1, 2, 3, 4])

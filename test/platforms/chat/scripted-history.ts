@@ -1,6 +1,12 @@
 import type { ChannelAddress } from "../../../src/core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../../src/core/message.ts";
-import type { ChatHistory, HistoryMessage, NewestMessages } from "../../../src/platforms/chat/history.ts";
+import type {
+  ChatHistory,
+  HistoryMessage,
+  HistoryPage,
+  MaybeGap,
+  NewestMessages,
+} from "../../../src/platforms/chat/history.ts";
 import { Pace } from "../../../src/platforms/chat/pace.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 
@@ -37,6 +43,8 @@ export class ScriptedHistory implements ChatHistory {
   /** Calls wait for it. */
   pause: Promise<void> = Promise.resolve();
   readonly calls: string[] = [];
+  /** Up to when the next page of a gap is hidden. */
+  hiddenTo: Date | null = null;
   /** Of threads, where a test has some. */
   parentOf: (channel: ChannelAddress) => ChannelAddress | null = () => null;
 
@@ -52,12 +60,29 @@ export class ScriptedHistory implements ChatHistory {
     return error instanceof PlatformError && error.message === "deleted";
   }
 
-  async newest(_: ChannelOnPlatform, limit: number): Promise<NewestMessages> {
+  async newest({ afterId }: MaybeGap, limit: number, reach = limit): Promise<NewestMessages> {
     await this.#call("newest");
+    const count = (most: number): boolean =>
+      this.messages.length <= most ||
+      this.compare(this.messages.at(-most)?.message.id ?? "", afterId ?? "") <= 0;
+    const most = afterId === undefined || count(limit) ? limit : reach;
     return {
-      messages: this.messages.slice(-limit).map((one) => this.#page(one)),
-      isAll: this.messages.length <= limit,
+      messages: this.messages.slice(-most).map((one) => this.#page(one)),
+      isAll: this.messages.length <= most,
     };
+  }
+
+  async inGap(
+    gap: MaybeGap & { readonly afterId: string },
+    untilId: string | null,
+    limit: number,
+  ): Promise<HistoryPage> {
+    const page = await this.after(gap, gap.afterId, limit);
+    const messages = page.filter(({ id }) => untilId === null || this.compare(id, untilId) < 0);
+    const isEnd = page.length < limit || messages.length < page.length;
+    const { hiddenTo } = this;
+    this.hiddenTo = null;
+    return { messages, throughId: messages.at(-1)?.id ?? gap.afterId, isEnd, ...(hiddenTo && { hiddenTo }) };
   }
 
   async after(_: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]> {
@@ -78,6 +103,10 @@ export class ScriptedHistory implements ChatHistory {
       .map(({ message }) => message)
       .filter(({ id }) => this.compare(id, first.id) < 0);
     return limit === 0 ? [] : before.slice(-limit);
+  }
+
+  timeOf(id: string): Date {
+    return new Date(1_000_000 + Number(id) * 1000);
   }
 
   idBefore(_: ChannelAddress, at: Date): string {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { pino } from "pino";
 import type { ChannelOnPlatform } from "../../../src/core/message.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 import { AwayError } from "./away-error.ts";
@@ -176,26 +175,57 @@ describe("the search for channels", () => {
     assert.deepEqual(got(), ["+5"]);
     intake.close();
   });
+});
 
-  test("is bounded: the newest are looked into, and it is told how many are not", async () => {
-    const lines: string[] = [];
-    const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
-    const { inbox, history, intake } = open({ log });
+describe("channels that were spoken in", () => {
+  test("are all looked into, however many there are: what is too much at once is on record, and is worked off", async () => {
+    const { inbox, history, intake, got } = open();
     inbox.mark = timeOf(2);
+    for (let index = 0; index < 400; index++)
+      history.messages.push({
+        message: said(3 + index, { ...room(index), addressed: true }),
+        editedAt: null,
+      });
+    history.newest = async ({ channel }) => {
+      const messages = history.messages.filter(({ message }) => message.channel.name === channel.name);
+      history.calls.push(channel.name);
+      const read = messages.map(({ message }) => ({
+        id: message.id,
+        editedAt: null,
+        read: async () => Promise.resolve(message),
+      }));
+      return Promise.resolve({ messages: read, isAll: true });
+    };
     intake.resume();
     intake.search(async () => Promise.resolve(Array.from({ length: 400 }, (_, index) => room(index))));
-    while (inbox.closed.length < 300) await new Promise(setImmediate);
+    while (inbox.closed.length < 400) await new Promise(setImmediate);
     await intake.idle();
-    assert.equal(history.calls.length, 300);
+    assert.deepEqual(new Set(got()), new Set(Array.from({ length: 400 }, (_, index) => `*${index + 3}`)));
     assert.deepEqual(
-      new Set(inbox.closed),
-      new Set(Array.from({ length: 300 }, (_, index) => `room-${index}`)),
+      inbox.kept,
+      new Map(Array.from({ length: 100 }, (_, index) => [`room-${index + 300}`, "2"])),
     );
-    assert.equal(lines.length, 1);
-    assert.match(lines[0] ?? "", /"channels":100.*channels_not_looked_into/);
     intake.close();
   });
 
+  test("come first where everything that is said is a question", async () => {
+    const { inbox, history, intake } = open();
+    inbox.mark = timeOf(2);
+    inbox.standingOf = ({ channel }) => ({ ...FRESH, answersAll: channel.name === "room-9" });
+    const asked: string[] = [];
+    history.newest = async ({ channel }) => {
+      asked.push(channel.name);
+      return Promise.resolve({ messages: [], isAll: true });
+    };
+    intake.resume();
+    intake.search(async () => Promise.resolve(Array.from({ length: 10 }, (_, index) => room(index))));
+    while (inbox.closed.length < 10) await new Promise(setImmediate);
+    assert.equal(asked[0], "room-9");
+    intake.close();
+  });
+});
+
+describe("the search for channels, where the platform is away", () => {
   test("begins again where the platform does not answer", async () => {
     const { inbox, history, intake, got } = open();
     inbox.mark = timeOf(0);

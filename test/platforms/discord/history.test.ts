@@ -7,7 +7,7 @@ import { DiscordHistory } from "../../../src/platforms/discord/history.ts";
 import { People } from "../../../src/platforms/discord/people.ts";
 import { MessageReader } from "../../../src/platforms/discord/reader.ts";
 import { Self } from "../../../src/platforms/discord/self.ts";
-import { compareIds, idOfTime } from "../../../src/platforms/discord/snowflake.ts";
+import { compareIds, idOfTime, timeOfId } from "../../../src/platforms/discord/snowflake.ts";
 import { DISCORD_TIMING } from "../../../src/platforms/discord/timing.ts";
 import { pino } from "pino";
 import type { OutboundMessage } from "../../../src/core/message.ts";
@@ -21,7 +21,7 @@ function historyOf({ discord }: DiscordScene): DiscordHistory {
   const directory = new Directory(api);
   const people = new People(api);
   const reader = new MessageReader({ directory, people, apiUrl, log: pino({ level: "silent" }) });
-  return new DiscordHistory({ api, reader, self: new Self(api) });
+  return new DiscordHistory({ api, reader, self: new Self(api), callsPerSecond: 1000 });
 }
 
 function channelOf({ guild, general }: DiscordScene): ChannelOnPlatform {
@@ -126,7 +126,7 @@ test("a thread begins with what its parent said before, and the message it was b
 
 test("an empty page says neither that all was deleted nor that nothing was missed", async () => {
   await using scene = await openDiscordScene();
-  const { discord, ann, general, inbox } = scene;
+  const { discord, ann, general, inbox, lines } = scene;
   const first = discord.world.say(ann, general, "first");
   await inbox.received(1);
   inbox.gaps = [{ ...channelOf(scene), afterId: first }];
@@ -135,6 +135,7 @@ test("an empty page says neither that all was deleted nor that nothing was misse
     messages: [],
     isAll: false,
     isBlank: true,
+    lastId: first,
   });
   discord.gateway.invalidate(false);
   await until("the catch-up", () => inbox.closed.length > 0);
@@ -142,8 +143,15 @@ test("an empty page says neither that all was deleted nor that nothing was misse
     inbox.events.map(({ type }) => type),
     ["message"],
   );
-  const line = scene.lines.find((one) => one.includes('"caught_up"'));
-  assert.match(line ?? "", /"messages":0,"isWhole":false/);
+  assert.equal(inbox.absences.size, 0, "nothing was said meanwhile");
+  discord.gateway.forgetSessions();
+  discord.gateway.cut();
+  const missed = discord.world.say(ann, general, "nobody hears it");
+  await until("the next catch-up", () => inbox.closed.length > 1);
+  const absence = { kind: "lost", from: timeOfId(first), to: timeOfId(missed) };
+  assert.deepEqual([...inbox.absences], [[`absence/lost/${first}`, absence]]);
+  const line = lines.find((one) => one.includes("messages_not_readable"));
+  assert.match(line ?? "", /"level":40.*"name":"general"/);
 });
 
 test("ids tell what was first, whatever they are", () => {

@@ -162,6 +162,6 @@ test("of a thread that is too long to be read to its end, nothing counts as dele
     inbox.events.map((event) => (event.type === "message" ? event.text : event.type)),
     missed,
   );
-  const line = lines.find((one) => one.includes('"caught_up"'));
-  assert.match(line ?? "", /"messages":120,"isWhole":true/);
+  const line = lines.find((one) => one.includes('"backlog_read"'));
+  assert.match(line ?? "", /"messages":120/);
 });

@@ -35,6 +35,8 @@ export interface ApiLimits {
   readonly updatesPerMinute: number;
   /** Whether messages are given back with the metadata that they were posted with. */
   readonly givesMetadata: boolean;
+  /** The plan shows nothing that was said before, ms since the epoch. */
+  readonly shownFrom: number;
 }
 
 export interface Method {

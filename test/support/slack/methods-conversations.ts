@@ -17,12 +17,14 @@ export const conversationMethods: Readonly<Record<string, Method>> = {
 /** Newest first. Replies are not part of it, except those that were broadcast. */
 function history(args: Arguments, context: MethodContext): JsonObject {
   const channel = findReadable(args, context);
-  const inRange = context.workspace.topLevel(channel.id).filter(rangeOf(args));
+  const all = context.workspace.topLevel(channel.id).filter(rangeOf(args));
+  const inRange = all.filter(({ ts }) => toMicros(ts) >= context.limits.shownFrom * 1000);
   const fromOldest =
     context.limits.oldestPageFirst && args.text("oldest") !== undefined && args.text("latest") === undefined;
   const ordered = fromOldest ? inRange : inRange.toReversed();
   const { page, nextCursor } = paginate(ordered, args, context);
-  return answer(fromOldest ? page.toReversed() : page, nextCursor, args, context);
+  const shown = answer(fromOldest ? page.toReversed() : page, nextCursor, args, context);
+  return inRange.length < all.length ? { ...shown, is_limited: true } : shown;
 }
 
 /** Oldest first. The root comes on every page, whatever the range is. */

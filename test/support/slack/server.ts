@@ -58,6 +58,7 @@ const LIMITS: ApiLimits = {
   oldestPageFirst: true,
   updatesPerMinute: Infinity,
   givesMetadata: true,
+  shownFrom: 0,
 };
 
 export interface SlackServerOptions {
