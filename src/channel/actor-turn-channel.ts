@@ -85,8 +85,8 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       const omitted = history.current.omission?.count ?? 0;
       events.emit({ type: "emergency", channel, omitted, omittedTo, tokensBefore, tokensAfter });
     },
-    recall: async (text, scope, limit) => recall.entries(text, scope, limit),
-    recallMemories: async (text, purpose, limit) => recall.memories(text, purpose, limit),
+    recall: async (text, scope, limit, signal) => recall.entries(text, scope, limit, signal),
+    recallMemories: async (text, purpose, limit, signal) => recall.memories(text, purpose, limit, signal),
     showDraft: (text) => draft?.show(text),
     onCall(record, estimatedTokens) {
       parts.usage.note(record, estimatedTokens);

@@ -107,7 +107,7 @@ export class TurnRunner {
 
   /** A text has gone: a turn that has shown it to its model, or is about to, is ended to begin again. */
   gone(seq: Seq): void {
-    this.#ahead = null;
+    this.#dropAhead();
     if (seq <= (this.#running?.turn.toSeq ?? 0)) this.interrupt("redo");
   }
 
@@ -152,14 +152,21 @@ export class TurnRunner {
     return begun ?? (await store.turns.begin(owner, range.fromSeq, range.toSeq)) ?? "unknown";
   }
 
+  /** What was looked for ahead is not wanted any more. */
+  #dropAhead(): void {
+    this.#ahead?.[Symbol.dispose]();
+    this.#ahead = null;
+  }
+
   #lookAhead(range: Pick<RunningTurn, "fromSeq" | "toSeq">, wanted: FirstRecall): void {
+    this.#dropAhead();
     this.#ahead = new TurnRecall(this.#parts, this.#history, range);
     this.#ahead.start(wanted);
   }
 
   /** Ends the running turn. @returns false where none runs */
   interrupt(reason: Interruption): boolean {
-    this.#ahead = null;
+    this.#dropAhead();
     this.#running?.interrupt.abort(reason);
     return this.#running !== null;
   }
@@ -176,8 +183,9 @@ export class TurnRunner {
     if (isStopped) interrupt.abort(STOP);
     this.#running = { turn, interrupt, startedAt: steadyNow() };
     // From here on a deletion ends the turn; before, it voided what was found ahead.
-    const recall = this.#ahead ?? new TurnRecall(this.#parts, this.#history, turn);
+    using recall = this.#ahead ?? new TurnRecall(this.#parts, this.#history, turn);
     this.#ahead = null;
+    interrupt.signal.addEventListener("abort", () => recall[Symbol.dispose](), { once: true });
     const idempotencyKey = randomUUID();
     const asked = await this.#askedBy(turn);
     const bill: ModelCallRow[] = [];

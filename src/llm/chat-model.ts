@@ -1,7 +1,7 @@
 import { OpenAI } from "openai";
 
 import { AnswerAccumulator } from "./answer-accumulator.ts";
-import { chatEvents } from "./chat-events.ts";
+import { chatEvents, StreamBudget } from "./chat-events.ts";
 import { chatChunk } from "./chat-chunk.ts";
 import type { ChatChunk } from "./chat-chunk.ts";
 import { chatFetch } from "./chat-fetch.ts";
@@ -140,7 +140,8 @@ class Attempt {
       const response = await client
         .post("/chat/completions", { body, headers: JSON_BODY, signal, stream: true })
         .asResponse();
-      await this.#read(chatEvents(response), watchdog);
+      const budget = new StreamBudget();
+      await this.#read(chatEvents(response, budget), budget, watchdog);
     } catch (error) {
       // A complete answer stays one, whatever happens to the connection after it.
       if (!this.#answer.isFinished || this.#options.signal.aborted) throw error;
@@ -149,10 +150,11 @@ class Attempt {
     return this.#complete(watchdog);
   }
 
-  async #read(stream: AsyncIterable<unknown>, watchdog: Watchdog): Promise<void> {
+  async #read(stream: AsyncIterable<unknown>, budget: StreamBudget, watchdog: Watchdog): Promise<void> {
     for await (const event of stream) {
       this.#events++;
       const { isAlive, isAnswer, text, voided } = this.#answer.add(this.#parse(event));
+      if (isAlive) budget.earn();
       if (isAnswer) this.firstTokenMs ??= performance.now() - this.#startedAt;
       if (voided) notify(this.#options.onRestart);
       if (text !== "") notify(this.#options.onText, text);

@@ -18,6 +18,8 @@ const HAS_UNSPACED = new RegExp(SCRIPTS, "u");
 export interface MemoryRecallQuery extends AskingChannel {
   readonly text: string;
   readonly limit: number;
+  /** Ends the look-up, which then rejects. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Finds what is remembered for a conversation; never what another one may not see. */
@@ -38,7 +40,7 @@ export class RecallMemories {
    */
   async find(query: MemoryRecallQuery): Promise<Memory[]> {
     const search = await this.toSearch(query.text);
-    return search === null ? [] : this.best(query, await this.#memories.search(query, search));
+    return search === null ? [] : this.best(query, await this.#memories.search(query, search, query.signal));
   }
 
   /** Null: there is nothing to look for. */

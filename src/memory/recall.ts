@@ -25,6 +25,8 @@ export interface RecallQuery {
   readonly limit: number;
   /** How many entries before and after a hit come along. */
   readonly neighbours: number;
+  /** Ends the look-up, which then rejects. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -47,7 +49,7 @@ export class Recall {
   /** @returns hits with their neighbours, in the order of the log; empty where nothing fits */
   async find(query: RecallQuery): Promise<EntryReference[]> {
     const search = await this.#toSearch(query);
-    return search === null ? [] : this.#search.find(query.channel, search);
+    return search === null ? [] : this.#search.find(query.channel, search, query.signal);
   }
 
   /** Entries and memories for a turn: in one look-up where both are looked for by words. */
@@ -58,11 +60,10 @@ export class Recall {
   ): Promise<{ entries: EntryReference[]; memories: Memory[] }> {
     const [search, words] = await Promise.all([this.#toSearch(query), memories.toSearch(asked.text)]);
     if (search === null || words === null || words.pieces.length > 0) {
-      const alone = search === null ? [] : this.#search.find(asked.channel, search);
-      const [entries, remembered] = await Promise.all([alone, memories.find(asked)]);
-      return { entries, memories: remembered };
+      const entries = search === null ? [] : await this.#search.find(asked.channel, search, query.signal);
+      return { entries, memories: await memories.find(asked) };
     }
-    const found = await this.#search.findWithMemories(asked, search, words);
+    const found = await this.#search.findWithMemories(asked, search, words, query.signal);
     return { entries: found.entries, memories: memories.best(asked, found.memories) };
   }
 

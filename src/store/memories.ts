@@ -117,12 +117,15 @@ export class MemoryStore {
     this.#db = db;
   }
 
-  /** Memories that the asking channel may see and that share a word or a piece of one with the query. */
-  async search(asker: AskingChannel, query: MemoryQuery): Promise<MemoryHit[]> {
-    const [byWords, byPieces] = await Promise.all([
-      query.words === "" ? [] : this.#byWords(asker, query),
-      query.pieces.length === 0 ? [] : this.#byPieces(asker, query),
-    ]);
+  /**
+   * Memories that the asking channel may see and that share a word or a piece of one with the query.
+   * @param signal ends the look-up
+   */
+  async search(asker: AskingChannel, query: MemoryQuery, signal?: AbortSignal): Promise<MemoryHit[]> {
+    // One after the other: a search takes one connection at a time.
+    const db = this.#db.lookUps(signal);
+    const byWords = query.words === "" ? [] : await byTheirWords(db, asker, query);
+    const byPieces = query.pieces.length === 0 ? [] : await byTheirPieces(db, asker, query);
     const hits = new Map<number, MemoryHit>();
     for (const row of byWords) hits.set(row.id, toHit(row));
     for (const { score, ...row } of byPieces) {
@@ -132,32 +135,6 @@ export class MemoryStore {
     return [...hits.values()]
       .toSorted((a, b) => b.words + b.pieces - a.words - a.pieces || b.memory.id - a.memory.id)
       .slice(0, query.limit);
-  }
-
-  async #byWords(asker: AskingChannel, query: MemoryQuery): Promise<ScoredMemory[]> {
-    return this.#db.query(
-      {
-        name: "memories_by_words",
-        text: MEMORIES_BY_WORDS,
-      },
-      [...askedBy(asker), query.words, query.limit],
-    );
-  }
-
-  async #byPieces(asker: AskingChannel, query: MemoryQuery): Promise<ScoredMemory[]> {
-    return this.#db.query(
-      {
-        name: "memories_by_pieces",
-        text: `select ${COLUMNS}, m.score from (
-                 select visible.*,
-                        (select count(*) from unnest($5::text[]) piece
-                          where position(piece in concat_ws(' ', subject, asserted_by, statement)) > 0)
-                        / cardinality($5::text[])::float8 as score
-                   from (select * from memories m where ${VISIBLE}) visible
-               ) m where m.score > 0 order by m.score desc, m.id desc limit $6`,
-      },
-      [...askedBy(asker), query.pieces, query.limit],
-    );
   }
 
   /** What the asking channel may see, the newest first. */
@@ -239,6 +216,38 @@ export class MemoryStore {
       sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
     }));
   }
+}
+
+async function byTheirWords(
+  db: Queryable,
+  asker: AskingChannel,
+  query: MemoryQuery,
+): Promise<ScoredMemory[]> {
+  return db.query({ name: "memories_by_words", text: MEMORIES_BY_WORDS }, [
+    ...askedBy(asker),
+    query.words,
+    query.limit,
+  ]);
+}
+
+async function byTheirPieces(
+  db: Queryable,
+  asker: AskingChannel,
+  query: MemoryQuery,
+): Promise<ScoredMemory[]> {
+  return db.query(
+    {
+      name: "memories_by_pieces",
+      text: `select ${COLUMNS}, m.score from (
+               select visible.*,
+                      (select count(*) from unnest($5::text[]) piece
+                        where position(piece in concat_ws(' ', subject, asserted_by, statement)) > 0)
+                      / cardinality($5::text[])::float8 as score
+                 from (select * from memories m where ${VISIBLE}) visible
+             ) m where m.score > 0 order by m.score desc, m.id desc limit $6`,
+    },
+    [...askedBy(asker), query.pieces, query.limit],
+  );
 }
 
 /** What stored tool results quote, by the memory's id; what is gone is not there. */

@@ -1,6 +1,7 @@
 import pg from "pg";
 import type { Logger } from "pino";
 import { translateDatabaseError } from "./errors.ts";
+import { LookUps } from "./look-ups.ts";
 
 /** Where the database is: an URL, or the socket of the embedded server. */
 export type Connection =
@@ -58,9 +59,10 @@ interface StatementLimit {
  */
 export const UNHURRIED = "set_config('synchronous_commit', 'off', true)";
 
-/** The pool of connections, and transactions over it. All errors are translated once, here. */
+/** The pool of connections, and transactions over it; look-ups have one beside it. All errors are translated once, here. */
 export class Database implements Queryable, AsyncDisposable {
   readonly #pool: pg.Pool;
+  readonly #lookUps: LookUps;
   readonly #session: pg.ClientConfig;
 
   constructor(connection: Connection, log: Logger, options: { maxConnections?: number } = {}) {
@@ -74,16 +76,18 @@ export class Database implements Queryable, AsyncDisposable {
       query_timeout: STATEMENT_LIMIT_MS,
       keepAlive: true,
     };
-    this.#pool = new pg.Pool({ ...this.#session, max: options.maxConnections ?? 10 });
-    // Without listeners, a stopped database ends the process. A client's own is there from its first moment: one that is
-    // lent out has none of the pool's, and its end may come in the same packet as the answer before it.
-    this.#pool.on("connect", (client) => {
-      client.on("error", () => undefined);
-    });
-    this.#pool.on("error", (error) => {
-      // A server that is stopped behind us says so to connections that are closing already.
-      if (!this.#pool.ending) log.warn({ why: error.message }, "database_connection_lost");
-    });
+    const openPool = (settings: pg.PoolConfig): pg.Pool => watched({ ...this.#session, ...settings }, log);
+    this.#pool = openPool({ max: options.maxConnections ?? 10 });
+    this.#lookUps = new LookUps(this.#session, openPool);
+  }
+
+  /**
+   * For statements that may be costly and that can be done without: over a few connections of their own, and ended by the
+   * server after some seconds.
+   * @param signal ends those that are under way, on the server as well
+   */
+  lookUps(signal?: AbortSignal): Queryable {
+    return { query: async (statement, values = []) => this.#lookUps.query(statement, values, signal) };
   }
 
   async query<Row extends pg.QueryResultRow>(
@@ -183,8 +187,23 @@ export class Database implements Queryable, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#pool.end();
+    await Promise.all([this.#pool.end(), this.#lookUps[Symbol.asyncDispose]()]);
   }
+}
+
+/** A pool that survives the end of its connections. */
+function watched(config: pg.PoolConfig, log: Logger): pg.Pool {
+  const pool = new pg.Pool(config);
+  // Without listeners, a stopped database ends the process. A client's own is there from its first moment: one that is
+  // lent out has none of the pool's, and its end may come in the same packet as the answer before it.
+  pool.on("connect", (client) => {
+    client.on("error", () => undefined);
+  });
+  pool.on("error", (error) => {
+    // A server that is stopped behind us says so to connections that are closing already.
+    if (!pool.ending) log.warn({ why: error.message }, "database_connection_lost");
+  });
+  return pool;
 }
 
 async function run<Row extends pg.QueryResultRow>(

@@ -52,7 +52,7 @@ export class SearchStore {
 
   constructor(db: Database) {
     this.#db = db;
-    this.#lexemes = new Lexemes(db);
+    this.#lexemes = new Lexemes(db.lookUps());
   }
 
   /**
@@ -164,7 +164,7 @@ export class SearchStore {
 
   /** Share of the indexed entries that hold a lexeme, for the common ones; by the planner's statistics. */
   async frequencies(): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#db.query<{ lexeme: string; frequency: number }>({
+    const rows = await this.#db.lookUps().query<{ lexeme: string; frequency: number }>({
       name: "search_frequencies",
       text: `select e.lexeme, f.frequency
                from pg_stats s,
@@ -196,9 +196,12 @@ export class SearchStore {
     );
   }
 
-  /** What somebody said in a channel and fits a query, with what was said just before and after; by seq. */
-  async find(channel: ChannelId, query: SearchQuery): Promise<EntryReference[]> {
-    return readSaid(this.#db, {
+  /**
+   * What somebody said in a channel and fits a query, with what was said just before and after; by seq.
+   * @param signal ends the look-up
+   */
+  async find(channel: ChannelId, query: SearchQuery, signal?: AbortSignal): Promise<EntryReference[]> {
+    return readSaid(this.#db.lookUps(signal), {
       name: "search_find",
       seqs: "find_entries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
       values: [channel, ...findValues(query)],
@@ -210,9 +213,10 @@ export class SearchStore {
     asker: AskingChannel,
     query: SearchQuery,
     memories: MemoryQuery,
+    signal?: AbortSignal,
   ): Promise<{ entries: EntryReference[]; memories: MemoryHit[] }> {
     const seqs = "find_entries($2, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
-    const [row] = await this.#db.query<{ said: RawSaid[]; remembered: ScoredMemory[] }>(
+    const [row] = await this.#db.lookUps(signal).query<{ said: RawSaid[]; remembered: ScoredMemory[] }>(
       {
         name: "search_find_both",
         text: `select (select coalesce(json_agg(s), '[]') from (${selectSaid("$2", seqs)}) s) as said,

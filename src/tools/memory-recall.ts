@@ -12,7 +12,7 @@ export function createMemoryRecall(description: string): Tool {
     async run(input, context) {
       const parsed = Input.safeParse(input);
       if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
-      const found = await context.recallMemories(parsed.data.query, LIMIT);
+      const found = await context.recallMemories(parsed.data.query, LIMIT, context.signal);
       const memories = found.map(({ id, type, assertedBy, at, statement }) => {
         return { id, memory: { type, assertedBy, at, statement } };
       });

@@ -13,7 +13,7 @@ export function createSearchHistory(description: string): Tool {
     async run(input, context) {
       const parsed = Input.safeParse(input);
       if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
-      const references = await context.searchHistory(parsed.data.query, parsed.data.limit);
+      const references = await context.searchHistory(parsed.data.query, parsed.data.limit, context.signal);
       const text = references.length === 0 ? "Nothing was found in this channel." : "";
       return { kind: "result", text, references };
     },

@@ -31,10 +31,10 @@ export type ToolOutcome =
 /** What a tool may use of the turn that runs it. */
 export interface ToolContext {
   readonly signal: AbortSignal;
-  /** Entries of the same channel that match, best first, each with its neighbours; hidden and visible ones alike. */
-  searchHistory(query: string, limit: number): Promise<EntryReference[]>;
-  /** Memories that fit, best first; only those that may be shown in this channel. */
-  recallMemories(query: string, limit: number): Promise<Memory[]>;
+  /** Entries of the same channel that match, best first, until the signal ends it; each with its neighbours; hidden and visible ones alike. */
+  searchHistory(query: string, limit: number, signal: AbortSignal): Promise<EntryReference[]>;
+  /** Memories that fit, best first, until the signal ends it; only those that may be shown in this channel. */
+  recallMemories(query: string, limit: number, signal: AbortSignal): Promise<Memory[]>;
   /**
    * Puts an emoji under the newest message that is being answered. Once or twice is the same.
    * @throws PlatformError where the platform does not take it

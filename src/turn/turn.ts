@@ -33,10 +33,23 @@ export interface TurnChannel {
   append(drafts: readonly TurnEntryDraft[]): Promise<void>;
   /** Makes an omission durable, then visible. */
   omit(toSeq: Seq, tokensBefore: number, tokensAfter: number): Promise<void>;
-  /** Earlier entries that fit a text. `hidden`: only those that are not in the view. */
-  recall(text: string, scope: "hidden" | "all", limit: number): Promise<EntryReference[]>;
-  /** Memories that may be shown in this channel and fit a text. `turn`: only as far as it takes no time. */
-  recallMemories(text: string, purpose: "turn" | "tool", limit: number): Promise<Memory[]>;
+  /** Earlier entries that fit a text, until `signal` ends it. `hidden`: only those that are not in the view. */
+  recall(
+    text: string,
+    scope: "hidden" | "all",
+    limit: number,
+    signal?: AbortSignal,
+  ): Promise<EntryReference[]>;
+  /**
+   * Memories that may be shown in this channel and fit a text, until `signal` ends it. `turn`: only as far as it takes no
+   * time.
+   */
+  recallMemories(
+    text: string,
+    purpose: "turn" | "tool",
+    limit: number,
+    signal?: AbortSignal,
+  ): Promise<Memory[]>;
   /** Puts an emoji under the newest message to answer. @throws PlatformError where the platform does not take it */
   react(emoji: string): Promise<Reaction>;
   /** What belongs to the messages to answer beside their text. */
@@ -162,8 +175,9 @@ class TurnRun {
       timeoutMs: this.#agent.config.toolTimeoutMs,
       signal: this.#signal,
       context: {
-        searchHistory: async (query, limit) => this.#channel.recall(query, "all", limit),
-        recallMemories: async (query, limit) => this.#channel.recallMemories(query, "tool", limit),
+        searchHistory: async (query, limit, signal) => this.#channel.recall(query, "all", limit, signal),
+        recallMemories: async (query, limit, signal) =>
+          this.#channel.recallMemories(query, "tool", limit, signal),
         react: async (emoji) => this.#channel.react(emoji),
       },
       onFailure: (tool, why) => this.#channel.onToolFailure(tool, why),

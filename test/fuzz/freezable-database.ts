@@ -68,12 +68,26 @@ export class FreezableDatabase extends Database {
     statement: Statement,
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
+    return this.#asked(this.#shared, statement, values);
+  }
+
+  override lookUps(signal?: AbortSignal): Queryable {
+    return {
+      query: async (statement, values = []) => this.#asked(this.#shared.lookUps(signal), statement, values),
+    };
+  }
+
+  async #asked<Row extends QueryResultRow>(
+    server: Queryable,
+    statement: Statement,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
     return this.#watched(async () => {
       await this.#resumed();
       this.#pass(statement.name, "before");
       const rows = await this.#sent(async () => {
         if (this.#isSlow(statement)) await delay(LAG_MS);
-        return this.#shared.query<Row>(statement, values);
+        return server.query<Row>(statement, values);
       });
       this.#pass(statement.name, "after");
       await this.#resumed();

@@ -1,4 +1,5 @@
 /** What a scripted model server can do with a request: see {@link startModelServer}. */
+import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { Behaviour, Exchange } from "./model-server.ts";
@@ -181,6 +182,19 @@ export function endlessRepetition(piece: string, delayMs = 0): Behaviour {
       sendDelta(exchange, { content: piece });
       await delay(delayMs, undefined, { signal: exchange.signal });
     }
+  };
+}
+
+/** Sends the same raw bytes of an event stream, as fast as they are taken, up to so many times or until the client goes away. */
+export function flood(piece: string, times: number): Behaviour {
+  return async (exchange) => {
+    await openStream(exchange);
+    const bytes = Buffer.from(piece);
+    for (let sent = 0; sent < times && !exchange.signal.aborted; sent++) {
+      if (!exchange.response.write(bytes))
+        await once(exchange.response, "drain", { signal: exchange.signal });
+    }
+    exchange.response.end();
   };
 }
 
