@@ -4,6 +4,7 @@ import type { DiscordConfig } from "../../config/config.ts";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
 import type { Finding } from "../../core/finding.ts";
 import { DiscordApi, DiscordRefusal } from "./api.ts";
+import { gatewayPayload } from "./payload.ts";
 import { MISSING_INTENT, WRONG_TOKEN } from "./refusals.ts";
 import { DISCORD_TIMING } from "./timing.ts";
 
@@ -18,10 +19,6 @@ const PERMISSIONS =
   PermissionFlagsBits.UseExternalEmojis;
 
 const application = z.object({ id: z.string(), name: z.string(), flags: z.number().default(0) });
-const gateway = z.object({
-  url: z.string(),
-  session_start_limit: z.object({ total: z.number(), remaining: z.number(), reset_after: z.number() }),
-});
 const guilds = z.array(z.object({ id: z.string() }));
 
 type Application = z.infer<typeof application>;
@@ -93,7 +90,7 @@ function intentFinding({ flags }: Application): Finding {
 async function lookAtGateway(api: DiscordApi): Promise<Finding> {
   const what = "Discord gateway";
   try {
-    const { session_start_limit: limit } = await api.get(Routes.gatewayBot(), gateway);
+    const { session_start_limit: limit } = await api.get(Routes.gatewayBot(), gatewayPayload);
     const detail = `it can be reached; ${limit.remaining} of ${limit.total} logins are left today`;
     if (limit.remaining > 0) return { what, state: "ok", detail };
     const todo = `wait ${Math.ceil(limit.reset_after / 60_000)} minutes, and see what restarts Weir so often`;

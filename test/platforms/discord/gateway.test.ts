@@ -7,6 +7,8 @@ import { type DiscordScene, openDiscordScene } from "./discord-harness.ts";
 
 const IDENTIFY = 2;
 const RESUME = 6;
+const SESSION = { session_id: "s", resume_gateway_url: "ws://127.0.0.1:9/resume" };
+const NOBODYS_READY = JSON.stringify({ op: 0, t: "READY", s: 1, d: SESSION });
 
 function gapAfter(scene: Pick<DiscordScene, "general" | "guild">, afterId: string): Gap {
   const { general, guild } = scene;
@@ -182,6 +184,12 @@ for (const [what, fault] of [
   ["never says hello", { on: "open", do: { kind: "silence" } }],
   ["never gets ready", { on: "identify", do: { kind: "silence" } }],
   ["refuses the upgrade", { on: "upgrade", do: { kind: "close", code: 1000 } }],
+  ["says a hello that cannot be read", { on: "open", do: { kind: "text", text: '{"op":10,"d":null}' } }],
+  [
+    "says no session at the login",
+    { on: "identify", do: { kind: "text", text: '{"op":0,"t":"READY","s":1}' } },
+  ],
+  ["does not say who the bot is", { on: "identify", do: { kind: "text", text: NOBODYS_READY } }],
 ] as const) {
   test(`a gateway that ${what} is left for another connection, and leaves nothing behind`, async () => {
     await using scene = await openDiscordScene({
@@ -196,6 +204,18 @@ for (const [what, fault] of [
     assert.deepEqual(inbox.said, ["Ann: hello"]);
   });
 }
+
+test("a connection that is given up before its upgrade is answered is closed, and its end costs nothing", async () => {
+  await using scene = await openDiscordScene({
+    timing: { readyMs: 300 },
+    before: ({ discord }) => discord.gateway.next({ on: "upgrade", do: { kind: "silence" } }),
+  });
+  const { discord, inbox, ann, general } = scene;
+  await until("readiness", () => discord.journal.dispatched("READY").length === 1);
+  await until("its end", () => discord.gateway.unanswered() === 0);
+  discord.world.say(ann, general, "hello");
+  await inbox.received(1);
+});
 
 test("a message that comes twice has the same id twice; those of a channel keep their order", async () => {
   await using scene = await openDiscordScene();
