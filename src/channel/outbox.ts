@@ -3,6 +3,7 @@ import PQueue from "p-queue";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelAddress, TurnId } from "../core/ids.ts";
 import { formatAddress } from "../core/ids.ts";
+import { jittered } from "../core/jittered.ts";
 import type { OutboundMessage } from "../core/message.ts";
 import { splitText } from "../core/split.ts";
 import { type Platform, PlatformError } from "../platforms/platform.ts";
@@ -14,9 +15,9 @@ import type { Owner } from "./owner.ts";
 import { ABORTED, unlessAborted } from "../core/unless-aborted.ts";
 import { steadyNow } from "../telemetry/steady-clock.ts";
 
-/** First and longest wait before an answer is sent again, ms. */
+/** First and longest wait before an answer is sent again, give or take a quarter, ms. */
 const RETRY_FROM_MS = 500;
-const RETRY_TO_MS = 60_000;
+const RETRY_TO_MS = 20_000;
 /** The end of the key of a part that was posted anew. */
 const ANEW = "/anew";
 
@@ -215,7 +216,7 @@ export class Outbox {
         const isFinal = error instanceof PlatformError && !error.retryable;
         const retryInMs = isFinal
           ? null
-          : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ?? waitMs);
+          : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ?? jittered(waitMs));
         this.#tellFailure(error, retryInMs);
         if (retryInMs === null) return "failed";
         await this.#pause(retryInMs);

@@ -205,6 +205,26 @@ for (const [what, fault] of [
   });
 }
 
+test("a bot that may not log in any more today waits for as long as Discord says", async () => {
+  const limit = { total: 1000, remaining: 0, reset_after: 400, max_concurrency: 1 };
+  const body = { url: "ws://127.0.0.1:9", shards: 1, session_start_limit: limit };
+  const startedAt = performance.now();
+  await using scene = await openDiscordScene({
+    before: ({ discord }) =>
+      discord.faults.next({
+        method: "GET",
+        route: "/gateway/bot",
+        fault: { kind: "status", status: 200, body },
+      }),
+  });
+  await until("readiness", () => scene.discord.journal.dispatched("READY").length === 1);
+  assert.ok(performance.now() - startedAt >= 400);
+  assert.match(
+    logged(scene, "platform_disconnected")[0] ?? "",
+    /allows no more logins today.*"retryInMs":400/,
+  );
+});
+
 test("a connection that is given up before its upgrade is answered is closed, and its end costs nothing", async () => {
   await using scene = await openDiscordScene({
     timing: { readyMs: 300 },
