@@ -72,7 +72,7 @@ function tokenFinding(error: unknown): Finding {
   if (isUnauthorized(error))
     return { what, state: "wrong", detail: "Discord does not know it", todo: WRONG_TOKEN };
   const todo = "see that this machine reaches discord.com, and platforms.discord.api_url if you set it";
-  return { what, state: "unsure", detail: errorMessage(error), todo };
+  return { what, state: "wrong", detail: errorMessage(error), todo };
 }
 
 function intentFinding({ flags }: Application): Finding {
@@ -96,7 +96,7 @@ async function lookAtGateway(api: DiscordApi): Promise<Finding> {
     const todo = `wait ${Math.ceil(limit.reset_after / 60_000)} minutes, and see what restarts Weir so often`;
     return { what, state: "wrong", detail, todo };
   } catch (error) {
-    return { what, state: "unsure", detail: errorMessage(error), todo: "try again in a minute" };
+    return { what, state: "wrong", detail: errorMessage(error), todo: "try again in a minute" };
   }
 }
 
@@ -113,6 +113,6 @@ async function lookAtGuilds(api: DiscordApi): Promise<Finding> {
       todo: "open the link of: weir invite discord",
     };
   } catch (error) {
-    return { what, state: "unsure", detail: errorMessage(error), todo: "try again in a minute" };
+    return { what, state: "wrong", detail: errorMessage(error), todo: "try again in a minute" };
   }
 }
