@@ -18,7 +18,7 @@ export const discord: Figure = {
   name: "discord",
   about: "event → log → model, and last token → acknowledged, with the real discord.js; 0 ms model",
   async run(bench: Bench): Promise<Row[]> {
-    const paced = bench.isQuick ? [] : [await allAtOnce(50, "; as Discord allows calls")];
+    const paced = bench.isQuick ? [] : [await allAtOnce(45, "; as Discord allows calls")];
     bench.progress("at once, with the rate limit");
     await using scene = await openScene(10_000);
     await meetAll(scene);

@@ -30,6 +30,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   hono: "platforms/loopback",
   "@hono/node-server": "platforms/loopback",
   "discord.js": "platforms/discord",
+  "@discordjs/ws": "platforms/discord",
   "@slack/bolt": "platforms/slack",
 };
 

@@ -3,6 +3,7 @@ import PQueue from "p-queue";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelAddress, TurnId } from "../core/ids.ts";
 import { formatAddress } from "../core/ids.ts";
+import { jittered } from "../core/jittered.ts";
 import type { OutboundMessage } from "../core/message.ts";
 import { splitText } from "../core/split.ts";
 import { type Platform, PlatformError } from "../platforms/platform.ts";
@@ -14,9 +15,11 @@ import type { Owner } from "./owner.ts";
 import { ABORTED, unlessAborted } from "../core/unless-aborted.ts";
 import { steadyNow } from "../telemetry/steady-clock.ts";
 
-/** First and longest wait before an answer is sent again, ms. */
+/** First and longest wait before an answer is sent again, give or take a quarter, ms. */
 const RETRY_FROM_MS = 500;
-const RETRY_TO_MS = 60_000;
+const RETRY_TO_MS = 20_000;
+/** The end of the key of a part that was posted anew. */
+const ANEW = "/anew";
 
 export interface OutboxParts {
   readonly owner: Owner;
@@ -34,8 +37,9 @@ export interface OutboxParts {
  * A channel's answers on their way to its platform, in order. "Sent" means that the platform acknowledged it. What
  * the platform does not take now is sent again, with the same idempotency key, until it does; the turns go on.
  *
- * A part: pending → sent, or failed where the channel is gone or the text refused. What was shown of an answer that never
- * came: pending → failed, once the platform has taken it back.
+ * A part: pending → sent, or failed where the channel is gone or the text refused. One whose draft was deleted by somebody is posted
+ * anew, once, unless the question was deleted as well. What was shown of an answer that never came: pending → failed, once the
+ * platform has taken it back.
  */
 export class Outbox {
   readonly #parts: OutboxParts;
@@ -205,10 +209,14 @@ export class Outbox {
         if (result === ABORTED) break;
         return { result };
       } catch (error) {
+        if (error instanceof StaleEpochError) {
+          this.#parts.onLost(error);
+          return "left";
+        }
         const isFinal = error instanceof PlatformError && !error.retryable;
         const retryInMs = isFinal
           ? null
-          : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ?? waitMs);
+          : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ?? jittered(waitMs));
         this.#tellFailure(error, retryInMs);
         if (retryInMs === null) return "failed";
         await this.#pause(retryInMs);
@@ -222,12 +230,36 @@ export class Outbox {
     answer: PendingAnswer,
     text: string,
   ): Promise<{ readonly result: string } | "failed" | "left"> {
+    let current = part;
     let mayBeThere = answer.isRecovered || part.drafted;
-    return this.#insist(async () => {
-      const sending = this.#sendPart(part, { ...answer, mayBeThere }, text);
+    const send = async (): Promise<string> => {
+      const sending = this.#sendPart(current, { ...answer, mayBeThere }, text);
       mayBeThere = true;
       return sending;
+    };
+    return this.#insist(async () => {
+      try {
+        return await send();
+      } catch (error) {
+        if (!(error instanceof PlatformError && error.isMessageGone)) throw error;
+        const anew = await this.#postedAnew(current);
+        if (anew === null) throw error;
+        this.#tellFailure(error, 0);
+        current = anew;
+        mayBeThere = false;
+        return send();
+      }
     });
+  }
+
+  /** The row is changed before anything is sent. @returns null: it is to stay deleted */
+  async #postedAnew(part: Delivery): Promise<Delivery | null> {
+    const { owner, deliveries } = this.#parts;
+    // Who deletes it a second time means it.
+    if (part.idempotencyKey.endsWith(ANEW)) return null;
+    const idempotencyKey = `${part.idempotencyKey}${ANEW}`;
+    if (!(await deliveries.postAnew(owner, part.id, idempotencyKey))) return null;
+    return { ...part, idempotencyKey, messageId: null, drafted: false };
   }
 
   /** Such a part need not be tried any more. */

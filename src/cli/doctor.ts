@@ -28,19 +28,28 @@ export async function doctor(io: Io, options: CommonOptions): Promise<void> {
   const config = readConfig(io, options);
   loadPrompts(promptSources(config));
   tell({ what: "configuration", state: "ok", detail: config.file ?? "no file: built-in defaults" });
-  for (const look of looks(io, config)) for (const finding of await look()) tell(finding);
+  for (const [what, look] of looks(io, config))
+    for (const finding of await look().catch((error: unknown) => [failure(what, error)])) tell(finding);
   if (wrong > 0)
     throw new OperatorError(`${wrong} of these must be mended before Weir can work as configured.`);
 }
 
-function looks(io: Io, config: Config): readonly (() => Promise<readonly Finding[]>)[] {
+function looks(io: Io, config: Config): readonly (readonly [string, () => Promise<readonly Finding[]>])[] {
   const { discord, slack } = config.platforms;
   return [
-    async () => [await lookAtDatabase(io, config)],
-    async () => lookAtModels(config),
-    async () => (discord === null ? [off("Discord", "DISCORD_TOKEN")] : diagnoseDiscord(discord)),
-    async () => (slack === null ? [off("Slack", "SLACK_BOT_TOKEN")] : diagnoseSlack(slack)),
+    ["database", async () => [await lookAtDatabase(io, config)]],
+    ["models", async () => lookAtModels(config)],
+    [
+      "Discord",
+      async () => (discord === null ? [off("Discord", "DISCORD_TOKEN")] : diagnoseDiscord(discord)),
+    ],
+    ["Slack", async () => (slack === null ? [off("Slack", "SLACK_BOT_TOKEN")] : diagnoseSlack(slack))],
   ];
+}
+
+/** What is wrong with one thing must not hide what is wrong with the next. */
+function failure(what: string, error: unknown): Finding {
+  return { what, state: "wrong", detail: errorMessage(error) };
 }
 
 function off(what: string, variable: string): Finding {

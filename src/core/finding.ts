@@ -2,7 +2,7 @@
 export interface Finding {
   /** What was looked at: `Discord token`. */
   readonly what: string;
-  /** `off`: not set up, and not wrong. `unsure`: it could not be found out. */
+  /** `off`: not set up, and not wrong. `wrong`: it does not work now, whosever fault that is. `unsure`: Weir cannot tell. */
   readonly state: "ok" | "wrong" | "unsure" | "off";
   /** What was found, in a few words; no secrets. */
   readonly detail: string;

@@ -36,7 +36,7 @@ export interface Platform extends AsyncDisposable {
   send(message: OutboundMessage): Promise<string>;
   /**
    * Replaces the text of a message that `send` returned.
-   * @throws PlatformError
+   * @throws PlatformError, with `isMessageGone` where somebody has deleted it
    */
   edit(messageId: string, message: OutboundMessage): Promise<void>;
   /**
@@ -206,17 +206,20 @@ export class PlatformError extends WeirError {
   /** `unavailable`: try again later. `gone`: the channel or message is no more. `rejected`: it will never take this text. */
   readonly kind: "unavailable" | "gone" | "rejected";
   readonly retryAfterMs: number | undefined;
+  /** Of `gone`: the message is no more, and its channel still is, as far as the platform says. */
+  readonly isMessageGone: boolean;
 
   constructor(
     platform: string,
     kind: PlatformError["kind"],
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number } = {},
+    options: { cause?: unknown; retryAfterMs?: number; isMessageGone?: boolean } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.platform = platform;
     this.kind = kind;
     this.retryAfterMs = options.retryAfterMs;
+    this.isMessageGone = options.isMessageGone ?? false;
   }
 
   get retryable(): boolean {

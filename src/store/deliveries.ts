@@ -121,6 +121,27 @@ export class DeliveryStore {
     );
   }
 
+  /**
+   * What was shown of a part was deleted by somebody: it becomes one that nothing was sent of, under another key.
+   * @returns false: it stays as it is, since all that it answers was deleted as well
+   */
+  async postAnew(owner: { epoch: number }, id: number, idempotencyKey: string): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "delivery_post_anew",
+        text: `update deliveries d set idempotency_key = $3, message_id = null, drafted = false, epoch = $2
+                where d.id = $1 and d.state = 'pending'
+                  and (select count(*) = 0 or bool_or(m.deleted_at is null)
+                         from turns t
+                         join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
+                        where t.id = d.turn_id)
+               returning d.id`,
+      },
+      [id, owner.epoch, idempotencyKey],
+    );
+    return rows.length > 0;
+  }
+
   /** What of a channel is settled and not (wholly) delivered, and what is shown of turns that ended without an answer. */
   async owed(channel: ChannelId): Promise<Owed> {
     const rows = await this.#db.query<RawDelivery & (RawAnswer | { text: null })>(

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { unclaimed } from "./checks/i9-claimed.ts";
-import { leftDrafts } from "./checks/i9-drafts.ts";
+import { leftDrafts, lostAnswers } from "./checks/i9-drafts.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { untilQuiet } from "./quiet.ts";
 import type { Room } from "./rooms.ts";
@@ -31,6 +31,7 @@ export async function calm(world: World, anyAwake: () => Promise<Incarnation>): 
   const tables = await world.deleted.tablesWithAgain(rooms.flatMap(({ ledger }) => [...ledger.gone]));
   if (tables.length > 0) findings.violate("I12", `deleted text is in ${tables.join(", ")}`);
   for (const what of await leftDrafts(world.probe, world.chat)) findings.violate("I9", what);
+  for (const what of await lostAnswers(world.probe, world.chat)) findings.violate("I9", what);
   for (const { id, ledger } of rooms)
     for (const what of await unclaimed(world.probe, id)) ledger.violate("I9", what);
 }

@@ -21,6 +21,8 @@ export class Chat {
    */
   readonly unfinished = new Set<string>();
   hasRivals: () => boolean = () => false;
+  /** Ids of drafts that a moderator has deleted. */
+  readonly moderated = new Set<string>();
   /** So many of the next sends and removals are refused for now. */
   refuseSends = 0;
 
@@ -36,11 +38,15 @@ export class Chat {
     const id = `out-${this.#keys.size + 1}`;
     this.#keys.set(message.idempotencyKey, id);
     if (message.idempotencyKey.startsWith("compaction-")) this.#notices.add(message.idempotencyKey);
-    this.#show(id, message);
+    // A moderator deletes some of the drafts before more of them is shown.
+    if (!message.final && this.#keys.size % 5 === 0) this.moderated.add(id);
+    else this.#show(id, message);
     return id;
   }
 
   edit(id: string, message: OutboundMessage): void {
+    if (this.moderated.has(id))
+      throw new PlatformError(PLATFORM, "gone", "the message is gone", { isMessageGone: true });
     this.#show(id, message);
   }
 

@@ -26,6 +26,8 @@ export interface PlatformHarness extends AsyncDisposable {
   say(said: Said): Promise<void>;
   /** The bot's messages as people see them now, oldest first. */
   shown(): Promise<string[]>;
+  /** A moderator deletes one of the bot's messages. Left out: nobody can. */
+  moderate?(messageId: string): Promise<void>;
   /** Left out: people can't choose ids, times, authors and channels here. */
   readonly isScriptable?: true;
   edit?(id: string, text: string): Promise<void>;
@@ -217,11 +219,29 @@ function failureContract(open: () => Promise<PlatformHarness>): void {
       await assert.rejects(harness.platform.send(outbound(harness, { text: "lost" })), (error) => {
         assert.ok(error instanceof PlatformError);
         assert.equal(error.kind, how);
+        assert.equal(error.isMessageGone, false);
         assert.equal(error.platform, harness.platform.name);
         return true;
       });
     });
   }
+
+  test("an edit of a message that somebody deleted says so, and a text with another key is posted", async (t) => {
+    await using harness = await open();
+    if (harness.moderate === undefined) return t.skip("nobody can delete it here");
+    const { platform } = harness;
+    const id = await platform.send(outbound(harness, { text: "The ri", final: false }));
+    await harness.moderate(id);
+    const whole = outbound(harness, { text: "The river rises." });
+    await assert.rejects(platform.edit(id, whole), (error) => {
+      assert.ok(error instanceof PlatformError);
+      assert.equal(error.kind, "gone");
+      assert.equal(error.isMessageGone, true);
+      return true;
+    });
+    await platform.send({ ...whole, idempotencyKey: "key/anew" });
+    assert.deepEqual(await harness.shown(), ["The river rises."]);
+  });
 
   test("a text whose acknowledgement was lost is resent with its key, and stands there once", async (t) => {
     await using harness = await open();

@@ -41,6 +41,17 @@ export function text(answer: string | readonly string[], options: StreamOptions 
   };
 }
 
+/** Streams the beginning of a text, and the rest once `gate` resolves. */
+export function heldText(beginning: string, gate: Promise<unknown>, rest: string): Behaviour {
+  return async (exchange) => {
+    await openStream(exchange);
+    sendDelta(exchange, { content: beginning });
+    await gate;
+    sendDelta(exchange, { content: rest });
+    endStream(exchange, "stop", undefined, beginning + rest);
+  };
+}
+
 export interface ScriptedCall {
   readonly name: string;
   readonly arguments: unknown;

@@ -1,6 +1,6 @@
 import type { ChannelAddress } from "../../src/core/ids.ts";
 import type { OutboundMessage } from "../../src/core/message.ts";
-import type { Platform, PlatformCapabilities } from "../../src/platforms/platform.ts";
+import { type Platform, type PlatformCapabilities, PlatformError } from "../../src/platforms/platform.ts";
 
 /** One call that Weir made. */
 export interface SentCall {
@@ -31,6 +31,7 @@ export class TestPlatform implements Platform {
   /** Signs that an answer is being made. */
   readonly signs: boolean[] = [];
   readonly #keys = new Map<string, string>();
+  readonly #deleted = new Set<string>();
   readonly #waiting = new Set<() => void>();
 
   constructor(capabilities: Partial<PlatformCapabilities> = {}) {
@@ -64,6 +65,8 @@ export class TestPlatform implements Platform {
 
   async edit(messageId: string, message: OutboundMessage): Promise<void> {
     this.fail("edit", message);
+    if (this.#deleted.has(messageId))
+      throw new PlatformError("test", "gone", "the message is gone", { isMessageGone: true });
     this.shown.set(messageId, message);
     this.#record("edit", messageId, message);
   }
@@ -71,6 +74,13 @@ export class TestPlatform implements Platform {
   async remove(_: ChannelAddress, messageId: string): Promise<void> {
     this.failRemoval();
     this.removed.push(messageId);
+    this.shown.delete(messageId);
+    this.#tell();
+  }
+
+  /** A moderator deletes what the bot has said. */
+  moderate(messageId: string): void {
+    this.#deleted.add(messageId);
     this.shown.delete(messageId);
     this.#tell();
   }

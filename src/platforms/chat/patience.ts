@@ -1,18 +1,20 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { errorMessage, WeirError } from "../../core/errors.ts";
+import { jittered } from "../../core/jittered.ts";
 import { PlatformError } from "../platform.ts";
 
 export interface PatienceParts {
   readonly platform: string;
   readonly log: Logger;
-  /** First and longest wait before something is tried again. Default: 500 ms and 60 s. */
+  /** First and longest wait before something is tried again, give or take a quarter. Default: 500 ms and 20 s. */
   readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
   /** Ends all waiting. */
   readonly signal: AbortSignal;
 }
 
-const BACK_OFF = { firstMs: 500, maxMs: 60_000 };
+const BACK_OFF = { firstMs: 500, maxMs: 20_000 };
+const REST_MS = 60_000;
 
 /** Tries again what a platform or the database does not do just now. */
 export class Patience {
@@ -38,7 +40,7 @@ export class Patience {
         log.warn({ platform, why: errorMessage(error), isGone }, event);
         if (isGone) return true;
         if (attempt >= attempts) return false;
-        await this.pause(retryAfterOf(error) ?? waitMs);
+        await this.pause(retryAfterOf(error) ?? jittered(waitMs));
       }
     }
     return false;
@@ -57,15 +59,15 @@ export class Patience {
       } catch (error) {
         if (!(error instanceof WeirError && error.retryable)) throw error;
         log.warn({ platform, why: errorMessage(error) }, event);
-        await this.pause(retryAfterOf(error) ?? waitMs);
+        await this.pause(retryAfterOf(error) ?? jittered(waitMs));
         if (signal.aborted) return undefined;
       }
     }
   }
 
-  /** The longest wait. */
+  /** The wait behind the last attempt. */
   async rest(): Promise<void> {
-    await this.pause((this.#parts.backOff ?? BACK_OFF).maxMs);
+    await this.pause(this.#parts.backOff?.maxMs ?? REST_MS);
   }
 
   async pause(ms: number): Promise<void> {

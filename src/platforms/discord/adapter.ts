@@ -114,7 +114,7 @@ class DiscordPlatform implements Platform {
         return await GatewaySession.open(
           {
             token: config.token,
-            apiUrl: config.apiUrl,
+            api: this.#api,
             timing: this.#timing,
             log,
             dispatch: (t, d) => this.#dispatch(intaking, t, d),

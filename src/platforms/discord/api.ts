@@ -37,6 +37,8 @@ export interface Call {
   readonly isAnonymous?: boolean;
 }
 
+const UNKNOWN_MESSAGE = 10_008;
+
 /** Discord refused a call, and says why by a number. */
 export class DiscordRefusal extends PlatformError {
   /** https://discord.com/developers/docs/topics/opcodes-and-status-codes#json; 0: none was told. */
@@ -45,7 +47,8 @@ export class DiscordRefusal extends PlatformError {
 
   constructor(status: number, code: number, cause: unknown) {
     const kind = kindOf(status, code);
-    super(PLATFORM_NAME, kind, `Discord refused it: ${wordsOf(status, code)}`, { cause });
+    const isMessageGone = code === UNKNOWN_MESSAGE;
+    super(PLATFORM_NAME, kind, `Discord refused it: ${wordsOf(status, code)}`, { cause, isMessageGone });
     this.code = code;
     this.status = status;
   }
@@ -163,7 +166,7 @@ function unavailable(message: string, cause: unknown, retryAfterMs?: number): Pl
 }
 
 /** Of a place or a message that is not there, or not for us. */
-const GONE: ReadonlySet<number> = new Set([10_003, 10_004, 10_008, 50_001, 50_007, 50_013, 50_083]);
+const GONE: ReadonlySet<number> = new Set([10_003, 10_004, UNKNOWN_MESSAGE, 50_001, 50_007, 50_013, 50_083]);
 
 function kindOf(status: number, code: number): PlatformError["kind"] {
   // A token that is wrong today is a matter for the operator; what waits, waits.
@@ -175,7 +178,7 @@ function kindOf(status: number, code: number): PlatformError["kind"] {
 const WORDS: ReadonlyMap<number, string> = new Map([
   [10_003, "the channel is gone"],
   [10_004, "the server is gone"],
-  [10_008, "the message is gone"],
+  [UNKNOWN_MESSAGE, "the message is gone"],
   [10_062, "the command was answered too late"],
   [40_060, "the command was answered already"],
   [50_001, "the bot may not see the channel"],

@@ -4,6 +4,7 @@ import type { DiscordConfig } from "../../config/config.ts";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
 import type { Finding } from "../../core/finding.ts";
 import { DiscordApi, DiscordRefusal } from "./api.ts";
+import { gatewayPayload } from "./payload.ts";
 import { MISSING_INTENT, WRONG_TOKEN } from "./refusals.ts";
 import { DISCORD_TIMING } from "./timing.ts";
 
@@ -18,10 +19,6 @@ const PERMISSIONS =
   PermissionFlagsBits.UseExternalEmojis;
 
 const application = z.object({ id: z.string(), name: z.string(), flags: z.number().default(0) });
-const gateway = z.object({
-  url: z.string(),
-  session_start_limit: z.object({ total: z.number(), remaining: z.number(), reset_after: z.number() }),
-});
 const guilds = z.array(z.object({ id: z.string() }));
 
 type Application = z.infer<typeof application>;
@@ -75,7 +72,7 @@ function tokenFinding(error: unknown): Finding {
   if (isUnauthorized(error))
     return { what, state: "wrong", detail: "Discord does not know it", todo: WRONG_TOKEN };
   const todo = "see that this machine reaches discord.com, and platforms.discord.api_url if you set it";
-  return { what, state: "unsure", detail: errorMessage(error), todo };
+  return { what, state: "wrong", detail: errorMessage(error), todo };
 }
 
 function intentFinding({ flags }: Application): Finding {
@@ -93,13 +90,13 @@ function intentFinding({ flags }: Application): Finding {
 async function lookAtGateway(api: DiscordApi): Promise<Finding> {
   const what = "Discord gateway";
   try {
-    const { session_start_limit: limit } = await api.get(Routes.gatewayBot(), gateway);
+    const { session_start_limit: limit } = await api.get(Routes.gatewayBot(), gatewayPayload);
     const detail = `it can be reached; ${limit.remaining} of ${limit.total} logins are left today`;
     if (limit.remaining > 0) return { what, state: "ok", detail };
     const todo = `wait ${Math.ceil(limit.reset_after / 60_000)} minutes, and see what restarts Weir so often`;
     return { what, state: "wrong", detail, todo };
   } catch (error) {
-    return { what, state: "unsure", detail: errorMessage(error), todo: "try again in a minute" };
+    return { what, state: "wrong", detail: errorMessage(error), todo: "try again in a minute" };
   }
 }
 
@@ -116,6 +113,6 @@ async function lookAtGuilds(api: DiscordApi): Promise<Finding> {
       todo: "open the link of: weir invite discord",
     };
   } catch (error) {
-    return { what, state: "unsure", detail: errorMessage(error), todo: "try again in a minute" };
+    return { what, state: "wrong", detail: errorMessage(error), todo: "try again in a minute" };
   }
 }

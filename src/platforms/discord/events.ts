@@ -20,13 +20,13 @@ import {
   reactionPayload,
   type ReactionRemovalPayload,
   reactionRemovalPayload,
-  tellUnread,
   updatePayload,
 } from "./payload.ts";
 import { isSpoken } from "./inbound.ts";
 import type { People } from "./people.ts";
 import type { MessageReader } from "./reader.ts";
 import type { Bot } from "./self.ts";
+import { Unread } from "./unread.ts";
 
 export interface EventParts {
   readonly api: DiscordApi;
@@ -61,6 +61,7 @@ const MAX_WAITING_WITH_TAKEN_BACK = 20_000;
 /** Makes events of what the gateway tells, of each channel one after the other, and hands them to the intake. */
 export class DiscordEvents {
   readonly #parts: EventParts;
+  readonly #unread: Unread;
   readonly #lanes = new Map<string, Promise<void>>();
   #waiting = 0;
   /** The time of the newest reaction. */
@@ -68,6 +69,7 @@ export class DiscordEvents {
 
   constructor(parts: EventParts) {
     this.#parts = parts;
+    this.#unread = new Unread(parts.log);
   }
 
   /** Returns at once. What cannot be made out is logged, and nothing else comes of it. */
@@ -75,7 +77,7 @@ export class DiscordEvents {
     try {
       this.#route(t, d, bot);
     } catch (error) {
-      tellUnread(this.#parts.log, t, error);
+      this.#unread.tell(t, error);
     }
   }
 

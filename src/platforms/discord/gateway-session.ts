@@ -1,37 +1,42 @@
 import { setTimeout as delay } from "node:timers/promises";
 import {
-  Client,
-  type ClientOptions,
-  DiscordjsError,
-  DiscordjsErrorCodes,
-  Events,
-  GatewayIntentBits,
-  Options,
-  SimpleShardingStrategy,
-} from "discord.js";
+  DefaultWebSocketManagerOptions,
+  type FetchingStrategyOptions,
+  type IContextFetchingStrategy,
+  type SessionInfo,
+  SimpleIdentifyThrottler,
+  type WebSocketShard,
+  WebSocketShardEvents,
+  WebSocketShardStatus,
+} from "@discordjs/ws";
+import { GatewayIntentBits, Routes } from "discord.js";
 import type { Logger } from "pino";
-import { z } from "zod";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
 import type { Session } from "../chat/connection.ts";
-import { PLATFORM_NAME, toPlatformError } from "./api.ts";
-import { tellUnread } from "./payload.ts";
+import { PlatformError } from "../platform.ts";
+import { type DiscordApi, DiscordRefusal, PLATFORM_NAME, toPlatformError } from "./api.ts";
+import { createShard } from "./gateway-shard.ts";
+import { gatewayPayload } from "./payload.ts";
 import { refusalOf, WRONG_TOKEN } from "./refusals.ts";
 import type { DiscordTiming } from "./timing.ts";
+import { Unread } from "./unread.ts";
 
-const INTENTS = [
-  GatewayIntentBits.Guilds,
-  GatewayIntentBits.GuildMessages,
-  GatewayIntentBits.GuildMessageReactions,
-  GatewayIntentBits.DirectMessages,
-  GatewayIntentBits.DirectMessageReactions,
-  GatewayIntentBits.MessageContent,
-];
+const INTENTS =
+  GatewayIntentBits.Guilds |
+  GatewayIntentBits.GuildMessages |
+  GatewayIntentBits.GuildMessageReactions |
+  GatewayIntentBits.DirectMessages |
+  GatewayIntentBits.DirectMessageReactions |
+  GatewayIntentBits.MessageContent;
+
+/** How long the library waits for a socket, and for its HELLO, before it tries another, ms. */
+const SOCKET_MS = 10_000;
+const UNREADABLE = "what Discord said at the login could not be read";
 
 export interface GatewayParts {
   readonly token: string;
-  /** Null: Discord's own. */
-  readonly apiUrl: string | null;
-  readonly timing: Pick<DiscordTiming, "callMs" | "readyMs" | "closeMs" | "isLoginPaced">;
+  readonly api: DiscordApi;
+  readonly timing: Pick<DiscordTiming, "readyMs" | "closeMs" | "isLoginPaced">;
   readonly log: Logger;
   /** Each event as it came, in order. May throw: then it is logged. */
   readonly dispatch: (t: string, d: unknown) => void;
@@ -39,21 +44,20 @@ export interface GatewayParts {
   readonly interrupted: () => void;
 }
 
-type Manager = Parameters<NonNullable<NonNullable<ClientOptions["ws"]>["buildStrategy"]>>[0];
-
-const packet = z.object({ t: z.string(), d: z.unknown() });
-
 /**
- * One discord.js client, from its login to its end. It reconnects by itself; what it cannot mend ends the session, and so
- * does silence: an unanswered RESUME has no timeout of the client's.
+ * One login to Discord's gateway, to its end: the socket that discord.js uses, without its objects, which Weir reads nothing of.
+ * It reconnects by itself; what it cannot mend ends the session, and so does silence: an unanswered RESUME has no timeout of the
+ * library's.
  */
 export class GatewaySession implements Session {
   readonly closed: Promise<Error | null>;
   readonly #parts: GatewayParts;
-  readonly #client: Client;
+  readonly #unread: Unread;
   readonly #end: (why: Error | null) => void;
   readonly #opened = Promise.withResolvers<void>();
-  #manager: Manager | null = null;
+  #shard: WebSocketShard | null = null;
+  /** What a RESUME needs. */
+  #resumable: SessionInfo | null = null;
   #watch: NodeJS.Timeout | null = null;
   #closing: Promise<void> | null = null;
 
@@ -74,12 +78,11 @@ export class GatewaySession implements Session {
 
   private constructor(parts: GatewayParts) {
     this.#parts = parts;
+    this.#unread = new Unread(parts.log);
     const { promise, resolve } = Promise.withResolvers<Error | null>();
     this.closed = promise;
     void promise.then(() => parts.interrupted());
     this.#end = resolve;
-    this.#client = new Client(clientOptions(parts, (manager) => (this.#manager = manager)));
-    this.#listen();
   }
 
   /** Ends it for good: an ordinary `destroy` may be followed by another connection. May be called twice. */
@@ -93,7 +96,7 @@ export class GatewaySession implements Session {
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     this.#arm();
-    this.#client.login(this.#parts.token).catch((error: unknown) => this.#end(loginFailure(error)));
+    this.#connect().catch((error: unknown) => this.#end(loginFailure(error)));
     try {
       const failed = this.closed.then((why) => {
         throw why ?? new Error("the connection was closed while it was being opened");
@@ -104,36 +107,82 @@ export class GatewaySession implements Session {
     }
   }
 
-  #listen(): void {
-    const client = this.#client;
+  /** Resolves when the gateway is ready, or never, where `closed` says why. */
+  async #connect(): Promise<void> {
+    const information = await this.#parts.api.get(Routes.gatewayBot(), gatewayPayload);
+    const { remaining, reset_after: retryAfterMs } = information.session_start_limit;
+    if (remaining < 1)
+      throw new PlatformError(PLATFORM_NAME, "unavailable", "Discord allows no more logins today", {
+        retryAfterMs,
+      });
+    if (this.#closing !== null) return;
+    const shard = createShard({
+      strategy: this.#strategy({
+        ...DefaultWebSocketManagerOptions,
+        token: this.#parts.token,
+        // oxlint-disable-next-line no-unsafe-enum-assignment -- a sum of bits is none of them
+        intents: INTENTS,
+        handshakeTimeout: SOCKET_MS,
+        helloTimeout: SOCKET_MS,
+        gatewayInformation: information,
+        shardCount: 1,
+      }),
+      passedOver: (t, error) => this.#passOver(t, error),
+      failed: (error) => this.#end(error),
+    });
+    this.#shard = shard;
+    this.#listen(shard);
+    await shard.connect();
+  }
+
+  #strategy(options: FetchingStrategyOptions): IContextFetchingStrategy {
+    const throttler = new SimpleIdentifyThrottler(1);
+    const { isLoginPaced } = this.#parts.timing;
+    return {
+      options,
+      // Whoever wants to connect after the end waits for this first, and for ever.
+      retrieveSessionInfo: async () =>
+        this.#closing === null ? this.#resumable : new Promise(() => undefined),
+      updateSessionInfo: (_shard, info) => {
+        this.#resumable = info;
+      },
+      waitForIdentify: async (shard, signal) => {
+        if (isLoginPaced) await throttler.waitForIdentify(shard, signal);
+      },
+    };
+  }
+
+  #listen(shard: WebSocketShard): void {
     const { log, interrupted } = this.#parts;
-    client.on(Events.Raw, (data: unknown) => this.#take(data));
-    client.on(Events.ShardReconnecting, () => {
+    shard.on(WebSocketShardEvents.Dispatch, ({ data: { t, d } }) => this.#take(t, d));
+    shard.on(WebSocketShardEvents.Closed, ({ code }) => {
+      const refusal = refusalOf(code);
+      if (refusal !== null) return this.#end(refusal);
       this.#arm();
       interrupted();
     });
-    client.on(Events.ShardDisconnect, ({ code }) =>
-      this.#end(refusalOf(code) ?? new Error(`Discord closed the connection (${code})`)),
+    shard.on(WebSocketShardEvents.Error, ({ error }) =>
+      log.debug({ platform: PLATFORM_NAME, why: errorMessage(error) }, "gateway_trouble"),
     );
-    client.on(Events.Invalidated, () => this.#end(new Error("Discord ended the session")));
-    const tell = (error: unknown): void =>
-      log.debug({ platform: PLATFORM_NAME, why: errorMessage(error) }, "gateway_trouble");
-    client.on(Events.ShardError, tell);
-    client.on(Events.Error, tell);
   }
 
-  #take(data: unknown): void {
-    const read = packet.safeParse(data);
-    if (!read.success) return;
-    const { t, d } = read.data;
+  #take(t: string, d: unknown): void {
     if (t === "READY" || t === "RESUMED") this.#disarm();
     try {
       this.#parts.dispatch(t, d);
     } catch (error) {
-      // What one event lacks must not end the connection.
-      tellUnread(this.#parts.log, t, error);
+      // What one event lacks must not end the connection; without this one nobody knows who the bot is.
+      this.#unread.tell(t, error);
+      if (t === "READY") this.#end(new Error(UNREADABLE));
+      return;
     }
     if (t === "READY") this.#opened.resolve();
+  }
+
+  /** A frame that the library was not given. */
+  #passOver(t: string, error: unknown): void {
+    this.#unread.tell(t, error);
+    if (t === "READY" && this.#shard?.status !== WebSocketShardStatus.Ready) this.#end(new Error(UNREADABLE));
   }
 
   /** From the loss of a connection on, however often the client tries. */
@@ -153,66 +202,19 @@ export class GatewaySession implements Session {
 
   async #destroy(): Promise<void> {
     this.#disarm();
-    this.#client.removeAllListeners();
-    this.#client.on(Events.Error, () => undefined);
-    // Whoever wants to connect from now on waits for this first, and for ever.
-    if (this.#manager !== null)
-      this.#manager.options.retrieveSessionInfo = async () => new Promise(() => undefined);
+    const shard = this.#shard;
+    shard?.removeAllListeners();
+    shard?.on(WebSocketShardEvents.Error, () => undefined);
     const over = new AbortController();
     const late = delay(this.#parts.timing.closeMs, undefined, { signal: over.signal });
-    const destroyed = this.#client.destroy();
-    await Promise.race([destroyed, late].map(async (one) => one.catch(() => undefined)));
+    await Promise.race([shard?.destroy(), late].map(async (one) => one?.catch(() => undefined)));
     over.abort();
     this.#end(null);
   }
 }
 
-/** Caches are small: what Weir wants to know it keeps itself, from the events as they came. */
-function clientOptions(
-  { apiUrl, timing }: GatewayParts,
-  onManager: (manager: Manager) => void,
-): ClientOptions {
-  return {
-    intents: INTENTS,
-    makeCache: Options.cacheWithLimits({
-      ...Options.DefaultMakeCacheSettings,
-      AutoModerationRuleManager: 0,
-      BaseGuildEmojiManager: 0,
-      DMMessageManager: 0,
-      GuildBanManager: 0,
-      GuildEmojiManager: 0,
-      GuildInviteManager: 0,
-      GuildMemberManager: { maxSize: 0, keepOverLimit: ({ id, client }) => id === client.user.id },
-      GuildMessageManager: 0,
-      GuildScheduledEventManager: 0,
-      GuildStickerManager: 0,
-      MessageManager: 0,
-      PresenceManager: 0,
-      ReactionManager: 0,
-      ReactionUserManager: 0,
-      StageInstanceManager: 0,
-      ThreadManager: 0,
-      ThreadMemberManager: 0,
-      UserManager: { maxSize: 0, keepOverLimit: ({ id, client }) => id === client.user?.id },
-      VoiceStateManager: 0,
-    }),
-    rest: { retries: 0, timeout: timing.callMs, ...(apiUrl !== null && { api: apiUrl }) },
-    ws: {
-      buildStrategy: (manager) => {
-        onManager(manager);
-        return new SimpleShardingStrategy(manager);
-      },
-      ...(!timing.isLoginPaced && {
-        buildIdentifyThrottler: async () =>
-          Promise.resolve({ waitForIdentify: async () => Promise.resolve() }),
-      }),
-    },
-  };
-}
-
 /** The close code of a refusal is told by an event that comes first. */
 function loginFailure(error: unknown): Error {
-  if (error instanceof DiscordjsError && error.code === DiscordjsErrorCodes.TokenInvalid)
-    return new OperatorError(WRONG_TOKEN);
+  if (error instanceof DiscordRefusal && error.status === 401) return new OperatorError(WRONG_TOKEN);
   return toPlatformError(error);
 }

@@ -1,7 +1,5 @@
 import { ChannelType } from "discord.js";
-import type { Logger } from "pino";
 import { z } from "zod";
-import { errorMessage } from "../../core/errors.ts";
 
 /** What Weir reads of Discord's payloads, from the gateway and from REST alike. Everything else is left out. */
 
@@ -139,6 +137,18 @@ export const rolePayload = z.object({ guild_id: z.string(), role });
 export const roleGonePayload = z.object({ guild_id: z.string(), role_id: z.string() });
 export const threadsPayload = z.object({ guild_id: z.string(), threads: z.array(channelPayload) });
 
+/** Where the gateway is, and how many logins it allows; `reset_after` in ms. */
+export const gatewayPayload = z.object({
+  url: z.string(),
+  shards: z.number().default(1),
+  session_start_limit: z.object({
+    total: z.number(),
+    remaining: z.number(),
+    reset_after: z.number(),
+    max_concurrency: z.number().default(1),
+  }),
+});
+
 export const readyPayload = z.object({
   user: userPayload,
   application: z.object({ id: z.string() }),
@@ -162,12 +172,6 @@ export const interactionPayload = z.object({
     .optional(),
 });
 export type InteractionPayload = z.infer<typeof interactionPayload>;
-
-/** What could not be read of the gateway, without what was in it. */
-export function tellUnread(log: Logger, t: string, error: unknown): void {
-  const why = error instanceof z.ZodError ? "it is not what Discord's API tells" : errorMessage(error);
-  log.warn({ platform: "discord", t, why }, "event_not_read");
-}
 
 const THREAD_TYPES: ReadonlySet<number> = new Set([
   ChannelType.PublicThread,

@@ -16,7 +16,7 @@ export interface DiscordTiming {
   readonly typingMs: number;
   /** False: no wait between two attempts to log in. Discord itself wants five seconds. */
   readonly isLoginPaced: boolean;
-  /** Calls a second over everything: what Discord allows a bot. */
+  /** Calls a second over everything: Discord allows a bot 50, and counts in seconds that are not ours. */
   readonly callsPerSecond: number;
   /** Waits before a connection is tried again, and before what was missed is asked for again. */
   readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
@@ -33,5 +33,5 @@ export const DISCORD_TIMING: DiscordTiming = {
   nonceMs: 120_000,
   typingMs: 8000,
   isLoginPaced: true,
-  callsPerSecond: 50,
+  callsPerSecond: 45,
 };

@@ -28,7 +28,7 @@ export class SlackError extends PlatformError {
     details: { code?: string; needed?: string | undefined; retryAfterMs?: number; cause?: unknown },
   ) {
     const { code, needed, ...options } = details;
-    super(PLATFORM_NAME, kind, message, options);
+    super(PLATFORM_NAME, kind, message, { ...options, isMessageGone: code === "message_not_found" });
     this.code = code ?? null;
     this.needed = needed ?? null;
   }

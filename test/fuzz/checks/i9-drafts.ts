@@ -20,3 +20,26 @@ export async function leftDrafts(db: Database, { unfinished }: Pick<Chat, "unfin
       `${id} still shows half an answer of turn ${turn}, which is ${end}; its delivery is ${state}`,
   );
 }
+
+/**
+ * Where nothing is left to do, an answer whose draft was deleted stands there all the same, unless all that it answers was deleted.
+ * @returns what is wrong
+ */
+export async function lostAnswers(db: Database, { moderated }: Pick<Chat, "moderated">): Promise<string[]> {
+  const rows = await db.query<{ turn_id: number; message_id: string | null; state: string }>(
+    {
+      name: "fuzz_lost_answers",
+      text: `select d.turn_id, d.message_id, d.state
+               from deliveries d join turns t on t.id = d.turn_id
+              where d.entry_seq is not null and (d.state = 'failed' or d.message_id = any($1))
+                and exists (select from entries m
+                             where m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq
+                               and m.addressed and m.deleted_at is null)`,
+    },
+    [[...moderated]],
+  );
+  return rows.map(
+    ({ turn_id: turn, message_id: id, state }) =>
+      `the answer of turn ${turn} is ${state}, and nobody sees it: its draft ${id} was deleted`,
+  );
+}

@@ -1,5 +1,6 @@
 import type { ModelAnswer, Model } from "../../../src/llm/model.ts";
 import { type CompactionState, type Decision, decide } from "../../../src/compactor/policy.ts";
+import { DeliveryStore } from "../../../src/store/deliveries.ts";
 import { SUMMARISER } from "../profile.ts";
 import type { Mutant } from "./mutant.ts";
 
@@ -27,6 +28,13 @@ function discouraged(state: CompactionState): Decision {
   return hasFailed ? { kind: "idle" } : decide(state);
 }
 
+/** Leaves an answer unsaid whose draft somebody deleted. */
+class DiscouragedDeliveries extends DeliveryStore {
+  override async postAnew(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+}
+
 /** Ways to wait, to hurry and to give up that are wrong. */
 export const WAITING_MUTANTS: readonly Mutant[] = [
   { name: "a turn waits for the compaction", breaks: ["I13"], model: behindSummaries },
@@ -35,6 +43,11 @@ export const WAITING_MUTANTS: readonly Mutant[] = [
     breaks: ["I14", "I15"],
     forget: () => (hasFailed = false),
     decide: discouraged,
+  },
+  {
+    name: "a deleted draft is the end of the answer",
+    breaks: ["I9"],
+    store: (store, db) => ({ ...store, deliveries: new DiscouragedDeliveries(db) }),
   },
   {
     name: "attempts without a bound",

@@ -27,12 +27,13 @@ test("a wrong token, a missing intent, and no server: each with what to do", asy
   assert.match(todo[1] ?? "", /weir invite discord/);
 });
 
-test("a Discord that can't be reached is nobody's mistake", async () => {
+test("a Discord that can't be reached is wrong, and it is said where to look", async () => {
   const discord = await startDiscordServer();
   const config = discordConfig(discord);
   await discord[Symbol.asyncDispose]();
   const [finding] = await diagnoseDiscord(config);
-  assert.equal(finding?.state, "unsure");
+  assert.equal(finding?.state, "wrong");
+  assert.match(finding.todo ?? "", /reaches discord\.com/);
 });
 
 test("the invite link names the application, and asks for what the bot does", async () => {

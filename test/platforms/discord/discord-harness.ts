@@ -112,6 +112,7 @@ export async function openDiscordHarness(): Promise<PlatformHarness> {
       discord.world.say(ann, dm, text);
     },
     shown: async () => discord.answers(dm),
+    moderate: async (id) => discord.world.remove(id),
     // Discord's limit is the outbox's business; an adapter that is handed more shows what fits.
     looks: (text) => storableText(text).slice(0, 2000),
     fail: async (how) => discord.faults.next({ method: "POST", route: ROUTE_MESSAGES, fault: FAULTS[how] }),

@@ -7,6 +7,8 @@ import { type DiscordScene, openDiscordScene } from "./discord-harness.ts";
 
 const IDENTIFY = 2;
 const RESUME = 6;
+const SESSION = { session_id: "s", resume_gateway_url: "ws://127.0.0.1:9/resume" };
+const NOBODYS_READY = JSON.stringify({ op: 0, t: "READY", s: 1, d: SESSION });
 
 function gapAfter(scene: Pick<DiscordScene, "general" | "guild">, afterId: string): Gap {
   const { general, guild } = scene;
@@ -182,6 +184,12 @@ for (const [what, fault] of [
   ["never says hello", { on: "open", do: { kind: "silence" } }],
   ["never gets ready", { on: "identify", do: { kind: "silence" } }],
   ["refuses the upgrade", { on: "upgrade", do: { kind: "close", code: 1000 } }],
+  ["says a hello that cannot be read", { on: "open", do: { kind: "text", text: '{"op":10,"d":null}' } }],
+  [
+    "says no session at the login",
+    { on: "identify", do: { kind: "text", text: '{"op":0,"t":"READY","s":1}' } },
+  ],
+  ["does not say who the bot is", { on: "identify", do: { kind: "text", text: NOBODYS_READY } }],
 ] as const) {
   test(`a gateway that ${what} is left for another connection, and leaves nothing behind`, async () => {
     await using scene = await openDiscordScene({
@@ -196,6 +204,38 @@ for (const [what, fault] of [
     assert.deepEqual(inbox.said, ["Ann: hello"]);
   });
 }
+
+test("a bot that may not log in any more today waits for as long as Discord says", async () => {
+  const limit = { total: 1000, remaining: 0, reset_after: 400, max_concurrency: 1 };
+  const body = { url: "ws://127.0.0.1:9", shards: 1, session_start_limit: limit };
+  const startedAt = performance.now();
+  await using scene = await openDiscordScene({
+    before: ({ discord }) =>
+      discord.faults.next({
+        method: "GET",
+        route: "/gateway/bot",
+        fault: { kind: "status", status: 200, body },
+      }),
+  });
+  await until("readiness", () => scene.discord.journal.dispatched("READY").length === 1);
+  assert.ok(performance.now() - startedAt >= 400);
+  assert.match(
+    logged(scene, "platform_disconnected")[0] ?? "",
+    /allows no more logins today.*"retryInMs":400/,
+  );
+});
+
+test("a connection that is given up before its upgrade is answered is closed, and its end costs nothing", async () => {
+  await using scene = await openDiscordScene({
+    timing: { readyMs: 300 },
+    before: ({ discord }) => discord.gateway.next({ on: "upgrade", do: { kind: "silence" } }),
+  });
+  const { discord, inbox, ann, general } = scene;
+  await until("readiness", () => discord.journal.dispatched("READY").length === 1);
+  await until("its end", () => discord.gateway.unanswered() === 0);
+  discord.world.say(ann, general, "hello");
+  await inbox.received(1);
+});
 
 test("a message that comes twice has the same id twice; those of a channel keep their order", async () => {
   await using scene = await openDiscordScene();

@@ -194,6 +194,17 @@ test("Slack's troubles on the way to a socket are waited out: 429, 5xx, resets, 
   assert.ok(scene.lines.every((line) => !line.includes("secret") && !line.includes(slack.appToken)));
 });
 
+test("Slack says how long it wants to be left alone before the next socket, and is", async () => {
+  await using scene = await openSlackScene();
+  const { slack } = scene;
+  slack.faults.next({ method: "apps.connections.open", fault: "rate_limited", retryAfterS: 1 });
+  const startedAt = performance.now();
+  slack.sockets.disconnect("refresh_requested");
+  await socket(scene, 2);
+  assert.ok(performance.now() - startedAt >= 1000);
+  assert.equal(logged(scene, "platform_disconnected")[0]?.["retryInMs"], 1000);
+});
+
 test("Socket Mode that is switched off is told in words", async () => {
   await using scene = await openSlackScene();
   scene.slack.sockets.disconnect("link_disabled");

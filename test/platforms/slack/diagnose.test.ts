@@ -41,7 +41,7 @@ test("doctor says what is wrong, and what to do about it", async () => {
   slack.faults.next({ method: "*", fault: "reset_before", times: 2 });
   assert.deepEqual(
     (await diagnoseSlack(config)).map(({ state }) => state),
-    ["unsure", "unsure"],
+    ["wrong", "wrong"],
   );
 });
 

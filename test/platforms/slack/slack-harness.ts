@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import type { SlackConfig } from "../../../src/config/config.ts";
 import type { Platform, PlatformCommand } from "../../../src/platforms/platform.ts";
+import { tsOf } from "../../../src/platforms/slack/address.ts";
 import { createSlack } from "../../../src/platforms/slack/adapter.ts";
 import { unescapeText } from "../../../src/platforms/slack/inbound.ts";
 import type { SlackTiming } from "../../../src/platforms/slack/timing.ts";
@@ -117,6 +118,7 @@ export async function openSlackHarness(): Promise<PlatformHarness> {
       slack.world.say(ana, dm, escapeText(text));
     },
     shown: async () => botTexts(slack, dm),
+    moderate: async (id) => slack.world.remove(dm, tsOf(id)),
     // Slack's JSON has no lone surrogates, and Postgres takes no NUL.
     looks: (text) => text.toWellFormed(),
     fail: async (how) => slack.faults.next(FAULTS[how]),

@@ -38,7 +38,10 @@ export class GatewayConnection {
       direction: "out",
       ...frame,
     });
-    const text = JSON.stringify(frame);
+    this.sendText(JSON.stringify(frame));
+  }
+
+  sendText(text: string): void {
     if (this.#isFrozen) this.#held.push(text);
     else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(text);
   }

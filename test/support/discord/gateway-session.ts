@@ -8,7 +8,7 @@ import type { WorldEvent } from "./records.ts";
 interface Dispatch {
   readonly s: number;
   readonly t: string;
-  readonly d: object;
+  readonly d: unknown;
 }
 
 /**
@@ -41,7 +41,7 @@ export class GatewaySession {
     this.dispatch(event.t, event.data((this.intents & GatewayIntentBits.MessageContent) !== 0));
   }
 
-  dispatch(t: string, d: object): void {
+  dispatch(t: string, d: unknown): void {
     this.#seq += 1;
     const dispatch = { s: this.#seq, t, d };
     this.#kept.push(dispatch);

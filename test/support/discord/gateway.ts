@@ -33,6 +33,8 @@ export interface GatewayFault {
     | { readonly kind: "close"; readonly code: number }
     | { readonly kind: "invalid-session"; readonly isResumable: boolean }
     | { readonly kind: "cut"; readonly isReset?: boolean }
+    /** Says this as one frame. Not in answer to an upgrade. */
+    | { readonly kind: "text"; readonly text: string }
     /** Says nothing. */
     | { readonly kind: "silence" };
   readonly times?: number;
@@ -47,6 +49,8 @@ export class Gateway {
   readonly #sockets = new WebSocketServer({ noServer: true });
   readonly #sessions = new Map<string, GatewaySession>();
   readonly #open = new Set<GatewayConnection>();
+  /** Connections whose upgrade got no answer. */
+  readonly #unanswered = new Set<Socket>();
   readonly #faults: { readonly fault: GatewayFault; times: number }[] = [];
   #connections = 0;
   #withholdsAcks = false;
@@ -61,7 +65,10 @@ export class Gateway {
       if (!(socket instanceof Socket)) throw new Error("Upgrades come over TCP here.");
       socket.on("error", () => undefined);
       const fault = this.#takeFault("upgrade");
-      if (fault?.kind === "silence") return;
+      if (fault?.kind === "silence") {
+        this.#unanswered.add(socket.resume());
+        return;
+      }
       if (fault !== null) {
         if (fault.kind === "cut" && fault.isReset === true) socket.resetAndDestroy();
         else socket.end("HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
@@ -74,6 +81,11 @@ export class Gateway {
   /** How many connections are open now. */
   openConnections(): number {
     return this.#open.size;
+  }
+
+  /** How many connections wait for the answer to their upgrade. */
+  unanswered(): number {
+    return [...this.#unanswered].filter(({ readableEnded }) => !readableEnded).length;
   }
 
   next(fault: GatewayFault): void {
@@ -105,6 +117,8 @@ export class Gateway {
   /** Ends the TCP connections without a close frame. @param options isReset: by RST, not FIN */
   cut(options: { isReset?: boolean } = {}): void {
     for (const connection of this.#open) connection.cut(options.isReset ?? false);
+    for (const socket of this.#unanswered) socket.destroy();
+    this.#unanswered.clear();
   }
 
   freeze(): void {
@@ -123,6 +137,16 @@ export class Gateway {
   /** Asks for a heartbeat out of turn, as the real service may. */
   askHeartbeat(): void {
     for (const connection of this.#open) connection.send({ op: GatewayOpcodes.Heartbeat, d: null });
+  }
+
+  /** An event of whatever kind and data, to every session, numbered as any other. */
+  dispatch(t: string, d: unknown): void {
+    for (const session of this.#sessions.values()) session.dispatch(t, d);
+  }
+
+  /** One text frame to everybody, JSON or not. */
+  sendText(text: string): void {
+    for (const connection of this.#open) connection.sendText(text);
   }
 
   async stop(): Promise<void> {
@@ -240,6 +264,7 @@ export class Gateway {
     if (fault === null) return false;
     if (fault.kind === "close") connection.close(fault.code);
     if (fault.kind === "cut") connection.cut(fault.isReset ?? false);
+    if (fault.kind === "text") connection.sendText(fault.text);
     if (fault.kind === "invalid-session") {
       connection.send({ op: GatewayOpcodes.InvalidSession, d: fault.isResumable });
     }

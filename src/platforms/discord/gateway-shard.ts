@@ -1,0 +1,118 @@
+import { EventEmitter } from "node:events";
+import { type IContextFetchingStrategy, WebSocketShard } from "@discordjs/ws";
+import { GatewayDispatchEvents, GatewayOpcodes } from "discord.js";
+import { z } from "zod";
+
+export interface ShardParts {
+  /** Where the library finds its options, and keeps what a RESUME needs. */
+  readonly strategy: IContextFetchingStrategy;
+  /** A frame cannot be read: it is passed over. @param t its event's type, or `op 9` */
+  readonly passedOver: (t: string, error: unknown) => void;
+  /** The library cannot go on with this shard. */
+  readonly failed: (error: Error) => void;
+}
+
+/** A read of the library's own fields and methods, whose types are private. */
+type Method = (...args: unknown[]) => unknown;
+
+const dispatch = z.object({
+  op: z.literal(GatewayOpcodes.Dispatch),
+  t: z.string().max(100),
+  s: z.int().nonnegative(),
+});
+const ready = z.object({
+  d: z.object({ session_id: z.string().min(1), resume_gateway_url: z.url({ protocol: /^wss?$/ }) }),
+});
+const invalidSession = z.object({ d: z.boolean() });
+const hello = z.object({ d: z.object({ heartbeat_interval: z.number().positive() }) });
+const kindOfFrame = z.object({ op: z.unknown().optional(), t: z.unknown().optional() });
+
+/**
+ * A shard of `@discordjs/ws`. The library reads frames unchecked, in functions that nobody waits for: what they throw would end
+ * the process, a second HELLO would beat for ever. So a frame is checked before it is read, and what is thrown costs that frame,
+ * or where it is no frame's fault, the connection.
+ */
+export function createShard({ strategy, passedOver, failed }: ShardParts): WebSocketShard {
+  const shard = new WebSocketShard(strategy, 0);
+  let isGreeted = false;
+
+  const check = (frame: unknown): void => {
+    const { op, t } = kindOfFrame.parse(frame);
+    if (op === GatewayOpcodes.Dispatch) {
+      dispatch.parse(frame);
+      if (t === GatewayDispatchEvents.Ready) ready.parse(frame);
+    } else if (op === GatewayOpcodes.InvalidSession) invalidSession.parse(frame);
+    else if (op === GatewayOpcodes.Hello) {
+      hello.parse(frame);
+      if (isGreeted) throw new Error("the connection has begun already");
+      isGreeted = true;
+    }
+  };
+
+  wrap(shard, "unpackMessage", async (own, args) => {
+    const frame = await own(...args);
+    try {
+      check(frame);
+      return frame;
+    } catch (error) {
+      passedOver(nameOf(frame), error);
+      return null;
+    }
+  });
+  wrap(shard, "onMessage", async (own, args) => {
+    try {
+      await own(...args);
+    } catch (error) {
+      passedOver("frame", error);
+    }
+  });
+  const guarded = async (own: Method, args: readonly unknown[]): Promise<void> => {
+    try {
+      await own(...args);
+    } catch (error) {
+      failed(error instanceof Error ? error : new Error("the connection failed"));
+    }
+  };
+  for (const name of ["onClose", "heartbeat"]) wrap(shard, name, guarded);
+  wrap(shard, "internalConnect", async (own, args) => {
+    isGreeted = false;
+    await guarded(own, args);
+  });
+  wrap(shard, "destroy", async (own, args) => {
+    leave(Reflect.get(shard, "connection"));
+    await guarded(own, args);
+  });
+  return shard;
+}
+
+function wrap(
+  shard: WebSocketShard,
+  name: string,
+  around: (own: Method, args: readonly unknown[]) => Promise<unknown>,
+): void {
+  const method: unknown = Reflect.get(shard, name);
+  if (typeof method !== "function") throw new Error(`@discordjs/ws has no ${name} any more`);
+  const own: Method = (...args) => Reflect.apply(method, shard, args);
+  Reflect.set(shard, name, async (...args: unknown[]) => around(own, args));
+}
+
+/** The library stops listening to a socket that it gives up, and then an error of it would end the process. */
+function leave(socket: unknown): void {
+  if (!(socket instanceof EventEmitter)) return;
+  socket.on("error", () => undefined);
+  // One that is still being opened it forgets: it ends behind the library's own clean-up.
+  setImmediate(() => {
+    const terminate: unknown = Reflect.get(socket, "terminate");
+    const isOpening = Reflect.get(socket, "readyState") === WebSocket.CONNECTING;
+    if (isOpening && typeof terminate === "function") Reflect.apply(terminate, socket, []);
+  });
+}
+
+/** For the log. */
+function nameOf(frame: unknown): string {
+  const read = kindOfFrame.safeParse(frame);
+  if (!read.success) return "frame";
+  const { op, t } = read.data;
+  if (typeof t === "string") return t.slice(0, 50);
+  return typeof op === "number" ? `op ${op}` : "frame";
+}

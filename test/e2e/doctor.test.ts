@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { after, test } from "node:test";
+import { createTestDatabase } from "../support/database.ts";
+import { startDiscordServer } from "../support/discord/server.ts";
+import { openHome } from "../support/e2e.ts";
+import { text } from "../support/model-behaviours.ts";
+import { startModelServer } from "../support/model-server.ts";
+import { startSlackServer } from "../support/slack/server.ts";
+import { connectionUrl } from "../support/weir.ts";
+import { slackManifest } from "../../src/platforms/slack/manifest.ts";
+import { z } from "zod";
+
+const NOWHERE = "http://127.0.0.1:9";
+const manifest = z.object({ oauth_config: z.object({ scopes: z.object({ bot: z.array(z.string()) }) }) });
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const model = await startModelServer();
+after(async () => model[Symbol.asyncDispose]());
+const discord = await startDiscordServer();
+after(async () => discord[Symbol.asyncDispose]());
+const { scopes } = manifest.parse(slackManifest("socket")).oauth_config;
+const slack = await startSlackServer({ scopes: scopes.bot });
+after(async () => slack[Symbol.asyncDispose]());
+discord.world.addGuild();
+model.respond(() => text("pong"));
+
+interface Places {
+  readonly databaseUrl: string;
+  readonly modelUrl: string;
+  readonly discordUrl: string;
+  readonly slackUrl: string;
+}
+
+const RIGHT: Places = {
+  databaseUrl: connectionUrl(database.connection),
+  modelUrl: model.url,
+  discordUrl: discord.api,
+  slackUrl: slack.apiUrl.replace(/\/$/, ""),
+};
+
+/** `weir doctor` with everything where it is said to be. */
+async function doctor(places: Places): Promise<{ code: number | null; wrong: string[]; text: string }> {
+  const config = `
+[[agents]]
+id = "main"
+model = "test-model"
+[platforms.discord]
+api_url = "${places.discordUrl}"
+[platforms.slack]
+api_url = "${places.slackUrl}"
+`;
+  await using home = await openHome({ modelUrl: places.modelUrl, config });
+  const env = {
+    DATABASE_URL: places.databaseUrl,
+    DISCORD_TOKEN: discord.token,
+    SLACK_BOT_TOKEN: slack.botToken,
+    SLACK_APP_TOKEN: slack.appToken,
+  };
+  const lines = Object.entries(env).map(([name, value]) => `${name}="${value}"\n`);
+  await writeFile(path.join(home.folder, ".env"), lines.join(""));
+  const { code, out, stderr } = await home.run("doctor");
+  const wrong = out.flatMap((line) => /^✗ ([^:]+):/.exec(line)?.[1] ?? []);
+  return { code, wrong, text: [...out, stderr].join("\n") };
+}
+
+test("doctor ends with 0 where all is well", async () => {
+  const { code, wrong, text: said } = await doctor(RIGHT);
+  assert.deepEqual([code, wrong], [0, []], said);
+});
+
+for (const [what, places, wrong] of [
+  ["the database", { databaseUrl: "postgres://weir@127.0.0.1:9/weir" }, ["database"]],
+  ["the model server", { modelUrl: `${NOWHERE}/v1` }, ["model test-model"]],
+  ["Discord", { discordUrl: `${NOWHERE}/api` }, ["Discord token"]],
+  ["Slack", { slackUrl: `${NOWHERE}/api` }, ["Slack token", "Slack socket"]],
+] satisfies [string, Partial<Places>, string[]][]) {
+  test(`doctor ends with 1 where ${what} can't be reached, and looks at the rest all the same`, async () => {
+    const found = await doctor({ ...RIGHT, ...places });
+    assert.deepEqual([found.code, found.wrong], [1, wrong], found.text);
+    assert.match(found.text, new RegExp(`^${wrong.length} of these must be mended`, "m"));
+  });
+}
