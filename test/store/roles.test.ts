@@ -28,10 +28,10 @@ after(async () => {
 });
 
 /** Makes the database one of an older or a newer version, as far as its own record goes. */
-async function setVersion(version: number): Promise<void> {
-  await outside.script(`delete from schema_migrations where version > ${version};
+async function setVersion(wanted: number): Promise<void> {
+  await outside.script(`delete from schema_migrations where version > ${wanted};
     insert into schema_migrations (version, name)
-    select n, 'other.sql' from generate_series(1, ${version}) n on conflict do nothing`);
+    select n, 'other.sql' from generate_series(1, ${wanted}) n on conflict do nothing`);
 }
 
 async function version(): Promise<number> {

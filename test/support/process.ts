@@ -5,6 +5,9 @@ import { createInterface } from "node:readline";
 export interface ProcessOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
+  /** The account that it runs as. Default: the test's own. */
+  readonly uid?: number;
+  readonly gid?: number;
   /** Longest time until what is waited for has to be there, ms. Default: 30 s. */
   readonly patienceMs?: number;
 }
@@ -32,9 +35,12 @@ export class TestProcess implements AsyncDisposable {
   #ending: Ending | null = null;
 
   constructor(command: string, args: readonly string[], options: ProcessOptions) {
+    const { cwd, env, uid, gid } = options;
     const child = spawn(command, args, {
-      cwd: options.cwd,
-      env: options.env,
+      cwd,
+      env,
+      ...(uid !== undefined && { uid }),
+      ...(gid !== undefined && { gid }),
       stdio: ["pipe", "pipe", "pipe"],
     });
     this.#child = child;
