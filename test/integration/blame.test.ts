@@ -67,3 +67,17 @@ for (const [why, how] of Object.entries(FAILURES)) {
     assert.equal((await weir.say("guilty", late)).outcome, "accepted");
   });
 }
+
+test("a channel that cannot be woken for a reason that nobody knows is woken when that is over", async () => {
+  const failed = Promise.withResolvers<void>();
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: model.url,
+    onLog: (line) => line.includes("wake_failed") && failed.resolve(),
+  });
+  await outside.sql("alter table deliveries rename to deliveries_away");
+  await weir.say("hello", { room: "asleep", id: "asleep" });
+  await failed.promise;
+  await outside.sql("alter table deliveries_away rename to deliveries");
+  await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes("asleep"));
+});
