@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 import type { Entry } from "../core/entry.ts";
-import { errorMessage, WeirError } from "../core/errors.ts";
+import { errorMessage } from "../core/errors.ts";
 import { formatAddress, type ChannelId, type Seq } from "../core/ids.ts";
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import type { Platform } from "../platforms/platform.ts";
@@ -186,7 +186,8 @@ export class ChannelRegistry implements AsyncDisposable {
     try {
       work(await this.get(id));
     } catch (error) {
-      const willRetry = !this.#isClosed && error instanceof WeirError && error.retryable;
+      // Also for a reason that nobody knows: without a next message nobody else would wake it.
+      const willRetry = !this.#isClosed;
       this.#parts.log.error({ id, why: errorMessage(error), willRetry }, "wake_failed");
       if (willRetry) this.#owed.add(id);
     }

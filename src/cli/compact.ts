@@ -9,8 +9,9 @@ import {
 import type { Config } from "../config/config.ts";
 import { OperatorError } from "../core/errors.ts";
 import { buildDaemon } from "../daemon.ts";
-import { mayHaveDaemon } from "../store/open-database.ts";
+import { assertExists, mayHaveDaemon } from "../store/open-database.ts";
 import type { RequestStore } from "../store/requests.ts";
+import type { Store } from "../store/store.ts";
 import { aborted, type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
 import { findChannel, withStore } from "./view.ts";
 import { WaitingLine } from "./waiting-line.ts";
@@ -41,11 +42,12 @@ export async function compact(io: Io, name: string, options: CommonOptions): Pro
 async function askDaemon(io: Io, config: Config, name: string): Promise<CompactAnswer | null> {
   if (!(await mayHaveDaemon(config.database))) return null;
   let answer: CompactAnswer | null = null;
-  await withStore(io, config, async (store) => {
+  const work = async (store: Store): Promise<void> => {
     const channel = await findChannel(store, name);
     using _line = new WaitingLine(io.stderr, `Asking the daemon to summarise ${name}`);
     answer = await ask(store.requests, await store.requests.add(channel.id), io.shutdown, TIMES);
-  });
+  };
+  await withStore(io, config, work, "asker");
   return answer;
 }
 
@@ -90,6 +92,7 @@ function readAnswer(value: unknown): CompactAnswer {
 
 /** Without a daemon: everything but the platforms is built, nobody is answered, and nothing else is taken up. */
 async function compactHere(io: Io, config: Config, name: string): Promise<CompactAnswer> {
+  await assertExists(config.database);
   const log = openLog(io, config, config.log.level === "info" ? "warn" : config.log.level);
   await using daemon = await buildDaemon({ config, log, platforms: () => [], bindings: [] });
   if (daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);

@@ -6,6 +6,7 @@ import { type Models, openModels } from "../llm/open-models.ts";
 import { diagnoseDiscord } from "../platforms/discord/diagnose.ts";
 import { diagnoseSlack } from "../platforms/slack/diagnose.ts";
 import { loadPrompts, promptSources } from "../prompts.ts";
+import { NotMigratedError } from "../store/migrate.ts";
 import { openDatabase } from "../store/open-database.ts";
 import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
 
@@ -64,6 +65,10 @@ async function lookAtDatabase(io: Io, config: Config): Promise<Finding> {
     const ms = Math.round(performance.now() - startedAt);
     return { what, state: "ok", detail: `${opened.where} answers and is up to date (${ms} ms)` };
   } catch (error) {
+    // The first start, or the next one, mends it.
+    if (error instanceof NotMigratedError) return { what, state: "unsure", detail: errorMessage(error) };
+    // It says itself what to do.
+    if (error instanceof OperatorError) return { what, state: "wrong", detail: errorMessage(error) };
     const todo =
       config.database.url === null
         ? "see that the folder can be written to and has room"

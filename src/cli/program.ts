@@ -2,7 +2,7 @@ import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { describeConfig } from "../config/describe-config.ts";
 import { startLoopbackServer } from "../platforms/loopback/server.ts";
 import { loadPrompts, promptSources } from "../prompts.ts";
-import { openDatabase } from "../store/open-database.ts";
+import { migrateDatabase } from "../store/open-database.ts";
 import { compact } from "./compact.ts";
 import { type CompactionsOptions, showCompactions } from "./compactions.ts";
 import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
@@ -134,11 +134,16 @@ function addCompactions(program: Command, io: Io): void {
 
 function addUpkeep(program: Command, io: Io): void {
   withConfig(program.command("migrate"))
-    .description("bring the database up to this version, and end")
-    .action(async (options: CommonOptions) => {
+    .description("bring the database up to this version, and end; a daemon does so by itself when it starts")
+    .option("--force", "also beside a Weir that runs on it: safe from one version to the next")
+    .action(async (options: CommonOptions & { readonly force?: boolean }) => {
       const config = readConfig(io, options);
-      await using opened = await openDatabase(config.database, openLog(io, config, "warn"), "reader");
-      say(io, `${opened.where} is up to date.`);
+      const where = await migrateDatabase(
+        config.database,
+        openLog(io, config, "warn"),
+        options.force === true,
+      );
+      say(io, `${where} is up to date.`);
     });
   const config = program.command("config").description("look at the configuration");
   withConfig(config.command("check"))

@@ -10,6 +10,7 @@ import { chooseMode, createProcessTerminal } from "../platforms/terminal/process
 import type { SettledTurns } from "../platforms/terminal/settled-turns.ts";
 import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
 import type { Events } from "../telemetry/events.ts";
+import { closeDataFolder } from "../store/data-folder.ts";
 import { createLog } from "../telemetry/log.ts";
 import { type Io, openLog, say } from "./io.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
@@ -36,6 +37,8 @@ export async function runSession(io: Io, options: SessionOptions): Promise<void>
   const { config, terminal } = options;
   const agent = findAgent(config, terminal?.agent);
   const mode = terminal === null ? null : chooseMode(terminal.jsonl);
+  // Before there is a log in it that others could read.
+  if (mode === "interactive") await closeDataFolder(config.database.dataDir);
   const log =
     mode === "interactive"
       ? createLog(config.log.level, { kind: "file", path: path.join(config.database.dataDir, "weir.log") })

@@ -67,9 +67,10 @@ export async function withStore(
   io: Io,
   config: Config,
   work: (store: Store) => Promise<void>,
+  role: "reader" | "asker" = "reader",
 ): Promise<void> {
   const log = openLog(io, config, "warn");
-  await using opened = await openDatabase(config.database, log, "reader");
+  await using opened = await openDatabase(config.database, log, role);
   await work(createStore(opened.database));
 }
 

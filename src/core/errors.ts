@@ -15,6 +15,14 @@ export class OperatorError extends WeirError {
   readonly retryable = false;
 }
 
+/**
+ * The log cannot hold this as it is, and never will: the one reason for which a message is left out. Any other failure, known
+ * or not, may be over later.
+ */
+export class UnstorableError extends WeirError {
+  readonly retryable = false;
+}
+
 /** A statement that must hold whatever comes in; where it does not, the program is wrong and says so. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (condition === false || condition === null || condition === undefined || condition === "") {

@@ -93,7 +93,8 @@ export interface PieceTiming {
 export interface PlatformInbox {
   /**
    * Appends the event to the log, and wakes its channel. Resolves once it is durable.
-   * @throws WeirError where it could not be made durable: the adapter must not acknowledge it
+   * @throws WeirError where it could not be made durable: the adapter must not acknowledge it. UnstorableError where it never
+   *   can be, which is the one reason to leave it out
    */
   receive(event: InboundEvent): Promise<Receipt>;
   /** Runs a command (`status`, `stop`, …) that bypasses the mailbox. Resolves with a text for the asker alone. */

@@ -22,7 +22,7 @@ import { type Binding, findBinding, refusal, rule } from "./bindings.ts";
 import { Changes } from "./changes.ts";
 import { Erasures } from "./erasures.ts";
 import { insist } from "./insist.ts";
-import { assertStorable } from "./storable-event.ts";
+import { assertStorable, blame } from "./storable-event.ts";
 import { type Commands, TextCommands } from "./text-commands.ts";
 import type { Voice } from "./voice.ts";
 
@@ -75,6 +75,14 @@ export class Router implements PlatformInbox {
 
   async receive(event: InboundEvent): Promise<Receipt> {
     assertStorable(event);
+    try {
+      return await this.#receive(event);
+    } catch (error) {
+      throw blame(event.type, error);
+    }
+  }
+
+  async #receive(event: InboundEvent): Promise<Receipt> {
     switch (event.type) {
       case "message":
         return this.#message(event);
@@ -100,7 +108,7 @@ export class Router implements PlatformInbox {
     const binding = findBinding(this.#parts.bindings, channel);
     if (binding === undefined) return { isBound: false, listens: false, answersAll: false, isKnown: false };
     const isWanted = binding.listen || channel.kind === "thread";
-    const known = isWanted ? await this.#parts.store.channels.find(channel.channel) : undefined;
+    const known = isWanted ? await this.#find(channel) : undefined;
     const { listen: listens, mentionRequired } = binding;
     return { isBound: true, listens, answersAll: !mentionRequired, isKnown: (known?.lastSeq ?? 0) > 0 };
   }
@@ -167,6 +175,14 @@ export class Router implements PlatformInbox {
 
   async held(channel: ChannelAddress, limit: number): Promise<readonly string[]> {
     return this.#parts.store.channels.held(channel, limit);
+  }
+
+  async #find({ channel }: ChannelOnPlatform): Promise<ChannelRow | undefined> {
+    try {
+      return await this.#parts.store.channels.find(channel);
+    } catch (error) {
+      throw blame("channel", error);
+    }
   }
 
   async #message(message: InboundMessage): Promise<Receipt> {

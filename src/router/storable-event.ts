@@ -1,16 +1,12 @@
-import { WeirError } from "../core/errors.ts";
+import { errorMessage, UnstorableError, WeirError } from "../core/errors.ts";
 import type { InboundEvent } from "../core/message.ts";
 import { storableText } from "../core/text.ts";
-
-/** The log cannot hold this event as it is, and never will: its adapter tells whom it can, and goes on. */
-class UnstorableEventError extends WeirError {
-  readonly retryable = false;
-}
+import { isRefusedValue } from "../store/errors.ts";
 
 /** Bytes of an identifier: both stand in an index, and Postgres takes 2,704 there. */
 const MAX_ID_BYTES = 2000;
 
-/** @throws UnstorableEventError where an identifier is too long or holds what Postgres cannot, or the time is none */
+/** @throws UnstorableError where an identifier is too long or holds what Postgres cannot, or the time is none */
 export function assertStorable(event: InboundEvent): void {
   const { type, id, at, channel } = event;
   checkLength(`${type}'s id`, id);
@@ -18,16 +14,36 @@ export function assertStorable(event: InboundEvent): void {
   // These lead back to the platform: changed, they would lead nowhere.
   const addresses = [channel?.name ?? "x", event.type === "message" ? event.workspace : ""];
   if (channel?.name === "" || addresses.some((name) => storableText(name) !== name)) {
-    throw new UnstorableEventError(`The ${type}'s channel has a name that cannot be stored.`);
+    throw new UnstorableError(`The ${type}'s channel has a name that cannot be stored.`);
   }
   const year = at.getUTCFullYear();
   if (!(year >= 1 && year <= 9999)) {
-    throw new UnstorableEventError(`The ${type}'s time is not one between the years 1 and 9999.`);
+    throw new UnstorableError(`The ${type}'s time is not one between the years 1 and 9999.`);
   }
+}
+
+/** The log did not take an event for a reason that is not the event's: it may take it later. */
+class NotTakenError extends WeirError {
+  readonly retryable = true;
+}
+
+/**
+ * What an adapter is told of a failure: what the event's own values are guilty of is for good, anything else, also of no known
+ * kind, may be over later.
+ */
+export function blame(what: InboundEvent["type"] | "channel", failure: unknown): WeirError {
+  if (failure instanceof UnstorableError) return failure;
+  const why = errorMessage(failure);
+  if (isRefusedValue(failure)) {
+    return new UnstorableError(`The database refuses a value of the ${what}: ${why}.`, { cause: failure });
+  }
+  return failure instanceof WeirError && failure.retryable
+    ? failure
+    : new NotTakenError(why, { cause: failure });
 }
 
 function checkLength(what: string, text: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_ID_BYTES) return;
-  throw new UnstorableEventError(`The ${what} has ${bytes} bytes; at most ${MAX_ID_BYTES} are taken.`);
+  throw new UnstorableError(`The ${what} has ${bytes} bytes; at most ${MAX_ID_BYTES} are taken.`);
 }

@@ -1,8 +1,10 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { closeSync, openSync } from "node:fs";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { OperatorError, errorMessage } from "../core/errors.ts";
+import { OperatorError } from "../core/errors.ts";
+import { makePrivateFolder, PRIVATE_FILE, unusable } from "./data-folder.ts";
 import { isLiveProcess } from "./live-process.ts";
 
 /** SQLite's result code for "another connection holds the lock". */
@@ -11,6 +13,21 @@ const SQLITE_BUSY = 5;
 /** A daemon that has just taken the lock writes its process id right after. */
 const NAME_ATTEMPTS = 10;
 const NAME_POLL_MS = 20;
+
+/** Another Weir has the data folder. */
+export class FolderTakenError extends OperatorError {
+  /** Which, in words. */
+  readonly holder: string;
+
+  constructor(dataDir: string, pid: number | null) {
+    const holder = pid === null ? "process unknown" : `process ${pid}`;
+    super(
+      `Another Weir (${holder}) uses the data folder ${dataDir}. Stop it${pid === null ? "" : ` (kill ${pid})`}, or give ` +
+        "this one its own: data_dir under [database] in config.toml.",
+    );
+    this.holder = holder;
+  }
+}
 
 /**
  * Sees to it that one daemon uses a data folder. The lock is the kernel's (SQLite takes it, on an empty file),
@@ -24,14 +41,12 @@ export async function acquireDataLock(dataDir: string): Promise<AsyncDisposable>
   const lock = await takeLock(dataDir);
   if (lock === null) {
     const holder = await nameHolder(pidFile);
-    throw new OperatorError(
-      `Another Weir (${holder === null ? "process unknown" : `process ${holder}`}) uses the data folder ${dataDir}. ` +
-        `Stop it${holder === null ? "" : ` (kill ${holder})`}, or give this one its own: data_dir under [database] ` +
-        "in config.toml.",
-    );
+    throw new FolderTakenError(dataDir, holder);
   }
   try {
-    await writeFile(pidFile, `${process.pid}\n`);
+    // One that another account has left behind can't be written, but replaced.
+    await rm(pidFile, { force: true });
+    await writeFile(pidFile, `${process.pid}\n`, { mode: PRIVATE_FILE });
   } catch (cause) {
     lock.close();
     throw unusable(dataDir, cause);
@@ -53,8 +68,10 @@ export async function acquireDataLock(dataDir: string): Promise<AsyncDisposable>
 async function takeLock(dataDir: string): Promise<DatabaseSync | null> {
   let file: DatabaseSync | undefined;
   try {
-    await mkdir(dataDir, { recursive: true });
-    file = new DatabaseSync(join(dataDir, "lock"));
+    await makePrivateFolder(dataDir);
+    const name = join(dataDir, "lock");
+    makeLockFile(name);
+    file = new DatabaseSync(name);
     // Nothing is ever written: the open transaction is the lock, and needs no journal file.
     file.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return file;
@@ -65,12 +82,16 @@ async function takeLock(dataDir: string): Promise<DatabaseSync | null> {
   }
 }
 
-function unusable(dataDir: string, cause: unknown): OperatorError {
-  return new OperatorError(
-    `The data folder ${dataDir} cannot be used (${errorMessage(cause)}). Check its owner, or set data_dir under ` +
-      "[database] in config.toml.",
-    { cause },
-  );
+/**
+ * Who can read the file can hold the lock. One that is there is not opened: whichever part of a process closes a file
+ * gives up all of the process's locks on it. For the same reason nothing of it waits.
+ */
+function makeLockFile(name: string): void {
+  try {
+    closeSync(openSync(name, "wx", PRIVATE_FILE));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  }
 }
 
 function isBusy(error: unknown): boolean {

@@ -20,6 +20,14 @@ const UNAVAILABLE = /^(?:08|53|57P|57014|58|25006|25P03|55P03|40)/;
 /** The server answers, and wants no dealings with us: a wrong password, role or database, or too few rights. */
 const REFUSED = /^(?:28|3D000|42501)/;
 
+/** SQLSTATEs of what a value is guilty of, or the caller: data, constraints, limits of size, and what functions of ours raise. */
+const FOREGONE = /^(?:22|23|54|P0|WE)/;
+
+/** SQLSTATEs by which a value is refused whoever writes it: data exceptions, and limits of size. */
+const REFUSED_VALUE = /^(?:22|54)/;
+/** not_null_violation, check_violation: of a row. */
+const REFUSED_ROW = /^(?:23502|23514)$/;
+
 /** What the system says of a host, a connection or a socket (ECONNRESET): there are more codes for it than one thinks of. */
 const SYSTEM_CODE = /^E(?!RR_)[A-Z_]+$/;
 
@@ -52,6 +60,18 @@ export function translateDatabaseError(error: unknown): unknown {
     return unavailable(error);
   }
   return error;
+}
+
+/** A database's error of no known kind, which a connection without prepared statements may not have. */
+export function isWorthAFreshConnection(error: unknown): error is pg.DatabaseError {
+  if (!(error instanceof pg.DatabaseError)) return false;
+  return error.code !== undefined && !FOREGONE.test(error.code);
+}
+
+/** The database will never take a message with these values. Every other failure is no fault of the message's. */
+export function isRefusedValue(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError) || error.code === undefined) return false;
+  return REFUSED_VALUE.test(error.code) || (error.table === "entries" && REFUSED_ROW.test(error.code));
 }
 
 const HINT = "Check database.url (DATABASE_URL).";

@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 import pg from "pg";
-import { translateDatabaseError } from "./errors.ts";
+import { isWorthAFreshConnection, translateDatabaseError } from "./errors.ts";
 import type { Statement } from "./pool.ts";
 
 /** Connections of look-ups: with those of everything else, and one that cancels, 14 of a daemon at most, and one that listens. */
@@ -12,6 +12,9 @@ const CONNECTIONS = 3;
 const LIMIT_MS = 3000;
 /** How long the server may be silent beyond that, and about a cancellation. */
 const GRACE_MS = 2000;
+
+/** query_canceled: by us, or by the server's limit. */
+const CANCELLED = "57014";
 
 /** What tells a connection's process on the server from a later one with the same number. */
 interface Backend {
@@ -81,7 +84,10 @@ export class LookUps implements AsyncDisposable {
         signal?.removeEventListener("abort", cancel);
       }
     } catch (error) {
-      isSound = error instanceof pg.DatabaseError || signal?.aborted === true;
+      // One whose prepared statements are of an older schema would fail for ever.
+      isSound =
+        signal?.aborted === true ||
+        (error instanceof pg.DatabaseError && (error.code === CANCELLED || !isWorthAFreshConnection(error)));
       throw error;
     } finally {
       // Before that is known, a cancellation under way could hit the next statement of this connection.

@@ -10,6 +10,16 @@ const MIGRATIONS_DIR = path.join(import.meta.dirname, "..", "..", "migrations");
 /** Any number that no other program on the same database is likely to take. */
 const ADVISORY_LOCK = 7_305_814_001;
 
+/** The database is not at this version's schema; what makes it so is a start, or `weir migrate`. */
+export class NotMigratedError extends OperatorError {}
+
+/** Versions of the schema: of the database, and of this code. */
+export interface SchemaState {
+  /** 0: there is nothing of Weir's. */
+  readonly current: number;
+  readonly known: number;
+}
+
 interface Migration {
   readonly version: number;
   readonly name: string;
@@ -38,8 +48,49 @@ export async function migrate(
   });
 }
 
+/** Looks, and changes nothing. */
+export async function readSchemaState(database: Queryable, directory = MIGRATIONS_DIR): Promise<SchemaState> {
+  const { length: known } = await listMigrations(directory);
+  const [row] = await database.query<{ there: boolean }>({
+    name: "",
+    text: "select to_regclass('schema_migrations') is not null as there",
+  });
+  return { current: row?.there === true ? await readVersion(database) : 0, known };
+}
+
+/**
+ * For whoever only reads: this code's statements are for this code's schema.
+ * @throws NotMigratedError where the database is behind the code; OperatorError where it is newer
+ */
+export function assertMigrated({ current, known }: SchemaState): void {
+  assertNotNewer(current, known);
+  if (current === known) return;
+  const where = current === 0 ? "holds nothing of Weir's yet" : `is at ${current}, this Weir knows ${known}`;
+  throw new NotMigratedError(`The database ${where}: run \`weir migrate\`, or start it.`);
+}
+
+function assertNotNewer(current: number, known: number): void {
+  if (current <= known) return;
+  throw new OperatorError(
+    `The database is at schema version ${current}, this Weir knows ${known}: it was used by a newer ` +
+      "Weir. Start that version, or point database.url at another database.",
+  );
+}
+
+async function readVersion(database: Queryable): Promise<number> {
+  const [row] = await database.query<{ version: number }>({
+    name: "migrate_version",
+    text: "select coalesce(max(version), 0) as version from schema_migrations",
+  });
+  return row?.version ?? 0;
+}
+
+async function listMigrations(directory: string): Promise<string[]> {
+  return (await readdir(directory)).filter((file) => file.endsWith(".sql")).toSorted();
+}
+
 async function readMigrations(directory: string): Promise<Migration[]> {
-  const files = (await readdir(directory)).filter((file) => file.endsWith(".sql")).toSorted();
+  const files = await listMigrations(directory);
   return Promise.all(
     files.map(async (file, index) => {
       const version = Number.parseInt(file, 10);
@@ -59,17 +110,8 @@ async function applyMissing(
     text: `create table if not exists schema_migrations (
              version integer primary key, name text not null, applied_at timestamptz not null default now())`,
   });
-  const [row] = await session.query<{ version: number }>({
-    name: "migrate_version",
-    text: "select coalesce(max(version), 0) as version from schema_migrations",
-  });
-  const current = row?.version ?? 0;
-  if (current > migrations.length) {
-    throw new OperatorError(
-      `The database is at schema version ${current}, this Weir knows ${migrations.length}: it was used by a newer ` +
-        "Weir. Start that version, or point database.url at another database.",
-    );
-  }
+  const current = await readVersion(session);
+  assertNotNewer(current, migrations.length);
   const missing = migrations.filter((migration) => migration.version > current);
   for (const migration of missing) {
     log.debug({ migration: migration.name }, "migration_applied");

@@ -1,6 +1,6 @@
 import pg from "pg";
 import type { Logger } from "pino";
-import { translateDatabaseError } from "./errors.ts";
+import { isWorthAFreshConnection, translateDatabaseError } from "./errors.ts";
 import { LookUps } from "./look-ups.ts";
 
 /** Where the database is: an URL, or the socket of the embedded server. */
@@ -38,6 +38,8 @@ const SESSION_OPTIONS =
   // A host that lost its power in a transaction leaves its locks at a server elsewhere: for a minute, and not for hours.
   "-c idle_in_transaction_session_timeout=60000";
 
+const READ_ONLY = "-c default_transaction_read_only=on";
+
 /**
  * Far more than any statement of ours takes, but a server that vanished without a word would be waited for till then. What
  * is bound to a session may give its statements more.
@@ -59,25 +61,44 @@ interface StatementLimit {
  */
 export const UNHURRIED = "set_config('synchronous_commit', 'off', true)";
 
+/** By this a running daemon is known to the server, of whatever version it is. */
+export const DAEMON_NAME = "weir";
+
+export interface DatabaseOptions {
+  /** Default: 10. */
+  readonly maxConnections?: number;
+  /** How the server's activity calls the connections. Default: as a daemon's. */
+  readonly applicationName?: string;
+  /** The server refuses every write. Default: false. */
+  readonly isReadOnly?: boolean;
+}
+
 /** The pool of connections, and transactions over it; look-ups have one beside it. All errors are translated once, here. */
 export class Database implements Queryable, AsyncDisposable {
   readonly #pool: pg.Pool;
   readonly #lookUps: LookUps;
   readonly #session: pg.ClientConfig;
+  readonly #log: Logger;
+  /** In which generation each connection was made. */
+  readonly #madeIn = new WeakMap<pg.PoolClient, number>();
+  /** Connections of an earlier one are given up: what they have prepared may be of an older schema. */
+  #generation = 0;
 
-  constructor(connection: Connection, log: Logger, options: { maxConnections?: number } = {}) {
+  constructor(connection: Connection, log: Logger, options: DatabaseOptions = {}) {
+    this.#log = log;
     const target = "url" in connection ? { connectionString: connection.url } : connection;
     this.#session = {
       ...target,
       types,
-      options: SESSION_OPTIONS,
-      application_name: "weir",
+      options: options.isReadOnly === true ? `${SESSION_OPTIONS} ${READ_ONLY}` : SESSION_OPTIONS,
+      application_name: options.applicationName ?? DAEMON_NAME,
       connectionTimeoutMillis: 10_000,
       query_timeout: STATEMENT_LIMIT_MS,
       keepAlive: true,
     };
     const openPool = (settings: pg.PoolConfig): pg.Pool => watched({ ...this.#session, ...settings }, log);
     this.#pool = openPool({ max: options.maxConnections ?? 10 });
+    this.#pool.on("connect", (client) => void this.#madeIn.set(client, this.#generation));
     this.#lookUps = new LookUps(this.#session, openPool);
   }
 
@@ -94,7 +115,17 @@ export class Database implements Queryable, AsyncDisposable {
     statement: Statement,
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
-    return run<Row>(this.#pool, statement, values);
+    return this.#withFresh(async () => {
+      const client = await this.#connect();
+      let isBroken = true;
+      try {
+        const rows = await run<Row>(client, statement, values);
+        isBroken = false;
+        return rows;
+      } finally {
+        client.release(isBroken);
+      }
+    });
   }
 
   /** Runs a script of several statements, as one implicit transaction. */
@@ -106,14 +137,16 @@ export class Database implements Queryable, AsyncDisposable {
     }
   }
 
-  /** Runs `work` in a transaction; any error rolls it back. */
+  /** Runs `work` in a transaction; any error rolls it back. It may be run a second time, from its beginning. */
   async transaction<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#withClient("begin", work);
+    return this.#withFresh(async () => this.#withClient("begin", work));
   }
 
   /** Runs read-only `work` over one snapshot of the database. */
   async snapshot<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#withClient("begin isolation level repeatable read read only", work);
+    return this.#withFresh(async () =>
+      this.#withClient("begin isolation level repeatable read read only", work),
+    );
   }
 
   /** Lends one connection, for what is bound to a session (advisory locks, NOTIFY), and may take its time. */
@@ -155,9 +188,31 @@ export class Database implements Queryable, AsyncDisposable {
   async #connect(): Promise<pg.PoolClient> {
     // An address that is none is thrown before there is a promise.
     try {
-      return await this.#pool.connect();
+      for (;;) {
+        const client = await this.#pool.connect();
+        if (this.#madeIn.get(client) === this.#generation) return client;
+        client.release(true);
+      }
     } catch (error) {
       throw translateDatabaseError(error);
+    }
+  }
+
+  /**
+   * Does once more, by a fresh connection, what failed for an unknown reason: where another version has migrated the
+   * database meanwhile, no connection of before goes on ("cached plan must not change result type"). What failed has left
+   * nothing: a statement is a transaction of its own.
+   */
+  async #withFresh<Result>(work: () => Promise<Result>): Promise<Result> {
+    const generation = this.#generation;
+    try {
+      return await work();
+    } catch (error) {
+      if (!isWorthAFreshConnection(error)) throw error;
+      this.#log.warn({ code: error.code }, "database_asked_again");
+      // Of several that fail at once the first has done it.
+      if (generation === this.#generation) this.#generation += 1;
+      return work();
     }
   }
 
@@ -207,7 +262,7 @@ function watched(config: pg.PoolConfig, log: Logger): pg.Pool {
 }
 
 async function run<Row extends pg.QueryResultRow>(
-  client: pg.Pool | pg.PoolClient,
+  client: pg.PoolClient,
   statement: Statement & StatementLimit,
   values: readonly unknown[],
 ): Promise<Row[]> {

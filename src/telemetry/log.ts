@@ -36,7 +36,9 @@ export function createLog(level: string, target: LogTarget): Logger {
     return pino(options, stream);
   }
   const destination =
-    target.kind === "json" ? { dest: 2, sync: true } : { dest: target.path, sync: true, mkdir: true };
+    target.kind === "json"
+      ? { dest: 2, sync: true }
+      : { dest: target.path, sync: true, mkdir: true, mode: 0o600 };
   const file = pino.destination(destination);
   // A log that can't be written (its disk is full) is no reason to stop answering.
   file.on("error", () => undefined);

@@ -152,7 +152,7 @@ test("an id that no index takes is refused in words, and the rest goes on", asyn
   const long = Array.from({ length: 10_000 }, (_, index) =>
     String.fromCodePoint(0x4e00 + ((index * 7919) % 20_000)),
   ).join("");
-  const unstorable = { name: "UnstorableEventError", retryable: false };
+  const unstorable = { name: "UnstorableError", retryable: false };
   const channels = [long, "", "a\0b", "a\uD800"].map((name) => ({ platform: "test", name }));
   const wrong = [
     { id: long },

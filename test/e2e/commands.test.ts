@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
@@ -124,4 +124,18 @@ test("a loopback platform whose port is taken says so, and one that runs ends wi
   await loopback.line("listens on http://127.0.0.1:");
   loopback.signal("SIGTERM");
   assert.deepEqual(await loopback.ended, { code: 0, signal: null });
+});
+
+test("what only looks makes nothing where there is no database, and says what to do", async () => {
+  await using bare = await openHome({ modelUrl });
+  const none = `There is no database in ${bare.dataDir} yet: the first \`weir start\` makes it.`;
+  for (const command of ["context", "log", "compactions", "compact"]) {
+    const { code, out, stderr } = await bare.run(command, "main");
+    assert.deepEqual([code, out, stderr.trim()], [1, [], none], command);
+  }
+  const { code, stderr } = await bare.run("memories");
+  assert.deepEqual([code, stderr.trim()], [1, none]);
+  const doctor = await bare.run("doctor");
+  assert.ok(doctor.out.includes(`? database: ${none}`), doctor.out.join("\n"));
+  assert.deepEqual(await readdir(bare.folder), ["config.toml"]);
 });

@@ -146,10 +146,10 @@ test("on Discord a moderator deletes the draft: the whole answer is there all th
     discord: { token: discord.token, apiUrl: discord.api },
   });
   world.say(ann, general, `<@${world.botId}> tell me all`);
-  await until("the draft", () => discord.answers(general).length === 1, 30_000);
+  await until("the draft", () => discord.answers(general).length === 1);
   world.remove(discord.messages(general).find(({ isBots }) => isBots)?.id ?? "");
   resolve();
-  await until("the answer", () => weir.events.some(({ type }) => type === "reply_delivered"), 30_000);
+  await until("the answer", () => weir.events.some(({ type }) => type === "reply_delivered"));
   assert.equal(asOne(discord.answers(general)), WHOLE);
 });
 
@@ -172,14 +172,10 @@ test("on Slack a moderator deletes the draft: the whole answer is there all the 
   });
   const bots = (): string[] => botTexts(slack, general);
   slack.world.say(ann, general, `<@${slack.world.bot.id}> tell me all`);
-  await slack.journal.until("the draft", () => bots().length === 1, 30_000);
+  await slack.journal.until("the draft", () => bots().length === 1);
   const draft = slack.messages(general).find(({ user }) => user === slack.world.bot.id);
   slack.world.remove(general, draft?.ts ?? "");
   resolve();
-  await slack.journal.until(
-    "the answer",
-    () => weir.events.some(({ type }) => type === "reply_delivered"),
-    30_000,
-  );
+  await slack.journal.until("the answer", () => weir.events.some(({ type }) => type === "reply_delivered"));
   assert.equal(asOne(bots()), WHOLE);
 });

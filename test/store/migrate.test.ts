@@ -109,3 +109,31 @@ test("of why earlier turns failed or skipped only the kind and the model are kep
   const answers = await database.query({ name: "", text: "select answer from requests" });
   assert.deepEqual(answers, [{ answer: { kind: "committed" } }]);
 });
+
+/** The last migration that was written before migrations had to be additive. */
+const FREE = 20;
+/** What the version before cannot live with. Functions are for the upgrade test: they may be made anew. */
+const BREAKING =
+  /\bdrop\s+(?:table|column|view|type)\b|\brename\s+(?:to|column)\b|\balter\s+column\s+\w+\s+(?:type|set\s+not\s+null|drop\s+default)\b|\badd\s+column\b(?:(?!\bdefault\b)[^,;])*\bnot\s+null\b(?![^,;]*\bdefault\b)|\btruncate\b/i;
+
+test("migrations are additive: a daemon of the version before goes on beside them", async () => {
+  const breaks = (sql: string): boolean => BREAKING.test(sql.replaceAll(/--.*$/gm, ""));
+  const breaking = [
+    "alter table a drop column b",
+    "alter table a rename column b to c",
+    "alter table a add column b int not null",
+    "alter table a alter column b type text",
+    "drop table a",
+  ];
+  for (const sql of breaking) assert.ok(breaks(sql), sql);
+  const additive = [
+    "alter table a add column b int not null default 0, add column c text",
+    "alter table a alter column b set statistics 0",
+    "-- drop table a\ncreate table c (b int not null)",
+  ];
+  for (const sql of additive) assert.ok(!breaks(sql), sql);
+  for (const file of FILES.slice(FREE)) {
+    const sql = await readFile(`migrations/${file}`, "utf8");
+    assert.ok(!breaks(sql), `${file}: see "How to write a migration" in CONTRIBUTING.md`);
+  }
+});

@@ -50,10 +50,13 @@ export class Home implements AsyncDisposable {
 
   /** Starts `weir ARGS`; it is killed at the latest when the home is disposed of. */
   start(...args: readonly string[]): TestProcess {
-    const started = new TestProcess(process.execPath, [MAIN, ...args], {
-      cwd: this.folder,
-      env: this.#env,
-    });
+    return this.startVersion(MAIN, ...args);
+  }
+
+  /** The same with the Weir of another checkout, by its `main.ts`; what that makes of its code stays there. */
+  startVersion(main: string, ...args: readonly string[]): TestProcess {
+    const env = main === MAIN ? this.#env : { ...this.#env, NODE_COMPILE_CACHE: `${main}.cache` };
+    const started = new TestProcess(process.execPath, [main, ...args], { cwd: this.folder, env });
     this.#processes.add(started);
     return started;
   }
@@ -69,7 +72,7 @@ export class Home implements AsyncDisposable {
   async log(channel: string): Promise<LogEntry[]> {
     const { code, out, stderr } = await this.run("log", channel, "--json");
     assert.equal(code, 0, stderr);
-    return out.map((line) => logEntry.parse(JSON.parse(line)));
+    return parseLog(out);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -117,6 +120,10 @@ const logEntry = z.looseObject({
   after: z.number().optional(),
   stopped: z.boolean().optional(),
 });
+/** The lines of `weir log --json`. */
+export function parseLog(lines: readonly string[]): LogEntry[] {
+  return lines.map((line) => logEntry.parse(JSON.parse(line)));
+}
 export type LogEntry = z.output<typeof logEntry>;
 
 /**

@@ -6,6 +6,9 @@ import { Patience, workOf } from "./patience.ts";
 export interface ProcessOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
+  /** The account that it runs as. Default: the test's own. */
+  readonly uid?: number;
+  readonly gid?: number;
 }
 
 export interface Ending {
@@ -31,9 +34,12 @@ export class TestProcess implements AsyncDisposable {
   #ending: Ending | null = null;
 
   constructor(command: string, args: readonly string[], options: ProcessOptions) {
+    const { cwd, env, uid, gid } = options;
     const child = spawn(command, args, {
-      cwd: options.cwd,
-      env: options.env,
+      cwd,
+      env,
+      ...(uid !== undefined && { uid }),
+      ...(gid !== undefined && { gid }),
       stdio: ["pipe", "pipe", "pipe"],
     });
     this.#child = child;

@@ -21,6 +21,8 @@ export interface TestWeirOptions {
   readonly config?: string;
   readonly platform?: TestPlatform;
   readonly logLevel?: string;
+  /** Told each line of the log, from `warn` on. */
+  readonly onLog?: (line: string) => void;
   /** What of the binding is not as by default. */
   readonly binding?: Partial<Binding>;
   /** Parts of the compactors that a test sets: waits, the circuit breaker. */
@@ -63,7 +65,11 @@ export async function readConfig({
 export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
   const config = await readConfig(options);
   const platform = options.platform ?? new TestPlatform();
-  const log = pino({ level: options.logLevel ?? "silent" });
+  const { onLog } = options;
+  const log =
+    onLog === undefined
+      ? pino({ level: options.logLevel ?? "silent" })
+      : pino({ level: "warn" }, { write: onLog });
   const events: WeirEvent[] = [];
   const waiting = new Set<() => void>();
   const agent = config.agents[0]?.id ?? agentId("main");

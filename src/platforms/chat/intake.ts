@@ -1,8 +1,14 @@
 import type { Logger } from "pino";
 import { BoundedMap } from "../../core/bounded-map.ts";
-import { errorMessage, WeirError } from "../../core/errors.ts";
+import { errorMessage, UnstorableError } from "../../core/errors.ts";
 import { formatAddress } from "../../core/ids.ts";
-import type { ChannelOnPlatform, InboundChange, InboundEvent, Receipt } from "../../core/message.ts";
+import type {
+  ChannelOnPlatform,
+  InboundChange,
+  InboundEvent,
+  InboundMessage,
+  Receipt,
+} from "../../core/message.ts";
 import type { Gap, PlatformInbox } from "../platform.ts";
 import { EarlyChanges } from "./early-changes.ts";
 import { FirstContact, isRoot } from "./first-contact.ts";
@@ -75,7 +81,7 @@ export class Intake {
     const patience = new Patience({ ...parts, signal });
     this.#parts = parts;
     this.#changes = new EarlyChanges(inbox);
-    const receive = async (event: InboundEvent): Promise<Receipt> => this.#changes.receive(event);
+    const receive = async (event: InboundMessage): Promise<void> => this.#receiveOrLeave(event, event);
     this.#firstContact = new FirstContact({ ...parts, receive });
     this.#patience = patience;
     this.#gaps = new Gaps({
@@ -192,7 +198,7 @@ export class Intake {
       if (event.type === "message") await this.#firstContact.meet(event, gap);
       return taken(await this.#changes.receive(event));
     } catch (error) {
-      const isLater = event.type !== "message" || (error instanceof WeirError && error.retryable);
+      const isLater = event.type !== "message" || !(error instanceof UnstorableError);
       this.#tell(isLater ? "event_not_stored_yet" : "event_refused", event, home, error);
       // Nothing behind it in its lane needs it, nor does it need what was missed: it waits for its message.
       if (event.type !== "message") return { receipt: this.#takeLater(event, home) };
@@ -273,7 +279,17 @@ export class Intake {
       if (name !== channel.name && this.#gaps.has(name)) return this.#leaveTo(name);
       await this.#firstContact.meetFetched(event, name === channel.name ? gap : null);
     }
-    await this.#changes.receive(event);
+    await this.#receiveOrLeave(event, gap);
+  }
+
+  /** What can never be stored holds up nothing that was fetched with it. Throws as the inbox does, but for that. */
+  async #receiveOrLeave(event: InboundEvent, where: ChannelOnPlatform): Promise<void> {
+    try {
+      await this.#changes.receive(event);
+    } catch (error) {
+      if (!(error instanceof UnstorableError)) throw error;
+      this.#tell("event_refused", event, where, error);
+    }
   }
 
   /** Must not throw: the mark is moved on again soon. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { errorMessage, unreachable, WeirError } from "../../core/errors.ts";
+import { errorMessage, unreachable, UnstorableError } from "../../core/errors.ts";
 import type { InboundEvent } from "../../core/message.ts";
 import { PlatformError, type PlatformInbox } from "../platform.ts";
 import { type LoopbackClient, PLATFORM_NAME } from "./client.ts";
@@ -147,7 +147,7 @@ export class EventFeed {
         return true;
       } catch (error) {
         const why = errorMessage(error);
-        if (!(error instanceof WeirError) || !error.retryable) {
+        if (error instanceof UnstorableError) {
           // It would hold up everything behind it for ever.
           this.#options.log.error({ id: event.id, why }, "a loopback event can't be stored: it is left out");
           return true;

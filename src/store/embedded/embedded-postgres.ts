@@ -1,8 +1,9 @@
-import { access, constants, mkdir, realpath } from "node:fs/promises";
+import { access, constants, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { OperatorError } from "../../core/errors.ts";
+import { makePrivateFolder } from "../data-folder.ts";
 import { findBinaries } from "./binaries.ts";
 import { DATABASE_NAME, USER_NAME, ensureCluster } from "./cluster.ts";
 import { disownForeignPid, observePostmaster } from "./postmaster.ts";
@@ -97,7 +98,7 @@ export async function findEmbeddedPostgres(dataDir: string): Promise<EmbeddedCon
 
 async function prepareDataFolder(path: string): Promise<string> {
   try {
-    await mkdir(path, { recursive: true });
+    await makePrivateFolder(path);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
     return await realpath(path);
   } catch (cause) {

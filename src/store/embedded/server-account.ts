@@ -1,4 +1,5 @@
 import { chown, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { OperatorError } from "../../core/errors.ts";
 import { runProgram, type ProgramResult } from "./program.ts";
 
@@ -44,6 +45,7 @@ export async function findServerAccount(pgData: string, folders: readonly string
   const ids =
     owner !== null && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : await unprivilegedAccount();
   if (owner?.uid === 0) await giveAway(pgData, ids);
+  await letIn(ids, dirname(pgData));
   return reachingAccount(ids, folders);
 }
 
@@ -100,6 +102,12 @@ async function giveAway(folder: string, ids: AccountIds): Promise<void> {
   if (done.code !== 0) {
     throw new OperatorError(`The database folder ${folder} could not be given away: ${done.output}`);
   }
+}
+
+/** A data folder of root's that is closed to all others belongs to the account that works in it; root gets in all the same. */
+async function letIn({ uid, gid }: AccountIds, dataDir: string): Promise<void> {
+  const { uid: owner, mode } = await stat(dataDir);
+  if (owner === 0 && (mode & 0o077) === 0) await chown(dataDir, uid, gid);
 }
 
 /**

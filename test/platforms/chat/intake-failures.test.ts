@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { UnstorableError } from "../../../src/core/errors.ts";
 import { type InboundMessage, reactionId } from "../../../src/core/message.ts";
 import { Pace } from "../../../src/platforms/chat/pace.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
@@ -233,7 +234,7 @@ describe("a change that cannot be stored just now", () => {
 
   test("ends with the intake, and one that cannot be stored ever is left out", async () => {
     const { inbox, intake, got } = open({ backOff: { firstMs: 60_000, maxMs: 60_000 } });
-    const refused = new PlatformError("log", "rejected", "its id has 5,000 bytes");
+    const refused = new UnstorableError("its id has 5,000 bytes");
     inbox.failures.push(refused, refused);
     assert.equal(await intake.hand(deletion, HOME), undefined);
     const away = new AwayError("the database is away");

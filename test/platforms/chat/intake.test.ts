@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { pino } from "pino";
+import { UnstorableError } from "../../../src/core/errors.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 import { AwayError } from "./away-error.ts";
 import { gapAfter, HOUR_MS, open } from "./open-intake.ts";
@@ -193,12 +195,45 @@ describe("what cannot be stored", () => {
     assert.deepEqual(got(), ["+1", "+2", "+3"]);
   });
 
-  test("ever is left out, and the rest goes on", async () => {
-    const { inbox, intake, got } = open();
-    inbox.failures.push(new PlatformError("log", "rejected", "its id has 5,000 bytes"));
+  test("for a reason that nobody knows is fetched again until it can, and put on record where that takes long", async () => {
+    const { inbox, history, intake, got } = open({ holdMs: 20 });
+    history.add(1);
+    await intake.hand(said(1), HOME);
+    inbox.gaps = [gapAfter(1)];
+    const receive = inbox.receive.bind(inbox);
+    let isMigrated = true;
+    inbox.receive = async (event) => {
+      if (isMigrated && event.id === "2") throw new Error("cached plan must not change result type");
+      return receive(event);
+    };
+    history.add(2);
+    assert.equal(await intake.hand(said(2), HOME), undefined);
+    await intake.hand(said(3), HOME);
+    assert.deepEqual([got(), [...inbox.kept]], [["+1", "+3"], [["room", "1"]]]);
+    isMigrated = false;
+    await inbox.received(3);
+    await intake.idle();
+    assert.deepEqual([got(), inbox.closed], [["+1", "+3", "+2"], ["room"]]);
+    intake.close();
+  });
+
+  test("ever is left out with words, and the rest goes on", async () => {
+    const lines: string[] = [];
+    const log = pino({ level: "warn" }, { write: (line: string) => lines.push(line) });
+    const { inbox, history, intake, got } = open({ log });
+    inbox.failures.push(new UnstorableError("its id has 5,000 bytes"));
     await intake.hand(said(1), HOME);
     await intake.hand(said(2), HOME);
     assert.deepEqual(got(), ["+2"]);
+    assert.equal(lines.filter((line) => /its id has 5,000 bytes.*event_refused/.test(line)).length, 1);
+    // The same where it is fetched: what was said behind it is not held up by it.
+    history.add(2, 3, 4);
+    inbox.gaps = [gapAfter(2)];
+    inbox.failures.push(new UnstorableError("its id has 5,000 bytes"));
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual([got(), inbox.closed, lines.length], [["+2", "+4"], ["room"], 2]);
+    intake.close();
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { OperatorError, WeirError } from "../../../src/core/errors.ts";
+import { OperatorError, UnstorableError, WeirError } from "../../../src/core/errors.ts";
 import { createLoopback, type LoopbackOptions } from "../../../src/platforms/loopback/adapter.ts";
 import { type LoopbackServer, startLoopbackServer } from "../../../src/platforms/loopback/server.ts";
 import type { Platform } from "../../../src/platforms/platform.ts";
@@ -81,6 +81,7 @@ describe("the loopback adapter's intake", () => {
     await using setup = await open();
     const { person, platform, inbox } = setup;
     inbox.failures.push(new StorageError(true), new StorageError(true));
+    inbox.failures.push(new StorageError(false), new Error("cached plan must not change result type"));
     for (const text of ["a", "b"]) await person.ask("POST", "/channels/x/messages", say(text));
     await platform.start(inbox);
     await inbox.received(2);
@@ -90,7 +91,7 @@ describe("the loopback adapter's intake", () => {
   test("leaves out what can never be stored, and says so", async () => {
     await using setup = await open();
     const { person, platform, inbox, log } = setup;
-    inbox.failures.push(new StorageError(false));
+    inbox.failures.push(new UnstorableError("its id has 5,000 bytes"));
     for (const text of ["a", "b"]) await person.ask("POST", "/channels/x/messages", say(text));
     await platform.start(inbox);
     await inbox.received(1);
