@@ -3,7 +3,11 @@ import type { Logger } from "pino";
 import type { DatabaseConfig } from "../config/config.ts";
 import { errorMessage, WeirError } from "../core/errors.ts";
 import { acquireDataLock } from "./data-lock.ts";
-import { findEmbeddedPostgres, startEmbeddedPostgres } from "./embedded/embedded-postgres.ts";
+import {
+  type EmbeddedPostgres,
+  findEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from "./embedded/embedded-postgres.ts";
 import { migrate } from "./migrate.ts";
 import { type Connection, Database } from "./pool.ts";
 
@@ -11,11 +15,15 @@ export interface OpenDatabase extends AsyncDisposable {
   readonly database: Database;
   /** For a log: where it is, without its password. */
   readonly where: string;
+  /** Aborted where an owner's embedded server has ended and does not start any more; its reason says why. */
+  readonly lost: AbortSignal;
+  /** A shutdown has begun: an embedded server that ends from now on is not started again. */
+  expectEnd(): void;
 }
 
 /**
  * Opens the database and migrates it. `DATABASE_URL` decides: with it that server is used, without it the embedded
- * one is started, and stopped when this is disposed of.
+ * one is started, and stopped when this is disposed of; for an owner it is started again where it ends meanwhile.
  * @param role `owner`: alone on the data folder; `reader`: beside a daemon where one runs
  * @param until waits for a database that cannot be reached until this is aborted; default: no wait
  * @throws OperatorError where another Weir has the data folder, or the database is newer than the code
@@ -27,13 +35,22 @@ export async function openDatabase(
   until?: AbortSignal,
 ): Promise<OpenDatabase> {
   await using stack = new AsyncDisposableStack();
-  const connection = await connect(config, log, role, stack);
+  const lost = new AbortController();
+  const { connection, server } = await connect(config, log, role, stack);
+  // A reader holds the folder for a moment only, and a daemon can't start beside it.
+  if (role === "owner") server?.supervise((error) => lost.abort(error));
   const database = stack.use(new Database(connection, log));
   await insistently(async () => migrate(database, log), log, until);
   const kept = stack.move();
   const where =
     config.url === null ? `the embedded Postgres in ${config.dataDir}` : "the Postgres of database.url";
-  return { database, where, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
+  return {
+    database,
+    where,
+    lost: lost.signal,
+    expectEnd: () => server?.expectEnd(),
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
 }
 
 /** The first wait for a database and the longest, ms; each is twice the one before. */
@@ -72,13 +89,14 @@ async function connect(
   log: Logger,
   role: "owner" | "reader",
   stack: AsyncDisposableStack,
-): Promise<Connection> {
-  if (config.url !== null) return { url: config.url };
+): Promise<{ readonly connection: Connection; readonly server?: EmbeddedPostgres }> {
+  if (config.url !== null) return { connection: { url: config.url } };
   const running = role === "reader" ? await findEmbeddedPostgres(config.dataDir) : null;
-  if (running !== null) return running;
+  if (running !== null) return { connection: running };
   const found = await lockOrFind(config.dataDir, role, stack);
-  if (found !== null) return found;
-  return stack.use(await startEmbeddedPostgres({ dataDir: config.dataDir, log })).connection;
+  if (found !== null) return { connection: found };
+  const server = stack.use(await startEmbeddedPostgres({ dataDir: config.dataDir, log }));
+  return { connection: server.connection, server };
 }
 
 /** How long a reader waits for another command to leave the data folder, and how often it looks, ms. */

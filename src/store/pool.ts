@@ -1,6 +1,6 @@
 import pg from "pg";
 import type { Logger } from "pino";
-import { translateDatabaseError } from "./errors.ts";
+import { type ServerOrigin, translateDatabaseError } from "./errors.ts";
 
 /** Where the database is: an URL, or the socket of the embedded server. */
 export type Connection =
@@ -62,8 +62,10 @@ export const UNHURRIED = "set_config('synchronous_commit', 'off', true)";
 export class Database implements Queryable, AsyncDisposable {
   readonly #pool: pg.Pool;
   readonly #session: pg.ClientConfig;
+  readonly #origin: ServerOrigin;
 
   constructor(connection: Connection, log: Logger, options: { maxConnections?: number } = {}) {
+    this.#origin = "url" in connection ? "url" : "embedded";
     const target = "url" in connection ? { connectionString: connection.url } : connection;
     this.#session = {
       ...target,
@@ -90,7 +92,7 @@ export class Database implements Queryable, AsyncDisposable {
     statement: Statement,
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
-    return run<Row>(this.#pool, statement, values);
+    return this.#run<Row>(this.#pool, statement, values);
   }
 
   /** Runs a script of several statements, as one implicit transaction. */
@@ -98,7 +100,7 @@ export class Database implements Queryable, AsyncDisposable {
     try {
       await this.#pool.query(text);
     } catch (error) {
-      throw translateDatabaseError(error);
+      throw translateDatabaseError(error, this.#origin);
     }
   }
 
@@ -138,7 +140,7 @@ export class Database implements Queryable, AsyncDisposable {
     } catch (error) {
       isOver = true;
       await client.end().catch(() => undefined);
-      throw translateDatabaseError(error);
+      throw translateDatabaseError(error, this.#origin);
     }
     return {
       async [Symbol.asyncDispose]() {
@@ -153,7 +155,7 @@ export class Database implements Queryable, AsyncDisposable {
     try {
       return await this.#pool.connect();
     } catch (error) {
-      throw translateDatabaseError(error);
+      throw translateDatabaseError(error, this.#origin);
     }
   }
 
@@ -167,7 +169,7 @@ export class Database implements Queryable, AsyncDisposable {
     try {
       if (begin !== null) await client.query(begin);
       const query: Queryable["query"] = async (statement, values = []) =>
-        run(client, { ...statement, ...limit }, values);
+        this.#run(client, { ...statement, ...limit }, values);
       const result = await work({ query });
       if (begin !== null) await client.query("commit");
       return result;
@@ -176,26 +178,26 @@ export class Database implements Queryable, AsyncDisposable {
         // A connection that cannot roll back is not given to the next.
         await client.query("rollback").catch(() => (broken = true));
       }
-      throw translateDatabaseError(error);
+      throw translateDatabaseError(error, this.#origin);
     } finally {
       client.release(broken);
     }
   }
 
+  async #run<Row extends pg.QueryResultRow>(
+    client: pg.Pool | pg.PoolClient,
+    statement: Statement & StatementLimit,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
+    try {
+      const result = await client.query<Row>({ ...statement, values: [...values] });
+      return result.rows;
+    } catch (error) {
+      throw translateDatabaseError(error, this.#origin);
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pool.end();
-  }
-}
-
-async function run<Row extends pg.QueryResultRow>(
-  client: pg.Pool | pg.PoolClient,
-  statement: Statement & StatementLimit,
-  values: readonly unknown[],
-): Promise<Row[]> {
-  try {
-    const result = await client.query<Row>({ ...statement, values: [...values] });
-    return result.rows;
-  } catch (error) {
-    throw translateDatabaseError(error);
   }
 }
