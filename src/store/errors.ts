@@ -30,6 +30,14 @@ function isOfNetwork(error: unknown): boolean {
   return SYSTEM_CODE.test(error.code) && !isOfFile;
 }
 
+/**
+ * The failure is not about what was asked of the database: it is away, full, or lets nobody in. The same may work later,
+ * by itself or when the operator has changed something.
+ */
+export function isOfInfrastructure(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError || error instanceof OperatorError;
+}
+
 /** Whose server it is: of `database.url`, or the one that Weir starts. */
 export type ServerOrigin = "url" | "embedded";
 

@@ -120,6 +120,7 @@ export class Incarnation {
         decide: (state) => parts.decide(this, state),
       },
       mailboxSize: 100,
+      restFromMs: 1,
       maxLoadedChannels: 100,
       idleEvictMs: -1,
       lostLookMs: LOST_LOOK_MS,

@@ -1,5 +1,7 @@
 import type { ModelAnswer, Model } from "../../../src/llm/model.ts";
 import { type CompactionState, type Decision, decide } from "../../../src/compactor/policy.ts";
+import type { RunningTurn } from "../../../src/store/turn-rows.ts";
+import { TurnStore } from "../../../src/store/turns.ts";
 import { SUMMARISER } from "../profile.ts";
 import type { Mutant } from "./mutant.ts";
 
@@ -27,6 +29,18 @@ function discouraged(state: CompactionState): Decision {
   return hasFailed ? { kind: "idle" } : decide(state);
 }
 
+/** Takes each start of a turn for a failure of it. */
+class StrictTurns extends TurnStore {
+  override async beginAgain(
+    owner: { epoch: number },
+    turn: RunningTurn,
+    failures: number,
+  ): Promise<RunningTurn> {
+    const again = await super.beginAgain(owner, turn, failures);
+    return { ...again, failures: again.attempts - 1 };
+  }
+}
+
 /** Ways to wait, to hurry and to give up that are wrong. */
 export const WAITING_MUTANTS: readonly Mutant[] = [
   { name: "a turn waits for the compaction", breaks: ["I13"], model: behindSummaries },
@@ -40,5 +54,10 @@ export const WAITING_MUTANTS: readonly Mutant[] = [
     name: "attempts without a bound",
     breaks: ["I14"],
     compactorAgent: (agent) => ({ ...agent, modelNames: () => Array.from({ length: 50 }, () => SUMMARISER) }),
+  },
+  {
+    name: "the end of a process counts as an attempt",
+    breaks: ["I9"],
+    store: (store, db) => ({ ...store, turns: new StrictTurns(db) }),
   },
 ];
