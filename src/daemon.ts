@@ -53,6 +53,8 @@ export interface Daemon extends AsyncDisposable {
   readonly models: Models;
   readonly inbox: PlatformInbox;
   readonly registry: ChannelRegistry;
+  /** Aborted where its database has ended for good: it can only be ended. The reason is an error for the operator. */
+  readonly lost: AbortSignal;
   /** Opens the intake of all platforms, and takes up what an earlier run left due. */
   open(): Promise<void>;
 }
@@ -67,7 +69,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const now = options.now ?? ((): Date => new Date());
 
   const prompts = loadPrompts(promptSources(config));
-  const { database, where } = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
+  const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
+  const { database, where } = opened;
   log.info({ where }, "database_open");
   const store = createStore(database);
   const { result: knowsAllScripts } = await insist(async () => store.search.knowsAllScripts(), START_RETRIES);
@@ -99,6 +102,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
   });
+  // The first step of a shutdown: what a shutdown of the machine stops beside us stays stopped.
+  stack.defer(() => opened.expectEnd());
 
   const kept = stack.move();
   return {
@@ -107,6 +112,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     models,
     inbox,
     registry,
+    lost: opened.lost,
     async open() {
       await insist(async () => indexer.start(), START_RETRIES);
       await Promise.all(platforms.map(async (platform) => platform.start(inbox)));

@@ -27,6 +27,8 @@ export interface SharedParts {
   readonly createMutex?: () => HistoryMutex;
   /** Wake-ups that wait in one mailbox. */
   readonly mailboxSize: number;
+  /** First rest of a turn that processes have ended over, ms; left out: a second. */
+  readonly restFromMs?: number;
 }
 
 /** What one actor is made of. */

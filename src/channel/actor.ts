@@ -12,6 +12,7 @@ import { buildRooms } from "./actor-rooms.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { Outbox } from "./outbox.ts";
 import { RetryTimer } from "./retry-timer.ts";
+import { restBefore } from "./turn-attempts.ts";
 import type { TurnRunner } from "./turn-runner.ts";
 import { steadyNow } from "../telemetry/steady-clock.ts";
 
@@ -44,7 +45,8 @@ export class ChannelActor {
   #resets = 0;
   #isClosed = false;
   readonly #retry = new RetryTimer();
-  #lastUsedAt: number;
+  readonly #loadedAt = steadyNow();
+  #lastUsedAt = this.#loadedAt;
 
   constructor(parts: ActorParts, snapshot: ChannelSnapshot) {
     this.#parts = parts;
@@ -54,7 +56,6 @@ export class ChannelActor {
     this.#runner = rooms.runner;
     this.compactor = rooms.compactor;
     this.#leftBehind = snapshot.running;
-    this.#lastUsedAt = steadyNow();
   }
 
   /** Takes up what is settled and not delivered. Call it before the first wake-up. */
@@ -133,6 +134,8 @@ export class ChannelActor {
     const isAwaited = this.#runner.isAwaited || dueMessages(this.history.current).length > 0;
     if (!isRunning && !isAwaited) return false;
     this.#isStopWanted = true;
+    // One that rests does not wait for its end.
+    if (!isRunning) this.wake();
     return true;
   }
 
@@ -213,6 +216,7 @@ export class ChannelActor {
   async #work(): Promise<void> {
     while (this.#mayBegin) {
       if (this.#isInDoubt) await this.#readAgain();
+      if (this.#rests()) return;
       const turn = await this.#runner.next(this.#leftBehind);
       if (turn === "unknown") {
         this.#isInDoubt = true;
@@ -228,6 +232,20 @@ export class ChannelActor {
     }
     this.#retry.succeeded();
     this.compactor.consider();
+  }
+
+  /** @returns true where the turn that was left behind is begun again only later */
+  #rests(): boolean {
+    const turn = this.#leftBehind;
+    if (turn === null || this.#isStopWanted) return false;
+    const restMs = restBefore(turn.deaths, this.#parts.restFromMs);
+    const leftMs = this.#loadedAt + restMs - steadyNow();
+    if (leftMs <= 0) return false;
+    const channel = formatAddress(this.#parts.address);
+    if (!this.#retry.isWaiting)
+      this.#parts.log.warn({ channel, turn: turn.id, deaths: turn.deaths, restMs }, "turn_rests");
+    this.#retry.after(leftMs, () => this.wake());
+    return true;
   }
 
   get #mayBegin(): boolean {

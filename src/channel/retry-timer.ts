@@ -19,11 +19,16 @@ export class RetryTimer {
   /** @param work must not throw */
   schedule(work: () => void): void {
     if (this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
+    this.after(this.#waitMs, work);
+    this.#waitMs = Math.min(this.#waitMs * 2, RETRY_TO_MS);
+  }
+
+  /** The same after a wait of the caller's, which makes no other one longer. */
+  after(waitMs: number, work: () => void): void {
+    this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       work();
-    }, this.#waitMs);
-    this.#waitMs = Math.min(this.#waitMs * 2, RETRY_TO_MS);
+    }, waitMs);
   }
 
   succeeded(): void {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { dueMessages } from "../core/history.ts";
 import { formatAddress, type Seq, type TurnId } from "../core/ids.ts";
+import { isOfInfrastructure, StaleEpochError } from "../store/errors.ts";
 import type { ModelCallRow } from "../store/model-calls.ts";
 import type { Beginner, RunningTurn } from "../store/turn-rows.ts";
 import type { Settlement, TurnEnd } from "../store/turns.ts";
@@ -17,13 +18,11 @@ import type { LastRequest } from "./last-request.ts";
 import { storeBillLine } from "./model-bill.ts";
 import type { Outbox } from "./outbox.ts";
 import { toSettlement } from "./settlement.ts";
+import { reasonToGiveUp } from "./turn-attempts.ts";
 import { TurnRecall } from "./turn-recall.ts";
 import type { UsageAnchor } from "./usage-anchor.ts";
 import { showWorking } from "./working-sign.ts";
 import { steadyNow } from "../telemetry/steady-clock.ts";
-
-/** Starts of one turn before it is settled with a plain sentence. */
-const MAX_ATTEMPTS = 3;
 
 const STOP = "stop";
 /** Why a running turn is ended from outside: `/stop`; its messages changed; the actor goes. */
@@ -71,6 +70,8 @@ export class TurnRunner {
   #ahead: TurnRecall | null = null;
   /** The message whose append was to begin its turn, and the turn that has begun so. */
   #expected: { readonly seq: Seq; turn: RunningTurn | null } | null = null;
+  /** The last turn that failed by itself, and how often. */
+  #failed: { readonly turn: TurnId; readonly times: number } | null = null;
   #running: { turn: RunningTurn; interrupt: AbortController; startedAt: number } | null = null;
 
   constructor(parts: ActorParts, history: GuardedHistory, outbox: Outbox, request: RequestParts) {
@@ -139,7 +140,14 @@ export class TurnRunner {
    */
   async next(leftBehind: RunningTurn | null): Promise<RunningTurn | "unknown" | null> {
     const { store, owner, agent } = this.#parts;
-    if (leftBehind !== null) return store.turns.beginAgain(owner, leftBehind);
+    if (leftBehind !== null) {
+      const { id, failures } = leftBehind;
+      return store.turns.beginAgain(
+        owner,
+        leftBehind,
+        this.#failed?.turn === id ? this.#failed.times : failures,
+      );
+    }
     const history = await this.#history.snapshot();
     const chosen = chooseTurn(history, budgetOf(agent, agent.config.model));
     if (chosen === null) return null;
@@ -204,6 +212,10 @@ export class TurnRunner {
       const told = { ...result, calls: bill.splice(0), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
       return true;
+    } catch (error) {
+      const isOurs = !isOfInfrastructure(error) && !(error instanceof StaleEpochError);
+      if (isOurs) this.#failed = { turn: turn.id, times: turn.failures + 1 };
+      throw error;
     } finally {
       for (const line of bill) storeBillLine(this.#parts, line);
       await draft?.close();
@@ -220,10 +232,8 @@ export class TurnRunner {
     if (signal.aborted) return { outcome: { kind: "stopped", text: "" }, modelMs: 0 };
     if (asked.count === 0)
       return { outcome: { kind: "skipped", reason: "every message was deleted" }, modelMs: 0 };
-    if (turn.attempts > MAX_ATTEMPTS) {
-      const why = `begun ${MAX_ATTEMPTS} times without an end`;
-      return { outcome: { kind: "failed", failure: "gave_up", why }, modelMs: 0 };
-    }
+    const why = reasonToGiveUp(turn);
+    if (why !== null) return { outcome: { kind: "failed", failure: "gave_up", why }, modelMs: 0 };
     const channel = createTurnChannel({
       ...this.#parts,
       recall,

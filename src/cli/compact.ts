@@ -101,7 +101,8 @@ async function compactHere(io: Io, config: Config, name: string): Promise<Compac
   const work = daemon.registry.visit(channel.id, async ({ compactor }) =>
     forceCompaction(compactor, daemon.store.compactions),
   );
-  const answer = await Promise.race([work, aborted(io.shutdown)]);
+  const answer = await Promise.race([work, aborted(AbortSignal.any([io.shutdown, daemon.lost]))]);
+  daemon.lost.throwIfAborted();
   if (answer !== undefined) return answer;
   throw new OperatorError("Interrupted. Nothing is lost: whoever opens the channel next goes on from here.");
 }

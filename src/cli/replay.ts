@@ -45,9 +45,11 @@ export async function replay(io: Io, file: string, options: ReplayOptions): Prom
   });
   await daemon.open();
   const progress = new Progress(io.stderr, recording.messages.length);
-  await run(io, daemon, platform, recording, { speed: options.speed, tally, progress, clock });
+  const shutdown = AbortSignal.any([io.shutdown, daemon.lost]);
+  await run(shutdown, daemon, platform, recording, { speed: options.speed, tally, progress, clock });
   progress.end();
-  await untilCompacted(io, daemon);
+  await untilCompacted({ ...io, shutdown }, daemon);
+  daemon.lost.throwIfAborted();
   say(io, tally.table({ stopped: io.shutdown.aborted, skippedLines: recording.skipped }));
 }
 
@@ -60,7 +62,7 @@ interface Run {
 }
 
 async function run(
-  io: Io,
+  shutdown: AbortSignal,
   daemon: Daemon,
   platform: ReplayPlatform,
   recording: Recording,
@@ -69,10 +71,10 @@ async function run(
   const { speed, tally, progress, clock } = parts;
   let before: Date | null = null;
   for (const message of recording.messages) {
-    if (io.shutdown.aborted) return;
+    if (shutdown.aborted) return;
     if (speed === "real" && before !== null) {
       const waitMs = Math.max(0, message.at.getTime() - before.getTime());
-      await delay(waitMs, undefined, { signal: io.shutdown }).catch(() => undefined);
+      await delay(waitMs, undefined, { signal: shutdown }).catch(() => undefined);
     }
     before = message.at;
     clock.at = message.at;
@@ -82,9 +84,9 @@ async function run(
     progress.step();
     // What an earlier run appended is answered in its own time: by that run, or by the work that was resumed.
     if (receipt.outcome !== "accepted") platform.forget(message.id);
-    else if (speed === "max" && answered !== null) await Promise.race([answered, aborted(io.shutdown)]);
+    else if (speed === "max" && answered !== null) await Promise.race([answered, aborted(shutdown)]);
   }
-  await Promise.race([platform.allSettled(), aborted(io.shutdown)]);
+  await Promise.race([platform.allSettled(), aborted(shutdown)]);
 }
 
 /** Summaries that are under way belong to the picture: waits for them, within reason. */

@@ -12,7 +12,7 @@ import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.t
 import type { Events } from "../telemetry/events.ts";
 import { closeDataFolder } from "../store/data-folder.ts";
 import { createLog } from "../telemetry/log.ts";
-import { type Io, openLog, say } from "./io.ts";
+import { aborted, type Io, openLog, say } from "./io.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
 
 /** A terminal that takes part in a daemon's platforms. */
@@ -32,7 +32,10 @@ export interface SessionOptions {
   readonly isDaemon: boolean;
 }
 
-/** Builds the daemon with its platforms, runs it until the terminal is done or a signal comes, and drains. */
+/**
+ * Builds the daemon with its platforms, runs it until the terminal is done or a signal comes, and drains.
+ * @throws OperatorError behind the drain, where its database has ended for good
+ */
 export async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const { config, terminal } = options;
   const agent = findAgent(config, terminal?.agent);
@@ -74,6 +77,7 @@ export async function runSession(io: Io, options: SessionOptions): Promise<void>
   await until(io, daemon, shown, mode === null ? agents(config) : null);
   // A drain may take a while, and whoever sent the signal wants to see that it was heard.
   if (io.shutdown.aborted) log.info({ deadlineMs: config.daemon.drainDeadlineMs }, "draining");
+  daemon.lost.throwIfAborted();
 }
 
 async function until(
@@ -84,9 +88,7 @@ async function until(
 ): Promise<void> {
   if (announced !== null) say(io, `Weir is ready: ${announced}; ${daemon.models.describe()}`);
   io.tellReady();
-  const { promise: stopped, resolve } = Promise.withResolvers<void>();
-  io.shutdown.addEventListener("abort", () => resolve(), { once: true });
-  if (io.shutdown.aborted) resolve();
+  const stopped = aborted(AbortSignal.any([io.shutdown, daemon.lost]));
   await Promise.race(terminal === null ? [stopped] : [stopped, terminal.closed]);
 }
 

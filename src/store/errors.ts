@@ -38,26 +38,41 @@ function isOfNetwork(error: unknown): boolean {
   return SYSTEM_CODE.test(error.code) && !isOfFile;
 }
 
+/**
+ * The failure is not about what was asked of the database: it is away, full, or lets nobody in. The same may work later,
+ * by itself or when the operator has changed something.
+ */
+export function isOfInfrastructure(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError || error instanceof OperatorError;
+}
+
+/** Whose server it is: of `database.url`, or the one that Weir starts. */
+export type ServerOrigin = "url" | "embedded";
+
 /** Tells the failures of a query apart, once, here; what is neither of ours is a bug and stays as it is. */
-export function translateDatabaseError(error: unknown): unknown {
+export function translateDatabaseError(error: unknown, origin: ServerOrigin = "url"): unknown {
+  // Of a statement in a transaction, which hears of it as well.
+  if (error instanceof WeirError) return error;
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === STALE_EPOCH) return new StaleEpochError(errorMessage(error), { cause: error });
   if (code === "ERR_INVALID_URL" || error instanceof URIError) {
     // Not a word of it: the address holds a password.
     return new OperatorError(
-      `The database's address is not of the form postgres://user:password@host:port/name. ${HINT}`,
+      `The database's address is not of the form postgres://user:password@host:port/name. ${HINTS.url}`,
     );
   }
   if (REFUSED.test(code) || errorMessage(error).startsWith("SASL")) {
-    return new OperatorError(`The database refuses us: ${errorMessage(error)}. ${HINT}`, { cause: error });
+    return new OperatorError(`The database refuses us: ${errorMessage(error)}. ${HINTS[origin]}`, {
+      cause: error,
+    });
   }
-  if (UNAVAILABLE.test(code) || isOfNetwork(error)) return unavailable(error);
+  if (UNAVAILABLE.test(code) || isOfNetwork(error)) return unavailable(error, code, origin);
   // `pg` reports an ended connection as a plain Error without a code.
   if (
     !(error instanceof pg.DatabaseError) &&
     /connection|terminated|not queryable|timeout/i.test(errorMessage(error))
   ) {
-    return unavailable(error);
+    return unavailable(error, code, origin);
   }
   return error;
 }
@@ -74,10 +89,21 @@ export function isRefusedValue(error: unknown): boolean {
   return REFUSED_VALUE.test(error.code) || (error.table === "entries" && REFUSED_ROW.test(error.code));
 }
 
-const HINT = "Check database.url (DATABASE_URL).";
+const HINTS: Readonly<Record<ServerOrigin, string>> = {
+  url: "Check database.url (DATABASE_URL).",
+  embedded: "It is the embedded Postgres; postgres.log in the data folder says more.",
+};
 
-function unavailable(cause: unknown): DatabaseUnavailableError {
-  return new DatabaseUnavailableError(`The database is not available: ${errorMessage(cause)}. ${HINT}`, {
+/** By SQLSTATE: what is plain enough to say what helps. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  "53100": "The disk of the database is full: make room.",
+  "53200": "The machine of the database is short of memory.",
+  "53300": "The database has no connection left: raise its max_connections, or close others.",
+};
+
+function unavailable(cause: unknown, code: string, origin: ServerOrigin): DatabaseUnavailableError {
+  const hint = REMEDIES[code] ?? HINTS[origin];
+  return new DatabaseUnavailableError(`The database is not available: ${errorMessage(cause)}. ${hint}`, {
     cause,
   });
 }

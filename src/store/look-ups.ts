@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 import pg from "pg";
-import { isWorthAFreshConnection, translateDatabaseError } from "./errors.ts";
+import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "./errors.ts";
 import type { Statement } from "./pool.ts";
 
 /** Connections of look-ups: with those of everything else, and one that cancels, 14 of a daemon at most, and one that listens. */
@@ -33,9 +33,15 @@ export class LookUps implements AsyncDisposable {
   /** What waits for a connection; so the pool itself never has anybody waiting, whom it could not let go. */
   readonly #queue = new PQueue({ concurrency: CONNECTIONS });
   readonly #backends = new WeakMap<pg.PoolClient, Backend>();
+  readonly #origin: ServerOrigin;
 
   /** @param openPool makes a pool like that of all other statements, but for these settings */
-  constructor(session: pg.ClientConfig, openPool: (settings: pg.PoolConfig) => pg.Pool) {
+  constructor(
+    session: pg.ClientConfig,
+    openPool: (settings: pg.PoolConfig) => pg.Pool,
+    origin: ServerOrigin,
+  ) {
+    this.#origin = origin;
     this.#pool = openPool({
       max: CONNECTIONS,
       application_name: "weir recall",
@@ -60,7 +66,7 @@ export class LookUps implements AsyncDisposable {
         return await this.#run<Row>(statement, values, signal);
       } catch (error) {
         signal?.throwIfAborted();
-        throw translateDatabaseError(error);
+        throw translateDatabaseError(error, this.#origin);
       }
     });
   }

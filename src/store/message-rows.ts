@@ -4,7 +4,7 @@ import type { InboundMessage } from "../core/message.ts";
 import { displayName, storableText } from "../core/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
 import { LINE_HEAD_TOKENS } from "./entry-rows.ts";
-import { type RunningTurn, runningTurn } from "./turn-rows.ts";
+import { type RunningTurn, begunTurn } from "./turn-rows.ts";
 
 /** A message on its way into the log: the entry that it becomes, but for its place. */
 export type MessageDraft = Omit<UserEntry, "seq">;
@@ -78,6 +78,6 @@ export function draftRecord(draft: MessageDraft): Record<string, unknown> {
 export function toAppended(draft: MessageDraft, row: AppendedRow): Appended {
   const { seq, duplicate, due, turn_id: id = null } = row;
   if (duplicate) return { duplicate, seq, due };
-  const turn = id === null ? null : runningTurn({ id, from_seq: seq, to_seq: seq, attempts: 1 });
+  const turn = id === null ? null : begunTurn(id, seq, seq);
   return { duplicate: false, seq, entry: { ...draft, seq }, turn };
 }

@@ -6,7 +6,11 @@ import type { DatabaseConfig } from "../config/config.ts";
 import { errorMessage, OperatorError, WeirError } from "../core/errors.ts";
 import { closeDataFolder } from "./data-folder.ts";
 import { acquireDataLock, FolderTakenError } from "./data-lock.ts";
-import { findEmbeddedPostgres, startEmbeddedPostgres } from "./embedded/embedded-postgres.ts";
+import {
+  type EmbeddedPostgres,
+  findEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from "./embedded/embedded-postgres.ts";
 import { assertMigrated, migrate, NotMigratedError, readSchemaState } from "./migrate.ts";
 import { type Connection, DAEMON_NAME, Database, type DatabaseOptions } from "./pool.ts";
 
@@ -14,6 +18,10 @@ export interface OpenDatabase extends AsyncDisposable {
   readonly database: Database;
   /** For a log: where it is, without its password. */
   readonly where: string;
+  /** Aborted where an owner's embedded server has ended and does not start any more; its reason says why. */
+  readonly lost: AbortSignal;
+  /** A shutdown has begun: an embedded server that ends from now on is not started again. */
+  expectEnd(): void;
 }
 
 /**
@@ -32,7 +40,7 @@ const SESSIONS: Readonly<Record<DatabaseRole, DatabaseOptions>> = {
 
 /**
  * Opens the database. `DATABASE_URL` decides: with it that server is used, without it the embedded one is started, and
- * stopped when this is disposed of.
+ * stopped when this is disposed of; for an owner it is started again where it ends meanwhile.
  * @param until waits for a database that cannot be reached until this is aborted; default: no wait
  * @throws OperatorError where another Weir has the data folder, or the database is newer than the code; NotMigratedError
  *   where it is older, or is not there, and only an owner makes it so
@@ -44,12 +52,21 @@ export async function openDatabase(
   until?: AbortSignal,
 ): Promise<OpenDatabase> {
   await using stack = new AsyncDisposableStack();
-  const connection = await (role === "owner" ? own(config, log, stack) : join(config, log, stack));
+  const lost = new AbortController();
+  const { connection, server } = await (role === "owner" ? own : join)(config, log, stack);
+  // Who only looks holds the folder for a moment, and a daemon can't start beside it.
+  if (role === "owner") server?.supervise((error) => lost.abort(error));
   const database = stack.use(new Database(connection, log, SESSIONS[role]));
   if (role === "owner") await insistently(async () => migrate(database, log), log, until);
   else assertMigrated(await readSchemaState(database));
   const kept = stack.move();
-  return { database, where: describe(config), [Symbol.asyncDispose]: async () => kept.disposeAsync() };
+  return {
+    database,
+    where: describe(config),
+    lost: lost.signal,
+    expectEnd: () => server?.expectEnd(),
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
 }
 
 function describe({ url, dataDir }: DatabaseConfig): string {
@@ -146,23 +163,30 @@ export async function assertExists({ url, dataDir }: DatabaseConfig): Promise<vo
   }
 }
 
+/** Where the database is, and its server where that is ours to start. */
+interface Joined {
+  readonly connection: Connection;
+  readonly server?: EmbeddedPostgres;
+}
+
 /** Takes the data folder, and starts its server. */
-async function own(config: DatabaseConfig, log: Logger, stack: AsyncDisposableStack): Promise<Connection> {
+async function own(config: DatabaseConfig, log: Logger, stack: AsyncDisposableStack): Promise<Joined> {
   const { url, dataDir } = config;
-  if (url !== null) return { url };
+  if (url !== null) return { connection: { url } };
   const why = await closeDataFolder(dataDir);
   if (why !== null) log.warn({ dataDir, why }, "data_folder_open_to_others");
   stack.use(await acquireDataLock(dataDir));
-  return stack.use(await startEmbeddedPostgres({ dataDir, log })).connection;
+  const server = stack.use(await startEmbeddedPostgres({ dataDir, log }));
+  return { connection: server.connection, server };
 }
 
 /** The server of a daemon that runs; where none does, the one of the data folder is started to be looked at. */
-async function join(config: DatabaseConfig, log: Logger, stack: AsyncDisposableStack): Promise<Connection> {
+async function join(config: DatabaseConfig, log: Logger, stack: AsyncDisposableStack): Promise<Joined> {
   const { url, dataDir } = config;
-  if (url !== null) return { url };
+  if (url !== null) return { connection: { url } };
   await assertExists(config);
   const found = (await findEmbeddedPostgres(dataDir)) ?? (await lockOrFind(dataDir, stack));
-  return found ?? stack.use(await startEmbeddedPostgres({ dataDir, log })).connection;
+  return { connection: found ?? stack.use(await startEmbeddedPostgres({ dataDir, log })).connection };
 }
 
 /** @returns also who has the data folder; null: it is ours, or there is none */
@@ -172,7 +196,7 @@ async function ownOrJoin(
   stack: AsyncDisposableStack,
 ): Promise<{ readonly connection: Connection; readonly holder: string | null }> {
   try {
-    return { connection: await own(config, log, stack), holder: null };
+    return { connection: (await own(config, log, stack)).connection, holder: null };
   } catch (error) {
     const connection = error instanceof FolderTakenError ? await findEmbeddedPostgres(config.dataDir) : null;
     if (!(error instanceof FolderTakenError) || connection === null) throw error;

@@ -1,6 +1,6 @@
 import pg from "pg";
 import type { Logger } from "pino";
-import { isWorthAFreshConnection, translateDatabaseError } from "./errors.ts";
+import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "./errors.ts";
 import { LookUps } from "./look-ups.ts";
 
 /** Where the database is: an URL, or the socket of the embedded server. */
@@ -78,6 +78,7 @@ export class Database implements Queryable, AsyncDisposable {
   readonly #pool: pg.Pool;
   readonly #lookUps: LookUps;
   readonly #session: pg.ClientConfig;
+  readonly #origin: ServerOrigin;
   readonly #log: Logger;
   /** In which generation each connection was made. */
   readonly #madeIn = new WeakMap<pg.PoolClient, number>();
@@ -86,6 +87,7 @@ export class Database implements Queryable, AsyncDisposable {
 
   constructor(connection: Connection, log: Logger, options: DatabaseOptions = {}) {
     this.#log = log;
+    this.#origin = "url" in connection ? "url" : "embedded";
     const target = "url" in connection ? { connectionString: connection.url } : connection;
     this.#session = {
       ...target,
@@ -99,7 +101,7 @@ export class Database implements Queryable, AsyncDisposable {
     const openPool = (settings: pg.PoolConfig): pg.Pool => watched({ ...this.#session, ...settings }, log);
     this.#pool = openPool({ max: options.maxConnections ?? 10 });
     this.#pool.on("connect", (client) => void this.#madeIn.set(client, this.#generation));
-    this.#lookUps = new LookUps(this.#session, openPool);
+    this.#lookUps = new LookUps(this.#session, openPool, this.#origin);
   }
 
   /**
@@ -119,7 +121,7 @@ export class Database implements Queryable, AsyncDisposable {
       const client = await this.#connect();
       let isBroken = true;
       try {
-        const rows = await run<Row>(client, statement, values);
+        const rows = await this.#run<Row>(client, statement, values);
         isBroken = false;
         return rows;
       } finally {
@@ -133,7 +135,7 @@ export class Database implements Queryable, AsyncDisposable {
     try {
       await this.#pool.query(text);
     } catch (error) {
-      throw translateDatabaseError(error);
+      throw translateDatabaseError(error, this.#origin);
     }
   }
 
@@ -175,7 +177,7 @@ export class Database implements Queryable, AsyncDisposable {
     } catch (error) {
       isOver = true;
       await client.end().catch(() => undefined);
-      throw translateDatabaseError(error);
+      throw translateDatabaseError(error, this.#origin);
     }
     return {
       async [Symbol.asyncDispose]() {
@@ -194,7 +196,7 @@ export class Database implements Queryable, AsyncDisposable {
         client.release(true);
       }
     } catch (error) {
-      throw translateDatabaseError(error);
+      throw translateDatabaseError(error, this.#origin);
     }
   }
 
@@ -226,7 +228,7 @@ export class Database implements Queryable, AsyncDisposable {
     try {
       if (begin !== null) await client.query(begin);
       const query: Queryable["query"] = async (statement, values = []) =>
-        run(client, { ...statement, ...limit }, values);
+        this.#run(client, { ...statement, ...limit }, values);
       const result = await work({ query });
       if (begin !== null) await client.query("commit");
       return result;
@@ -235,9 +237,22 @@ export class Database implements Queryable, AsyncDisposable {
         // A connection that cannot roll back is not given to the next.
         await client.query("rollback").catch(() => (broken = true));
       }
-      throw translateDatabaseError(error);
+      throw translateDatabaseError(error, this.#origin);
     } finally {
       client.release(broken);
+    }
+  }
+
+  async #run<Row extends pg.QueryResultRow>(
+    client: pg.Pool | pg.PoolClient,
+    statement: Statement & StatementLimit,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
+    try {
+      const result = await client.query<Row>({ ...statement, values: [...values] });
+      return result.rows;
+    } catch (error) {
+      throw translateDatabaseError(error, this.#origin);
     }
   }
 
@@ -259,17 +274,4 @@ function watched(config: pg.PoolConfig, log: Logger): pg.Pool {
     if (!pool.ending) log.warn({ why: error.message }, "database_connection_lost");
   });
   return pool;
-}
-
-async function run<Row extends pg.QueryResultRow>(
-  client: pg.PoolClient,
-  statement: Statement & StatementLimit,
-  values: readonly unknown[],
-): Promise<Row[]> {
-  try {
-    const result = await client.query<Row>({ ...statement, values: [...values] });
-    return result.rows;
-  } catch (error) {
-    throw translateDatabaseError(error);
-  }
 }

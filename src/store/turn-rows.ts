@@ -4,6 +4,10 @@ import { type Seq, turnId } from "../core/ids.ts";
 export interface RunningTurn extends TurnRange {
   /** How often it was started, this time included. */
   readonly attempts: number;
+  /** Owners that ended, or lost the channel, while it ran. */
+  readonly deaths: number;
+  /** Attempts that failed by themselves: not for the database, the machine, or the end of a process. */
+  readonly failures: number;
 }
 
 /** Who would begin a turn of a message alone as soon as it is in the log. */
@@ -19,8 +23,16 @@ export interface RawTurn {
   from_seq: number;
   to_seq: number;
   attempts: number;
+  deaths: number;
+  failures: number;
 }
 
-export function runningTurn({ id, from_seq: fromSeq, to_seq: toSeq, attempts }: RawTurn): RunningTurn {
-  return { id: turnId(id), fromSeq, toSeq, attempts };
+export function runningTurn({ id, from_seq: fromSeq, to_seq: toSeq, ...counts }: RawTurn): RunningTurn {
+  const { attempts, deaths, failures } = counts;
+  return { id: turnId(id), fromSeq, toSeq, attempts, deaths, failures };
+}
+
+/** The turn that has begun with this row, for the first time. */
+export function begunTurn(id: number, fromSeq: Seq, toSeq: Seq): RunningTurn {
+  return { id: turnId(id), fromSeq, toSeq, attempts: 1, deaths: 0, failures: 0 };
 }

@@ -7,7 +7,7 @@ import { toDraftRow } from "./entry-rows.ts";
 import { entryOfDraft } from "./log.ts";
 import { billRecords, type ModelCallRow } from "./model-calls.ts";
 import { type Database, type Queryable, UNHURRIED } from "./pool.ts";
-import { type RawTurn, type RunningTurn, runningTurn } from "./turn-rows.ts";
+import { begunTurn, type RawTurn, type RunningTurn, runningTurn } from "./turn-rows.ts";
 
 export type TurnState = "answered" | "skipped" | "stopped" | "failed";
 
@@ -74,21 +74,26 @@ export class TurnStore {
       },
       [owner.channel, owner.epoch, fromSeq, toSeq],
     );
-    return row === undefined ? null : runningTurn({ ...row, from_seq: fromSeq, to_seq: toSeq, attempts: 1 });
+    return row === undefined ? null : begunTurn(row.id, fromSeq, toSeq);
   }
 
-  /** Starts a turn once more that did not settle: the process died, or its messages changed under it. */
-  async beginAgain(owner: { epoch: number }, turn: RunningTurn): Promise<RunningTurn> {
-    const [row] = await this.#db.query<{ attempts: number }>(
+  /**
+   * Starts a turn once more that did not settle. The epoch in its row tells whether another owner began it last: that one
+   * has ended over it. Asked twice, it counts neither that nor the failures twice.
+   * @param failures of its own so far
+   */
+  async beginAgain(owner: { epoch: number }, turn: RunningTurn, failures: number): Promise<RunningTurn> {
+    const [row] = await this.#db.query<Pick<RunningTurn, "attempts" | "deaths" | "failures">>(
       {
         name: "turn_begin_again",
-        text: `update turns set attempts = attempts + 1, epoch = $2 where id = $1 and state = 'running'
-               returning attempts`,
+        text: `update turns set attempts = attempts + 1, deaths = deaths + (epoch <> $2)::integer,
+                                failures = greatest(failures, $3), epoch = $2
+                where id = $1 and state = 'running' returning attempts, deaths, failures`,
       },
-      [turn.id, owner.epoch],
+      [turn.id, owner.epoch, failures],
     );
     if (row === undefined) throw new Error(`turn ${turn.id} is not running`);
-    return { ...turn, attempts: row.attempts };
+    return { ...turn, ...row };
   }
 
   /** How a turn ended; null where it runs, or never was. */
@@ -153,12 +158,13 @@ function entryRow(entry: TurnEntryDraft, recalled: RecalledIds | undefined): Rec
   return { ...row, data: { ...(entry.stopped && { stopped: true }), recalled } };
 }
 
-/** The turn that a channel's last owner left behind, if any. */
+/** The turn that a channel's last owner left behind, if any; that this one has ended over it counts already. */
 export async function readRunningTurn(client: Queryable, channel: ChannelId): Promise<RunningTurn | null> {
   const [row] = await client.query<RawTurn>(
     {
       name: "turn_running",
-      text: "select id, from_seq, to_seq, attempts from turns where channel_id = $1 and state = 'running'",
+      text: `select t.id, t.from_seq, t.to_seq, t.attempts, t.deaths + (t.epoch <> c.epoch)::integer as deaths, t.failures
+               from turns t join channels c on c.id = t.channel_id where t.channel_id = $1 and t.state = 'running'`,
     },
     [channel],
   );

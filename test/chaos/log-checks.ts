@@ -49,6 +49,12 @@ const RULES: readonly { readonly kind: Problem["kind"]; readonly sql: string }[]
               or (t.state <> 'running') <> (t.to_seq <= c.settled_to)`,
   },
   {
+    kind: "lost",
+    // Kills and troubles of the database are no attempts of a turn.
+    sql: `select format('turn %s of channel %s was given up: %s', id, channel_id, reason) as what
+            from turns where state = 'failed' and reason like 'gave up%'`,
+  },
+  {
     kind: "wrong",
     sql: `select format('turn %s: %s calls, %s results', turn_id, sum(calls), sum(results)) as what from (
             select turn_id, case kind when 'tool_call' then jsonb_array_length(data->'calls') else 0 end as calls,

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
+import { findEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres.ts";
 import { postmasterPid, startQuietly } from "../support/embedded-folder.ts";
 import { unspaced } from "./answers.ts";
 import { finalTexts } from "./delivery-checks.ts";
@@ -26,11 +27,14 @@ const AT_ONCE_MS = 3000;
 const SILENCE_MS = 15_000;
 /** The deadline of the drain, and some time to close. */
 const DRAIN_MS = 10_000;
+/** A look, what a dead server still holds, recovery, and time for a busy machine. */
+const BACK_MS = 20_000;
 const HOUR_MS = 3_600_000;
 
 export const TROUBLES: readonly Trouble[] = [
   { name: "database.stop", ends: false, run: async (scene) => restartDatabase(scene, "SIGINT") },
   { name: "database.crash", ends: false, run: async (scene) => restartDatabase(scene, "SIGQUIT") },
+  { name: "database.kill", ends: false, run: killDatabase },
   { name: "database.cut", ends: false, run: cutConnections },
   { name: "disk.full", ends: false, run: fillDisk },
   { name: "model.gone", ends: false, run: loseModel },
@@ -54,6 +58,24 @@ async function restartDatabase({ home, random, sql }: Scene, signal: "SIGINT" | 
   }
   await delay(random.int(50, 1500));
   await startQuietly(home.dataDir);
+}
+
+/** kill -9 of the postmaster, once or twice: the daemon that uses it starts it again, and lives on. */
+async function killDatabase({ home, process: running, random, sql }: Scene): Promise<void> {
+  for (let times = random.int(1, 2); times > 0; times--) {
+    await sql.close();
+    const killed = await postmasterPid(home.dataDir);
+    process.kill(killed, "SIGKILL");
+    const isBack = async (): Promise<boolean> =>
+      (await findEmbeddedPostgres(home.dataDir)) !== null && (await postmasterPid(home.dataDir)) !== killed;
+    const deadline = performance.now() + BACK_MS;
+    while (!(await isBack())) {
+      assert.ok(!running.isOver, "the daemon ended with its Postgres");
+      assert.ok(performance.now() < deadline, "the Postgres is not started again");
+      await delay(POLL_MS);
+    }
+    await delay(random.int(50, 800));
+  }
 }
 
 async function cutConnections({ random, sql }: Scene): Promise<void> {

@@ -54,6 +54,23 @@ test("killed after the message was stored and before a word of the answer, it an
   await assertOnceAndWhole(scene, await startDaemon(home));
 });
 
+test("killed five times in a row while its model is asked, it answers once all the same", async () => {
+  await using scene = await openScene();
+  const { home, model, world } = scene;
+  const kills = 5;
+  model.reply(...Array.from({ length: kills }, () => () => undefined));
+  model.respond(echo);
+  await world.say("room", "first", "are you there?");
+  for (let round = 1; round <= kills; round++) {
+    const killed = await startDaemon(home);
+    await model.received(round);
+    await killed.kill();
+  }
+  await assertOnceAndWhole(scene, await startDaemon(home));
+  const [answer] = await world.bot("room");
+  assert.doesNotMatch(answer?.text ?? "", /^Sorry/);
+});
+
 test("killed while an answer is shown, it edits the same message into the final answer", async () => {
   await using scene = await openScene();
   const { home, model, world } = scene;

@@ -45,6 +45,7 @@ class Composer {
     for (const _ of SURE_CRASHES) this.#play("crash");
     this.#steps.push({ do: "cut", point: SURE_CUT });
     this.#say({ reply: "plain", room: 0 });
+    this.#dieOverOneTurn();
     this.#talk(8);
     // By one of them at least a channel is full while its job waits.
     for (let holds = 0; holds < SURE_HOLDS; holds++) this.#play("hold");
@@ -164,6 +165,13 @@ class Composer {
       this.#provoke(point);
       this.#talk(this.#random.int(3, 8));
     }
+  }
+
+  /** One daemon after the other ends while it waits for its model, and none of them has the message to blame for that. */
+  #dieOverOneTurn(): void {
+    this.#say({ reply: "slow", room: 0 });
+    for (let left = 4; left > 0; left--) this.#restart("same");
+    this.#steps.push({ do: "release" });
   }
 
   /** Gives a statement its chance. */

@@ -121,6 +121,7 @@ export class Incarnation {
       },
       ...(mutant?.createMutex === undefined ? {} : { createMutex: mutant.createMutex }),
       mailboxSize: 100,
+      restFromMs: 1,
       maxLoadedChannels: 100,
       idleEvictMs: -1,
       lostLookMs: LOST_LOOK_MS,

@@ -11,6 +11,8 @@ export interface State {
     readonly epoch: number;
   };
   readonly running: TurnRow | null;
+  /** Why turns were given up that were begun too often. */
+  readonly given_up: readonly string[];
   /** Live ones by range, and those that are newer than `sinceSummary`. */
   readonly summaries: readonly SummaryRow[];
   /** The live one, and those of summaries that are newer than `sinceSummary`. */
@@ -85,6 +87,8 @@ const QUERY = {
                   'omitted_to', omitted_to, 'epoch', epoch) from channels where id = r.id),
     'running', (select json_build_object('id', id, 'from_seq', from_seq, 'to_seq', to_seq, 'epoch', epoch, 'attempts', attempts)
                   from turns where channel_id = r.id and state = 'running'),
+    'given_up', (select coalesce(json_agg(reason order by id), '[]') from turns
+                  where channel_id = r.id and state = 'failed' and reason like 'gave up%'),
     'summaries', (select coalesce(json_agg(s order by s.from_seq, s.id), '[]') from (
                     select id, from_seq, to_seq, kind, text, live, job_id from summaries
                      where channel_id = r.id and live

@@ -28,7 +28,7 @@ test("whoever lost a channel writes nothing to it any more", async () => {
   const before = await everyRow(id);
   const stale = StaleEpochError;
   await assert.rejects(store.turns.begin(former, 1, 1), stale);
-  await assert.rejects(store.turns.beginAgain(former, turn), stale);
+  await assert.rejects(store.turns.beginAgain(former, turn, 0), stale);
   await assert.rejects(
     store.log.appendTurnEntries(former, { id: turn.id, after: 1 }, [ANSWER], new Date()),
     stale,
@@ -44,7 +44,14 @@ test("whoever lost a channel writes nothing to it any more", async () => {
   await weir.refuses("stale", `update turns set reason = 'mine' where id = ${turn.id}`);
   assert.deepEqual(await everyRow(id), before, "nothing was written");
 
-  await store.turns.beginAgain(owner, turn);
+  const again = await store.turns.beginAgain(owner, turn, 0);
+  assert.deepEqual({ ...again, id: 0 }, { id: 0, fromSeq: 1, toSeq: 1, attempts: 2, deaths: 1, failures: 0 });
+  const third = await store.turns.beginAgain(owner, again, 1);
+  assert.deepEqual(
+    [third.attempts, third.deaths, third.failures],
+    [3, 1, 1],
+    "the former owner ended over it once",
+  );
   const { parts } = await store.turns.settle(owner, turn, SETTLEMENT, new Date());
   assert.equal(parts[0]?.idempotencyKey, "key-0", "the key under which a piece may have been shown");
   // A settled turn is no error of its own to a daemon that lost the channel.

@@ -10,6 +10,7 @@ import { disownForeignPid, observePostmaster } from "./postmaster.ts";
 import { answers, EmbeddedPostgresError, launchServer, type ServerHome, stopServer } from "./server.ts";
 import { findServerAccount } from "./server-account.ts";
 import { prepareSocketFolder } from "./socket-folder.ts";
+import { type ServerState, SUPERVISION, type SupervisionTiming, Supervisor } from "./supervisor.ts";
 
 /** Where `pg` finds the server: `host` is the folder of its socket. */
 export interface EmbeddedConnection {
@@ -24,6 +25,13 @@ export interface EmbeddedPostgres extends AsyncDisposable {
   readonly connection: EmbeddedConnection;
   /** It ran already: a daemon that was killed had left it behind. */
   readonly adopted: boolean;
+  /**
+   * From now on starts it again whenever it has ended. For who holds the data lock for long: a daemon.
+   * @param onLost told once, where it does not start any more
+   */
+  supervise(onLost: (error: OperatorError) => void, timing?: SupervisionTiming): void;
+  /** A shutdown has begun: from now on it is not started again. */
+  expectEnd(): void;
 }
 
 export interface EmbeddedPostgresOptions {
@@ -63,25 +71,57 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     logFile: join(dataDir, "postgres.log"),
     socketFolder,
   };
-  const { adopted, pgCtlEnded } = await bringUp(home, {
+  const settings = {
     ...options.settings,
     unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`,
     port: String(PORT),
-  });
+  };
+  let { adopted, pgCtlEnded } = await bringUp(home, settings);
   const connection = await findEmbeddedPostgres(dataDir);
   if (connection === null)
     throw new EmbeddedPostgresError(`The embedded Postgres on ${pgData} ended at once.`);
   const ms = Math.round(performance.now() - startedAt);
   options.log.info({ created, adopted, ms, socket: connection.host }, "database_started");
+  const start = async (signal: AbortSignal): Promise<void> => {
+    await refuseIfGone(pgData);
+    ({ pgCtlEnded } = await bringUp(home, settings, signal));
+  };
+  let supervisor: Supervisor | null = null;
   return {
     connection,
     adopted,
+    supervise(onLost, timing = SUPERVISION) {
+      const server = { look: async () => lookAt(pgData), start, log: options.log };
+      supervisor ??= new Supervisor(server, timing, onLost);
+    },
+    expectEnd: () => supervisor?.end(),
     async [Symbol.asyncDispose]() {
+      supervisor?.end();
+      await pgCtlEnded;
+      await stopServer(home);
+      // It may have been about to start it.
+      await supervisor?.ended;
       await pgCtlEnded;
       await stopServer(home);
       options.log.info("database_stopped");
     },
   };
+}
+
+/** @throws OperatorError where the data are gone: no attempt brings them back, and an empty database is no substitute */
+async function refuseIfGone(pgData: string): Promise<void> {
+  await access(join(pgData, "PG_VERSION")).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") return;
+    throw new OperatorError(
+      `The database in ${pgData} is gone. Put it back from a backup before the next start.`,
+    );
+  });
+}
+
+async function lookAt(pgData: string): Promise<ServerState> {
+  const { state } = await observePostmaster(pgData);
+  if (state === "absent") return "stopped";
+  return state === "dead" ? "crashed" : "runs";
 }
 
 /**
@@ -112,9 +152,11 @@ async function prepareDataFolder(path: string): Promise<string> {
 async function bringUp(
   home: ServerHome,
   settings: Readonly<Record<string, string>>,
+  signal?: AbortSignal,
 ): Promise<{ adopted: boolean; pgCtlEnded: Promise<unknown> }> {
   const deadline = performance.now() + BUSY_TIMEOUT_MS;
-  while (performance.now() < deadline) {
+  const isWanted = (): boolean => performance.now() < deadline && signal?.aborted !== true;
+  while (isWanted()) {
     const found = await observePostmaster(home.pgData);
     if (found.state === "ready") {
       if (await answers(join(found.socketFolder, `.s.PGSQL.${found.port}`))) {

@@ -16,6 +16,17 @@ export type Postmaster =
       readonly socketFolder: string;
     };
 
+/** Say nothing of the file: the process, or the machine, may open no more of them just now. */
+const NOT_NOW = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
+
+/** For a file that may be missing. @throws where it may be there all the same */
+function nothingIfUnread<Nothing>(nothing: Nothing): (error: NodeJS.ErrnoException) => Nothing {
+  return (error) => {
+    if (NOT_NOW.has(error.code ?? "")) throw error;
+    return nothing;
+  };
+}
+
 /** More than any process id of Linux (2^22) or macOS. */
 const IMPOSSIBLE_PID = 99_999_999;
 
@@ -24,7 +35,7 @@ const IMPOSSIBLE_PID = 99_999_999;
  * socket folder, address, shared memory, status (miscadmin.h of Postgres).
  */
 export async function observePostmaster(pgData: string): Promise<Postmaster> {
-  const content = await readFile(pidFile(pgData), "utf8").catch(() => null);
+  const content = await readFile(pidFile(pgData), "utf8").catch(nothingIfUnread(null));
   if (content === null) return { state: "absent" };
   const lines = content.split("\n").map((line) => line.trim());
   const pid = Number.parseInt(lines[0] ?? "", 10);
@@ -60,7 +71,7 @@ async function isPostmasterOf(pgData: string, pid: number): Promise<boolean> {
     const listed = await runProgram(["ps", "-ww", "-o", "command=", "-p", String(pid)]);
     return listed.output.includes("postgres") && listed.output.includes(pgData);
   }
-  const commandLine = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+  const commandLine = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(nothingIfUnread(""));
   const [program, ...args] = commandLine.split("\0");
   return basename(program ?? "") === "postgres" && args.includes(pgData);
 }

@@ -1,6 +1,8 @@
 import type { ModelAnswer, Model } from "../../../src/llm/model.ts";
 import { type CompactionState, type Decision, decide } from "../../../src/compactor/policy.ts";
 import { DeliveryStore } from "../../../src/store/deliveries.ts";
+import type { RunningTurn } from "../../../src/store/turn-rows.ts";
+import { TurnStore } from "../../../src/store/turns.ts";
 import { SUMMARISER } from "../profile.ts";
 import type { Mutant } from "./mutant.ts";
 
@@ -35,6 +37,18 @@ class DiscouragedDeliveries extends DeliveryStore {
   }
 }
 
+/** Takes each start of a turn for a failure of it. */
+class StrictTurns extends TurnStore {
+  override async beginAgain(
+    owner: { epoch: number },
+    turn: RunningTurn,
+    failures: number,
+  ): Promise<RunningTurn> {
+    const again = await super.beginAgain(owner, turn, failures);
+    return { ...again, failures: again.attempts - 1 };
+  }
+}
+
 /** Ways to wait, to hurry and to give up that are wrong. */
 export const WAITING_MUTANTS: readonly Mutant[] = [
   { name: "a turn waits for the compaction", breaks: ["I13"], model: behindSummaries },
@@ -53,5 +67,10 @@ export const WAITING_MUTANTS: readonly Mutant[] = [
     name: "attempts without a bound",
     breaks: ["I14"],
     compactorAgent: (agent) => ({ ...agent, modelNames: () => Array.from({ length: 50 }, () => SUMMARISER) }),
+  },
+  {
+    name: "the end of a process counts as an attempt",
+    breaks: ["I9"],
+    store: (store, db) => ({ ...store, turns: new StrictTurns(db) }),
   },
 ];
