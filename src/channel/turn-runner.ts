@@ -71,6 +71,7 @@ export class TurnRunner {
   #ahead: TurnRecall | null = null;
   /** The message whose append was to begin its turn, and the turn that has begun so. */
   #expected: { readonly seq: Seq; turn: RunningTurn | null } | null = null;
+  #takenTo: Seq = 0;
   #running: { turn: RunningTurn; interrupt: AbortController; startedAt: number } | null = null;
 
   constructor(parts: ActorParts, history: GuardedHistory, outbox: Outbox, request: RequestParts) {
@@ -100,6 +101,20 @@ export class TurnRunner {
     return this.#acceptedAt.size > 0;
   }
 
+  /** A message behind `seq` was accepted that no turn has settled yet. */
+  isAwaitedBehind(seq: Seq): boolean {
+    return this.#acceptedAt.keys().some((accepted) => accepted > seq);
+  }
+
+  /** Messages up to here belong to a turn that has begun, or is being begun. */
+  get takenTo(): Seq {
+    return this.#takenTo;
+  }
+
+  #take({ toSeq }: Pick<RunningTurn, "toSeq">): void {
+    this.#takenTo = Math.max(this.#takenTo, toSeq);
+  }
+
   /** Messages up to here are settled. */
   forget(settledTo: Seq): void {
     for (const seq of this.#acceptedAt.keys()) if (seq <= settledTo) this.#acceptedAt.delete(seq);
@@ -125,7 +140,9 @@ export class TurnRunner {
 
   /** The turn of a message has begun with its append. */
   begun(turn: RunningTurn | null): void {
-    if (turn !== null && this.#expected?.seq === turn.fromSeq) this.#expected.turn = turn;
+    if (turn === null) return;
+    this.#take(turn);
+    if (this.#expected?.seq === turn.fromSeq) this.#expected.turn = turn;
   }
 
   /** The log is read again, or a reset ends what has begun: what it says from then on counts. */
@@ -139,13 +156,17 @@ export class TurnRunner {
    */
   async next(leftBehind: RunningTurn | null): Promise<RunningTurn | "unknown" | null> {
     const { store, owner, agent } = this.#parts;
-    if (leftBehind !== null) return store.turns.beginAgain(owner, leftBehind);
+    if (leftBehind !== null) {
+      this.#take(leftBehind);
+      return store.turns.beginAgain(owner, leftBehind);
+    }
     const history = await this.#history.snapshot();
     const chosen = chooseTurn(history, budgetOf(agent, agent.config.model));
     if (chosen === null) return null;
     const begun = this.#expected?.seq === chosen.fromSeq ? this.#expected.turn : null;
     this.#expected = null;
     const range = begun ?? chosen;
+    this.#take(range);
     // While its row is being written, it is looked for what it will want to know.
     const wanted = firstRecall(history, range.toSeq);
     if (this.#ahead?.isFor(range, wanted) !== true) this.#lookAhead(range, wanted);

@@ -93,6 +93,7 @@ class DiscordPlatform implements Platform {
       takesIdempotencyKeys: true,
       maxTextLength: MAX_TEXT_LENGTH,
       hasTextCommands: true,
+      isProportional: true,
       serves: (channel) => channel.platform === PLATFORM_NAME,
     };
   }

@@ -82,6 +82,8 @@ class SlackPlatform implements Platform {
       takesIdempotencyKeys: true,
       maxTextLength: MAX_TEXT_LENGTH,
       hasTextCommands: true,
+      commandPrefix: "/weir ",
+      isProportional: true,
       serves: (channel) => channel.platform === PLATFORM_NAME,
     };
   }
