@@ -51,7 +51,8 @@ export class ConfirmedNames {
     const used = this.#used.get(platform) ?? [];
     if (used.length === 0 || !isOpen(platform)) return;
     const servers = await list();
-    for (const { kind, name } of used)
+    // A bot that is in no server yet has nothing by which a name could be meant.
+    for (const { kind, name } of servers.length === 0 ? [] : used)
       await this.#store.confirm(platform, kind, name, serversOf(kind, name, servers));
     const wanted = new Set(used.map(({ kind, name }) => keyOf(platform, kind, name)));
     for (const row of await this.#store.read(platform)) {
@@ -60,23 +61,51 @@ export class ConfirmedNames {
       const ids = isAmbiguous(row) ? [] : row.servers.map(({ id }) => id);
       this.#record.set(key, new Set(ids));
       if (isAmbiguous(row)) this.#tellAmbiguous(platform, row);
+      else if (row.servers.length === 0) this.#tellNone(platform, row);
     }
-    for (const server of servers) this.meetOne(platform, server);
+    for (const server of servers) this.#tellNamesake(platform, server);
   }
 
-  /** Tells, once, of a server that has the name of a configured one and is not bound by it. */
-  meetOne(platform: string, { id, name }: Server): void {
-    const plain = plainName(name);
-    const isMeant = (this.#used.get(platform) ?? []).some(
-      (used) => used.kind === "workspace" && used.name === plain,
+  /** Tells, once, of a server in which names of the configuration do not hold, where a message of it has no binding. */
+  tellUnbound(platform: string, server: Server): void {
+    this.#tellNamesake(platform, server);
+    const { id, name } = server;
+    const used = this.#used.get(platform) ?? [];
+    const unheld = used.filter(
+      (one) => one.kind !== "workspace" && !this.holds(platform, one.kind, one.name, id),
     );
-    const key = `${platform} ${id}`;
-    if (!isMeant || this.holds(platform, "workspace", plain, id) || this.#told.has(key)) return;
-    this.#told.add(key);
+    if (id === "" || unheld.length === 0 || !this.#isNews(platform, id)) return;
+    this.#log.warn(
+      { platform, server: id, name, names: unheld.map((one) => one.name) },
+      "names_do_not_hold: this server was not there when these names were confirmed; " +
+        "if it is yours, write its id in workspaces",
+    );
+  }
+
+  /** Tells, once, of a server that is called like a configured one. */
+  #tellNamesake(platform: string, { id, name }: Server): void {
+    const plain = plainName(name);
+    const used = this.#used.get(platform) ?? [];
+    const isMeant = used.some((one) => one.kind === "workspace" && one.name === plain);
+    if (!isMeant || this.holds(platform, "workspace", plain, id) || !this.#isNews(platform, id)) return;
     this.#log.warn(
       { platform, server: id, name },
       "server_not_bound: it has a name that stands in workspaces, and was not there when that was confirmed; " +
         "if it is yours, write its id there instead of the name",
+    );
+  }
+
+  #isNews(platform: string, server: string): boolean {
+    const key = `${platform} ${server}`;
+    const isNews = !this.#told.has(key);
+    this.#told.add(key);
+    return isNews;
+  }
+
+  #tellNone(platform: string, { kind, name }: ConfirmedName): void {
+    this.#log.warn(
+      { platform, kind, name },
+      "name_means_nothing: no server had this name when Weir first started with it; write the server's id instead",
     );
   }
 

@@ -308,7 +308,7 @@ export class Router implements PlatformInbox {
   /** One line a channel: somebody may talk there all day. */
   #tellUnbound({ channel: address, workspace, place }: InboundMessage): void {
     const channel = formatAddress(address);
-    this.#parts.names.meetOne(address.platform, { id: workspace, name: place?.workspace ?? "" });
+    this.#parts.names.tellUnbound(address.platform, { id: workspace, name: place?.workspace ?? "" });
     if (this.#unbound.has(channel)) return;
     this.#unbound.set(channel, true);
     this.#parts.log.info({ channel }, "message_unbound");
