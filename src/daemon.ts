@@ -11,17 +11,19 @@ import { Breaker } from "./compactor/breaker.ts";
 import { COMPACTOR_TIMING } from "./compactor/parts.ts";
 import { CompactionQueue } from "./compactor/queue.ts";
 import type { Config } from "./config/config.ts";
-import type { ChannelAddress } from "./core/ids.ts";
+import type { AgentId, ChannelAddress } from "./core/ids.ts";
 import { type Models, openModels } from "./llm/open-models.ts";
 import { Indexer } from "./memory/indexer.ts";
 import { RecallMemories } from "./memory/recall-memories.ts";
 import { Recall } from "./memory/recall.ts";
 import type { Platform, PlatformInbox } from "./platforms/platform.ts";
 import { loadPrompts, type Prompts, promptSources } from "./prompts.ts";
-import { type Binding, findBinding } from "./router/bindings.ts";
+import { type Binding, findBinding, type NameHolds } from "./router/bindings.ts";
+import { ConfirmedNames } from "./router/confirmed-names.ts";
 import { AskLimits } from "./router/ask-limits.ts";
 import { insist } from "./router/insist.ts";
 import { Router } from "./router/router.ts";
+import { Speakers } from "./router/speakers.ts";
 import { Voice } from "./router/voice.ts";
 import { openDatabase } from "./store/open-database.ts";
 import { createStore, type Store } from "./store/store.ts";
@@ -87,7 +89,14 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
 
   const platformOf = (address: ChannelAddress): Platform | undefined =>
     platforms.find(({ capabilities }) => capabilities.serves(address));
-  const registry = createRegistry(options, { store, indexer, events, now, agents, platformOf });
+  const confirmedNames = new ConfirmedNames({
+    store: store.names,
+    log,
+    bindings: options.bindings,
+    ownerRoles: ownerRolesOf(config),
+  });
+  const base = { store, events, now, agents, platformOf, names: confirmedNames };
+  const registry = createRegistry(options, { ...base, indexer });
   // Disposed of after the registry, whose end answers what is still asked.
   const desk = stack.use(
     new RequestDesk({ store, registry, serves: (address) => platformOf(address) !== undefined, log }),
@@ -96,7 +105,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
-  const inbox = createInbox(options, { store, registry, events, now, agents, platformOf, prompts, models });
+  const inbox = createInbox(options, { ...base, registry, prompts, models });
   stack.use(inbox.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
@@ -127,11 +136,16 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   };
 }
 
+function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string, readonly string[]> {
+  return { discord: discord?.ownerRoles ?? [], slack: slack?.ownerRoles ?? [] };
+}
+
 type RegistryBase = Pick<RegistryParts, "store" | "indexer" | "events" | "now" | "platformOf"> & {
   readonly agents: Agents;
+  readonly names: ConfirmedNames;
 };
 
-function createRegistry(options: DaemonOptions, { agents, ...base }: RegistryBase): ChannelRegistry {
+function createRegistry(options: DaemonOptions, { agents, names, ...base }: RegistryBase): ChannelRegistry {
   const { config, log, compaction, bindings } = options;
   const { store, now } = base;
   return new ChannelRegistry({
@@ -143,7 +157,9 @@ function createRegistry(options: DaemonOptions, { agents, ...base }: RegistryBas
     agentOf: ({ agent }) => agents.of(agent),
     streams: ({ address, kind, workspace, place }) => {
       const where = { channel: address, kind, workspace, ...(place !== null && { place }) };
-      return findBinding(bindings, where)?.streaming ?? true;
+      const holds: NameHolds = (platform, nameKind, name, server) =>
+        names.holds(platform, nameKind, name, server);
+      return findBinding(bindings, where, holds)?.streaming ?? true;
     },
     compaction: {
       queue: new CompactionQueue(config.daemon.maxCompactions),
@@ -161,14 +177,22 @@ type InboxBase = Omit<RegistryBase, "indexer"> & {
 };
 
 function createInbox({ bindings, log, config }: DaemonOptions, base: InboxBase): Router {
-  const { store, registry, events, now, agents, platformOf, prompts, models } = base;
+  const { store, registry, events, now, agents, platformOf, prompts, models, names } = base;
+  const speakers = new Speakers(store.speakers);
+  const namesOf = (agent: AgentId): readonly string[] => {
+    const { id, name } = agents.of(agent).agent.config;
+    return [id, name];
+  };
+  const holds: NameHolds = (platform, kind, name, server) => names.holds(platform, kind, name, server);
   const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
   const commands = createCommands({
     store,
     registry,
     agentOf: ({ agent }) => agents.of(agent).agent,
     digesterOf,
-    owners: config.platforms,
+    owners: { ...config.platforms, holds },
+    capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
+    nameIn: async ({ id, agent }, author) => speakers.nameIn(id, author, namesOf(agent)),
     secrets: secretsOf(config),
     helpText: (list) => prompts.help(list),
     describeModels: () => models.describe(),
@@ -180,6 +204,9 @@ function createInbox({ bindings, log, config }: DaemonOptions, base: InboxBase):
     events,
     log,
     bindings,
+    names,
+    speakers,
+    namesOf,
     commands,
     seesImages: (agent) => agents.of(agent).agent.config.seesImages,
     limits: new AskLimits(() => performance.now()),

@@ -1,10 +1,9 @@
-import { formatAddress } from "../core/ids.ts";
 import { counted } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
 import { inTime } from "../telemetry/in-time.ts";
-import type { ChannelRow } from "../store/channels.ts";
 import type { BacklogRow } from "../store/gaps.ts";
-import type { AskedCommand, CommandParts } from "./command-parts.ts";
+import { displayableLine } from "../platforms/terminal/displayable.ts";
+import { type AskedCommand, channelTitle, type CommandParts } from "./command-parts.ts";
 import { describeAnswer, forceCompaction, quoteSummary } from "./compact-answer.ts";
 
 export const NOTHING_TO_STOP = "Nothing is being written just now.";
@@ -18,10 +17,10 @@ export async function stop({ registry }: CommandParts, { channel }: AskedCommand
 /** `/reset` */
 export async function reset(
   { registry }: CommandParts,
-  { channel, argument }: AskedCommand,
+  { channel, argument, typed }: AskedCommand,
 ): Promise<string> {
   // Whoever says more than the word may mean something else, and there is no way back.
-  if (argument !== "") return "Nothing was reset: this is /reset, with nothing behind it.";
+  if (argument !== "") return `Nothing was reset: this is ${typed("reset")}, with nothing behind it.`;
   await (await registry.get(channel.id)).reset();
   return "Reset: the model starts afresh here. The log keeps what was said; memories stay.";
 }
@@ -32,12 +31,12 @@ const COMPACT_WAIT_MS = 15_000;
 /** `/compact` and `/summarize` */
 export async function forceAndDescribe(
   { registry, store }: CommandParts,
-  { id }: ChannelRow,
+  { channel: { id }, typed }: AskedCommand,
   showsText: boolean,
 ): Promise<string> {
   const { compactor } = await registry.get(id);
   const answer = await inTime(forceCompaction(compactor, store.compactions), COMPACT_WAIT_MS);
-  if (answer === null) return "This is still being summarised. /context shows how far it is.";
+  if (answer === null) return `This is still being summarised. ${typed("context")} shows how far it is.`;
   const quoted = showsText ? quoteSummary(answer) : "";
   return quoted === "" ? describeAnswer(answer) : `${describeAnswer(answer)}\n\n${quoted}`;
 }
@@ -45,14 +44,15 @@ export async function forceAndDescribe(
 /** `/status` */
 export async function describeStatus(
   { registry, store, agentOf, describeModels }: CommandParts,
-  { channel }: AskedCommand,
+  { channel, isNamedOwner }: AskedCommand,
 ): Promise<string> {
   const backlog = await store.gaps.backlogOf(channel.id);
   const status = registry.loaded(channel.id)?.status;
   const running = status?.turnRunningForMs ?? null;
   const lines = [
-    `${formatAddress(channel.address)}, answered by ${channel.agent}`,
-    describeModels(),
+    `${displayableLine(channelTitle(channel))}, answered by ${channel.agent}`,
+    // Where the model's server is, is the operator's to know.
+    ...(isNamedOwner ? [describeModels()] : []),
     running === null
       ? "No answer is being written."
       : `An answer is being written, for ${(running / 1000).toFixed(1)} s now.`,

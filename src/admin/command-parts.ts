@@ -1,10 +1,14 @@
+import { sceneOf } from "../channel/actor-turn-channel.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
-import type { Asker, InboundCommand } from "../platforms/platform.ts";
+import { type ChannelAddress, formatAddress } from "../core/ids.ts";
+import type { Author } from "../core/message.ts";
+import type { Asker, InboundCommand, PlatformCapabilities } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { Digester } from "../store/extracts.ts";
 import type { AskingChannel } from "../store/memories.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";
+import type { Typed } from "./command-table.ts";
 import type { OwnersConfig } from "./permissions.ts";
 
 /** What commands work with. */
@@ -15,6 +19,12 @@ export interface CommandParts {
   /** Makes the extract that stands in for a summary with a forgotten text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
   readonly owners: OwnersConfig;
+  /** How texts and commands look there; undefined: no platform here speaks for the channel. */
+  readonly capabilitiesOf: (
+    channel: ChannelAddress,
+  ) => Pick<PlatformCapabilities, "commandPrefix" | "isProportional"> | undefined;
+  /** How somebody is called in a channel's log. */
+  readonly nameIn: (channel: ChannelRow, author: Pick<Author, "id" | "name" | "isBot">) => Promise<string>;
   /** Keys, tokens and passwords: they are shown to nobody. */
   readonly secrets: readonly string[];
   readonly helpText: (commands: readonly { name: string; help: string }[]) => string;
@@ -28,6 +38,11 @@ export interface AskedCommand {
   readonly channel: ChannelRow;
   readonly argument: string;
   readonly asker: Asker;
+  /** The operator has named the asker as an owner. */
+  readonly isNamedOwner: boolean;
+  readonly typed: Typed;
+  /** Lines whose columns are to stand below each other. */
+  readonly columns: (text: string) => string;
   /** The message in which it was typed; undefined: it stands in none. */
   readonly said: InboundCommand["said"];
 }
@@ -35,6 +50,13 @@ export interface AskedCommand {
 /** What a command may know of: the same as recall in its channel. */
 export function askingChannel({ agentOf }: Pick<CommandParts, "agentOf">, row: ChannelRow): AskingChannel {
   return { agent: agentOf(row).config.id, channel: row.id, workspace: row.workspace, kind: row.kind };
+}
+
+/** `#general in Acme`, or its address where its platform tells no names. */
+export function channelTitle(row: ChannelRow): string {
+  const { place, kind } = row;
+  const isNamed = kind === "dm" || (place !== null && place.channel !== "");
+  return isNamed ? sceneOf(row).channel : formatAddress(row.address);
 }
 
 /** `this channel`, as a person would say it. */

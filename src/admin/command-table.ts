@@ -73,15 +73,28 @@ export function commandTable(): readonly PlatformCommand[] {
   return COMMANDS.map(({ name, help, argument }) => ({ name, help, argument }));
 }
 
-/** One line a command; those that the asker may not run here say who may. */
-export function helpLines(isOwner: boolean): { readonly name: string; readonly help: string }[] {
+/** A command as people type it where they are: `forget 1` is `/forget 1`, or `/weir forget 1`. */
+export type Typed = (command: string) => string;
+
+/** @param prefix what stands before a command's name; it begins with a slash */
+export function typedWith(prefix: string): Typed {
+  return (command) => prefix + command;
+}
+
+/** One line a command, without the first slash; those that the asker may not run here say who may. */
+export function helpLines(
+  isOwner: boolean,
+  typed: Typed,
+): { readonly name: string; readonly help: string }[] {
   const marks = {
     everybody: "",
     owners: " (owners only)",
     answered: " (owners, and whoever is being answered)",
   };
   return COMMANDS.map(({ name, help, argument, allowed }) => ({
-    name: argument === null ? name : `${name} [${argument.form}]`,
-    help: help + (isOwner ? "" : marks[allowed]),
+    name: typed(argument === null ? name : `${name} [${argument.form}]`).slice(1),
+    help:
+      help.replaceAll(/\/([a-z]+)/g, (_, command: string) => typed(command)) +
+      (isOwner ? "" : marks[allowed]),
   }));
 }

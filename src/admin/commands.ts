@@ -3,19 +3,19 @@ import type { Commands } from "../router/text-commands.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import { describeStatus, forceAndDescribe, NOTHING_TO_STOP, reset, stop } from "./channel-commands.ts";
 import type { AskedCommand, CommandParts } from "./command-parts.ts";
-import { type CommandName, commandNamed, helpLines } from "./command-table.ts";
+import { type CommandName, commandNamed, helpLines, type Typed, typedWith } from "./command-table.ts";
 import { contextCommand } from "./context-commands.ts";
 import { forget } from "./forget-command.ts";
 import { describeMemories, memoryIn, remember } from "./memory-commands.ts";
-import { isOwner, mayRun, type Permission } from "./permissions.ts";
+import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts";
 import { why } from "./why-command.ts";
 
 type Run = (parts: CommandParts, command: AskedCommand) => Promise<string>;
 
 const RUNS: Readonly<Record<Exclude<CommandName, "help">, Run>> = {
   context: contextCommand,
-  compact: async (parts, { channel }) => forceAndDescribe(parts, channel, false),
-  summarize: async (parts, { channel }) => forceAndDescribe(parts, channel, true),
+  compact: async (parts, command) => forceAndDescribe(parts, command, false),
+  summarize: async (parts, command) => forceAndDescribe(parts, command, true),
   memory: describeMemories,
   remember,
   forget,
@@ -29,33 +29,53 @@ const RUNS: Readonly<Record<Exclude<CommandName, "help">, Run>> = {
 export function createCommands(parts: CommandParts): Commands {
   const run = async (command: InboundCommand): Promise<string> => {
     const { asker, argument, said } = command;
+    const { platform } = command.channel;
     const name = commandNamed(command.name);
-    if (name === undefined) return `There is no command /${command.name}. /help lists what there is.`;
+    const { commandPrefix = "/", isProportional = false } = parts.capabilitiesOf(command.channel) ?? {};
+    const typed = typedWith(commandPrefix);
+    if (name === undefined)
+      return `There is no command ${typed(command.name)}. ${typed("help")} lists what there is.`;
     const channel = await parts.store.channels.find(command.channel);
     if (name === "help") {
-      const place = { platform: command.channel.platform, kind: channel?.kind ?? "channel" };
-      return parts.helpText(helpLines(isOwner(asker, place, parts.owners))).trim();
+      const { kind = "channel", workspace = "" } = channel ?? {};
+      const isOwnerHere = isOwner(asker, { platform, kind, workspace }, parts.owners);
+      return parts.helpText(helpLines(isOwnerHere, typed)).trim();
     }
     if (channel === undefined) return "Nothing has been said in this channel yet.";
-    const permission = await permissionFor(parts, name, { channel, asker });
+    const permission = await permissionFor(parts, name, { channel, asker, typed });
     if (!permission.isAllowed) return permission.why;
-    return RUNS[name](parts, { channel, argument: argument.trim(), asker, said });
+    return RUNS[name](parts, {
+      channel,
+      argument: argument.trim(),
+      asker,
+      isNamedOwner: isNamedOwner(asker, { platform, workspace: channel.workspace }, parts.owners),
+      typed,
+      columns: isProportional ? asCodeBlock : (text) => text,
+      said,
+    });
   };
   return {
     has: (name) => commandNamed(name) !== undefined,
     run,
     keepsMessage: (name) => commandNamed(name) === "remember",
     memoryIn: (channel, message) => memoryIn(parts, channel, message),
+    isNamedOwner: ({ address: { platform }, workspace }, asker) =>
+      isNamedOwner(asker, { platform, workspace }, parts.owners),
   };
+}
+
+/** What is in it cannot end it. */
+function asCodeBlock(text: string): string {
+  return `\`\`\`\n${text.replaceAll("```", "`\u200b``")}\n\`\`\``;
 }
 
 async function permissionFor(
   { store, owners }: CommandParts,
   name: CommandName,
-  { channel, asker }: { channel: ChannelRow; asker: InboundCommand["asker"] },
+  { channel, asker, typed }: { channel: ChannelRow; asker: InboundCommand["asker"]; typed: Typed },
 ): Promise<Permission> {
-  const { address, kind } = channel;
-  const place = { platform: address.platform, kind, answering: [] };
+  const { address, kind, workspace } = channel;
+  const place = { platform: address.platform, kind, workspace, typed, answering: [] };
   const permission = mayRun(name, asker, place, owners);
   if (permission.isAllowed || name !== "stop") return permission;
   const answering = await store.answers.beingAnswered(channel.id);

@@ -2,6 +2,7 @@ import leven from "leven";
 import type { Context, ModelMessage, ToolSpec } from "../core/context.ts";
 import { counted, truncateMiddle } from "../core/text.ts";
 import { displayable, displayableLine } from "../platforms/terminal/displayable.ts";
+import type { Typed } from "./command-table.ts";
 import type { ContextReport } from "./context-report.ts";
 
 type Part = ContextReport["segments"][number];
@@ -10,14 +11,14 @@ type Part = ContextReport["segments"][number];
 const SHOWN_LENGTH = 3000;
 
 /** The parts of the next model call, one a line: key, what it is, tokens, share of what is usable. Pure. */
-export function formatSegments(report: ContextReport): string {
+export function formatSegments(report: ContextReport, typed: Typed): string {
   const { channel, agent, model, tokens, usable, segments } = report;
   const head = displayableLine(`${channel} · agent ${agent} · model ${model}`);
   const rows = segments.map((part) => {
     const count = part.tokens.toLocaleString("en-US").padStart(9);
     return `  ${part.key.padEnd(10)} ${part.label.padEnd(24)} ${count} tokens  ${shareOf(part, report).padStart(6)}`;
   });
-  const total = `${tokens.toLocaleString("en-US")} of ${usable.toLocaleString("en-US")} usable tokens. /context detail KEY shows one in full.`;
+  const total = `${tokens.toLocaleString("en-US")} of ${usable.toLocaleString("en-US")} usable tokens. ${typed("context detail KEY")} shows one in full.`;
   return [head, "", ...rows, "", total].join("\n");
 }
 

@@ -23,23 +23,28 @@ export async function forget(parts: CommandParts, command: AskedCommand): Promis
   return explain(parts, command);
 }
 
-async function explain(parts: CommandParts, { channel, asker }: AskedCommand): Promise<string> {
+async function explain(parts: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {
   const { memories } = parts.store;
   const own = await memories.assertedBy(askingChannel(parts, channel), asker.id, MEMORIES_ASKED);
-  return explainForget(own, parts.agentOf(channel).time);
+  return explainForget(own, parts.agentOf(channel).time, typed);
 }
 
-async function askFirst({ store }: CommandParts, { channel, asker }: AskedCommand): Promise<string> {
-  return warnOfAll(await store.people.countSaid(channel.id, asker.id), placeName(channel));
+async function askFirst({ store }: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {
+  return warnOfAll(await store.people.countSaid(channel.id, asker.id), placeName(channel), typed);
 }
 
 /** One memory, with the messages that it comes from: for others than its author or an owner it is not to be touched. */
-async function forgetOne(parts: CommandParts, { channel, asker }: AskedCommand, id: number): Promise<string> {
+async function forgetOne(
+  parts: CommandParts,
+  { channel, asker, typed }: AskedCommand,
+  id: number,
+): Promise<string> {
   const { store, owners } = parts;
   const memory = await store.memories.find(askingChannel(parts, channel), id);
-  if (memory === undefined) return `There is no memory #${id} here. /memory lists them with their numbers.`;
+  if (memory === undefined)
+    return `There is no memory #${id} here. ${typed("memory")} lists them with their numbers.`;
   const { platform } = channel.address;
-  const ownsPlace = isOwner(asker, { platform, kind: channel.kind }, owners);
+  const ownsPlace = isOwner(asker, { platform, kind: channel.kind, workspace: channel.workspace }, owners);
   if (memory.asserter !== asker.id && !ownsPlace) {
     const whose = memory.asserter === null ? "my own statement" : `${memory.assertedBy}'s statement`;
     const who = memory.asserter === null ? "an owner" : `${memory.assertedBy} or an owner`;
@@ -69,7 +74,7 @@ async function takeMemory(parts: CommandParts, channel: ChannelRow, { id }: Owne
 }
 
 /** In bounded batches: each is one transaction, and what is done is done whatever comes. */
-async function forgetAll(parts: CommandParts, { channel, asker }: AskedCommand): Promise<string> {
+async function forgetAll(parts: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {
   const { people, channels } = parts.store;
   const until = performance.now() + WITHIN_MS;
   let messages = 0;
@@ -87,5 +92,5 @@ async function forgetAll(parts: CommandParts, { channel, asker }: AskedCommand):
     }
   }
   const left = isDone ? 0 : (await people.countSaid(channel.id, asker.id)).messages;
-  return formatAllForgotten({ messages, memories, left }, placeName(channel));
+  return formatAllForgotten({ messages, memories, left }, placeName(channel), typed);
 }

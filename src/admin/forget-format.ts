@@ -2,23 +2,24 @@ import type { Memory } from "../core/memory.ts";
 import { counted } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
 import { displayableLine } from "../platforms/terminal/displayable.ts";
+import type { Typed } from "./command-table.ts";
 import { memoryLines, MEMORIES_ASKED } from "./memory-format.ts";
 
 /** What `/forget` says. Pure. */
 
-const USAGE =
-  "/forget NUMBER forgets a memory by its number, with the messages that it comes from. " +
-  "/forget me forgets everything that you have said here.";
+const usage = (typed: Typed): string =>
+  `${typed("forget NUMBER")} forgets a memory by its number, with the messages that it comes from. ` +
+  `${typed("forget me")} forgets everything that you have said here.`;
 
 /** @param own the asker's own memories, at most as many as are asked for */
-export function explainForget(own: readonly Memory[], time: TimeFormat): string {
-  if (own.length === 0) return `${USAGE}\nNo statement of yours is remembered here.`;
+export function explainForget(own: readonly Memory[], time: TimeFormat, typed: Typed): string {
+  if (own.length === 0) return `${usage(typed)}\nNo statement of yours is remembered here.`;
   const shown = own.slice(0, MEMORIES_ASKED - 1);
   const head =
     shown.length === own.length
       ? `Yours here: ${counted(own.length, "statement")}, the newest first.`
       : `Your newest ${shown.length} here:`;
-  return [USAGE, head, ...memoryLines(shown, time)].join("\n");
+  return [usage(typed), head, ...memoryLines(shown, time)].join("\n");
 }
 
 /** What it reaches, and what not. */
@@ -32,21 +33,25 @@ const memoriesOf = (count: number): string => counted(count, "memory", "memories
 export function warnOfAll(
   count: { readonly messages: number; readonly memories: number },
   place: string,
+  typed: Typed,
 ): string {
   if (count.messages === 0) return `There is nothing of yours in ${place}.`;
   const what = `${counted(count.messages, "message")} of yours, and ${memoriesOf(count.memories)} that nobody else bears`;
-  return `In ${place} that is ${what}. ${REACH} Other channels, threads and direct messages are not touched. This cannot be undone. To do it: /forget me yes`;
+  return `In ${place} that is ${what}. ${REACH} Other channels, threads and direct messages are not touched. This cannot be undone. To do it: ${typed("forget me yes")}`;
 }
 
 /** @param done `left`: messages that are still to be taken */
 export function formatAllForgotten(
   done: { readonly messages: number; readonly memories: number; readonly left: number },
   place: string,
+  typed: Typed,
 ): string {
   if (done.messages === 0 && done.left === 0) return `There is nothing of yours in ${place}.`;
   const what = `${counted(done.messages, "message")} of yours in ${place}, and ${memoriesOf(done.memories)}`;
   const more =
-    done.left === 0 ? "" : ` ${counted(done.left, "message")} of yours are left: /forget me yes goes on.`;
+    done.left === 0
+      ? ""
+      : ` ${counted(done.left, "message")} of yours are left: ${typed("forget me yes")} goes on.`;
   return `Forgotten: ${what}. ${REACH}${more}`;
 }
 

@@ -27,15 +27,17 @@ export async function describeMemories(parts: CommandParts, { channel }: AskedCo
 
 /** `/remember TEXT`: a message of the asker's, and the memory that it bears, at once. */
 export async function remember(
-  { store, registry, agentOf, now }: CommandParts,
-  { channel, argument, asker, said }: AskedCommand,
+  { store, registry, agentOf, now, nameIn }: CommandParts,
+  { channel, argument, asker, typed, said }: AskedCommand,
 ): Promise<string> {
   const words = onOneLine(argument);
-  if (normalWords(words) === "") return "Say what is to be remembered: /remember TEXT.";
+  if (normalWords(words) === "") return `Say what is to be remembered: ${typed("remember TEXT")}.`;
   if (words.length > MAX_LENGTH) {
     const length = counted(words.length, "character");
     return `This has ${length}, and a memory at most ${MAX_LENGTH}. Say it shorter, or in parts.`;
   }
+  const author = { id: asker.id, name: asker.name, isBot: false };
+  const { result: name } = await insist(async () => nameIn(channel, author));
   const message: InboundMessage = {
     type: "message",
     channel: channel.address,
@@ -43,7 +45,7 @@ export async function remember(
     workspace: channel.workspace,
     // Under the id that its platform knows, so that an edit or a deletion of it finds the entry.
     id: said?.id ?? `${COMMAND_PREFIX}${randomUUID()}`,
-    author: { id: asker.id, name: asker.name, isBot: false },
+    author: { id: asker.id, name, isBot: false },
     text: said?.text ?? `/remember ${words}`,
     at: said?.at ?? now(),
     addressed: false,
@@ -58,7 +60,7 @@ export async function remember(
   }
   void registry.notify(channel.id, entry);
   if (proofs > 1) return `That is known already, as #${memory}: it has ${counted(proofs, "proof")} now.`;
-  return `Remembered for ${placeName(channel)}, as #${memory}. /forget ${memory} takes it back.`;
+  return `Remembered for ${placeName(channel)}, as #${memory}. ${typed(`forget ${memory}`)} takes it back.`;
 }
 
 /** The memory that a message bears by `/remember TEXT`; null: it says no such thing, or nothing that can be kept. */

@@ -1,7 +1,8 @@
 import { CHAT_PLATFORMS, type ChatPlatformConfig } from "../config/config.ts";
 import type { ChannelKind } from "../core/message.ts";
 import type { Asker } from "../platforms/platform.ts";
-import { allowedTo, type CommandName } from "./command-table.ts";
+import { isNamed, type NameHolds, plainName } from "../router/bindings.ts";
+import { allowedTo, type CommandName, type Typed } from "./command-table.ts";
 
 /** Who may run what. Pure. */
 
@@ -9,6 +10,10 @@ import { allowedTo, type CommandName } from "./command-table.ts";
 export interface CommandPlace {
   readonly platform: string;
   readonly kind: ChannelKind;
+  /** Id of the server or team. */
+  readonly workspace: string;
+  /** How a command is typed there. */
+  readonly typed: Typed;
   /** Ids of the people who are being answered there just now. */
   readonly answering: readonly string[];
 }
@@ -19,6 +24,9 @@ export type OwnersConfig = {
     ChatPlatformConfig,
     "owners" | "ownerRoles"
   > | null;
+} & {
+  /** In which servers the names of roles hold. */
+  readonly holds: NameHolds;
 };
 
 export type Permission = { readonly isAllowed: true } | { readonly isAllowed: false; readonly why: string };
@@ -45,9 +53,14 @@ export function mayRun(
   if (allowed === "answered" && place.answering.includes(asker.id)) return { isAllowed: true };
   const rule =
     allowed === "answered"
-      ? `/${command} is for whoever is being answered just now, and for owners.`
-      : `/${command} ${EFFECT[command] ?? "changes something for everybody here"}, so it is for owners only.`;
+      ? `${place.typed(command)} is for whoever is being answered just now, and for owners.`
+      : `${place.typed(command)} ${EFFECT[command] ?? "changes something for everybody here"}, so it is for owners only.`;
   return { isAllowed: false, why: `${rule} ${howToOwn(place.platform)}` };
+}
+
+/** Who is refused what belongs to whoever runs Weir. */
+export function forOwners(what: string, platform: string): string {
+  return `${what} is for owners only, also in a direct message. ${howToOwn(platform)}`;
 }
 
 /** Who becomes an owner, and how. */
@@ -61,17 +74,24 @@ export function howToOwn(platform: string): string {
  */
 export function isOwner(
   asker: Asker,
-  place: Pick<CommandPlace, "platform" | "kind">,
+  place: Pick<CommandPlace, "platform" | "kind" | "workspace">,
+  config: OwnersConfig,
+): boolean {
+  return place.kind === "dm" || isNamedOwner(asker, place, config);
+}
+
+/**
+ * As {@link isOwner}, but that a DM makes nobody an owner: what an agent is told to do and where its model runs is no
+ * matter of a conversation.
+ */
+export function isNamedOwner(
+  { id, roles, roleNames = [] }: Asker,
+  place: Pick<CommandPlace, "platform" | "workspace">,
   config: OwnersConfig,
 ): boolean {
   const platform = CHAT_PLATFORMS.find((name) => name === place.platform);
-  if (place.kind === "dm" || platform === undefined) return true;
+  if (platform === undefined) return true;
   const { owners = [], ownerRoles = [] } = config[platform] ?? {};
-  const roles = new Set(asker.roles.map(plainRole));
-  return owners.includes(asker.id) || ownerRoles.some((role) => roles.has(plainRole(role)));
-}
-
-/** `@Moderators` is `moderators`. */
-function plainRole(name: string): string {
-  return name.trim().replace(/^@/, "").toLowerCase();
+  const holds = (name: string): boolean => config.holds(platform, "role", plainName(name), place.workspace);
+  return owners.includes(id) || (ownerRoles.length > 0 && isNamed(ownerRoles, roles, roleNames, holds));
 }

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { CompactorAgent } from "../compactor/agent.ts";
-import type { ChannelAddress } from "../core/ids.ts";
+import type { ChannelAddress, Seq } from "../core/ids.ts";
 import type { ChannelKind, Place } from "../core/message.ts";
 import type { Indexer } from "../memory/indexer.ts";
 import type { RecallMemories } from "../memory/recall-memories.ts";
@@ -55,5 +55,9 @@ export interface ActorStatus {
   readonly turnRunningForMs: number | null;
   /** Messages that wait for an answer. */
   readonly due: number;
+  /** Messages up to here belong to a turn, or to none. */
+  readonly takenTo: Seq;
+  /** A message waits that no turn has taken yet: what comes now is answered with it. */
+  readonly isAwaiting: boolean;
   readonly delivering: boolean;
 }

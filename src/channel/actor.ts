@@ -78,9 +78,13 @@ export class ChannelActor {
   }
 
   get status(): ActorStatus {
+    const due = dueMessages(this.history.current);
+    const { takenTo } = this.#runner;
     return {
       turnRunningForMs: this.#runner.runningForMs,
-      due: dueMessages(this.history.current).length,
+      due: due.length,
+      takenTo,
+      isAwaiting: this.#runner.isAwaitedBehind(takenTo) || due.some(({ seq }) => seq > takenTo),
       delivering: !this.#outbox.isIdle,
     };
   }

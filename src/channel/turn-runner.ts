@@ -72,6 +72,7 @@ export class TurnRunner {
   #expected: { readonly seq: Seq; turn: RunningTurn | null } | null = null;
   /** The last turn that failed by itself, and how often. */
   #failed: { readonly turn: TurnId; readonly times: number } | null = null;
+  #takenTo: Seq = 0;
   #running: { turn: RunningTurn; interrupt: AbortController; startedAt: number } | null = null;
 
   constructor(parts: ActorParts, history: GuardedHistory, outbox: Outbox, request: RequestParts) {
@@ -101,6 +102,20 @@ export class TurnRunner {
     return this.#acceptedAt.size > 0;
   }
 
+  /** A message behind `seq` was accepted that no turn has settled yet. */
+  isAwaitedBehind(seq: Seq): boolean {
+    return this.#acceptedAt.keys().some((accepted) => accepted > seq);
+  }
+
+  /** Messages up to here belong to a turn that has begun, or is being begun. */
+  get takenTo(): Seq {
+    return this.#takenTo;
+  }
+
+  #take({ toSeq }: Pick<RunningTurn, "toSeq">): void {
+    this.#takenTo = Math.max(this.#takenTo, toSeq);
+  }
+
   /** Messages up to here are settled. */
   forget(settledTo: Seq): void {
     for (const seq of this.#acceptedAt.keys()) if (seq <= settledTo) this.#acceptedAt.delete(seq);
@@ -126,7 +141,9 @@ export class TurnRunner {
 
   /** The turn of a message has begun with its append. */
   begun(turn: RunningTurn | null): void {
-    if (turn !== null && this.#expected?.seq === turn.fromSeq) this.#expected.turn = turn;
+    if (turn === null) return;
+    this.#take(turn);
+    if (this.#expected?.seq === turn.fromSeq) this.#expected.turn = turn;
   }
 
   /** The log is read again, or a reset ends what has begun: what it says from then on counts. */
@@ -141,6 +158,7 @@ export class TurnRunner {
   async next(leftBehind: RunningTurn | null): Promise<RunningTurn | "unknown" | null> {
     const { store, owner, agent } = this.#parts;
     if (leftBehind !== null) {
+      this.#take(leftBehind);
       const { id, failures } = leftBehind;
       return store.turns.beginAgain(
         owner,
@@ -154,6 +172,7 @@ export class TurnRunner {
     const begun = this.#expected?.seq === chosen.fromSeq ? this.#expected.turn : null;
     this.#expected = null;
     const range = begun ?? chosen;
+    this.#take(range);
     // While its row is being written, it is looked for what it will want to know.
     const wanted = firstRecall(history, range.toSeq);
     if (this.#ahead?.isFor(range, wanted) !== true) this.#lookAhead(range, wanted);

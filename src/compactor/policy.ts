@@ -133,6 +133,10 @@ function lastToCover({ history, keepTokens, rules, firstKept, tokensOf }: Compac
 }
 
 function whyNoCut(state: CompactionState): string {
+  if (!state.history.entries.some(isCounted))
+    return state.history.coveredTo === 0
+      ? "nothing has been said here yet"
+      : "nothing has been said here since the last summary or reset";
   const first = rawFrom(state.history);
   if (lastToCover(state) >= first) return "a tool call among the oldest messages still waits for its result";
   return state.firstKept <= first

@@ -27,8 +27,10 @@ export interface Author {
   readonly id: string;
   readonly name: string;
   readonly isBot: boolean;
-  /** Ids and names of the roles that the person has here; left out where the platform has none. */
+  /** Ids of the roles that the person has here; left out where the platform has none. */
   readonly roles?: readonly string[];
+  /** Their names: anybody who makes a role gives it one. */
+  readonly roleNames?: readonly string[];
 }
 
 /** Where a channel is, in the words of the platform: what bindings and people name it by. */
@@ -39,6 +41,12 @@ export interface Place {
   readonly channel: string;
   /** Of a thread: the channel that it belongs to. */
   readonly parent: { readonly id: string; readonly name: string } | null;
+}
+
+/** A server (guild, team) of a platform. */
+export interface Server {
+  readonly id: string;
+  readonly name: string;
 }
 
 /** A channel as its platform describes it. */

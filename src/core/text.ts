@@ -64,8 +64,7 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
  */
 export function displayName(name: string): string {
   const line = storableText(name)
-    // oxlint-disable-next-line no-control-regex -- control characters are what is being removed
-    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069[\]]+/g, " ")
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}[\]]+/gu, " ")
     .replaceAll(/[:\uff1a](?!\d)|<[|｜]|[|｜]>|<\/?\w+>/g, " ")
     .replaceAll(/\s+/g, " ")
     .trim();

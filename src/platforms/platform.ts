@@ -6,6 +6,7 @@ import type {
   InboundMessage,
   OutboundMessage,
   Receipt,
+  Server,
 } from "../core/message.ts";
 import { WeirError } from "../core/errors.ts";
 
@@ -69,6 +70,10 @@ export interface PlatformCapabilities {
    * adapter tells commands apart itself.
    */
   readonly hasTextCommands?: true;
+  /** What stands before a command's name where people type it; left out: `/`. */
+  readonly commandPrefix?: string;
+  /** Texts are shown in a proportional font, and Markdown's code blocks are not: columns need one. Left out: they are not. */
+  readonly isProportional?: true;
   /**
    * Which channels this adapter can deliver to just now. A daemon leaves alone what is due in the others
    * (a terminal session answers the channel that it shows).
@@ -97,6 +102,13 @@ export interface PlatformInbox {
    *   can be, which is the one reason to leave it out
    */
   receive(event: InboundEvent): Promise<Receipt>;
+  /**
+   * To be told, before the first event of a connection, of the servers that the bot is in, where strangers can bring it into
+   * theirs: what the configuration means by a name is settled by them.
+   * @param list asked only where the configuration has names
+   * @throws what `list` throws; WeirError where the database does not answer
+   */
+  meetServers(platform: string, list: () => Promise<readonly Server[]>): Promise<void>;
   /** Runs a command (`status`, `stop`, …) that bypasses the mailbox. Resolves with a text for the asker alone. */
   command(command: InboundCommand): Promise<string>;
   /** Whoever says this there is not listened to: nothing of it is written down, whatever the channel's past. */
@@ -197,8 +209,10 @@ export interface Asker {
   /** The platform's identifier of the person. */
   readonly id: string;
   readonly name: string;
-  /** Ids and names of the roles that the person has there. */
+  /** Ids of the roles that the person has there. */
   readonly roles: readonly string[];
+  /** Their names. */
+  readonly roleNames?: readonly string[];
 }
 
 /** A platform did not take a text. */

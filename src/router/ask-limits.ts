@@ -32,8 +32,7 @@ export class AskLimits {
   ask(person: string, perMinute: number): "within" | "over" | "first_over" {
     if (perMinute === 0) return "within";
     const now = this.#now();
-    const recent = (this.#asked.get(person) ?? []).filter((at) => at > now - MINUTE_MS);
-    this.#asked.set(person, recent);
+    const recent = this.#recent(person);
     if (recent.length < perMinute) {
       recent.push(now);
       return "within";
@@ -41,6 +40,22 @@ export class AskLimits {
     if ((this.#told.get(person) ?? 0) > now) return "over";
     this.#told.set(person, now + MINUTE_MS);
     return "first_over";
+  }
+
+  /** Whether a person's message may join a turn that is to come anyway, which costs nothing. */
+  mayJoin(person: string, perMinute: number): boolean {
+    return perMinute === 0 || this.#recent(person).length <= perMinute;
+  }
+
+  /** A message that was to join a turn has caused one: it counts, whatever the limit, and so against what comes next. */
+  charge(person: string): void {
+    this.#recent(person).push(this.#now());
+  }
+
+  #recent(person: string): number[] {
+    const recent = (this.#asked.get(person) ?? []).filter((at) => at > this.#now() - MINUTE_MS);
+    this.#asked.set(person, recent);
+    return recent;
   }
 
   /** Somebody speaks in a channel. @returns false where bots have only talked with one another for too long */

@@ -1,6 +1,12 @@
 import type { BindingConfig } from "../config/config.ts";
 import type { AgentId } from "../core/ids.ts";
-import { type ChannelOnPlatform, type InboundMessage, REACTION_PREFIX } from "../core/message.ts";
+import {
+  type Author,
+  type ChannelKind,
+  type ChannelOnPlatform,
+  type InboundMessage,
+  REACTION_PREFIX,
+} from "../core/message.ts";
 
 /** Which agent answers which channels, and when. */
 export interface Binding extends Omit<BindingConfig, "platform"> {
@@ -30,33 +36,63 @@ export function bindPlatform(platform: string, agent: AgentId): Binding {
   };
 }
 
+/** What of the configuration may be a name instead of an id. */
+export type NameKind = "workspace" | "channel" | "role";
+
+/** Whether a name of the configuration is meant in a server (team): anybody may give a server of their own any names. */
+export type NameHolds = (platform: string, kind: NameKind, name: string, server: string) => boolean;
+
 /** The first binding that matches; undefined: nobody answers this channel. Pure. */
-export function findBinding(bindings: readonly Binding[], where: ChannelOnPlatform): Binding | undefined {
-  return bindings.find((binding) => matches(binding, where));
+export function findBinding(
+  bindings: readonly Binding[],
+  where: ChannelOnPlatform,
+  holds: NameHolds,
+): Binding | undefined {
+  return bindings.find((binding) => matches(binding, where, holds));
 }
 
-function matches(binding: Binding, { channel, kind, workspace, place }: ChannelOnPlatform): boolean {
-  if (binding.platform !== channel.platform) return false;
-  if (kind === "dm") return binding.dms;
-  if (kind === "thread" && !binding.threads) return false;
+function matches(
+  { platform, dms, threads, workspaces, channels }: Binding,
+  { channel, kind, workspace, place }: ChannelOnPlatform,
+  holds: NameHolds,
+): boolean {
+  if (platform !== channel.platform) return false;
+  if (kind === "dm") return dms;
+  if (kind === "thread" && !threads) return false;
   const { parent = null, channel: title = "" } = place ?? {};
   // Anybody may begin a thread, and call it what they like: by name it goes by its channel's.
-  const names = kind === "thread" ? [parent?.id ?? "", parent?.name ?? ""] : [title];
+  const [ids, name] =
+    kind === "thread" ? [[channel.name, parent?.id ?? ""], parent?.name ?? ""] : [[channel.name], title];
+  const isMeant = (nameKind: NameKind) => (wanted: string) =>
+    holds(platform, nameKind, plainName(wanted), workspace);
   return (
-    isNamed(binding.workspaces, [workspace, place?.workspace ?? ""]) &&
-    isNamed(binding.channels, [channel.name, ...names])
+    isNamed(workspaces, [workspace], [place?.workspace ?? ""], isMeant("workspace")) &&
+    isNamed(channels, ids, [name], isMeant("channel"))
   );
 }
 
-function isNamed(wanted: readonly string[], names: readonly string[]): boolean {
+/** @param isMeant whether what is wanted counts as a name here; an id always counts, and is never matched by a name */
+export function isNamed(
+  wanted: readonly string[],
+  ids: readonly string[],
+  names: readonly string[],
+  isMeant: (name: string) => boolean,
+): boolean {
   if (wanted.length === 0) return true;
   const known = new Set(names.filter((name) => name !== "").map(plainName));
-  return wanted.some((name) => known.has(plainName(name)));
+  return wanted.some(
+    (one) => one !== "" && (ids.includes(one) || (known.has(plainName(one)) && !isId(one) && isMeant(one))),
+  );
 }
 
 /** `#General` is `general`, `@Ann` is `ann`. */
-function plainName(name: string): string {
-  return name.replace(/^[#@]/, "").toLowerCase();
+export function plainName(name: string): string {
+  return name.trim().replace(/^[#@]/, "").toLowerCase();
+}
+
+/** As Discord gives ids, or Slack: a channel or a role may be called like the id of another. */
+export function isId(text: string): boolean {
+  return /^(?:\d{15,21}|[CDEGTUW](?=[A-Z]*\d)[A-Z0-9]{8,})$/.test(text);
 }
 
 /** What is to be done with a message. */
@@ -70,13 +106,18 @@ export type Ruling =
  * Whether a message makes a turn, is context, or neither. Pure.
  * @param takesPart the agent has answered in this channel before
  */
-export function rule(binding: Binding, message: InboundMessage, takesPart: boolean): Ruling {
+export function rule(
+  binding: Binding,
+  message: InboundMessage,
+  takesPart: boolean,
+  holds: NameHolds,
+): Ruling {
   const { kind, addressed } = message;
   const why = refusal(binding, message);
   if (why !== null) return { outcome: "ignored", why };
   if (message.isBackground === true) return { outcome: "listened" };
   const isMeant = addressed || !binding.mentionRequired || (kind === "thread" && takesPart);
-  if (isMeant && !message.id.startsWith(REACTION_PREFIX) && mayAsk(binding, message))
+  if (isMeant && !message.id.startsWith(REACTION_PREFIX) && mayAsk(binding, message, message.author, holds))
     return { outcome: "turn" };
   return binding.listen || kind === "dm"
     ? { outcome: "listened" }
@@ -87,8 +128,21 @@ export function rule(binding: Binding, message: InboundMessage, takesPart: boole
 export function refusal(binding: Binding, message: InboundMessage): "bot" | "dm_not_allowed" | null {
   const { author, kind } = message;
   if (author.isBot && !binding.allowBots && !isRoot(message)) return "bot";
-  const isStranger = kind === "dm" && binding.dmAllow !== null && !binding.dmAllow.includes(author.id);
-  return isStranger ? "dm_not_allowed" : null;
+  return isStranger(binding, kind, author) ? "dm_not_allowed" : null;
+}
+
+function isStranger({ dmAllow }: Binding, kind: ChannelKind, { id }: Pick<Author, "id">): boolean {
+  return kind === "dm" && dmAllow !== null && !dmAllow.includes(id);
+}
+
+/** Whether somebody is answered there: by the same rule they may give commands. Pure. */
+export function isAnswered(
+  binding: Binding,
+  where: ChannelOnPlatform,
+  person: Pick<Author, "id" | "roles" | "roleNames">,
+  holds: NameHolds,
+): boolean {
+  return !isStranger(binding, where.kind, person) && mayAsk(binding, where, person, holds);
 }
 
 /** What a thread is about, be it an alarm of another bot's or our own answer: both platforms name a thread after it. */
@@ -96,9 +150,25 @@ function isRoot({ kind, channel, id, isBackground }: InboundMessage): boolean {
   return kind === "thread" && isBackground === true && id === channel.name;
 }
 
-function mayAsk({ allowUsers, allowRoles }: Binding, { author, kind }: InboundMessage): boolean {
+function mayAsk(
+  { platform, channels, allowUsers, allowRoles }: Binding,
+  { channel, kind, workspace, place }: ChannelOnPlatform,
+  { id, roles = [], roleNames = [] }: Pick<Author, "id" | "roles" | "roleNames">,
+  holds: NameHolds,
+): boolean {
   // Of a DM `dmAllow` has decided.
   if (kind === "dm" || (allowUsers.length === 0 && allowRoles.length === 0)) return true;
   // By id alone: anybody can take a name.
-  return allowUsers.includes(author.id) || (allowRoles.length > 0 && isNamed(allowRoles, author.roles ?? []));
+  if (allowUsers.includes(id)) return true;
+  // A channel that is named by its id is in no server of somebody else's.
+  const isOurs = channels.includes(channel.name) || channels.includes(place?.parent?.id ?? channel.name);
+  return (
+    allowRoles.length > 0 &&
+    isNamed(
+      allowRoles,
+      roles,
+      roleNames,
+      (name) => isOurs || holds(platform, "role", plainName(name), workspace),
+    )
+  );
 }

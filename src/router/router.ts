@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
 import type { Absence } from "../core/entry.ts";
-import { type AgentId, type ChannelAddress, type ChannelId, formatAddress } from "../core/ids.ts";
+import { type AgentId, type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
   InboundChannelDeletion,
@@ -10,6 +10,7 @@ import type {
   InboundImage,
   InboundMessage,
   Receipt,
+  Server,
 } from "../core/message.ts";
 import type { Gap, GapStep, InboundCommand, PlatformInbox, Standing } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
@@ -18,12 +19,14 @@ import type { GapRow } from "../store/gaps.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { AskLimits } from "./ask-limits.ts";
-import { type Binding, findBinding, refusal, rule } from "./bindings.ts";
+import { type Binding, findBinding, isAnswered, type NameHolds, refusal, rule } from "./bindings.ts";
 import { Changes } from "./changes.ts";
+import type { ConfirmedNames } from "./confirmed-names.ts";
 import { Erasures } from "./erasures.ts";
 import { insist } from "./insist.ts";
 import { assertStorable, blame } from "./storable-event.ts";
-import { type Commands, TextCommands } from "./text-commands.ts";
+import type { Speakers } from "./speakers.ts";
+import { type Commands, TextCommands, UNLIMITED } from "./text-commands.ts";
 import type { Voice } from "./voice.ts";
 
 export interface RouterParts {
@@ -32,6 +35,11 @@ export interface RouterParts {
   readonly events: Events;
   readonly log: Logger;
   readonly bindings: readonly Binding[];
+  /** In which servers the names in the bindings hold. */
+  readonly names: ConfirmedNames;
+  readonly speakers: Speakers;
+  /** What an agent is called. */
+  readonly namesOf: (agent: AgentId) => readonly string[];
   /** Makes the extract that stands in for a summary with a deleted text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
   /** Runs what people ask with a slash; it answers the asker alone. */
@@ -46,6 +54,14 @@ export interface RouterParts {
 
 /** Channels whose id is remembered; others of which something is. */
 const KNOWN_CHANNELS = 10_000;
+const NOBODY_HERE = "Nobody answers in this channel.";
+const NOT_FOR_YOU =
+  "Here I answer only people whom whoever runs me has named, and my commands are for them, too. " +
+  "To be one of them, ask whoever runs me: allow_users and allow_roles in config.toml.";
+
+/** `asks`: it causes a turn; `joins`: it is answered by one that is to come anyway; `listens`: by none. */
+type Admission = "asks" | "joins" | "listens";
+
 /** Channels of a platform whose gaps are looked for. */
 const MAX_GAPS = 2000;
 
@@ -55,12 +71,15 @@ const MAX_GAPS = 2000;
  */
 export class Router implements PlatformInbox {
   readonly #parts: RouterParts;
+  readonly #holds: NameHolds;
   /** Ids by address and agent, so that a message costs one statement and not two. */
   readonly #known = new BoundedMap<ChannelId>(KNOWN_CHANNELS);
   /** Threads that the agent takes part in. */
   readonly #threads = new BoundedMap<true>(KNOWN_CHANNELS);
   /** Channels that nobody answers, of which the log knows. */
   readonly #unbound = new BoundedMap<true>(KNOWN_CHANNELS);
+  /** By channel and agent: the last message that counted as the cause of a turn. */
+  readonly #caused = new BoundedMap<Seq>(KNOWN_CHANNELS);
   readonly #commands: TextCommands;
   readonly #changes: Changes;
   /** Takes back what was said in channels that were deleted; to be begun once at the start, and disposed of. */
@@ -68,6 +87,7 @@ export class Router implements PlatformInbox {
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
+    this.#holds = (platform, kind, name, server) => parts.names.holds(platform, kind, name, server);
     this.#commands = new TextCommands(parts);
     this.#changes = new Changes(parts);
     this.erasures = new Erasures(parts);
@@ -96,39 +116,64 @@ export class Router implements PlatformInbox {
   }
 
   async command(command: InboundCommand): Promise<string> {
-    return this.#parts.commands.run(command);
+    return (await this.#refuseCommand(command)) ?? (await this.#parts.commands.run(command));
+  }
+
+  /** By the rule of the channel's binding, and counted as a question is. @returns null: it may be run */
+  async #refuseCommand({ channel, name, asker }: InboundCommand): Promise<string | null> {
+    const { store, commands, limits, failureText } = this.#parts;
+    const row = await store.channels.find(channel);
+    // There is nothing to look at, and nobody to be asked.
+    if (row === undefined) return null;
+    const { kind, workspace, place } = row;
+    const where = { channel, kind, workspace, ...(place !== null && { place }) };
+    const binding = this.#find(where);
+    if (binding === undefined) return NOBODY_HERE;
+    if (!isAnswered(binding, where, asker, this.#holds) && !commands.isNamedOwner(row, asker))
+      return NOT_FOR_YOU;
+    if (name === UNLIMITED) return null;
+    const asked = limits.ask(`${channel.platform}\n${asker.id}`, binding.rateLimit);
+    return asked === "within" ? null : failureText("too_often");
+  }
+
+  #find(where: ChannelOnPlatform): Binding | undefined {
+    return findBinding(this.#parts.bindings, where, this.#holds);
+  }
+
+  async meetServers(platform: string, list: () => Promise<readonly Server[]>): Promise<void> {
+    await this.#parts.names.meet(platform, list);
   }
 
   refuses(message: InboundMessage): boolean {
-    const binding = findBinding(this.#parts.bindings, message);
+    const binding = this.#find(message);
     return binding === undefined || refusal(binding, message) !== null;
   }
 
   async standing(channel: ChannelOnPlatform): Promise<Standing> {
-    const binding = findBinding(this.#parts.bindings, channel);
+    const binding = this.#find(channel);
     if (binding === undefined) return { isBound: false, listens: false, answersAll: false, isKnown: false };
     const isWanted = binding.listen || channel.kind === "thread";
-    const known = isWanted ? await this.#find(channel) : undefined;
+    const known = isWanted ? await this.#row(channel) : undefined;
     const { listen: listens, mentionRequired } = binding;
     return { isBound: true, listens, answersAll: !mentionRequired, isKnown: (known?.lastSeq ?? 0) > 0 };
   }
 
   async openGaps(platform: string): Promise<readonly Gap[]> {
     const rows = await this.#parts.store.gaps.all(platform, MAX_GAPS);
-    return rows.map(toGap).filter((gap) => findBinding(this.#parts.bindings, gap) !== undefined);
+    return rows.map(toGap).filter((gap) => this.#find(gap) !== undefined);
   }
 
   async gapOf(channel: ChannelAddress): Promise<Gap | null> {
     const row = await this.#parts.store.gaps.of(channel);
     if (row === undefined) return null;
     const gap = toGap(row);
-    return findBinding(this.#parts.bindings, gap) === undefined ? null : gap;
+    return this.#find(gap) === undefined ? null : gap;
   }
 
   /** Also of a channel that the log has nothing of: once a later event is there, nobody would look before it. */
   async keepGap({ channel: address, kind, workspace, place, afterId }: Gap): Promise<void> {
     const where = { channel: address, kind, workspace, ...(place !== undefined && { place }) };
-    const binding = findBinding(this.#parts.bindings, where);
+    const binding = this.#find(where);
     if (binding === undefined) return;
     const { agent } = binding;
     await this.#parts.store.gaps.keep({ address, kind, workspace, place, agent }, afterId);
@@ -140,8 +185,8 @@ export class Router implements PlatformInbox {
 
   /** Also of a channel that the log has nothing of yet. */
   async noteAbsence(where: ChannelOnPlatform, key: string, absence: Absence): Promise<void> {
-    const { bindings, store, registry } = this.#parts;
-    const binding = findBinding(bindings, where);
+    const { store, registry } = this.#parts;
+    const binding = this.#find(where);
     if (binding === undefined) return;
     const { result } = await insist(async () => {
       const id = await this.#channelId(where, binding);
@@ -156,7 +201,7 @@ export class Router implements PlatformInbox {
   }
 
   isCrowded(where: ChannelOnPlatform): boolean {
-    const binding = findBinding(this.#parts.bindings, where);
+    const binding = this.#find(where);
     const id = binding === undefined ? undefined : this.#known.get(channelKey(binding, where.channel));
     return id !== undefined && this.#parts.registry.loaded(id)?.compactor.isAtWork === true;
   }
@@ -177,7 +222,7 @@ export class Router implements PlatformInbox {
     return this.#parts.store.channels.held(channel, limit);
   }
 
-  async #find({ channel }: ChannelOnPlatform): Promise<ChannelRow | undefined> {
+  async #row({ channel }: ChannelOnPlatform): Promise<ChannelRow | undefined> {
     try {
       return await this.#parts.store.channels.find(channel);
     } catch (error) {
@@ -186,14 +231,13 @@ export class Router implements PlatformInbox {
   }
 
   async #message(message: InboundMessage): Promise<Receipt> {
-    const { bindings } = this.#parts;
-    const binding = findBinding(bindings, message);
+    const binding = this.#find(message);
     if (binding === undefined) {
-      this.#tellUnbound(formatAddress(message.channel));
+      this.#tellUnbound(message);
       return { outcome: "unbound" };
     }
     const takesPart = await this.#takesPart(binding, message);
-    const ruling = rule(binding, message, takesPart);
+    const ruling = rule(binding, message, takesPart, this.#holds);
     if (ruling.outcome === "ignored") {
       this.#parts.log.debug({ channel: formatAddress(message.channel), why: ruling.why }, "message_ignored");
       return { outcome: "ignored" };
@@ -204,21 +248,23 @@ export class Router implements PlatformInbox {
     const isAsked = ruling.outcome === "turn";
     const isWithinRate = (): boolean => this.#isWithinRate(binding, message);
     if (isAsked && (await this.#commands.run(message, isWithinRate))) return { outcome: "command" };
-    const addressed = this.#withinLimits(binding, message, isAsked);
+    const admission = this.#admission(binding, message, isAsked);
     const id = await this.#changes.idOf(message);
-    return this.#append({ ...message, id, addressed }, binding);
+    return this.#append({ ...message, id, addressed: admission !== "listens" }, binding, admission);
   }
 
-  async #append(message: InboundMessage, binding: Binding): Promise<Receipt> {
-    const { store, registry, events, voice } = this.#parts;
+  async #append(message: InboundMessage, binding: Binding, admission: Admission): Promise<Receipt> {
+    const { store, registry, events, voice, speakers, namesOf } = this.#parts;
     const channel = formatAddress(message.channel);
     const { result: appended, isRepeated } = await insist(async () => {
       const id = await this.#channelId(message, binding);
       // Before the message: its turn may begin at once.
       if (message.images !== undefined && this.#parts.seesImages(binding.agent))
         await this.#keepImages(message, message.images);
+      const name = await speakers.nameIn(id, message.author, namesOf(binding.agent));
+      const said = { ...message, author: { ...message.author, name } };
       const beginner = message.addressed ? registry.expect(id, message.text) : null;
-      return { id, ...(await store.log.appendMessage(id, message, beginner)) };
+      return { id, ...(await store.log.appendMessage(id, said, beginner)) };
     });
     const { id, seq } = appended;
     // A duplicate that is still due may be what an attempt of ours, or an earlier delivery, committed without hearing of it.
@@ -226,6 +272,7 @@ export class Router implements PlatformInbox {
     else if (appended.duplicate && isRepeated) void registry.mention(id, seq);
     if (appended.duplicate && !(appended.due && isRepeated)) return { outcome: "duplicate", seq };
     const { id: messageId, addressed } = message;
+    this.#noteCause(binding, message, { id, seq }, admission);
     events.emit({ type: "message_accepted", channel, seq, messageId, addressed });
     if (addressed && binding.acknowledge !== "")
       voice.acknowledge(message.channel, messageId, binding.acknowledge);
@@ -248,7 +295,7 @@ export class Router implements PlatformInbox {
 
   /** It is too old to be run, or was run when it was said, and is no message of the log either way. */
   #wasCommand(binding: Binding, message: InboundMessage, takesPart: boolean): boolean {
-    const asSaid = rule(binding, { ...message, isBackground: false }, takesPart);
+    const asSaid = rule(binding, { ...message, isBackground: false }, takesPart, this.#holds);
     return asSaid.outcome === "turn" && this.#commands.find(message) !== null;
   }
 
@@ -262,29 +309,50 @@ export class Router implements PlatformInbox {
     return takesPart;
   }
 
-  /** Whether it may make a turn, where it is meant to. What may not is listened to. */
-  #withinLimits(binding: Binding, message: InboundMessage, isAsked: boolean): boolean {
+  /** Whether it makes a turn, where it is meant to. What may not is listened to. */
+  #admission(binding: Binding, message: InboundMessage, isAsked: boolean): Admission {
     const { limits, registry } = this.#parts;
     const { author, channel } = message;
     const address = formatAddress(channel);
-    if (message.isBackground === true) return false;
-    if (!limits.heard(address, author.isBot, isAsked) || !isAsked) return false;
+    if (message.isBackground === true) return "listens";
+    if (!limits.heard(address, author.isBot, isAsked) || !isAsked) return "listens";
     const known = this.#known.get(channelKey(binding, channel));
-    // What is answered together with others costs no turn of its own.
-    const isWaiting = known !== undefined && (registry.loaded(known)?.status.due ?? 0) > 0;
-    return isWaiting || this.#isWithinRate(binding, message);
+    // Only what waits behind the running turn is answered together: a message for which nothing waits causes a turn.
+    const isAwaiting = known !== undefined && registry.loaded(known)?.status.isAwaiting === true;
+    if (isAwaiting && limits.mayJoin(personKey(message), binding.rateLimit)) return "joins";
+    return this.#isWithinRate(binding, message) ? "asks" : "listens";
+  }
+
+  /** The turn that a message was to join may have begun while it was being appended: then it has caused the next one. */
+  #noteCause(
+    binding: Binding,
+    message: InboundMessage,
+    { id, seq }: { readonly id: ChannelId; readonly seq: Seq },
+    admission: Admission,
+  ): void {
+    const { limits, registry } = this.#parts;
+    if (admission === "listens" || binding.rateLimit === 0) return;
+    const key = channelKey(binding, message.channel);
+    const caused = this.#caused.get(key) ?? 0;
+    const takenTo = registry.loaded(id)?.status.takenTo ?? 0;
+    const isLate = admission === "joins" && caused <= takenTo && seq > takenTo;
+    if (isLate) limits.charge(personKey(message));
+    if (isLate || admission === "asks") this.#caused.set(key, Math.max(caused, seq));
   }
 
   /** Counts what a person asks, a question or a command. Who asks too often is told so once. */
-  #isWithinRate({ rateLimit }: Binding, { author, channel, id }: InboundMessage): boolean {
+  #isWithinRate({ rateLimit }: Binding, message: InboundMessage): boolean {
     const { limits, voice, failureText } = this.#parts;
-    const asked = limits.ask(`${channel.platform}\n${author.id}`, rateLimit);
+    const { channel, id } = message;
+    const asked = limits.ask(personKey(message), rateLimit);
     if (asked === "first_over") voice.tell(channel, id, failureText("too_often"));
     return asked === "within";
   }
 
   /** One line a channel: somebody may talk there all day. */
-  #tellUnbound(channel: string): void {
+  #tellUnbound({ channel: address, workspace, place }: InboundMessage): void {
+    const channel = formatAddress(address);
+    this.#parts.names.tellUnbound(address.platform, { id: workspace, name: place?.workspace ?? "" });
     if (this.#unbound.has(channel)) return;
     this.#unbound.set(channel, true);
     this.#parts.log.info({ channel }, "message_unbound");
@@ -312,6 +380,10 @@ export class Router implements PlatformInbox {
 
 function toGap({ address: channel, kind, workspace, place, afterId }: GapRow): Gap {
   return { channel, kind, workspace, ...(place !== null && { place }), afterId };
+}
+
+function personKey({ channel, author }: Pick<InboundMessage, "channel" | "author">): string {
+  return `${channel.platform}\n${author.id}`;
 }
 
 function channelKey({ agent }: Binding, channel: ChannelAddress): string {

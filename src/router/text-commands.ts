@@ -3,7 +3,7 @@ import { errorMessage } from "../core/errors.ts";
 import { formatAddress } from "../core/ids.ts";
 import type { MemoryDraft } from "../core/memory.ts";
 import type { InboundMessage } from "../core/message.ts";
-import type { InboundCommand } from "../platforms/platform.ts";
+import type { Asker, InboundCommand } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { Store } from "../store/store.ts";
 import { insist } from "./insist.ts";
@@ -17,6 +17,8 @@ export interface Commands {
   keepsMessage(name: string): boolean;
   /** The memory that a message bears because its author wants it remembered; null: it bears none. */
   memoryIn(channel: ChannelRow, message: BearingMessage): MemoryDraft | null;
+  /** Whether the operator has named somebody as an owner: they may give commands wherever they are. */
+  isNamedOwner(channel: ChannelRow, asker: Asker): boolean;
 }
 
 /** What a memory takes from the message that bears it. */
@@ -31,7 +33,7 @@ export interface TextCommandsParts {
 }
 
 /** It ends what costs: whoever has asked too often may do that all the same. */
-const UNLIMITED = "stop";
+export const UNLIMITED = "stop";
 
 /** Runs the commands that stand in messages, each once: what was missed is looked at again, also after a restart. */
 export class TextCommands {
@@ -71,7 +73,8 @@ export class TextCommands {
   /** Must not throw. */
   async #answer({ channel, author, id, text, at }: InboundMessage, command: TextCommand): Promise<void> {
     const { voice, commands, log, failureText } = this.#parts;
-    const asker = { id: author.id, name: author.name, roles: author.roles ?? [] };
+    const { name, roles = [], roleNames = [] } = author;
+    const asker = { id: author.id, name, roles, roleNames };
     try {
       voice.tell(channel, id, await commands.run({ channel, ...command, asker, said: { id, text, at } }));
     } catch (error) {

@@ -13,12 +13,14 @@ import { type ChannelSnapshot, loadSnapshot } from "./history.ts";
 import { JobStore } from "./jobs.ts";
 import { LogStore } from "./log.ts";
 import { MemoryStore } from "./memories.ts";
+import { NameStore } from "./names.ts";
 import { ModelCallStore } from "./model-calls.ts";
 import { PeopleStore } from "./people.ts";
 import { RunCommandStore } from "./run-commands.ts";
 import type { Database } from "./pool.ts";
 import { ReactionStore } from "./reactions.ts";
 import { RequestStore } from "./requests.ts";
+import { SpeakerStore } from "./speakers.ts";
 import { SearchStore } from "./search.ts";
 import { TurnStore } from "./turns.ts";
 
@@ -42,6 +44,8 @@ export interface Store {
   readonly heardMarks: HeardMarkStore;
   readonly erasures: ErasureStore;
   readonly reactions: ReactionStore;
+  readonly names: NameStore;
+  readonly speakers: SpeakerStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
   /** What a commit changed, to be swapped into a history in memory. */
   coverage(channel: ChannelId): Promise<Coverage>;
@@ -69,6 +73,8 @@ export function createStore(db: Database): Store {
     heardMarks: new HeardMarkStore(db),
     erasures: new ErasureStore(db),
     reactions: new ReactionStore(db),
+    names: new NameStore(db),
+    speakers: new SpeakerStore(db),
     load: async (channel) => loadSnapshot(db, channel),
     coverage: async (channel) => loadCoverage(db, channel),
     mergedOf: async (channel, range) => readMerged(db, channel, range),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commandTable, helpLines } from "../../src/admin/command-table.ts";
+import { commandTable, helpLines, typedWith } from "../../src/admin/command-table.ts";
 
 test("every command has a name that platforms take, a short help, and at most one argument", () => {
   const table = commandTable();
@@ -19,7 +19,7 @@ test("every command has a name that platforms take, a short help, and at most on
 });
 
 test("the help shows what an argument looks like, and marks what the asker may not run", () => {
-  const [own, strange] = [helpLines(true), helpLines(false)];
+  const [own, strange] = [helpLines(true, typedWith("/")), helpLines(false, typedWith("/"))];
   assert.ok(own.some(({ name }) => name === "forget [NUMBER | me]"));
   assert.doesNotMatch(JSON.stringify(own), /owners/);
   const marked = strange.filter(({ help }) => help.includes("(owners only)")).map(({ name }) => name);

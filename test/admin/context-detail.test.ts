@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { formatSegment, formatSegments, unknownKey } from "../../src/admin/context-detail.ts";
 import { nextRequest, reportContext } from "../../src/admin/context-report.ts";
+import { typedWith } from "../../src/admin/command-table.ts";
 import { secretsOf, withoutSecrets } from "../../src/admin/secrets.ts";
 import { agentId, channelId } from "../../src/core/ids.ts";
 import { defaultAgent } from "../context/agent.ts";
@@ -48,7 +49,7 @@ const small = look(talk("it rains \u001b[2J on the mill", "@bot well?"));
 describe("/context list", () => {
   test("has a line for each part, with its tokens and its share of what is usable", () => {
     const { report } = small;
-    const text = formatSegments(report);
+    const text = formatSegments(report, typedWith("/"));
     assert.match(text, /^terminal:main · agent main · model some-model\n/);
     for (const { key, tokens } of report.segments) {
       const share = ((tokens / report.usable) * 100).toFixed(1);

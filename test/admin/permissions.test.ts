@@ -1,32 +1,60 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { CommandName } from "../../src/admin/command-table.ts";
-import { COMMANDS } from "../../src/admin/command-table.ts";
+import { COMMANDS, typedWith } from "../../src/admin/command-table.ts";
 import { type CommandPlace, mayRun, type OwnersConfig } from "../../src/admin/permissions.ts";
 import type { Asker } from "../../src/platforms/platform.ts";
 
 const CONFIG: OwnersConfig = {
-  discord: { owners: ["1"], ownerRoles: ["@Moderators", "77"] },
+  discord: { owners: ["1"], ownerRoles: ["@Moderators", "770000000000000077"] },
   slack: { owners: ["U1"], ownerRoles: [] },
+  holds: (_platform, _kind, _name, server) => server === "ours",
 };
-const NOBODY: OwnersConfig = { discord: null, slack: null };
+const NOBODY: OwnersConfig = { discord: null, slack: null, holds: () => true };
 const CLOSED: readonly CommandName[] = ["compact", "summarize", "reset"];
 
+/** @param roles ids, and names behind an `@` */
 function person(id: string, ...roles: string[]): Asker {
-  return { id, name: "Ann", roles };
+  return {
+    id,
+    name: "Ann",
+    roles: roles.filter((role) => !role.startsWith("@")),
+    roleNames: roles.filter((role) => role.startsWith("@")).map((role) => role.slice(1)),
+  };
 }
 
 function place(overrides: Partial<CommandPlace> = {}): CommandPlace {
-  return { platform: "discord", kind: "channel", answering: [], ...overrides };
+  return {
+    platform: "discord",
+    kind: "channel",
+    workspace: "ours",
+    typed: typedWith(overrides.platform === "slack" ? "/weir " : "/"),
+    answering: [],
+    ...overrides,
+  };
 }
 
 describe("who may change what holds for everybody", () => {
   const cases: readonly [string, Asker, CommandPlace, OwnersConfig, boolean][] = [
     ["a stranger", person("2"), place(), CONFIG, false],
     ["an owner by id", person("1"), place(), CONFIG, true],
-    ["an owner by a role's name, in any case", person("2", "55", "moderators"), place(), CONFIG, true],
-    ["an owner by a role's id", person("2", "77"), place(), CONFIG, true],
-    ["somebody with another role", person("2", "78", "moderators of tea"), place(), CONFIG, false],
+    ["an owner by a role's name, in any case", person("2", "55", "@moderators"), place(), CONFIG, true],
+    [
+      "somebody with a role of that name in another server",
+      person("2", "@moderators"),
+      place({ workspace: "theirs" }),
+      CONFIG,
+      false,
+    ],
+    [
+      "somebody with a role that is called like the id of one",
+      person("2", "@770000000000000077"),
+      place(),
+      CONFIG,
+      false,
+    ],
+    ["an owner by a role's id", person("2", "770000000000000077"), place(), CONFIG, true],
+    ["somebody with another role", person("2", "78", "@moderators of tea"), place(), CONFIG, false],
     ["somebody who has an owner's id as a name", { id: "2", name: "1", roles: [] }, place(), CONFIG, false],
     ["somebody who has an owner's id as a role", person("2", "1"), place(), CONFIG, false],
     ["an owner in a thread", person("1"), place({ kind: "thread" }), CONFIG, true],

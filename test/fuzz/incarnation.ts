@@ -15,6 +15,8 @@ import type { Models } from "../../src/llm/open-models.ts";
 import { AskLimits } from "../../src/router/ask-limits.ts";
 import { bindPlatform } from "../../src/router/bindings.ts";
 import { Voice } from "../../src/router/voice.ts";
+import { ConfirmedNames } from "../../src/router/confirmed-names.ts";
+import { Speakers } from "../../src/router/speakers.ts";
 import { Router } from "../../src/router/router.ts";
 import type { Connection, Database } from "../../src/store/pool.ts";
 import { createStore, type Store } from "../../src/store/store.ts";
@@ -57,6 +59,14 @@ export interface IncarnationParts {
   readonly onEvent: (incarnation: Incarnation, event: WeirEvent) => void;
   readonly decide: (incarnation: Incarnation, state: CompactionState) => Decision;
 }
+
+const NO_COMMANDS = {
+  has: () => false,
+  run: async () => "",
+  keepsMessage: () => false,
+  memoryIn: () => null,
+  isNamedOwner: () => false,
+};
 
 /** One life of the daemon: its own registry, its own epoch, its own way to the database, the models and the chat. */
 export class Incarnation {
@@ -136,7 +146,10 @@ export class Incarnation {
       log,
       bindings: [bindPlatform(PLATFORM, AGENT), bindPlatform(ANNEX, SECOND_AGENT)],
       digesterOf: (channel) => agentOf(channel).compactorAgent.digester,
-      commands: { has: () => false, run: async () => "", keepsMessage: () => false, memoryIn: () => null },
+      names: new ConfirmedNames({ store: store.names, log, bindings: [], ownerRoles: {} }),
+      speakers: new Speakers(store.speakers),
+      namesOf: () => [],
+      commands: NO_COMMANDS,
       limits: new AskLimits(() => performance.now()),
       voice: new Voice(() => main, log),
       seesImages: () => false,

@@ -32,11 +32,18 @@ model = "test-model"
 time_zone = "UTC"
 `;
 const OWNER: Asker = { id: "u-own", name: "Olga", roles: [] };
-const MODERATOR: Asker = { id: "u-mod", name: "Mo", roles: ["12", "moderators"] };
+const MODERATOR: Asker = { id: "u-mod", name: "Mo", roles: ["12"], roleNames: ["moderators"] };
 
 async function start(server: ModelServer): Promise<TestWeir> {
   const platform = new TestPlatform({ serves: () => true });
-  return startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG, platform });
+  const weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+  });
+  await weir.daemon.inbox.meetServers("discord", async () => [{ id: "w", name: "Weirs" }]);
+  return weir;
 }
 
 let count = 0;
@@ -127,7 +134,7 @@ describe("/context", () => {
     const shown = await command(weir, room, "context detail history", ANN, "discord");
     assert.match(shown, /^history: raw history, 2 items/);
     assert.match(shown, /it rains[\s\S]*the token is •••, says zxqben/);
-    assert.match(await command(weir, room, "context detail tools", ANN, "discord"), /memory_recall: /);
+    assert.match(await command(weir, room, "context detail tools", OWNER, "discord"), /memory_recall: /);
     assert.match(
       await command(weir, room, "context DETAIL Histroy", ANN, "discord"),
       /Did you mean history\?/,

@@ -1,6 +1,12 @@
 import type { Absence } from "../../src/core/entry.ts";
 import type { ChannelAddress } from "../../src/core/ids.ts";
-import type { ChannelOnPlatform, InboundEvent, InboundMessage, Receipt } from "../../src/core/message.ts";
+import type {
+  ChannelOnPlatform,
+  InboundEvent,
+  InboundMessage,
+  Receipt,
+  Server,
+} from "../../src/core/message.ts";
 import type { Gap, GapStep, InboundCommand, PlatformInbox, Standing } from "../../src/platforms/platform.ts";
 
 /** An inbox that remembers what it was given, and answers as a log would. */
@@ -25,6 +31,13 @@ export class RecordingInbox implements PlatformInbox {
     this.onEvent(event);
     for (const { count, resolve } of this.#waiters) if (this.events.length >= count) resolve();
     return receipt;
+  }
+
+  /** Servers that the adapter has told of. */
+  readonly servers: Server[] = [];
+
+  async meetServers(_platform: string, list: () => Promise<readonly Server[]>): Promise<void> {
+    this.servers.push(...(await list()));
   }
 
   async command(command: InboundCommand): Promise<string> {

@@ -17,7 +17,7 @@ function said(more: Partial<InboundMessage> = {}): InboundMessage {
     workspace: "1",
     place: { workspace: "Guild", channel: "general", parent: null },
     id: "m1",
-    author: { id: "u1", name: "Ann", isBot: false, roles: ["7", "Helpers"] },
+    author: { id: "u1", name: "Ann", isBot: false, roles: ["7"], roleNames: ["Helpers"] },
     text: "hello",
     at: new Date(0),
     addressed: false,
@@ -34,7 +34,7 @@ const dm = { kind: "dm", place: { workspace: "", channel: "Ann", parent: null },
 
 describe("which binding a channel has", () => {
   const matches = (binding: Partial<Binding>, message: Partial<InboundMessage> = {}): boolean =>
-    findBinding([{ ...ANY, ...binding }], said(message)) !== undefined;
+    findBinding([{ ...ANY, ...binding }], said(message), () => true) !== undefined;
 
   test("channels and workspaces match by id and by name, with or without #, in any case", () => {
     for (const name of ["100", "general", "#General"]) assert.ok(matches({ channels: [name] }), name);
@@ -65,7 +65,7 @@ describe("which binding a channel has", () => {
 
 describe("what becomes of a message", () => {
   const outcome = (binding: Partial<Binding>, message: Partial<InboundMessage>, takesPart = false): string =>
-    rule({ ...ANY, ...binding }, said(message), takesPart).outcome;
+    rule({ ...ANY, ...binding }, said(message), takesPart, () => true).outcome;
 
   test("a mention is answered; what is said beside is context, or nothing", () => {
     assert.equal(outcome({}, { addressed: true }), "turn");

@@ -73,7 +73,9 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
   const events: WeirEvent[] = [];
   const waiting = new Set<() => void>();
   const agent = config.agents[0]?.id ?? agentId("main");
-  const bindings = [{ ...bindPlatform("test", agent), ...options.binding }];
+  const bindings = ["test", "discord", "slack"].map((name) => {
+    return { ...bindPlatform(name, agent), ...options.binding };
+  });
   const { compaction = {} } = options;
   const daemon = await buildDaemon({ config, log, platforms: () => [platform], bindings, compaction });
   daemon.events.on((event) => {

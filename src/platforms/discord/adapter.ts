@@ -12,6 +12,7 @@ import { DiscordEvents } from "./events.ts";
 import { GatewaySession } from "./gateway-session.ts";
 import { DiscordHistory } from "./history.ts";
 import { Hold } from "./hold.ts";
+import { listGuilds } from "./guilds.ts";
 import { createNewest, type Newest } from "./newest.ts";
 import { placePayload, readyPayload } from "./payload.ts";
 import { People } from "./people.ts";
@@ -93,6 +94,7 @@ class DiscordPlatform implements Platform {
       takesIdempotencyKeys: true,
       maxTextLength: MAX_TEXT_LENGTH,
       hasTextCommands: true,
+      isProportional: true,
       serves: (channel) => channel.platform === PLATFORM_NAME,
     };
   }
@@ -111,6 +113,8 @@ class DiscordPlatform implements Platform {
       platform: PLATFORM_NAME,
       open: async (signal): Promise<Session> => {
         interrupted();
+        // Before anything is heard: who answers it may go by the names of servers.
+        await inbox.meetServers(PLATFORM_NAME, async () => listGuilds(this.#api));
         return await GatewaySession.open(
           {
             token: config.token,

@@ -76,12 +76,13 @@ export class MessageReader {
   /** Who gave a reaction or a command, with roles. Pure but for the names of roles. */
   person(user: UserPayload, member: MemberPayload | undefined, guildId: string | undefined): Author {
     const roles = member?.roles ?? [];
-    const named = roles.flatMap((id) => [id, this.#parts.directory.roleName(guildId, id) ?? []].flat());
+    const roleNames = roles.flatMap((id) => this.#parts.directory.roleName(guildId, id) ?? []);
     return {
       id: user.id,
       name: nameOf(user, member),
       isBot: user.bot === true,
-      ...(named.length > 0 && { roles: named }),
+      ...(roles.length > 0 && { roles }),
+      ...(roleNames.length > 0 && { roleNames }),
     };
   }
 

@@ -141,14 +141,14 @@ export class SlashCommands {
     const { data, member, guild_id: guildId, channel_id: channelId = "" } = interaction;
     const user = member?.user ?? interaction.user;
     if (data === undefined || user === undefined) return FAILED;
-    const { id, name, roles = [] } = reader.person(user, member, guildId);
+    const { id, name, roles = [], roleNames = [] } = reader.person(user, member, guildId);
     const value = data.options?.[0]?.value;
     try {
       return await inbox.command({
         channel: { platform: PLATFORM_NAME, name: channelId },
         name: data.name,
         argument: typeof value === "string" ? value.trim() : "",
-        asker: { id, name, roles },
+        asker: { id, name, roles, roleNames },
       });
     } catch (error) {
       log.warn({ platform: PLATFORM_NAME, command: data.name, why: errorMessage(error) }, "command_failed");

@@ -86,6 +86,8 @@ class SlackPlatform implements Platform {
       takesIdempotencyKeys: true,
       maxTextLength: MAX_TEXT_LENGTH,
       hasTextCommands: true,
+      commandPrefix: "/weir ",
+      isProportional: true,
       serves: (channel) => channel.platform === PLATFORM_NAME,
     };
   }

@@ -59,12 +59,12 @@ export class SlashCommands {
     const { inbox, reader, log, commands } = this.#parts;
     const { name, argument } = parseSlashText(command.text ?? "", commands);
     try {
-      const { name: asker, roles = [] } = await reader.person(command.user_id);
+      const { name: asker, roleNames = [] } = await reader.person(command.user_id);
       const text = await inbox.command({
         channel: { platform: PLATFORM_NAME, name: command.channel_id },
         name,
         argument,
-        asker: { id: command.user_id, name: asker, roles },
+        asker: { id: command.user_id, name: asker, roles: [], roleNames },
       });
       return partsOf(text);
     } catch (error) {

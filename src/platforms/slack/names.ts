@@ -22,7 +22,7 @@ export interface Person {
   readonly name: string;
   readonly isBot: boolean;
   /** `admin` and `owner` of the workspace: Slack has no other roles. */
-  readonly roles: readonly string[];
+  readonly roleNames: readonly string[];
 }
 
 export interface NamedChannel {
@@ -79,17 +79,19 @@ export class Names {
   }
 
   async person(id: string): Promise<Person> {
-    const unknown: Person = { name: id, isBot: false, roles: [] };
+    const unknown: Person = { name: id, isBot: false, roleNames: [] };
     return this.#people.get(id, async () =>
       this.#orElse("users.info", unknown, async () => {
         const { user } = await this.#api.call("users.info", { user: id }, userInfo);
         const { profile } = user;
         const name = profile?.display_name || profile?.real_name || user.real_name || user.name || id;
-        const roles = [
-          ...(user.is_admin === true ? ["admin"] : []),
-          ...(user.is_owner === true ? ["owner"] : []),
+        // Whoever comes by a shared channel may be an admin at home.
+        const isOurs = user.team_id == null || user.team_id === (await this.bot()).teamId;
+        const roleNames = [
+          ...(isOurs && user.is_admin === true ? ["admin"] : []),
+          ...(isOurs && user.is_owner === true ? ["owner"] : []),
         ];
-        return { name: displayName(name), isBot: user.is_bot === true, roles };
+        return { name: displayName(name), isBot: user.is_bot === true, roleNames };
       }),
     );
   }

@@ -114,6 +114,7 @@ export const userInfo = z.object({
     name: z.string().nullish(),
     real_name: z.string().nullish(),
     is_bot: z.boolean().nullish(),
+    team_id: z.string().nullish(),
     is_admin: z.boolean().nullish(),
     is_owner: z.boolean().nullish(),
     profile: z.object({ display_name: z.string().nullish(), real_name: z.string().nullish() }).nullish(),

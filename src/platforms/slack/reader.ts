@@ -134,8 +134,8 @@ export class MessageReader {
 
   /** Who gave a reaction, or a command. */
   async person(id: string): Promise<Author> {
-    const { name, isBot, roles } = await this.#parts.names.person(id);
-    return { id, name, isBot, ...(roles.length > 0 && { roles }) };
+    const { name, isBot, roleNames } = await this.#parts.names.person(id);
+    return { id, name, isBot, ...(roleNames.length > 0 && { roleNames }) };
   }
 
   async #author({ user, bot_id: botId, username, bot_profile: profile }: SlackMessage): Promise<Author> {

@@ -60,8 +60,8 @@ test("it has what people said, with names and roles, and not what the bot said",
   const [one] = messages;
   const message = await one?.read();
   assert.deepEqual(
-    [message?.id, message?.text, message?.author.name, message?.author.roles],
-    [id, "in @millers", "Annie", [role, "millers"]],
+    [message?.id, message?.text, message?.author.name, message?.author.roles, message?.author.roleNames],
+    [id, "in @millers", "Annie", [role], ["millers"]],
   );
   assert.ok(one?.editedAt instanceof Date);
 });

@@ -86,7 +86,7 @@ test("a command is answered to its asker alone, with argument and roles", async 
       channel: { platform: "discord", name: general },
       name: "context",
       argument: "list",
-      asker: { id: ann, name: "Annie", roles: [role, "millers"] },
+      asker: { id: ann, name: "Annie", roles: [role], roleNames: ["millers"] },
     },
   ]);
   assert.deepEqual(discord.answers(general), []);

@@ -30,7 +30,7 @@ function answered(options: SceneOptions): void {
         channel: { platform: "slack", name: general.id },
         name: "context",
         argument: "detail all",
-        asker: { id: ana.id, name: "Ana", roles: [] },
+        asker: { id: ana.id, name: "Ana", roles: [], roleNames: [] },
       },
     ]);
     await slack.world.command(ana, general, "/weir").acknowledged;

@@ -1,0 +1,168 @@
+import type { Logger } from "pino";
+import type { Server } from "../core/message.ts";
+import type { ConfirmedName, NameStore } from "../store/names.ts";
+import { type Binding, isId, type NameKind, plainName } from "./bindings.ts";
+
+/**
+ * In which servers the names of the configuration hold.
+ *
+ * Anybody may bring a Discord bot into a server of their own and call that, its channels and its roles as they like. So a name
+ * holds in the servers that the bot was in when Weir first started with it, which the database has on record; in any other, the
+ * server's id has to stand in `workspaces`. Names of servers are replaced by ids then, and say nothing any more.
+ */
+export class ConfirmedNames {
+  readonly #store: NameStore;
+  readonly #log: Logger;
+  /** By platform. */
+  readonly #used: ReadonlyMap<string, readonly UsedName[]>;
+  /** Servers that the configuration names by id, as `platform id`. */
+  readonly #ids: ReadonlySet<string>;
+  /** By {@link keyOf}: ids of servers. Empty until the servers are met. */
+  readonly #record = new Map<string, ReadonlySet<string>>();
+  readonly #told = new Set<string>();
+
+  constructor(parts: {
+    readonly store: NameStore;
+    readonly log: Logger;
+    readonly bindings: readonly NamingBinding[];
+    readonly ownerRoles: Readonly<Record<string, readonly string[]>>;
+  }) {
+    this.#store = parts.store;
+    this.#log = parts.log;
+    this.#used = Map.groupBy(usedNames(parts.bindings, parts.ownerRoles), ({ platform }) => platform);
+    this.#ids = new Set(
+      parts.bindings.flatMap(({ platform, workspaces }) => workspaces.map((id) => `${platform} ${id}`)),
+    );
+  }
+
+  /** Whether a plain name is meant in a server. Before the servers were met, none is. */
+  holds(platform: string, kind: NameKind, name: string, server: string): boolean {
+    if (!isOpen(platform) || this.#ids.has(`${platform} ${server}`)) return true;
+    return this.#record.get(keyOf(platform, kind, name))?.has(server) ?? false;
+  }
+
+  /**
+   * Puts names on record that are used for the first time, and tells of servers that only have the name of one that is
+   * meant. To be called before the first message of a connection is taken in.
+   * @param list the servers that the bot is in; asked only where a name of the configuration could mean one
+   * @throws what `list` throws; WeirError where the database does not answer
+   */
+  async meet(platform: string, list: () => Promise<readonly Server[]>): Promise<void> {
+    const used = this.#used.get(platform) ?? [];
+    if (used.length === 0 || !isOpen(platform)) return;
+    const servers = await list();
+    // A bot that is in no server yet has nothing by which a name could be meant.
+    for (const { kind, name } of servers.length === 0 ? [] : used)
+      await this.#store.confirm(platform, kind, name, serversOf(kind, name, servers));
+    const wanted = new Set(used.map(({ kind, name }) => keyOf(platform, kind, name)));
+    for (const row of await this.#store.read(platform)) {
+      const key = keyOf(platform, row.kind, row.name);
+      if (!wanted.has(key)) continue;
+      const ids = isAmbiguous(row) ? [] : row.servers.map(({ id }) => id);
+      this.#record.set(key, new Set(ids));
+      if (isAmbiguous(row)) this.#tellAmbiguous(platform, row);
+      else if (row.servers.length === 0) this.#tellNone(platform, row);
+    }
+    for (const server of servers) this.#tellNamesake(platform, server);
+  }
+
+  /** Tells, once, of a server in which names of the configuration do not hold, where a message of it has no binding. */
+  tellUnbound(platform: string, server: Server): void {
+    this.#tellNamesake(platform, server);
+    const { id, name } = server;
+    const used = this.#used.get(platform) ?? [];
+    const unheld = used.filter(
+      (one) => one.kind !== "workspace" && !this.holds(platform, one.kind, one.name, id),
+    );
+    if (id === "" || unheld.length === 0 || !this.#isNews(platform, id)) return;
+    this.#log.warn(
+      { platform, server: id, name, names: unheld.map((one) => one.name) },
+      "names_do_not_hold: this server was not there when these names were confirmed; " +
+        "if it is yours, write its id in workspaces",
+    );
+  }
+
+  /** Tells, once, of a server that is called like a configured one. */
+  #tellNamesake(platform: string, { id, name }: Server): void {
+    const plain = plainName(name);
+    const used = this.#used.get(platform) ?? [];
+    const isMeant = used.some((one) => one.kind === "workspace" && one.name === plain);
+    if (!isMeant || this.holds(platform, "workspace", plain, id) || !this.#isNews(platform, id)) return;
+    this.#log.warn(
+      { platform, server: id, name },
+      "server_not_bound: it has a name that stands in workspaces, and was not there when that was confirmed; " +
+        "if it is yours, write its id there instead of the name",
+    );
+  }
+
+  #isNews(platform: string, server: string): boolean {
+    const key = `${platform} ${server}`;
+    const isNews = !this.#told.has(key);
+    this.#told.add(key);
+    return isNews;
+  }
+
+  #tellNone(platform: string, { kind, name }: ConfirmedName): void {
+    this.#log.warn(
+      { platform, kind, name },
+      "name_means_nothing: no server had this name when Weir first started with it; write the server's id instead",
+    );
+  }
+
+  #tellAmbiguous(platform: string, { name, servers }: ConfirmedName): void {
+    this.#log.warn(
+      { platform, name, servers: servers.map(({ id }) => id) },
+      "name_is_ambiguous: several servers have this name, so it means none of them; " +
+        "write the id of yours in workspaces instead",
+    );
+  }
+}
+
+/** The part of a binding that has names. */
+export type NamingBinding = Pick<Binding, "platform" | "workspaces" | "channels" | "allowRoles">;
+
+export interface UsedName {
+  readonly platform: string;
+  readonly kind: NameKind;
+  /** As {@link plainName} has it. */
+  readonly name: string;
+}
+
+/** Names, not ids, that a configuration uses; each once. Pure. */
+export function usedNames(
+  bindings: readonly NamingBinding[],
+  ownerRoles: Readonly<Record<string, readonly string[]>>,
+): UsedName[] {
+  const names = new Map<string, UsedName>();
+  const add = (platform: string, kind: NameKind, wanted: readonly string[]): void => {
+    for (const one of wanted) {
+      const name = plainName(one);
+      if (!isId(one) && name !== "") names.set(keyOf(platform, kind, name), { platform, kind, name });
+    }
+  };
+  for (const { platform, workspaces, channels, allowRoles } of bindings) {
+    add(platform, "workspace", workspaces);
+    add(platform, "channel", channels);
+    add(platform, "role", allowRoles);
+  }
+  for (const [platform, roles] of Object.entries(ownerRoles)) add(platform, "role", roles);
+  return [...names.values()];
+}
+
+/** A server's name that several servers had means none of them; channels and roles of one name may be in many. Pure. */
+export function isAmbiguous({ kind, servers }: Pick<ConfirmedName, "kind" | "servers">): boolean {
+  return kind === "workspace" && servers.length > 1;
+}
+
+/** Whether strangers can bring the bot into servers of their own: a Slack app is in the one team that its token is of. */
+export function isOpen(platform: string): boolean {
+  return platform === "discord";
+}
+
+function serversOf(kind: NameKind, name: string, servers: readonly Server[]): readonly Server[] {
+  return kind === "workspace" ? servers.filter((server) => plainName(server.name) === name) : servers;
+}
+
+function keyOf(platform: string, kind: NameKind, name: string): string {
+  return `${platform} ${kind} ${name}`;
+}

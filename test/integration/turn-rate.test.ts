@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import fc from "fast-check";
+import { createTestDatabase } from "../support/database.ts";
+import { type Held, hold } from "../support/compaction.ts";
+import { text } from "../support/model-behaviours.ts";
+import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { startWeir, type TestWeir } from "../support/weir.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\n`;
+const LIMIT = 3;
+
+/** A room in which each answer is written when the test says so. */
+interface Room {
+  say(words: string): Promise<boolean>;
+  /** Lets the answer that is being written end. @returns false: none is, and none will be */
+  answer(): Promise<boolean>;
+  /** Says something, and waits until it is being answered. */
+  begin(): Promise<void>;
+  readonly turns: number;
+}
+
+let rooms = 0;
+
+function openRoom(weir: TestWeir, server: ModelServer): Room {
+  const room = `rate-${++rooms}`;
+  const author = { id: `u-${room}`, name: "Ann", isBot: false };
+  const held: Held[] = [];
+  let answered = 0;
+  server.respond(() => {
+    const next = hold();
+    held.push(next);
+    return next.behaviour;
+  });
+  const ends = (): number =>
+    weir.events.filter((event) => event.type === "turn_settled" && event.channel === `test:${room}`).length;
+  const say = async (words: string): Promise<boolean> => {
+    const receipt = await weir.say(words, { room, author });
+    if (receipt.outcome !== "accepted") throw new Error(receipt.outcome);
+    const channel = await weir.daemon.store.channels.find({ platform: "test", name: room });
+    const [entry] = await weir.daemon.store.log.read(channel?.id ?? assert.fail(), receipt.seq, receipt.seq);
+    return entry?.kind === "user" && entry.addressed;
+  };
+  return {
+    say,
+    async begin() {
+      // A channel that is only being loaded can't say what waits in it.
+      assert.ok(await say("first"));
+      while (held.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    },
+    async answer() {
+      const channel = await weir.daemon.store.channels.find({ platform: "test", name: room });
+      const actor = channel && (await weir.daemon.registry.inMemory(channel.id));
+      // Between two turns there is a moment in which none runs, and one waits.
+      while (held.length === answered && (actor?.status.due ?? 0) > 0)
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      if (held.length === answered) return false;
+      const settledBefore = ends();
+      held[answered++]?.release(text("an answer"));
+      while (ends() === settledBefore) await new Promise((resolve) => setTimeout(resolve, 2));
+      return true;
+    },
+    get turns() {
+      return held.length;
+    },
+  };
+}
+
+async function start(server: ModelServer): Promise<TestWeir> {
+  return startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    binding: { rateLimit: LIMIT },
+  });
+}
+
+test("who talks on while answers are written causes no more turns than the limit says", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const room = openRoom(weir, server);
+  await room.begin();
+  for (let turn = 0; turn < 33; turn++) {
+    await room.say(`on and on ${turn}`);
+    await room.say(`and on ${turn}`);
+    await room.answer();
+  }
+  assert.equal(room.turns, LIMIT);
+});
+
+test("what waits behind a running turn is answered together, and counts as one", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const room = openRoom(weir, server);
+  await room.begin();
+  for (let more = 0; more < 10; more++) assert.ok(await room.say(`more ${more}`));
+  while (await room.answer());
+  assert.equal(room.turns, 2);
+  assert.ok(await room.say("the third"));
+  while (await room.answer());
+  assert.equal(await room.say("the fourth"), false);
+  assert.equal(room.turns, 3);
+});
+
+test("however messages and answers come, a minute has no more turns of a person than the limit, but for one race", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant("say" as const), count: fc.integer({ min: 1, max: 4 }) }),
+    fc.record({ kind: fc.constant("answer and say" as const), count: fc.integer({ min: 1, max: 4 }) }),
+    fc.record({ kind: fc.constant("answer" as const), count: fc.constant(1) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
+      const room = openRoom(weir, server);
+      await room.begin();
+      for (const { kind, count } of steps) {
+        // Messages that come at once with the end of a turn may be too late for the one that was to take them.
+        const answering = kind === "say" ? null : room.answer();
+        if (kind !== "answer")
+          await Promise.all(Array.from({ length: count }, async (_, index) => room.say(`words ${index}`)));
+        await answering;
+      }
+      while (await room.answer());
+      assert.ok(room.turns <= LIMIT + 1, `${room.turns} turns`);
+    }),
+    { numRuns: 15, endOnFailure: true },
+  );
+});
