@@ -1,7 +1,7 @@
 import { errorMessage, UnstorableError, WeirError } from "../core/errors.ts";
 import type { InboundEvent } from "../core/message.ts";
 import { storableText } from "../core/text.ts";
-import { isRefusedValue } from "../store/errors.ts";
+import { ruleOfRefusal } from "../store/errors.ts";
 
 /** Bytes of an identifier: both stand in an index, and Postgres takes 2,704 there. */
 const MAX_ID_BYTES = 2000;
@@ -33,13 +33,13 @@ class NotTakenError extends WeirError {
  */
 export function blame(what: InboundEvent["type"] | "channel", failure: unknown): WeirError {
   if (failure instanceof UnstorableError) return failure;
-  const why = errorMessage(failure);
-  if (isRefusedValue(failure)) {
-    return new UnstorableError(`The database refuses a value of the ${what}: ${why}.`, { cause: failure });
+  const rule = ruleOfRefusal(failure);
+  if (rule !== null) {
+    return new UnstorableError(`The database refuses a value of the ${what} (${rule}).`, { cause: failure });
   }
   return failure instanceof WeirError && failure.retryable
     ? failure
-    : new NotTakenError(why, { cause: failure });
+    : new NotTakenError(errorMessage(failure), { cause: failure });
 }
 
 function checkLength(what: string, text: string): void {

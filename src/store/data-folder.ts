@@ -41,11 +41,17 @@ export async function closeDataFolder(dataDir: string): Promise<string | null> {
 }
 
 async function close(folder: string): Promise<string | null> {
-  const names = await readdir(folder);
-  const foreign = names.find((name) => !FOLDERS.has(name) && !FILES.has(name));
-  const why = foreign === undefined ? await narrow(folder, PRIVATE_FOLDER) : await openness(folder, foreign);
-  for (const name of names) if (FILES.has(name)) await narrow(path.join(folder, name), PRIVATE_FILE);
+  const foreign = await findForeign(folder);
+  const why = foreign === null ? await narrow(folder, PRIVATE_FOLDER) : await openness(folder, foreign);
+  for (const name of await readdir(folder))
+    if (FILES.has(name)) await narrow(path.join(folder, name), PRIVATE_FILE);
   return why;
+}
+
+/** @returns the name of something in a data folder that Weir has not put there: the folder serves others, too; null: there is none */
+export async function findForeign(folder: string): Promise<string | null> {
+  const names = await readdir(folder);
+  return names.find((name) => !FOLDERS.has(name) && !FILES.has(name)) ?? null;
 }
 
 export function unusable(dataDir: string, cause: unknown): OperatorError {

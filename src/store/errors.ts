@@ -83,10 +83,15 @@ export function isWorthAFreshConnection(error: unknown): error is pg.DatabaseErr
   return error.code !== undefined && !FOREGONE.test(error.code);
 }
 
-/** The database will never take a message with these values. Every other failure is no fault of the message's. */
-export function isRefusedValue(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError) || error.code === undefined) return false;
-  return REFUSED_VALUE.test(error.code) || (error.table === "entries" && REFUSED_ROW.test(error.code));
+/**
+ * Whether the database will never take a message with these values. Every other failure is no fault of the message's.
+ * @returns by which rule, without a word of the values; null: it is something else
+ */
+export function ruleOfRefusal(error: unknown): string | null {
+  if (!(error instanceof pg.DatabaseError) || error.code === undefined) return null;
+  const { code, table, constraint } = error;
+  if (REFUSED_VALUE.test(code)) return code;
+  return table === "entries" && REFUSED_ROW.test(code) ? (constraint ?? code) : null;
 }
 
 const HINTS: Readonly<Record<ServerOrigin, string>> = {

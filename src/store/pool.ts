@@ -117,17 +117,11 @@ export class Database implements Queryable, AsyncDisposable {
     statement: Statement,
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
-    return this.#withFresh(async () => {
-      const client = await this.#connect();
-      let isBroken = true;
-      try {
-        const rows = await this.#run<Row>(client, statement, values);
-        isBroken = false;
-        return rows;
-      } finally {
-        client.release(isBroken);
-      }
-    });
+    return this.#withFresh(
+      // The pool's own way costs a fifth less; it gives up the connection of a statement that fails.
+      async () => this.#run<Row>(this.#pool, statement, values),
+      async () => this.#withClient(null, async (client) => client.query<Row>(statement, values)),
+    );
   }
 
   /** Runs a script of several statements, as one implicit transaction. */
@@ -141,14 +135,15 @@ export class Database implements Queryable, AsyncDisposable {
 
   /** Runs `work` in a transaction; any error rolls it back. It may be run a second time, from its beginning. */
   async transaction<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#withFresh(async () => this.#withClient("begin", work));
+    const attempt = async (): Promise<Result> => this.#withClient("begin", work);
+    return this.#withFresh(attempt, attempt);
   }
 
   /** Runs read-only `work` over one snapshot of the database. */
   async snapshot<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#withFresh(async () =>
-      this.#withClient("begin isolation level repeatable read read only", work),
-    );
+    const attempt = async (): Promise<Result> =>
+      this.#withClient("begin isolation level repeatable read read only", work);
+    return this.#withFresh(attempt, attempt);
   }
 
   /** Lends one connection, for what is bound to a session (advisory locks, NOTIFY), and may take its time. */
@@ -205,7 +200,7 @@ export class Database implements Queryable, AsyncDisposable {
    * database meanwhile, no connection of before goes on ("cached plan must not change result type"). What failed has left
    * nothing: a statement is a transaction of its own.
    */
-  async #withFresh<Result>(work: () => Promise<Result>): Promise<Result> {
+  async #withFresh<Result>(work: () => Promise<Result>, again: () => Promise<Result>): Promise<Result> {
     const generation = this.#generation;
     try {
       return await work();
@@ -214,7 +209,7 @@ export class Database implements Queryable, AsyncDisposable {
       this.#log.warn({ code: error.code }, "database_asked_again");
       // Of several that fail at once the first has done it.
       if (generation === this.#generation) this.#generation += 1;
-      return work();
+      return again();
     }
   }
 

@@ -1,6 +1,6 @@
 /** The embedded Postgres does not run as root, and nobody else gets into the data folder: as root, and as any other account. */
 import assert from "node:assert/strict";
-import { chmod, chown, mkdtemp, realpath, rm, stat } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
@@ -47,6 +47,17 @@ async function openHome(uid: number) {
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }
+
+const onlyAsRoot = { skip: self !== 0 && "only root runs Postgres as another account" };
+
+test("a closed folder of root's that holds other things, too, stays root's", onlyAsRoot, async () => {
+  await using home = await openHome(0);
+  await mkdir(home.dataDir, { mode: 0o700 });
+  await writeFile(path.join(home.dataDir, "letter.txt"), "");
+  assert.match(await home.run("migrate"), /is up to date/);
+  assert.deepEqual(await home.mode(), { mode: "700", uid: 0 });
+  assert.match(await home.run("memories"), /Nothing is remembered yet/);
+});
 
 for (const [name, uid] of [
   ["root", 0],

@@ -44,7 +44,8 @@ for (const [why, how] of Object.entries(REFUSALS)) {
     await fail(how);
     await assert.rejects(weir.say("guilty"), (error) => {
       assert.ok(error instanceof UnstorableError);
-      assert.match(error.message, /^The database refuses a value of the message: /);
+      // By which rule; no word of what was said.
+      assert.match(error.message, /^The database refuses a value of the message \([0-9A-Z]{5}\)\.$/);
       return true;
     });
   });

@@ -98,5 +98,5 @@ test("a message whose own value the database refuses is left out with words, and
   assert.deepEqual(await scene.answers("last"), ["first", "last"]);
   const told = scene.lines.filter((line) => line.includes("event_refused"));
   assert.equal(told.length, 1);
-  assert.match(told[0] ?? "", /"why":"The database refuses a value of the message: /);
+  assert.match(told[0] ?? "", /"why":"The database refuses a value of the message \(22021\)\."/);
 });

@@ -1,6 +1,7 @@
 import { chown, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { OperatorError } from "../../core/errors.ts";
+import { findForeign } from "../data-folder.ts";
 import { runProgram, type ProgramResult } from "./program.ts";
 
 /** The account that runs the server's programs: Postgres refuses to run as root. */
@@ -104,10 +105,14 @@ async function giveAway(folder: string, ids: AccountIds): Promise<void> {
   }
 }
 
-/** A data folder of root's that is closed to all others belongs to the account that works in it; root gets in all the same. */
+/**
+ * A data folder of root's that is closed to all others is given to the account that works in it; root gets in all the same. One
+ * that holds more (/root itself) stays root's, and the account goes through it by its capability.
+ */
 async function letIn({ uid, gid }: AccountIds, dataDir: string): Promise<void> {
   const { uid: owner, mode } = await stat(dataDir);
-  if (owner === 0 && (mode & 0o077) === 0) await chown(dataDir, uid, gid);
+  const isClosedByRoot = owner === 0 && (mode & 0o077) === 0;
+  if (isClosedByRoot && (await findForeign(dataDir)) === null) await chown(dataDir, uid, gid);
 }
 
 /**
