@@ -205,6 +205,16 @@ export class TurnRunner {
    * @throws where the log could not be written: whether the turn is settled is in doubt
    */
   async run(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
+    try {
+      return await this.#attempt(turn, isStopped);
+    } catch (error) {
+      const isOurs = !isOfInfrastructure(error) && !(error instanceof StaleEpochError);
+      if (isOurs) this.#failed = { turn: turn.id, times: turn.failures + 1 };
+      throw error;
+    }
+  }
+
+  async #attempt(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
     const { events, address, platform } = this.#parts;
     const interrupt = new AbortController();
     if (isStopped) interrupt.abort(STOP);
@@ -231,10 +241,6 @@ export class TurnRunner {
       const told = { ...result, calls: bill.splice(0), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
       return true;
-    } catch (error) {
-      const isOurs = !isOfInfrastructure(error) && !(error instanceof StaleEpochError);
-      if (isOurs) this.#failed = { turn: turn.id, times: turn.failures + 1 };
-      throw error;
     } finally {
       for (const line of bill) storeBillLine(this.#parts, line);
       await draft?.close();

@@ -1,8 +1,8 @@
-import { access, constants, realpath } from "node:fs/promises";
+import { access, constants, realpath, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { OperatorError } from "../../core/errors.ts";
+import { errorMessage, OperatorError } from "../../core/errors.ts";
 import { makePrivateFolder } from "../data-folder.ts";
 import { findBinaries } from "./binaries.ts";
 import { DATABASE_NAME, USER_NAME, ensureCluster } from "./cluster.ts";
@@ -50,6 +50,9 @@ const SOCKET_NAME = `.s.PGSQL.${PORT}`;
 const BUSY_TIMEOUT_MS = 30_000;
 const BUSY_POLL_MS = 20;
 
+/** A start writes another segment of the write-ahead log (16 MB), and some files beside it. */
+const LEAST_FREE_BYTES = 32_000_000;
+
 /**
  * Brings up the Postgres server of a data folder: makes its data where there is none, adopts a server that runs
  * already, waits for one that is just going away. The caller holds the folder's data lock.
@@ -84,7 +87,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   options.log.info({ created, adopted, ms, socket: connection.host }, "database_started");
   const start = async (signal: AbortSignal): Promise<void> => {
     await refuseIfGone(pgData);
-    ({ pgCtlEnded } = await bringUp(home, settings, signal));
+    try {
+      ({ pgCtlEnded } = await bringUp(home, settings, signal));
+    } catch (cause) {
+      // On a full disk even the server's log, which would say so, is cut off.
+      if (!(await isFull(pgData))) throw cause;
+      const what = `No space left on device: the disk of ${pgData} is full. Make room.`;
+      throw new EmbeddedPostgresError(`${what} ${errorMessage(cause)}`, { cause });
+    }
   };
   let supervisor: Supervisor | null = null;
   return {
@@ -116,6 +126,11 @@ async function refuseIfGone(pgData: string): Promise<void> {
       `The database in ${pgData} is gone. Put it back from a backup before the next start.`,
     );
   });
+}
+
+async function isFull(folder: string): Promise<boolean> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize < LEAST_FREE_BYTES;
 }
 
 async function lookAt(pgData: string): Promise<ServerState> {

@@ -25,7 +25,7 @@ export const SUPERVISION: SupervisionTiming = {
   soundAfterMs: 60_000,
 };
 
-/** `crashed`: it left its files behind; `stopped`: it was shut down, as by pg_ctl. */
+/** `crashed`: it left its files behind; `stopped`: it was shut down, by pg_ctl or by itself where it cannot recover. */
 export type ServerState = "runs" | "crashed" | "stopped";
 
 export interface SupervisedServer {
@@ -95,7 +95,7 @@ export class Supervisor {
   async #startAgain(state: "crashed" | "stopped"): Promise<boolean> {
     const { log } = this.#server;
     const endedAt = performance.now();
-    const how = state === "crashed" ? "it was killed, or crashed" : "somebody has stopped it";
+    const how = state === "crashed" ? "it was killed, or crashed" : "it was stopped, or shut itself down";
     log.error({ what: `The embedded Postgres has ended (${how}). It is started again.` }, "database_ended");
     const isSound = endedAt - this.#startedAt >= this.#timing.soundAfterMs;
     this.#shortLives = isSound ? 0 : this.#shortLives + 1;
