@@ -161,6 +161,11 @@ export interface Standing {
 export interface Gap extends ChannelOnPlatform {
   /** The platform's id of the last message before the gap. */
   readonly afterId: string;
+  /**
+   * True: the log has only what was asked in that channel, and none of its gaps is on record, so what was said behind that
+   * message may have been heard all the same.
+   */
+  readonly isSparse?: true;
 }
 
 /** How far a gap was filled. */

@@ -160,14 +160,21 @@ export class Router implements PlatformInbox {
 
   async openGaps(platform: string): Promise<readonly Gap[]> {
     const rows = await this.#parts.store.gaps.all(platform, MAX_GAPS);
-    return rows.map(toGap).filter((gap) => this.#find(gap) !== undefined);
+    return rows.flatMap((row) => this.#gap(row) ?? []);
   }
 
   async gapOf(channel: ChannelAddress): Promise<Gap | null> {
     const row = await this.#parts.store.gaps.of(channel);
-    if (row === undefined) return null;
-    const gap = toGap(row);
-    return this.#find(gap) === undefined ? null : gap;
+    return row === undefined ? null : this.#gap(row);
+  }
+
+  /** Null: nobody answers there. */
+  #gap({ address: channel, kind, workspace, place, afterId, isOnRecord }: GapRow): Gap | null {
+    const where = { channel, kind, workspace, ...(place !== null && { place }) };
+    const binding = this.#find(where);
+    if (binding === undefined) return null;
+    const isSparse = !isOnRecord && kind === "channel" && !binding.listen && binding.mentionRequired;
+    return { ...where, afterId, ...(isSparse && { isSparse }) };
   }
 
   /** Also of a channel that the log has nothing of: once a later event is there, nobody would look before it. */
@@ -376,10 +383,6 @@ export class Router implements PlatformInbox {
     this.#known.set(key, id);
     return id;
   }
-}
-
-function toGap({ address: channel, kind, workspace, place, afterId }: GapRow): Gap {
-  return { channel, kind, workspace, ...(place !== null && { place }), afterId };
 }
 
 function personKey({ channel, author }: Pick<InboundMessage, "channel" | "author">): string {

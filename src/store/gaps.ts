@@ -13,6 +13,8 @@ import type { Database } from "./pool.ts";
 /** A channel whose messages after `afterId` may not all be in the log. */
 export interface GapRow extends ChannelRow {
   readonly afterId: string;
+  /** By a record; else it is the last message in the log. */
+  readonly isOnRecord: boolean;
 }
 
 /** A long gap that is read page by page, while talk goes on. */
@@ -43,7 +45,7 @@ const laterId = (a: string, b: string): string =>
 
 /** Behind a backlog the last message in the log may be one of long ago: all is there up to where that ended. */
 const SAID_TO = laterId("said.message_id", "c.backlog->>'untilId'");
-const GAPS = `select ${COLUMNS_OF_C}, coalesce(c.fetched_to, ${SAID_TO}) as after_id
+const GAPS = `select ${COLUMNS_OF_C}, coalesce(c.fetched_to, ${SAID_TO}) as after_id, c.fetched_to is not null as is_on_record
   from channels c left join lateral (
     select e.message_id, e.at from entries e
      where e.channel_id = c.id and e.kind = 'user' and not (e.message_id like any ($2))
@@ -53,10 +55,10 @@ const GAPS = `select ${COLUMNS_OF_C}, coalesce(c.fetched_to, ${SAID_TO}) as afte
 /** What a model reads of an absence: a sentence with two times. */
 const ABSENCE_TOKENS = 64;
 
-type RawGap = RawChannel & { readonly after_id: string };
+type RawGap = RawChannel & { readonly after_id: string; readonly is_on_record: boolean };
 
 function toGap(row: RawGap): GapRow {
-  return { ...toChannel(row), afterId: row.after_id };
+  return { ...toChannel(row), afterId: row.after_id, isOnRecord: row.is_on_record };
 }
 
 /** From where on messages of channels may be missing. */

@@ -12,6 +12,15 @@ export function echo(request: ChatRequest): Behaviour {
   return text(`You said: ${lastSaid(request).split("\n").at(-1) ?? ""}`);
 }
 
+/** Answers at once with all questions (`question 12?`) that came since its last answer, and the last line that it was shown. */
+export function echoQuestions(request: ChatRequest): Behaviour {
+  const { messages } = request;
+  const since = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
+  const said = since.map(({ content }) => content ?? "").filter((content) => /^\[\d{4}-/.test(content));
+  const questions = said.flatMap((content) => content.match(/question \d+\?/g) ?? []);
+  return text([...questions, lastSaid(request).split("\n").at(-1)].join(" · "));
+}
+
 /** Streams a text, then waits until the test opens it, then streams another. */
 export class Gate {
   readonly #opened = new AbortController();

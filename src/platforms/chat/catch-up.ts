@@ -87,10 +87,17 @@ async function leaveOpen(
   const until = first === undefined ? parts.asOf : history.timeOf(first.id);
   await inbox.keepGap(gap);
   // Where the log has the first of the newest page, what is open is known there already; where there is none, nothing goes first.
-  const isNews = first !== undefined && !(await inbox.knows(gap.channel, first.id));
+  const isNews =
+    first !== undefined && !(await inbox.knows(gap.channel, first.id)) && (await isRead(parts, gap));
   const from = history.timeOf(gap.afterId);
   if (isNews) await inbox.noteAbsence(gap, `absence/late/${gap.afterId}`, { kind: "late", from, to: until });
   return { untilId: first?.id ?? null, until };
+}
+
+/** What is said there and not asked comes in, too. */
+async function isRead({ inbox }: CatchUpParts, gap: Gap): Promise<boolean> {
+  const { listens, answersAll } = await inbox.standing(gap);
+  return listens || answersAll || gap.kind !== "channel";
 }
 
 /** What was said behind the beginning of a gap cannot be had: the log says so, and the operator is told. */

@@ -53,6 +53,8 @@ export class Gaps {
   /** Gaps that later events went past, until they are filled. */
   readonly #passed = new Map<string, Gap>();
   readonly #backlogs: Backlogs;
+  /** Channels whose gap is neither filled nor on record. */
+  readonly #unfilled = new Set<string>();
   readonly #catchUps = new PQueue({ concurrency: CATCH_UPS });
   /** Catch-ups that an event waits for. */
   readonly #urgent = new PQueue({ concurrency: CATCH_UPS });
@@ -64,6 +66,11 @@ export class Gaps {
       openThread: (gap) => this.#openThread(gap),
       done: (name) => void this.#passed.delete(name),
     });
+  }
+
+  /** Nothing is missing but what is on record. */
+  get isDone(): boolean {
+    return this.#unfilled.size === 0;
   }
 
   has(name: string): boolean {
@@ -89,6 +96,7 @@ export class Gaps {
     const gate: Gate = { gap, foundAt, done, end, isBegun: false, isFilled: false, isStale: false };
     this.#gates.set(name, gate);
     this.#fetching.set(name, gate);
+    this.#unfilled.add(name);
     this.#enqueue(this.#catchUps, async () => {
       if (!gate.isBegun) await this.#pace();
       await this.#begin(gate);
@@ -155,12 +163,21 @@ export class Gaps {
     gate.isBegun = true;
     await this.#fill(gate);
     gate.end();
-    if (gate.isFilled) this.#parts.filled(gate.gap.channel.name);
-    else if (!signal.aborted) void this.#later(gate.gap);
+    const { name } = gate.gap.channel;
+    if (gate.isFilled) {
+      this.#unfilled.delete(name);
+      this.#parts.filled(name);
+    } else if (!signal.aborted) void this.#later(gate.gap);
   }
 
   /** The connection may last for hours after a platform's failure that was over in a minute. Must not throw. */
   async #later(gap: Gap): Promise<void> {
+    const { inbox } = this.#parts;
+    const isKept = await inbox.keepGap(gap).then(
+      () => true,
+      () => false,
+    );
+    if (isKept) this.#unfilled.delete(gap.channel.name);
     await this.#parts.patience.rest();
     if (!this.#parts.signal.aborted) this.open(gap);
   }

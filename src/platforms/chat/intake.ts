@@ -94,11 +94,12 @@ export class Intake {
     });
     const open = (gap: Gap): void => this.#gaps.open(gap);
     this.#unheard = new Unheard({ ...parts, history, patience, maxAgeMs, holdMs, open });
-    this.#misses = new Misses({ ...parts, patience, unheard: this.#unheard, open });
+    const openKnown = (gap: Gap): void => open(this.#unheard.sinceHeard(gap));
+    this.#misses = new Misses({ ...parts, patience, unheard: this.#unheard, open: openKnown });
     this.#mark = new HeardMark({
       now: parts.now,
       settled: async () => Promise.all(this.#lanes.values()),
-      isWhole: () => this.#isConnected && !this.#isResuming && this.#misses.isDone && this.#unheard.isDone,
+      isWhole: () => this.#isConnected && !this.#isResuming && this.#isDone,
       write: async (at) => this.#noteHeard(platform, at),
       ...(markEveryMs !== undefined && { everyMs: markEveryMs }),
     });
@@ -258,10 +259,10 @@ export class Intake {
     const { inbox, platform } = this.#parts;
     const found = this.#patience.until("gaps_not_found", Number.POSITIVE_INFINITY, async () => {
       const gaps = await inbox.openGaps(platform);
-      await this.#unheard.begin(new Set(gaps.map(({ channel }) => channel.name)));
+      await this.#unheard.begin(gaps);
       for (const gap of gaps) {
         this.#firstContact.learn(gap.channel.name);
-        this.#gaps.open(gap);
+        this.#gaps.open(this.#unheard.sinceHeard(gap));
       }
     });
     this.#resuming = found.finally(() => (this.#isResuming = false));
@@ -290,6 +291,11 @@ export class Intake {
       if (!(error instanceof UnstorableError)) throw error;
       this.#tell("event_refused", event, where, error);
     }
+  }
+
+  /** Nothing is missing but what is on record. */
+  get #isDone(): boolean {
+    return this.#misses.isDone && this.#unheard.isDone && this.#gaps.isDone;
   }
 
   /** Must not throw: the mark is moved on again soon. */

@@ -8,7 +8,7 @@ export interface UnheardParts {
   /** The bot as whom Weir listens. Throws PlatformError. */
   readonly account: () => Promise<string>;
   readonly inbox: Pick<PlatformInbox, "heardTo" | "setHeardTo" | "standing" | "keepGap">;
-  readonly history: Pick<ChatHistory, "idBefore">;
+  readonly history: Pick<ChatHistory, "idBefore" | "compare">;
   readonly patience: Patience;
   readonly now: () => Date;
   /** What is older is not looked for: nobody would be answered, and a channel begins with its past anyway. */
@@ -58,15 +58,23 @@ export class Unheard {
 
   /**
    * A connection is there.
-   * @param known channels with a gap of their own
+   * @param known gaps of channels that the log has something of
    * @throws PlatformError, and WeirError of the inbox
    */
-  async begin(known: ReadonlySet<string>): Promise<void> {
+  async begin(known: readonly Gap[]): Promise<void> {
     const at = this.#parts.now();
-    this.#heardTo = await this.#readMark(at);
+    this.#heardTo = await this.#readMark(at, known);
     this.#begunAt = at;
-    this.#known = known;
+    this.#known = new Set(known.map(({ channel }) => channel.name));
     this.#found = 0;
+  }
+
+  /** Where the log has nothing of what was heard in a channel, its gap begins no earlier than nobody listened. */
+  sinceHeard(gap: Gap): Gap {
+    const { history } = this.#parts;
+    if (gap.isSparse !== true || this.#heardTo === null) return gap;
+    const heardId = history.idBefore(gap.channel, this.#heardTo);
+    return history.compare(heardId, gap.afterId) > 0 ? { ...gap, afterId: heardId } : gap;
   }
 
   /**
@@ -93,11 +101,15 @@ export class Unheard {
     }
   }
 
-  async #readMark(at: Date): Promise<Date | null> {
+  async #readMark(at: Date, known: readonly Gap[] = []): Promise<Date | null> {
     const { platform, account, inbox } = this.#parts;
     const bot = await account();
     const heardTo = await inbox.heardTo(platform, bot);
-    if (heardTo === null) await inbox.setHeardTo(platform, bot, at);
+    if (heardTo === null) {
+      // From now on the mark says that all was heard before it.
+      for (const gap of known) if (gap.isSparse === true) await inbox.keepGap(gap);
+      await inbox.setHeardTo(platform, bot, at);
+    }
     // A clock that was ahead has set it: how much was heard nobody knows.
     return heardTo !== null && heardTo > at ? new Date(0) : heardTo;
   }

@@ -255,3 +255,59 @@ test("what cannot be stored just now is fetched later, also where nothing of its
   assert.deepEqual(got(), ["+1", "+2"]);
   intake.close();
 });
+
+describe("a channel of which the log has only what was asked", () => {
+  const sparse = { ...gapAfter(1), isSparse: true } as const;
+
+  test("is asked for what was said since everything was heard, and not since it was asked something", async () => {
+    const { inbox, history, intake, got } = open();
+    inbox.mark = timeOf(5);
+    history.add(1, 2, 3, 4, 5, 6, 7);
+    inbox.gaps = [sparse];
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual(got(), ["+6", "+7"]);
+    intake.close();
+  });
+
+  test("has its gap on record before the mark says for the first time that all was heard", async () => {
+    const { inbox, history, intake, got } = open();
+    const keptAtMark: unknown[] = [];
+    const setHeardTo = inbox.setHeardTo.bind(inbox);
+    inbox.setHeardTo = async (...args) => {
+      keptAtMark.push(...inbox.kept);
+      return setHeardTo(...args);
+    };
+    history.add(1, 2, 3);
+    inbox.gaps = [sparse];
+    intake.resume();
+    await intake.idle();
+    assert.deepEqual(keptAtMark, [["room", "1"]]);
+    assert.deepEqual(got(), ["+2", "+3"]);
+    intake.close();
+  });
+});
+
+test("the mark does not move on while a gap is neither filled nor on record", async () => {
+  const now = { ms: 1_000_000 + HOUR_MS };
+  const { inbox, history, intake } = open({ now: () => new Date(now.ms), markEveryMs: 2 });
+  inbox.mark = timeOf(5);
+  history.add(1, 2, 3);
+  inbox.gaps = [gapAfter(1)];
+  const held = Promise.withResolvers<void>();
+  history.pause = held.promise;
+  const marks: Date[] = [];
+  const setHeardTo = inbox.setHeardTo.bind(inbox);
+  inbox.setHeardTo = async (...args) => {
+    marks.push(args[2]);
+    return setHeardTo(...args);
+  };
+  intake.resume();
+  while (history.calls.length === 0) await new Promise(setImmediate);
+  for (let look = 0; look < 20; look++) await new Promise((resolve) => setTimeout(resolve, 2));
+  assert.deepEqual(marks, []);
+  held.resolve();
+  while (marks.length === 0) await new Promise(setImmediate);
+  assert.deepEqual(inbox.closed, ["room"]);
+  intake.close();
+});

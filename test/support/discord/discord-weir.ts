@@ -17,6 +17,8 @@ export interface DiscordWeirOptions {
   readonly timing?: Partial<DiscordTiming>;
   /** What of the binding is not as by default. */
   readonly binding?: Partial<Binding>;
+  /** More of the agent in config.toml. */
+  readonly agent?: string;
   readonly onLine?: (line: string) => void;
 }
 
@@ -31,7 +33,7 @@ const TIMING = { isLoginPaced: false, streamMs: 20, callsPerSecond: 1000, closeM
 /** The whole daemon on a Discord server; disposing drains it. */
 export async function startDiscordWeir(options: DiscordWeirOptions): Promise<DiscordWeir> {
   const folder = await mkdtemp(path.join(tmpdir(), "weir-discord-"));
-  await writeFile(path.join(folder, "config.toml"), CONFIG);
+  await writeFile(path.join(folder, "config.toml"), CONFIG + (options.agent ?? ""));
   const env = { DATABASE_URL: options.databaseUrl, OPENAI_BASE_URL: options.modelUrl };
   const config = loadConfig({ cwd: folder, env });
   const write = options.onLine ?? ((): void => undefined);

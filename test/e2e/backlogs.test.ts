@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createTestDatabase } from "../support/database.ts";
+import { until } from "../support/discord/login.ts";
+import { ROUTE_MESSAGES, startDiscordServer } from "../support/discord/server.ts";
+import { openMainHome } from "../support/e2e-main.ts";
+import { echoQuestions } from "../support/e2e-model.ts";
+import { startModelServer } from "../support/model-server.ts";
+import { connectionUrl } from "../support/weir.ts";
+import { openStore } from "../store/open-store.ts";
+
+/** What is not asked is read, too. */
+const BINDING = `[[bindings]]\nagent = "main"\nplatform = "discord"\n`;
+const stack = new AsyncDisposableStack();
+after(async () => stack.disposeAsync());
+
+test("killed again and again in a backlog, it brings all of it, and answers each question once", async () => {
+  const model = stack.use(await startModelServer());
+  model.respond(echoQuestions);
+  const discord = stack.use(await startDiscordServer());
+  const database = stack.use(await createTestDatabase());
+  const guild = discord.world.addGuild({ name: "Mill" });
+  const general = discord.world.addChannel({ guild, name: "general" });
+  const ann = discord.world.addUser({ name: "ann", globalName: "Ann" });
+  const mention = `<@${discord.world.botId}>`;
+  const env = {
+    DATABASE_URL: connectionUrl(database.connection),
+    OPENAI_BASE_URL: model.url,
+    DISCORD_TOKEN: discord.token,
+  };
+  const home = stack.use(
+    await openMainHome(`[platforms.discord]\napi_url = "${discord.api}"\n${BINDING}`, env),
+  );
+  const first = await home.start();
+  discord.world.say(ann, general, `${mention} question 0?`);
+  await until("an answer", () => discord.answers(general).length === 1);
+  await first.kill();
+  const questions: string[] = [];
+  for (let index = 1; index <= 3000; index++) {
+    const isQuestion = index % 500 === 250;
+    if (isQuestion) questions.push(`question ${index}?`);
+    discord.world.say(ann, general, isQuestion ? `${mention} question ${index}?` : `talk ${index}`);
+  }
+  const pages = (): number => discord.journal.calls("GET", ROUTE_MESSAGES).length;
+  for (const more of [3, 7, 9, 12]) {
+    const before = pages();
+    const killed = await home.start();
+    await until(`${more} pages`, () => pages() >= before + more);
+    await killed.kill();
+  }
+  const daemon = await home.start();
+  const { store } = stack.use(openStore(database.connection));
+  const row = await store.channels.find({ platform: "discord", name: general });
+  assert.ok(row !== undefined);
+  for (const end = performance.now() + MINUTES; (await store.gaps.backlogOf(row.id)) !== null;) {
+    assert.ok(performance.now() < end, "the backlog is being read for too long");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const times = (question: string): number =>
+    discord
+      .answers(general)
+      .join(" · ")
+      .split(" · ")
+      .filter((one) => one === question).length;
+  await until("all answers", () => questions.every((one) => times(one) > 0));
+  for (const question of questions) assert.equal(times(question), 1, question);
+  const held = await store.channels.held(row.address);
+  assert.deepEqual([held.length, new Set(held).size], [3001, 3001]);
+  daemon.signal("SIGTERM");
+  assert.deepEqual(await daemon.ended, { code: 0, signal: null });
+});
