@@ -5,6 +5,7 @@ import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../cor
 import type { Intake } from "../chat/intake.ts";
 import { askAgain } from "../ask-again.ts";
 import { areRead } from "../chat/attachments.ts";
+import { Unread } from "../chat/unread.ts";
 import type { PlatformInbox, Standing } from "../platform.ts";
 import { type DiscordApi, isDeletedChannel, PLATFORM_NAME } from "./api.ts";
 import type { Directory } from "./directory.ts";
@@ -26,7 +27,6 @@ import { isSpoken } from "./inbound.ts";
 import type { People } from "./people.ts";
 import type { MessageReader } from "./reader.ts";
 import type { Bot } from "./self.ts";
-import { Unread } from "./unread.ts";
 
 export interface EventParts {
   readonly api: DiscordApi;
@@ -69,7 +69,7 @@ export class DiscordEvents {
 
   constructor(parts: EventParts) {
     this.#parts = parts;
-    this.#unread = new Unread(parts.log);
+    this.#unread = new Unread(PLATFORM_NAME, parts.log);
   }
 
   /** Returns at once. What cannot be made out is logged, and nothing else comes of it. */

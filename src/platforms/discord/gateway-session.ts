@@ -13,13 +13,13 @@ import { GatewayIntentBits, Routes } from "discord.js";
 import type { Logger } from "pino";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
 import type { Session } from "../chat/connection.ts";
+import { Unread } from "../chat/unread.ts";
 import { PlatformError } from "../platform.ts";
 import { type DiscordApi, DiscordRefusal, PLATFORM_NAME, toPlatformError } from "./api.ts";
 import { createShard } from "./gateway-shard.ts";
 import { gatewayPayload } from "./payload.ts";
 import { refusalOf, WRONG_TOKEN } from "./refusals.ts";
 import type { DiscordTiming } from "./timing.ts";
-import { Unread } from "./unread.ts";
 
 const INTENTS =
   GatewayIntentBits.Guilds |
@@ -78,7 +78,7 @@ export class GatewaySession implements Session {
 
   private constructor(parts: GatewayParts) {
     this.#parts = parts;
-    this.#unread = new Unread(parts.log);
+    this.#unread = new Unread(PLATFORM_NAME, parts.log);
     const { promise, resolve } = Promise.withResolvers<Error | null>();
     this.closed = promise;
     void promise.then(() => parts.interrupted());

@@ -113,6 +113,6 @@ function nameOf(frame: unknown): string {
   const read = kindOfFrame.safeParse(frame);
   if (!read.success) return "frame";
   const { op, t } = read.data;
-  if (typeof t === "string") return t.slice(0, 50);
+  if (typeof t === "string") return t;
   return typeof op === "number" ? `op ${op}` : "frame";
 }

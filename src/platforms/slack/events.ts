@@ -4,6 +4,7 @@ import { BoundedMap } from "../../core/bounded-map.ts";
 import { errorMessage, WeirError } from "../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../core/message.ts";
 import type { Intake } from "../chat/intake.ts";
+import { Unread } from "../chat/unread.ts";
 import type { PlatformInbox } from "../platform.ts";
 import { addressOf, messageId, PLATFORM_NAME, type SlackPlace, timeOfTs } from "./address.ts";
 import type { SlackApi } from "./api.ts";
@@ -45,6 +46,7 @@ const MAX_THREADS = 5000;
 /** Takes Slack's events in: each once, of each channel in the order in which they came. */
 export class SlackEvents {
   readonly #parts: EventsParts;
+  readonly #unread: Unread;
   readonly #wantedFiles: WantedFiles;
   /** By event id, and by message id, since a mention comes as `message` and as `app_mention`. */
   readonly #seen = new BoundedMap<Promise<boolean>>(MAX_SEEN);
@@ -54,6 +56,7 @@ export class SlackEvents {
 
   constructor(parts: EventsParts) {
     this.#parts = parts;
+    this.#unread = new Unread(PLATFORM_NAME, parts.log);
     this.#wantedFiles = new WantedFiles(parts);
   }
 
@@ -64,7 +67,7 @@ export class SlackEvents {
   async take(body: unknown): Promise<boolean> {
     const callback = eventCallback.safeParse(body);
     if (!callback.success) {
-      this.#parts.log.warn({ platform: PLATFORM_NAME }, "event_not_understood");
+      this.#unread.tell("event", callback.error);
       return true;
     }
     const { event_id: eventId, event } = callback.data;
@@ -204,7 +207,7 @@ export class SlackEvents {
     };
   }
 
-  async #reaction(event: unknown): Promise<boolean> {
+  async #reaction(event: { type: string }): Promise<boolean> {
     const parsed = this.#parse(reactionEvent, event);
     const { channel, ts } = parsed?.item ?? {};
     if (parsed?.item.type !== "message" || typeof channel !== "string" || typeof ts !== "string") return true;
@@ -274,10 +277,10 @@ export class SlackEvents {
     intake.miss(addressOf(place).name, async () => [await reader.where(place)]);
   }
 
-  #parse<Schema extends z.ZodType>(schema: Schema, event: unknown): z.output<Schema> | null {
+  #parse<Schema extends z.ZodType>(schema: Schema, event: { type: string }): z.output<Schema> | null {
     const parsed = schema.safeParse(event);
     if (parsed.success) return parsed.data;
-    this.#parts.log.warn({ platform: PLATFORM_NAME }, "event_not_understood");
+    this.#unread.tell(event.type, parsed.error);
     return null;
   }
 }

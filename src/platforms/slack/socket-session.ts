@@ -1,8 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type App, SocketModeReceiver } from "@slack/bolt";
 import type { Logger } from "pino";
+import { z } from "zod";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
 import type { Session } from "../chat/connection.ts";
+import { Unread } from "../chat/unread.ts";
 import { clientOptions, toSlackError } from "./api.ts";
 import { type Handlers } from "./bolt-app.ts";
 import { boltLogger } from "./bolt-logger.ts";
@@ -25,6 +27,17 @@ type Envelope = {
   readonly ack: (answer?: unknown) => Promise<void>;
   readonly retry_num?: number;
 };
+
+type Listener = ReturnType<Client["listeners"]>[number];
+
+const disconnectFrame = z.object({ type: z.literal("disconnect"), reason: z.string().max(100).optional() });
+const frameType = z.object({ type: z.string() });
+const envelopeFrame = z.object({
+  type: z.enum(["events_api", "slash_commands", "interactive"]),
+  envelope_id: z.string(),
+  payload: z.looseObject({}),
+});
+const eventOf = z.object({ payload: z.object({ event: z.object({ type: z.string() }) }) });
 
 /** How long the end of a socket, or of an attempt at one, is waited for. */
 const END_MS = 1000;
@@ -51,6 +64,7 @@ class SocketSession implements Session {
   readonly #parts: SocketParts;
   readonly #client: Client;
   readonly #app: App;
+  readonly #unread: Unread;
   readonly #end = Promise.withResolvers<Error | null>();
   /** Resolves when the socket that is open now is gone. */
   #lost = Promise.withResolvers<void>();
@@ -58,10 +72,13 @@ class SocketSession implements Session {
   #reason: string | null = null;
   #starting: Promise<unknown> = Promise.resolve();
   #isClosing = false;
+  /** The socket that is open now has said hello. */
+  #isGreeted = false;
 
   constructor(parts: SocketParts) {
     const { appToken, apiUrl, log, timing } = parts;
     this.#parts = parts;
+    this.#unread = new Unread("slack", log);
     this.closed = this.#end.promise;
     const receiver = new SocketModeReceiver({
       appToken,
@@ -80,7 +97,9 @@ class SocketSession implements Session {
       parts.handlers.disconnected();
       this.#lost.resolve();
     });
-    this.#client.on("ws_message", (data: unknown) => this.#noteReason(data));
+    const readers = this.#client.listeners("ws_message");
+    this.#client.removeAllListeners("ws_message");
+    this.#client.on("ws_message", (data: unknown) => this.#receive(data, readers));
   }
 
   async open(): Promise<void> {
@@ -102,6 +121,7 @@ class SocketSession implements Session {
     const { timing } = this.#parts;
     this.#lost = Promise.withResolvers<void>();
     this.#reason = null;
+    this.#isGreeted = false;
     const starting = this.#client.start();
     this.#starting = starting;
     const over = new AbortController();
@@ -165,12 +185,41 @@ class SocketSession implements Session {
     }
   }
 
-  #noteReason(data: unknown): void {
-    if (typeof data !== "string" || !data.includes('"disconnect"')) return;
-    const reason = /"type"\s*:\s*"disconnect"/.test(data)
-      ? /"reason"\s*:\s*"(\w+)"/.exec(data)?.[1]
-      : undefined;
-    this.#reason = reason ?? this.#reason;
+  /**
+   * The library reads frames unchecked, in a function that nobody waits for, and tells them under the names of its own events: what
+   * it throws would end the process. So it is handed what it can read.
+   */
+  #receive(data: unknown, readers: readonly Listener[]): void {
+    try {
+      if (typeof data !== "string" || !this.#isForReaders(JSON.parse(data))) return;
+      for (const reader of readers)
+        Promise.resolve(reader(data, false)).catch((error: unknown) => this.#unread.tell("frame", error));
+    } catch (error) {
+      this.#unread.tell("frame", error);
+    }
+  }
+
+  /** @throws Error where it cannot be read */
+  #isForReaders(frame: unknown): boolean {
+    const { type } = frameType.parse(frame);
+    if (type === "hello") {
+      const isFirst = !this.#isGreeted;
+      this.#isGreeted = true;
+      return isFirst;
+    }
+    if (type === "disconnect") {
+      this.#reason = disconnectFrame.parse(frame).reason ?? this.#reason;
+      return true;
+    }
+    if (!envelopeFrame.safeParse(frame).success) return this.#refuse(type);
+    if (type !== "events_api") return true;
+    const event = eventOf.parse(frame).payload.event.type;
+    return this.#client.eventNames().includes(event) ? this.#refuse(event) : true;
+  }
+
+  #refuse(type: string): boolean {
+    this.#unread.tell(type, new Error("it is nothing that Slack says over a socket"));
+    return false;
   }
 
   /** The second time does not wait for the other side, which may be dead. */

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../support/discord/login.ts";
 import { Random } from "../../fuzz/random.ts";
+import { HUGE, type Json, mutated } from "../../support/mutated.ts";
 import { openSlackScene } from "../slack/slack-harness.ts";
 import { type DiscordScene, openDiscordScene } from "./discord-harness.ts";
 
-type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 interface Packet {
   readonly t: string;
   readonly d: Json;
@@ -83,41 +83,6 @@ function madeUp(guildId: string, channelId: string, userId: string): Packet[] {
   ];
 }
 
-const HUGE = "x".repeat(100_000);
-const DEEP: Json = JSON.parse(`${"[".repeat(500)}${"]".repeat(500)}`);
-
-/** Something of another kind than what stands there. */
-function wrong(random: Random): Json {
-  const values: Json[] = [null, 0, -1, 1e308, true, "", "not what it was", HUGE, [], {}, [null], DEEP];
-  return random.pick([...values, { toString: 1, id: {} }, [[{}]], { __proto__: null, length: 3 }]);
-}
-
-/** The same packet with one to three things in it taken away or of a wrong kind. */
-function mutated(random: Random, packet: Packet): Packet {
-  const box: { d: Json } = { d: structuredClone(packet.d) };
-  for (let changes = random.int(1, 3); changes > 0; changes--) {
-    let holder: object = box;
-    for (;;) {
-      const key = random.pick(Object.keys(holder));
-      const inner: Json = Reflect.get(holder, key);
-      if (
-        typeof inner === "object" &&
-        inner !== null &&
-        Object.keys(inner).length > 0 &&
-        random.chance(0.8)
-      ) {
-        holder = inner;
-        continue;
-      }
-      if (random.chance(0.25)) Reflect.deleteProperty(holder, key);
-      else Reflect.set(holder, key, wrong(random));
-      break;
-    }
-    if (typeof box.d !== "object" || box.d === null || Object.keys(box.d).length === 0) break;
-  }
-  return { t: packet.t, d: box.d ?? null };
-}
-
 test("2,000 malformed packets cost nothing but themselves: the channel answers, Slack too, the log stays short", async () => {
   await using scene = await openDiscordScene();
   await using slack = await openSlackScene();
@@ -126,8 +91,8 @@ test("2,000 malformed packets cost nothing but themselves: the channel answers, 
   await until("what was real", () => inbox.said.includes("Ann: in the thread"));
   const random = new Random(16);
   for (let sent = 0; sent < 2000; sent++) {
-    const { t, d } = mutated(random, random.pick(packets));
-    discord.gateway.dispatch(t, d);
+    const { t, d } = random.pick(packets);
+    discord.gateway.dispatch(t, mutated(random, d));
     if (sent % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   discord.world.say(ann, general, "still there?");

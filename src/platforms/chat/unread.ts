@@ -2,7 +2,6 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { errorMessage } from "../../core/errors.ts";
-import { PLATFORM_NAME } from "./api.ts";
 
 /** One line of a kind of event in this time, ms. */
 const PER_MS = 60_000;
@@ -15,15 +14,18 @@ interface Kind {
 
 /** Tells of events that could not be read, without what was in them: of each kind one line a minute at most. */
 export class Unread {
+  readonly #platform: string;
   readonly #log: Logger;
   readonly #kinds = new BoundedMap<Kind>(200);
 
-  constructor(log: Logger) {
+  constructor(platform: string, log: Logger) {
+    this.#platform = platform;
     this.#log = log;
   }
 
-  /** @param t the event's type */
-  tell(t: string, error: unknown): void {
+  /** @param type the event's */
+  tell(type: string, error: unknown): void {
+    const t = type.slice(0, 50);
     const now = performance.now();
     const kind = this.#kinds.get(t);
     if (kind !== undefined && now - kind.toldAt < PER_MS) {
@@ -31,8 +33,8 @@ export class Unread {
       return;
     }
     this.#kinds.set(t, { toldAt: now, more: 0 });
-    const why = error instanceof z.ZodError ? "it is not what Discord's API tells" : errorMessage(error);
+    const why = error instanceof z.ZodError ? "it is not what the platform's API tells" : errorMessage(error);
     const before = kind === undefined || kind.more === 0 ? {} : { notToldBefore: kind.more };
-    this.#log.warn({ platform: PLATFORM_NAME, t, why, ...before }, "event_not_read");
+    this.#log.warn({ platform: this.#platform, t, why, ...before }, "event_not_read");
   }
 }
