@@ -1,4 +1,5 @@
 import { counted } from "../core/text.ts";
+import { STOPPED } from "../router/text-commands.ts";
 import { inTime } from "../telemetry/in-time.ts";
 import { displayableLine } from "../platforms/terminal/displayable.ts";
 import { type AskedCommand, channelTitle, type CommandParts } from "./command-parts.ts";
@@ -9,7 +10,7 @@ export const NOTHING_TO_STOP = "Nothing is being written just now.";
 /** `/stop` */
 export async function stop({ registry }: CommandParts, { channel }: AskedCommand): Promise<string> {
   const isStopped = (await registry.inMemory(channel.id))?.stop() ?? false;
-  return isStopped ? "Stopped." : NOTHING_TO_STOP;
+  return isStopped ? STOPPED : NOTHING_TO_STOP;
 }
 
 /** `/reset` */

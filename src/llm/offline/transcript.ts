@@ -9,6 +9,8 @@ const NUMBERED = /^(?<number>\d{1,7})\. (?=\[)/;
 /** Before the first colon of `NAME called tool({"a": 1})` and of `tool returned: text`. */
 const TOOL_WORD = / called \S+\(| returned$/;
 const TOOL_MECHANICS = /^\[[^\]]*\] (?:.{1,80} called \S+\(|\S+ returned: \(\d+ earlier messages?\)$)/s;
+/** Behind the agent's name in a summariser's transcript. */
+const AGENT_MARK = / \[agent\]$/;
 const SUMMARY = /^\[Compaction Summary\]:\s*/;
 /** What Weir itself says: what people typed never begins a line like this. */
 const OWN_WORD = "[System:";
@@ -77,7 +79,11 @@ function parseNumbered(text: string): NumberedLine[] {
     const line = parseLine(said);
     // What a tool did has a number, too, and no author.
     const isSaid = line !== null && !TOOL_WORD.test(line.author);
-    return { ...(isSaid ? line : { time: "", author: "", text: said }), number: Number(number) };
+    const author = line?.author.replace(AGENT_MARK, "") ?? "";
+    return {
+      ...(isSaid ? { ...line, author } : { time: "", author: "", text: said }),
+      number: Number(number),
+    };
   });
 }
 
