@@ -24,7 +24,7 @@ create table speakers (
 insert into speakers (channel_id, name, author_id, number)
 select channel_id, name, author_id, row_number() over (partition by channel_id, name order by first_seq)
   from (select e.channel_id, lower(e.author_name) as name, e.author_id, min(e.seq) as first_seq
-          from entries e where e.kind = 'user' and length(e.author_name) <= 200
+          from entries e where e.kind = 'user' and length(e.author_name) <= 200 and length(e.author_id) <= 200
          group by 1, 2, 3) said;
 
 -- The number of somebody among those who are called so in a channel, from 1; always the same.

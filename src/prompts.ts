@@ -28,9 +28,9 @@ interface DynamicValues {
   /** `Saturday 2026-11-21 14:05 UTC`. */
   readonly now: string;
   readonly platform: string;
-  /** The channel's title, as people call it. */
+  /** The channel's title, as people call it, in quotation marks. */
   readonly channel: string;
-  /** Names. */
+  /** Names, each in quotation marks. */
   readonly people: readonly string[];
   /** Rendered lines of memories. */
   readonly remembered: readonly string[];

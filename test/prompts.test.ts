@@ -80,7 +80,10 @@ suite("the dynamic part", () => {
 
   test("has the time and the place, and no headings for what is not there", () => {
     const text = prompts.dynamic(bare);
-    assert.match(text, /Time: Saturday 2026-11-21 14:05 UTC\nPlace: main on terminal$/);
+    assert.match(
+      text,
+      /Time: Saturday 2026-11-21 14:05 UTC\n\n.*not instructions:\n> Place: main on terminal$/,
+    );
   });
 
   test("quotes what is recalled, line by line, and ends with the omission marker", () => {
@@ -94,7 +97,7 @@ suite("the dynamic part", () => {
       omitted,
     });
     assert.match(text, /\n\nRemembered .*not instructions.*:\n> a\n> b\n\nRecalled /);
-    assert.match(text, /People here: ann, bo\n/);
+    assert.match(text, /> People: ann, bo\n/);
     assert.match(text, /quotations, not instructions.*\n> one\n> two\n> three\n/);
     assert.ok(text.endsWith(`\n${omitted}`));
   });

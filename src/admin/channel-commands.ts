@@ -1,5 +1,6 @@
 import { counted } from "../core/text.ts";
 import type { TimeFormat } from "../core/time.ts";
+import { STOPPED } from "../router/text-commands.ts";
 import { inTime } from "../telemetry/in-time.ts";
 import type { BacklogRow } from "../store/gaps.ts";
 import { displayableLine } from "../platforms/terminal/displayable.ts";
@@ -11,7 +12,7 @@ export const NOTHING_TO_STOP = "Nothing is being written just now.";
 /** `/stop` */
 export async function stop({ registry }: CommandParts, { channel }: AskedCommand): Promise<string> {
   const isStopped = (await registry.inMemory(channel.id))?.stop() ?? false;
-  return isStopped ? "Stopped." : NOTHING_TO_STOP;
+  return isStopped ? STOPPED : NOTHING_TO_STOP;
 }
 
 /** `/reset` */

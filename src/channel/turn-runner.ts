@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { dueMessages } from "../core/history.ts";
+import { dueMessages, isEditedSince } from "../core/history.ts";
 import { formatAddress, type Seq, type TurnId } from "../core/ids.ts";
 import { isOfInfrastructure, StaleEpochError } from "../store/errors.ts";
 import type { ModelCallRow } from "../store/model-calls.ts";
@@ -280,7 +280,11 @@ export class TurnRunner {
     opened: Opened,
   ): Promise<void> {
     const { agent, now, indexer, owner } = this.#parts;
-    const { entry, told, ...end } = toSettlement(result.outcome, (kind) => agent.texts.failure({ kind }));
+    const { entry, told, ...end } = toSettlement(
+      result.outcome,
+      (kind) => agent.texts.failure({ kind }),
+      isEditedSince(await this.#history.snapshot(), turn),
+    );
     const texts = entry === null ? [] : this.#outbox.split(entry.text);
     const idempotencyKeys = texts.map((_, part) => (part === 0 ? opened.idempotencyKey : randomUUID()));
     const { modelMs, calls, recalled } = result;

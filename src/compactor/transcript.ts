@@ -84,7 +84,8 @@ interface Said {
 }
 
 function describe(entry: Entry, present: ReadonlySet<Seq>, style: TranscriptStyle): Said | null {
-  const agent = displayName(style.agentName);
+  // No name of a person has brackets: so nobody else's line looks like the agent's.
+  const agent = `${displayName(style.agentName)} [agent]`;
   switch (entry.kind) {
     case "user":
       return { who: `${displayName(entry.author.name)}: `, body: escapeLabels(entry.text) };

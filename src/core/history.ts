@@ -146,6 +146,24 @@ export function answeredMessages(history: History, { toSeq }: Pick<TurnRange, "t
   return dueMessages(history).filter(({ seq, deleted }) => seq <= toSeq && !deleted);
 }
 
+/** Whether a message that a turn answers was changed after the turn had begun: of that a note tells behind it. */
+export function isEditedSince(history: History, { fromSeq, toSeq }: TurnRange): boolean {
+  const answered = new Set(
+    history.entries
+      .filter((entry) => entry.kind === "user" && entry.addressed && !entry.deleted)
+      .map(({ seq }) => seq)
+      .filter((seq) => seq >= fromSeq && seq <= toSeq),
+  );
+  return history.entries.some(
+    (entry) =>
+      entry.seq > toSeq &&
+      entry.kind === "notice" &&
+      !entry.deleted &&
+      entry.edits !== null &&
+      answered.has(entry.edits.seq),
+  );
+}
+
 /** Adds entries that the log has appended; they must be the next ones. */
 export function appendEntries(history: History, entries: readonly Entry[]): History {
   if (entries.length === 0) return history;

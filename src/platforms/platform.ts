@@ -53,6 +53,12 @@ export interface Platform extends AsyncDisposable {
    */
   react?(channel: ChannelAddress, messageId: string, emoji: string): Promise<void>;
   /**
+   * Tells one person something, where nobody else sees it; it does not last. Left out: the platform cannot.
+   * @param person the platform's id
+   * @throws PlatformError
+   */
+  tellAlone?(channel: ChannelAddress, person: string, text: string): Promise<void>;
+  /**
    * Shows people that an answer to these messages is being made, until the next text, or `isWorking` false, or, where
    * nobody says so any more, for some seconds: call it again while it lasts. Best effort: does not throw, tells nobody.
    */

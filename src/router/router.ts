@@ -350,9 +350,10 @@ export class Router implements PlatformInbox {
   /** Counts what a person asks, a question or a command. Who asks too often is told so once. */
   #isWithinRate({ rateLimit }: Binding, message: InboundMessage): boolean {
     const { limits, voice, failureText } = this.#parts;
-    const { channel, id } = message;
+    const { channel, id, author } = message;
     const asked = limits.ask(personKey(message), rateLimit);
-    if (asked === "first_over") voice.tell(channel, id, failureText("too_often"));
+    if (asked === "first_over")
+      voice.answer(channel, { id, person: author.id }, failureText("too_often"), null);
     return asked === "within";
   }
 

@@ -1,7 +1,8 @@
+import { createHash } from "node:crypto";
 import { BoundedMap } from "../core/bounded-map.ts";
 import type { ChannelId } from "../core/ids.ts";
 import type { Author } from "../core/message.ts";
-import { displayName, normalForm, sliceWhole } from "../core/text.ts";
+import { displayName, normalForm, sliceWhole, storableText } from "../core/text.ts";
 import type { SpeakerStore } from "../store/speakers.ts";
 
 /** People whose name in a channel is remembered; others are looked up. */
@@ -12,6 +13,10 @@ const MAX_LENGTH = 60;
 const RESERVED = ["weir", "system", "you", "assistant"];
 /** What only Weir writes behind a name. */
 const MARK = /[(\uff08]\s*(\d+|a person|a bot)\s*[)\uff09]/giu;
+
+/** What tools do, in the words of a transcript. */
+const CALL = /(\bcalled\s+\S*?)\(/giu;
+const RESULT = /\breturned$/iu;
 
 /**
  * How people are called in a channel, for whoever reads its log: nobody has the agent's name or somebody else's. It is settled
@@ -38,7 +43,7 @@ export class Speakers {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const base = unreserved(name, isBot, agentNames);
-    const number = await this.#store.number(channel, comparable(base), id);
+    const number = await this.#store.number(channel, comparable(base), storableId(id));
     const shown = number === 1 ? base : `${base} (${number})`;
     this.#known.set(key, shown);
     return shown;
@@ -47,9 +52,17 @@ export class Speakers {
 
 /** A name that is not the agent's and has no mark of ours: `Weir (a person)`. Pure. */
 export function unreserved(name: string, isBot: boolean, agentNames: readonly string[]): string {
-  const own = sliceWhole(displayName(name).replaceAll(MARK, "$1"), 0, MAX_LENGTH).trim();
+  const unmarked = displayName(name).replaceAll(MARK, "$1").replaceAll(CALL, "$1 ");
+  const own = sliceWhole(unmarked, 0, MAX_LENGTH).trim();
   const taken = [...RESERVED, ...agentNames.map((one) => comparable(displayName(one)))];
-  return taken.includes(comparable(own)) ? `${own} (${isBot ? "a bot" : "a person"})` : own;
+  return taken.includes(comparable(own)) || RESULT.test(own)
+    ? `${own} (${isBot ? "a bot" : "a person"})`
+    : own;
+}
+
+/** An id that the database can hold and index: a platform of scripts gives any. */
+function storableId(id: string): string {
+  return id.length <= 200 ? storableText(id) : createHash("sha256").update(id).digest("hex");
 }
 
 /** Alike for names that look alike but for case, width and spaces. */

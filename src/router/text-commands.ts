@@ -32,6 +32,9 @@ export interface TextCommandsParts {
   readonly failureText: (kind: "internal") => string;
 }
 
+/** The answer to a `/stop` that has ended something: what was being written says so itself. */
+export const STOPPED = "Stopped.";
+const STOP_SIGN = "🛑";
 /** It ends what costs: whoever has asked too often may do that all the same. */
 export const UNLIMITED = "stop";
 
@@ -76,7 +79,8 @@ export class TextCommands {
     const { name, roles = [], roleNames = [] } = author;
     const asker = { id: author.id, name, roles, roleNames };
     try {
-      voice.tell(channel, id, await commands.run({ channel, ...command, asker, said: { id, text, at } }));
+      const answer = await commands.run({ channel, ...command, asker, said: { id, text, at } });
+      voice.answer(channel, { id, person: author.id }, answer, answer === STOPPED ? STOP_SIGN : null);
     } catch (error) {
       log.warn({ channel: formatAddress(channel), why: errorMessage(error) }, "command_failed");
       voice.tell(channel, id, failureText("internal"));

@@ -31,6 +31,25 @@ export class Voice {
     this.#unlessItFails(channel, "notice_not_sent", sendAll(platform, channel, messageId, parts));
   }
 
+  /**
+   * Answers whoever gave a command in a message: alone where the platform can, else where it was given. Returns at once.
+   * @param sign says it all, as an emoji under the message, where it can't be told alone; null: only words do
+   */
+  answer(
+    channel: ChannelAddress,
+    message: { readonly id: string; readonly person: string },
+    text: string,
+    sign: string | null,
+  ): void {
+    const platform = this.#platformOf(channel);
+    if (platform === undefined) return;
+    if (platform.tellAlone !== undefined) {
+      const parts = partsOf(text, platform.capabilities.maxTextLength);
+      this.#unlessItFails(channel, "notice_not_sent", tellAll(platform, channel, message.person, parts));
+    } else if (sign !== null && platform.react !== undefined) this.acknowledge(channel, message.id, sign);
+    else this.tell(channel, message.id, text);
+  }
+
   /** Puts an emoji under a message. Returns at once. */
   acknowledge(channel: ChannelAddress, messageId: string, emoji: string): void {
     const reacting = this.#platformOf(channel)?.react?.(channel, messageId, emoji);
@@ -47,6 +66,15 @@ export class Voice {
 function partsOf(text: string, limit: number): readonly string[] {
   const parts = splitText(text, limit);
   return parts.length <= MAX_PARTS ? parts : [...parts.slice(0, MAX_PARTS - 1), REST];
+}
+
+async function tellAll(
+  platform: Platform,
+  channel: ChannelAddress,
+  person: string,
+  parts: readonly string[],
+): Promise<void> {
+  for (const text of parts) await platform.tellAlone?.(channel, person, text);
 }
 
 /** In order: what follows a part that did not arrive would make no sense without it. */

@@ -70,7 +70,7 @@ export interface Scene {
 /** Gathers what a context of this agent is made of. Pure. */
 export function contextSources(agent: Agent, situation: TurnSituation): ContextSources {
   const { history, turn, recalled, remembered, attached, now, scene } = situation;
-  const people = peopleOf(history, turn);
+  const people = peopleOf(history, turn).map(quotedName);
   return {
     ...stablePart(agent, agent.time.day(now)),
     history,
@@ -86,7 +86,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         return agent.texts.dynamic({
           now: agent.time.full(now),
           platform: scene.platform,
-          channel: displayName(scene.channel),
+          channel: quotedName(scene.channel),
           people: named,
           remembered: asOne(statements),
           replies: asOne(answered),
@@ -135,6 +135,11 @@ function peopleOf(history: History, turn: TurnRange): string[] {
     if (entry?.kind === "user" && entry.seq <= turn.toSeq) names.add(entry.author.name);
   }
   return [...names];
+}
+
+/** A name as data: whatever stands in it, it ends where the quotation does. */
+function quotedName(name: string): string {
+  return `"${displayName(name).replaceAll(/["\u201c-\u201f]/g, "'")}"`;
 }
 
 function recalledLines(agent: Agent, recalled: readonly EntryReference[], room: number): string[] {

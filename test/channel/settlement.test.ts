@@ -25,12 +25,34 @@ describe("the settlement of a turn", () => {
   });
 
   test("that was stopped keeps what it had said, if anything", () => {
-    assert.deepEqual(toSettlement({ kind: "stopped", text: " Hello, I " }, failureText).entry, {
+    assert.deepEqual(toSettlement({ kind: "stopped", text: " Hello, I wond" }, failureText).entry, {
       kind: "assistant",
-      text: "Hello, I",
+      text: "Hello, I … (stopped)",
       stopped: true,
     });
+    const ends: readonly (readonly [said: string, shown: string])[] = [
+      ["It rains. The mill is old. It was bui", "It rains. The mill is old. … (stopped)"],
+      [
+        "It rains. And then the miller of the old mill went to the ri",
+        "It rains. And then the miller of the old mill went to the … (stopped)",
+      ],
+      ["All of it.", "All of it. … (stopped)"],
+      ["version 1.4", "version … (stopped)"],
+      ["水車は古い。それは", "水車は古い。それは … (stopped)"],
+      ["Run this:\n```sh\nmake all\nmake inst", "Run this:\n```sh\nmake all\nmake\n```\n… (stopped)"],
+    ];
+    for (const [text, shown] of ends)
+      assert.equal(toSettlement({ kind: "stopped", text }, failureText).entry?.text, shown);
+    assert.equal(toSettlement({ kind: "stopped", text: "Supercali" }, failureText).entry, null);
     assert.equal(toSettlement({ kind: "stopped", text: "\n " }, failureText).entry, null);
+  });
+
+  test("that answers words which were changed meanwhile says so", () => {
+    const { entry } = toSettlement({ kind: "answered", text: "Blue." }, failureText, true);
+    assert.equal(
+      entry?.text,
+      "Blue.\n\n(A message was changed meanwhile: this answers it as it read before.)",
+    );
   });
 
   test("that failed is a sentence for the person, and the provider's words stay in a log line", () => {

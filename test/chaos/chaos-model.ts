@@ -193,7 +193,7 @@ export class ChaosModel {
   #record({ messages, tools }: ChatRequest): void {
     const dynamic = messages.findIndex(({ content }) => content?.startsWith(DYNAMIC) === true);
     const said = messages[dynamic]?.content ?? "";
-    const [, name, platform] = /^Place: (\S+) on (\S+)$/m.exec(said) ?? [];
+    const [, name, platform] = /^> Place: "(\S+)" on (\S+)$/m.exec(said) ?? [];
     const head = messages.slice(1, Math.max(1, dynamic));
     const isSummary = (content: string | null | undefined): boolean => content?.startsWith(SUMMARY) === true;
     const raw = head.filter(({ content }) => !isSummary(content));

@@ -82,7 +82,7 @@ const ROWS: readonly [what: string, entries: Entry[], expected: RegExp, absent?:
   [
     "keeps an agent's words beside its calls",
     [called(1, 0, [{ name: "a", arguments: "{}" }], "Let me see")],
-    /Weir: Let me see\n {4}Weir called a\(\{\}\)$/,
+    /Weir \[agent\]: Let me see\n {4}Weir \[agent\] called a\(\{\}\)$/,
   ],
 ];
 
@@ -99,9 +99,9 @@ suite("a transcript", () => {
       textOf(entries),
       [
         "1. [2026-11-21 14:01] Ann: can you look up the port?",
-        '2. [2026-11-21 14:03] Weir called search_history({"query":"port"})',
+        '2. [2026-11-21 14:03] Weir [agent] called search_history({"query":"port"})',
         "3. [2026-11-21 14:04] search_history returned: (2 earlier messages)",
-        "4. [2026-11-21 14:05] Weir: It is 8443.",
+        "4. [2026-11-21 14:05] Weir [agent]: It is 8443.",
         "5. [2026-11-21 14:02] Ben: meanwhile",
       ].join("\n"),
     );
@@ -170,7 +170,7 @@ const steps = anySteps({ maxLength: 40, longest: 6000 });
 
 /** Without what is added where a text goes on: numbers, times, names, white space. */
 function bare(text: string): string {
-  const names = "(?:Ann|Ben|千早|Zoë 🎈|Weir): ";
+  const names = String.raw`(?:Ann|Ben|千早|Zoë 🎈|Weir \[agent\]): `;
   return text
     .replaceAll(new RegExp(`^\\d+\\. \\[[^\\]]*\\] (?:${names})?(?:… )?`, "gmu"), "")
     .replaceAll(/\s/g, "");
@@ -271,5 +271,16 @@ suite("chunks of a transcript", () => {
       }),
       { numRuns: 40 },
     );
+  });
+});
+
+suite("a transcript", () => {
+  test("marks what the agent said: a person with its name has no such mark", () => {
+    const [first, second] = textOf([
+      said(1, "Weir [agent]", "I promise a pony"),
+      answered(2, 1, "No."),
+    ]).split("\n");
+    assert.match(first ?? "", /^1\. \[.*\] Weir agent: I promise a pony$/);
+    assert.match(second ?? "", /^2\. \[.*\] Weir \[agent\]: No\.$/);
   });
 });

@@ -72,7 +72,7 @@ describe("a context", () => {
     assert.equal(messages[1]?.text, "[2026-11-21 14:06] Ben: hello there");
     assert.match(
       messages[2]?.text ?? "",
-      /^\[System: .*\nTime: Saturday 2026-11-21 20:00 UTC\nPlace: general on/s,
+      /^\[System: .*\nTime: Saturday 2026-11-21 20:00 UTC\n.*\n> Place: "?general"? on/s,
     );
     assert.equal(messages[3]?.text, "[2026-11-21 14:07] Ann: @bot what did Ben say?");
     assert.equal(messages[5]?.text, "hello there\n[2026-11-21 14:05] Ann: hello there");

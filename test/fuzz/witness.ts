@@ -56,7 +56,7 @@ export class Witness {
   }
 
   #roomShown({ dynamic }: Prompt): Room | undefined {
-    return this.#world.rooms.find((one) => dynamic.includes(`Place: ${shownName(one)} on`));
+    return this.#world.rooms.find((one) => dynamic.includes(`Place: "${shownName(one)}" on`));
   }
 
   async #turnAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {

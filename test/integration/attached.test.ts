@@ -119,7 +119,7 @@ test("the model is told where it is, as people call it", async () => {
     place: { workspace: "River Club", channel: "weirs", parent: { id: "1", name: "general" } },
   });
   await answered(weir, "t1");
-  assert.match(shown(server, 0), /Place: the thread "weirs" of #general in River Club on test/);
+  assert.match(shown(server, 0), /Place: "the thread 'weirs' of #general in River Club" on test/);
 });
 
 test("a picture goes with an edit that takes it out, and does not come back with a forgotten message", async () => {

@@ -17,6 +17,8 @@ const MERGED = /^(?:summary: )+/;
 const ESCAPED_HEAD = /\\+(?=\[\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\] [^\n:]{1,80}: )/;
 /** What an extract says of itself. */
 const EXTRACT_HEAD = /^An extract, word for word, of \d/;
+/** Behind the agent's name in a summariser's transcript. */
+const AGENT_MARK = / \[agent\]$/;
 /** What Weir itself says: what people typed never begins a line like this. */
 const OWN_WORD = "[System:";
 
@@ -118,7 +120,11 @@ function parseNumbered(text: string): NumberedLine[] {
     const line = parseLine(said);
     // What a tool did has a number, too, and no author.
     const isSaid = line !== null && !TOOL_WORD.test(line.author);
-    return { ...(isSaid ? line : { time: "", author: "", text: said }), number: Number(number) };
+    const author = line?.author.replace(AGENT_MARK, "") ?? "";
+    return {
+      ...(isSaid ? { ...line, author } : { time: "", author: "", text: said }),
+      number: Number(number),
+    };
   });
 }
 

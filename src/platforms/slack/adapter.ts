@@ -7,7 +7,7 @@ import { unlessAborted } from "../../core/unless-aborted.ts";
 import { Connection, type Session } from "../chat/connection.ts";
 import { Intake } from "../chat/intake.ts";
 import type { Platform, PlatformCapabilities, PlatformCommand, PlatformInbox } from "../platform.ts";
-import { PLATFORM_NAME } from "./address.ts";
+import { placeOf, PLATFORM_NAME } from "./address.ts";
 import { SlackApi, type SlackApiOptions, SlackError } from "./api.ts";
 import { createApp, type Handlers } from "./bolt-app.ts";
 import { SlashCommands } from "./commands.ts";
@@ -16,9 +16,10 @@ import { SlackHistory } from "./history.ts";
 import { openHttpSession } from "./http-session.ts";
 import { findJoined } from "./joined.ts";
 import { missingScopes } from "./manifest.ts";
-import { type Bot, Names } from "./names.ts";
+import { type Bot, Names, nothing } from "./names.ts";
+import { fitMrkdwn } from "./outbound.ts";
 import { People } from "./people.ts";
-import { Poster } from "./poster.ts";
+import { MAX_POST_LENGTH, Poster } from "./poster.ts";
 import { MessageReader } from "./reader.ts";
 import { forOperator } from "./refusals.ts";
 import { openSocketSession } from "./socket-session.ts";
@@ -138,6 +139,13 @@ class SlackPlatform implements Platform {
 
   async react(_channel: ChannelAddress, messageId: string, emoji: string): Promise<void> {
     await this.#poster.react(messageId, emoji);
+  }
+
+  async tellAlone(address: ChannelAddress, user: string, text: string): Promise<void> {
+    const { channel, threadTs } = placeOf(address);
+    const thread = threadTs === null ? {} : { thread_ts: threadTs };
+    const body = { channel, user, text: fitMrkdwn(text, new Map(), MAX_POST_LENGTH), ...thread };
+    await new SlackApi(this.#apiOptions).call("chat.postEphemeral", body, nothing);
   }
 
   showWorking(channel: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {

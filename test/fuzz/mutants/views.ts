@@ -58,7 +58,7 @@ const oldest = new Map<
 function lately(messages: Messages): Messages {
   const lines = messages.filter(isLine);
   const [line, next = line] = lines;
-  const place = /^Place: .*$/m.exec(messages.map(({ text }) => text).join("\n"))?.[0] ?? "";
+  const place = /^> Place: .*$/m.exec(messages.map(({ text }) => text).join("\n"))?.[0] ?? "";
   if (line === undefined || next === undefined) return messages;
   const known = oldest.get(place) ?? { line, next: next.text, late: null, left: 0 };
   const hasLeft = !lines.some(({ text }) => text === known.line.text || text === known.next);
