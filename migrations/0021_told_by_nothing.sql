@@ -24,9 +24,10 @@ comment on column jobs.edited_terms is 'terms that these edits took from all tha
 alter table summaries add column substitute jsonb;
 comment on column summaries.substitute is '{text, tokens}: the extract of what its range says since an edit, which it becomes as soon as no view shows it';
 
-alter table search_progress add column erased_at timestamptz;
+alter table search_progress add column erased_at timestamptz, add column deleted_at timestamptz;
 comment on column search_progress.erased_at is 'when a text of the channel last went: older statistics of the index may tell its words';
 
+comment on column search_progress.deleted_at is 'when a message of the channel was last deleted; null: what its running turn wrote behind that has been seen to';
 create index search_erased on search_progress (erased_at) where erased_at is not null;
 
 create index entries_tool_calls on entries (channel_id, seq) where kind = 'tool_call';
@@ -106,7 +107,7 @@ begin
     select (e.data->>'edits')::bigint from entries e
      where e.channel_id = new.id and e.seq > old.covered_to and e.seq <= new.covered_to and e.kind = 'notice' and e.data ? 'edits'));
   update entries e set data = jsonb_set(e.data, '{calls}', (
-           select jsonb_agg(c.call || '{"arguments": "{}"}' order by c.place)
+           select coalesce(jsonb_agg(c.call || '{"arguments": "{}"}' order by c.place), '[]')
              from jsonb_array_elements(e.data->'calls') with ordinality c (call, place)))
    where e.channel_id = new.id and e.seq > old.covered_to and e.seq <= new.covered_to and e.kind = 'tool_call'
      and exists (select from revisions r where r.channel_id = new.id and r.seq < e.seq and r.noted_seq > e.seq);
@@ -114,6 +115,21 @@ begin
 end $$;
 create trigger channels_forget_outdated after update of covered_to on channels
   for each row when (old.covered_to < new.covered_to) execute function channels_forget_outdated();
+
+-- A model that was asked before a deletion may call its tools behind it: such calls of the running turn lose their arguments. To be
+-- asked by the channel's owner where its writer has stopped.
+create function blank_late_calls(p_channel bigint) returns void language plpgsql as $$
+declare v_at timestamptz;
+begin
+  select deleted_at into v_at from search_progress where channel_id = p_channel and deleted_at is not null for update;
+  if not found then return; end if;
+  update entries e set text = '', data = jsonb_set(e.data, '{calls}', (
+           select coalesce(jsonb_agg(c.call || '{"arguments": "{}"}' order by c.place), '[]')
+             from jsonb_array_elements(e.data->'calls') with ordinality c (call, place)))
+   where e.channel_id = p_channel and e.kind = 'tool_call' and e.appended_at > v_at
+     and e.turn_id = (select t.id from turns t where t.channel_id = p_channel and t.state = 'running' and t.started_at < v_at);
+  update search_progress set deleted_at = null where channel_id = p_channel;
+end $$;
 
 -- A summary that no view shows any more holds nothing of what was edited away.
 create function summaries_take_substitute() returns trigger language plpgsql as $$
@@ -199,7 +215,7 @@ begin
   update revisions r set text = '' where r.channel_id = p_channel and r.seq = delete_message.seq;
   -- The next entry was indexed with this one as its neighbour.
   perform index_entries(p_channel, delete_message.seq, delete_message.seq + 1);
-  update search_progress p set erased_at = clock_timestamp() where p.channel_id = p_channel;
+  update search_progress p set erased_at = clock_timestamp(), deleted_at = clock_timestamp() where p.channel_id = p_channel;
   update jobs j set state = 'stale', reason = 'a message that it had read was deleted', ended_at = clock_timestamp()
    where j.channel_id = p_channel and j.state in ('running', 'staged')
      and delete_message.seq between coalesce(j.saw_from, j.from_seq) and j.to_seq;

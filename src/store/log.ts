@@ -17,7 +17,14 @@ import {
 } from "./entry-rows.ts";
 import { type Appended, draftMessage } from "./message-rows.ts";
 import type { Database, Queryable } from "./pool.ts";
-import { blankRetoldCalls, takeRetoldMemories, takeUnquoted, tellJobs, termsGone } from "./retold.ts";
+import {
+  blankLateCalls,
+  blankRetoldCalls,
+  takeRetoldMemories,
+  takeUnquoted,
+  tellJobs,
+  termsGone,
+} from "./retold.ts";
 import type { Beginner } from "./turn-rows.ts";
 
 export type EditOutcome =
@@ -93,6 +100,11 @@ export class LogStore {
    */
   async delete(channel: ChannelId, messageId: string, digester: Digester): Promise<Seq | undefined> {
     return deleteMessage(this.#db, channel, messageId, digester);
+  }
+
+  /** Blanks what a running turn that is to begin again, because of a deletion, has called since. */
+  async blankLateCalls(channel: ChannelId): Promise<void> {
+    await blankLateCalls(this.#db, channel);
   }
 
   /** Estimated tokens of the entries from..to, those of deleted texts included. */
