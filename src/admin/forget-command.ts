@@ -53,15 +53,33 @@ async function forgetOne(
   // Those of others are theirs, and stay where no owner decides.
   const messages = memory.messages.filter(({ author }) => ownsPlace || author === asker.id);
   const ids = messages.map((message) => message.id);
-  const blanked = await blank(parts, channel, ids);
+  const blanked = await blankEverywhere(parts, channel, ids);
   const others = memory.messages.length - messages.length;
   const isLeft = await takeMemory(parts, channel, memory);
   return formatForgotten(memory, {
-    messages: blanked.seqs.length,
+    messages: blanked.messages,
     others,
     // Where it did not go by itself, it is one of those that the messages took.
     otherMemories: Math.max(0, blanked.memories - (isLeft ? 0 : 1)),
   });
+}
+
+/** Takes messages back wherever they stand: the root of a thread is in its channel and in the thread. */
+async function blankEverywhere(
+  parts: CommandParts,
+  channel: ChannelRow,
+  ids: readonly string[],
+): Promise<{ messages: number; memories: number }> {
+  const { result: places } = await insist(async () => parts.store.people.copies(channel.id, ids));
+  const taken = { messages: 0, memories: 0 };
+  for (const place of places) {
+    const row = await parts.store.channels.find(place.channel);
+    if (row === undefined) throw new Error("a channel with messages has no row");
+    const { seqs, memories } = await blank(parts, row, place.messageIds);
+    if (row.id === channel.id) taken.messages = seqs.length;
+    taken.memories += memories;
+  }
+  return taken;
 }
 
 /** @returns whether the memory was still there, borne by others */

@@ -4,7 +4,7 @@ import type { MemoryDraft } from "../core/memory.ts";
 import { COMMAND_PREFIX, type InboundMessage } from "../core/message.ts";
 import { counted, displayName, storableText } from "../core/text.ts";
 import { checkMemories } from "../memory/gates.ts";
-import { normalWords } from "../memory/normal-text.ts";
+import { normalWords } from "../core/normal-text.ts";
 import { hasRelativeDate } from "../memory/relative-dates.ts";
 import { insist } from "../router/insist.ts";
 import { parseTextCommand } from "../router/text-command.ts";

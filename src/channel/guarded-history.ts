@@ -129,6 +129,7 @@ export class GuardedHistory {
   /** Folds the rows again: a text went, or changed before anybody had read it. */
   async reload(): Promise<ChannelSnapshot> {
     return this.#mutex.runExclusive(async () => {
+      await this.#store.log.blankLateCalls(this.#owner.channel);
       const snapshot = await this.#store.load(this.#owner.channel);
       this.#history = snapshot.history;
       return snapshot;

@@ -1,10 +1,12 @@
 import { z } from "zod";
 import type { Entry } from "../core/entry.ts";
 import type { Seq } from "../core/ids.ts";
-import { MEMORY_TYPES, type MemoryDraft } from "../core/memory.ts";
+import { MEMORY_TYPES, type MemoryDraft, type MemorySource } from "../core/memory.ts";
+import { isExact, tellingTerms } from "../core/telling.ts";
+import { splitSentences } from "../core/terms.ts";
 import { displayName, storableText } from "../core/text.ts";
 import { hasRelativeDate } from "./relative-dates.ts";
-import { containsQuote, countWords, normalWords } from "./normal-text.ts";
+import { containsQuote, countWords, normalWords } from "../core/normal-text.ts";
 
 /** The deterministic gates between what a model wants remembered and what becomes a memory. Pure. */
 
@@ -16,6 +18,8 @@ const MAX_QUOTE = 500;
 /** Sources of one memory that are looked at: a model that repeats itself names the same thousands of times. */
 const MAX_SOURCES = 50;
 const DEFAULT_IMPORTANCE = 0.5;
+/** Lines with the same word from which on it tells none of them from the others. */
+const COMMON_LINES = 4;
 /** Fewer words are in every prompt by chance. */
 const RESTATED_WORDS = 4;
 
@@ -57,7 +61,8 @@ export interface CheckedMemories {
 /**
  * Checks the arguments of `memory_save`, item by item. What is kept is storable, has absolute dates, and has at least
  * one source that a person said (of a commitment: or the agent) and in which its quote stands; sources without the
- * quote are left out. Duplicates of one call are merged.
+ * quote are left out. Where the statement tells more than these say, the lines that say it become sources, too, so that it
+ * goes with them. Duplicates of one call are merged.
  * @param input the model's arguments, parsed from JSON but not checked
  */
 export function checkMemories(input: unknown, context: MemoryGateContext): CheckedMemories {
@@ -102,13 +107,20 @@ interface Checking extends MemoryGateContext {
   readonly prompt: string;
 }
 
-/** The normal words of the entries that one call cites, each found out once: they may be long, and are cited again. */
+/** The normal words and the telling terms of the entries that one call looks at, each found out once. */
 class Words {
   readonly #known = new Map<Entry, string>();
+  readonly #terms = new Map<Entry, ReadonlySet<string>>();
 
   of(entry: Entry): string {
     const known = this.#known.get(entry) ?? normalWords(entry.text);
     this.#known.set(entry, known);
+    return known;
+  }
+
+  termsOf(entry: Entry): ReadonlySet<string> {
+    const known = this.#terms.get(entry) ?? tellingTerms(entry.text);
+    this.#terms.set(entry, known);
     return known;
   }
 }
@@ -124,6 +136,8 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | string {
   if (typeof found === "string") return found;
   const [first] = found;
   const times = found.map(({ at }) => at.getTime());
+  const telling = tellingTerms(`${item.subject} ${item.statement}`);
+  const cited = found.map(({ seq }) => ({ seq, quote: item.quote }));
   return {
     type: item.type,
     subject: item.subject,
@@ -132,8 +146,48 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | string {
     // In hundredths: what is nearer to 0 than its column can tell would be refused there, and the summary with it.
     importance: Math.round(Math.min(1, Math.max(0, item.importance)) * 100) / 100,
     at: new Date(Math.max(...times)).toISOString(),
-    sources: found.map(({ seq }) => ({ seq, quote: item.quote })),
+    sources: [...cited, ...furtherSources(telling, found, item.type, context)].slice(0, MAX_SOURCES),
+    telling: [...telling],
   };
+}
+
+/** The lines that say what a statement tells and its cited sources do not, with what they say of it. */
+function furtherSources(
+  telling: ReadonlySet<string>,
+  cited: readonly Source[],
+  type: Item["type"],
+  { sources, words }: Checking,
+): MemorySource[] {
+  const said = new Set(cited.flatMap((entry) => [...words.termsOf(entry), ...tellingTerms(authorOf(entry))]));
+  const missing = [...telling].filter((term) => !said.has(term));
+  if (missing.length === 0) return [];
+  const others = [...sources.values()].filter(
+    (entry): entry is Source => mayBear(entry, type) && !cited.includes(entry),
+  );
+  const found = new Map<Seq, MemorySource>();
+  for (const term of missing) {
+    const saying = others.filter((entry) => words.termsOf(entry).has(term));
+    if (!isExact(term) && saying.length >= COMMON_LINES) continue;
+    for (const entry of saying) {
+      const quote = found.has(entry.seq) ? undefined : quoteOf(entry, term, words);
+      if (quote !== undefined) found.set(entry.seq, { seq: entry.seq, quote });
+    }
+  }
+  return [...found.values()];
+}
+
+function authorOf(entry: Source): string {
+  return entry.kind === "user" ? entry.author.name : "";
+}
+
+/** The sentence that has the term, or of a long one the word. */
+function quoteOf(entry: Source, term: string, words: Words): string | undefined {
+  const sentence = splitSentences(entry.text).find((one) => tellingTerms(one).has(term)) ?? "";
+  const word = sentence.split(/\s+/).find((one) => tellingTerms(one).has(term)) ?? "";
+  const quote = storableText(sentence.length <= MAX_QUOTE ? sentence : word)
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return quote.length <= MAX_QUOTE && containsQuote(words.of(entry), normalWords(quote)) ? quote : undefined;
 }
 
 /** Each source once, and at most so many as are looked at; what is no memory stays as it is. */
@@ -167,6 +221,12 @@ function isRestated(text: string, prompt: string): boolean {
 }
 
 type Source = Extract<Entry, { kind: "user" | "assistant" }>;
+
+/** A person's words; a commitment may be the agent's own. */
+function mayBear(entry: Entry, type: Item["type"]): entry is Source {
+  if (entry.deleted) return false;
+  return entry.kind === "user" ? !entry.author.isBot : entry.kind === "assistant" && type === "commitment";
+}
 
 /** The cited entries that bear the memory, in the order in which they were cited; or why there is none. */
 function findSources(item: Item, context: Checking): readonly [Source, ...Source[]] | string {

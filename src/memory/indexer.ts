@@ -10,6 +10,8 @@ const CHANNELS = 16;
 const ENTRIES = 200;
 /** Entries that are made anew in one: a fifth of a second of each. */
 const RENEWED = 500;
+/** How often it is looked whether texts were erased, whoever did it, ms. */
+const ERASED_INTERVAL_MS = 2000;
 
 /**
  * Keeps the search index up with the log, off the reply path: an append marks its channel, and the marks are worked
@@ -23,6 +25,7 @@ export class Indexer implements AsyncDisposable {
   /** Channels with rows of an older version; the first is at work. */
   #outdated: ChannelId[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #erasedTimer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
   #isDisposed = false;
 
@@ -39,6 +42,27 @@ export class Indexer implements AsyncDisposable {
       this.#schedule();
     }
     for (const channel of await this.#search.behind()) this.mark(channel);
+    this.#lookForErased(ERASED_INTERVAL_MS);
+  }
+
+  /** What was erased is to leave the statistics as well, beside everything else. */
+  #lookForErased(inMs: number): void {
+    if (this.#isDisposed) return;
+    this.#erasedTimer = setTimeout(() => {
+      // Behind what is being indexed.
+      this.#running = this.#running.then(async () => this.#forgetErased());
+    }, inMs);
+  }
+
+  async #forgetErased(): Promise<void> {
+    if (this.#isDisposed) return;
+    let waitMs = 0;
+    try {
+      waitMs = (await this.#search.forgetErased()) ?? 0;
+    } catch (error) {
+      this.#log.warn({ why: errorMessage(error) }, "statistics_not_renewed_yet");
+    }
+    this.#lookForErased(Math.max(ERASED_INTERVAL_MS, waitMs));
   }
 
   mark(channel: ChannelId): void {
@@ -100,6 +124,7 @@ export class Indexer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
+    clearTimeout(this.#erasedTimer);
     await this.flush();
     clearTimeout(this.#timer);
   }

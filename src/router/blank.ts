@@ -1,7 +1,7 @@
 import type { ChannelRegistry } from "../channel/registry.ts";
 import type { ChannelRow } from "../store/channels.ts";
 import type { Digester } from "../store/extracts.ts";
-import type { Blanked } from "../store/people.ts";
+import type { Blanked } from "../store/deletion.ts";
 import type { Store } from "../store/store.ts";
 import { writeAndTell } from "./write-and-tell.ts";
 

@@ -63,11 +63,12 @@ export class Changes {
   /** What somebody had remembered with a message goes with its words; where it still says so, the new ones are remembered. */
   async #write(row: ChannelRow, edit: InboundEdit): Promise<EditOutcome> {
     const { store, commands } = this.#parts;
+    const digester = this.#parts.digesterOf(row);
     const said = await store.people.bearing(row.id, edit.id);
     if (said === undefined || commands.memoryIn(row, said) === null)
-      return store.log.edit(row.id, edit.id, edit.text, edit.at);
+      return store.log.edit(row.id, edit.id, edit.text, edit.at, digester);
     const memory = commands.memoryIn(row, { ...said, text: edit.text });
-    const result = await store.people.reword(row.id, edit, memory);
+    const result = await store.people.reword(row.id, edit, memory, digester);
     // Results of tools quote the memory: more has changed than the notice tells of.
     return result.outcome === "noted" ? { outcome: "replaced", seq: result.seq } : result;
   }

@@ -10,6 +10,7 @@ import {
   turnId,
 } from "../core/ids.ts";
 import { type ChannelKind, OWN_PREFIXES, type Place } from "../core/message.ts";
+import { blankLateCalls } from "./retold.ts";
 import type { Database, Queryable } from "./pool.ts";
 
 /** A channel's row: who answers it, and its watermarks. */
@@ -134,6 +135,8 @@ export class ChannelStore {
       [id],
     );
     if (row === undefined) throw new Error(`channel ${id} does not exist`);
+    // Nobody else writes what its running turn does any more.
+    await blankLateCalls(this.#db, id);
     return row.epoch;
   }
 

@@ -12,6 +12,7 @@ import {
   type SummaryRange,
 } from "./extracts.ts";
 import type { Database, Queryable } from "./pool.ts";
+import { blankRetoldCalls, takeRetoldMemories, termsGone } from "./retold.ts";
 
 /** Who makes the extracts of a deletion, and which are made already. */
 interface ExtractMakers {
@@ -21,6 +22,15 @@ interface ExtractMakers {
 
 interface AffectedSummary extends SummaryRange {
   readonly level: number;
+  readonly live: boolean;
+}
+
+/** What a deletion took. */
+export interface Blanked {
+  /** Whose text went. */
+  readonly seqs: readonly Seq[];
+  /** Memories that told of it, or had no other source. */
+  readonly memories: number;
 }
 
 /**
@@ -33,57 +43,119 @@ export async function deleteMessage(
   messageId: string,
   digester: Digester,
 ): Promise<Seq | undefined> {
-  const [seq] = await db.transaction(await prepareBlanking(db, channel, [messageId], digester));
-  return seq;
+  const { seqs } = await db.transaction(await prepareBlanking(db, channel, [messageId], digester));
+  return seqs[0];
 }
 
 /**
  * Does ahead what a deletion need not do under its lock.
- * @returns takes the messages back, by a client in a transaction, and tells the seqs whose text went
+ * @returns takes the messages back, by a client in a transaction
  */
 export async function prepareBlanking(
   db: Database,
   channel: ChannelId,
   messageIds: readonly string[],
   digester: Digester,
-): Promise<(client: Queryable) => Promise<Seq[]>> {
+): Promise<(client: Queryable) => Promise<Blanked>> {
   const ready = await readyExtracts(db, channel, messageIds, digester);
   return async (client) => blankMessages(client, channel, messageIds, { digester, ready });
 }
 
 /**
- * Takes messages back: their texts go from the log, and each summary that may hold words of them, live or not, is
- * replaced by the extract of what remains over the same span; live ones are to be written again.
+ * Takes messages back: their texts go from the log, with the memories and the arguments of tool calls that tell of them, and
+ * each summary that may hold words of them, live or not, is replaced by the extract of what remains over the same span; live
+ * ones are to be written again.
  * @param client in a transaction
- * @returns the seqs whose text went
  */
 async function blankMessages(
   client: Queryable,
   channel: ChannelId,
   messageIds: readonly string[],
   makers: ExtractMakers,
-): Promise<Seq[]> {
-  const seqs: Seq[] = [];
-  for (const messageId of messageIds) {
-    const [row] = await client.query<{ seq: number | null }>(
-      { name: "delete_message", text: "select seq from delete_message($1, $2)" },
-      [channel, storableText(messageId)],
-    );
-    if (row !== undefined && row.seq !== null) seqs.push(row.seq);
-  }
-  if (seqs.length === 0) return [];
+): Promise<Blanked> {
+  const ids = messageIds.map(storableText);
+  const texts = await client.query<{ seq: Seq; text: string }>(
+    { name: "texts_to_go", text: "select seq, text from texts_to_go($1, $2)" },
+    [channel, ids],
+  );
+  const seqs = [...new Set(texts.map(({ seq }) => seq))];
+  if (seqs.length === 0) return { seqs, memories: 0 };
+  const proved = await readProved(client, channel, seqs);
+  for (const id of ids)
+    await client.query({ name: "delete_message", text: "select seq from delete_message($1, $2)" }, [
+      channel,
+      id,
+    ]);
+  const unsaid = { seqs, terms: termsGone(texts.map(({ text }) => text)) };
+  const taken = await takeRetoldMemories(client, channel, unsaid);
+  await blankRetoldCalls(client, channel, unsaid);
   await client.query(
     {
       name: "images_delete",
       text: `delete from images i using channels c
               where c.id = $1 and i.platform = c.platform and i.message_id = any($2)`,
     },
-    [channel, messageIds.map(storableText)],
+    [channel, ids],
   );
   for (const summary of await readAffected(client, channel, seqs)) {
     await replaceText(client, summary, await digestOf(client, channel, summary, makers));
   }
-  return seqs;
+  const left = await client.query(
+    { name: "memories_left", text: "select from memories where id = any($1)" },
+    [proved],
+  );
+  const unknown = taken.filter((id) => !proved.includes(id));
+  return { seqs, memories: proved.length - left.length + unknown.length };
+}
+
+/** The memories that entries prove. */
+async function readProved(
+  client: Queryable,
+  channel: ChannelId,
+  seqs: readonly Seq[],
+): Promise<readonly number[]> {
+  const rows = await client.query<{ id: number }>(
+    {
+      name: "memories_proved",
+      text: "select distinct memory_id as id from memory_sources where channel_id = $1 and seq = any($2)",
+    },
+    [channel, seqs],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * What an edit took is to leave the summaries of it, too: those that no view shows become the extract of what their range says
+ * now, and the others have it ready for when they are replaced.
+ * @param client in the transaction of the edit
+ * @param seq of the edited message
+ */
+export async function renewSummaries(
+  client: Queryable,
+  channel: ChannelId,
+  seq: Seq,
+  digester: Digester,
+): Promise<void> {
+  const notes = await client.query<{ seq: Seq }>(
+    {
+      name: "notes_of_entry",
+      text: "select noted_seq as seq from revisions where channel_id = $1 and seq = $2 and noted_seq is not null",
+    },
+    [channel, seq],
+  );
+  const affected = await client.query<AffectedSummary & Record<string, unknown>>(
+    { name: "summaries_edited", text: selectAffected("from_seq") },
+    [channel, [seq, ...notes.map((note) => note.seq)]],
+  );
+  for (const summary of affected) {
+    const extract = await digestOf(client, channel, summary, { digester, ready: new Map() });
+    if (!summary.live) await replaceText(client, summary, extract);
+    else
+      await client.query(
+        { name: "summary_substitute", text: "update summaries set substitute = $2 where id = $1" },
+        [summary.id, JSON.stringify(extract)],
+      );
+  }
 }
 
 /** The shortest first: what a merged one was made of is without the text before it is read. */
@@ -95,13 +167,18 @@ async function readAffected(
   return client.query<AffectedSummary & Record<string, unknown>>(
     {
       name: "summaries_affected",
-      text: `select id, from_seq, to_seq, level, tokens from summaries
-              where channel_id = $1 and kind <> 'reset' and exists (
-                select from unnest($2::bigint[]) seq where seq between coalesce(saw_from, from_seq) and to_seq)
-              order by to_seq - from_seq, id`,
+      text: selectAffected("coalesce(saw_from, from_seq)"),
     },
     [channel, seqs],
   );
+}
+
+/** @param from expression: the first entry that counts */
+function selectAffected(from: string): string {
+  return `select id, from_seq, to_seq, level, tokens, live from summaries
+           where channel_id = $1 and kind <> 'reset' and exists (
+             select from unnest($2::bigint[]) seq where seq between ${from} and to_seq)
+           order by to_seq - from_seq, id`;
 }
 
 async function digestOf(
@@ -133,7 +210,7 @@ async function replaceText(
       name: "summary_replace",
       // It has seen no more than what it is made of now: a further deletion before that leaves it alone.
       text: `update summaries s
-                set text = $2, tokens = $3, kind = 'digest', model = null, needs_redo = live,
+                set text = $2, tokens = $3, kind = 'digest', model = null, needs_redo = live, substitute = null,
                     saw_from = least(
                       from_seq,
                       (select min((e.data->>'edits')::bigint) from entries e

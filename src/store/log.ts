@@ -4,7 +4,8 @@ import type { InboundEdit, InboundMessage } from "../core/message.ts";
 import { storableText } from "../core/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
 import { AppendLanes } from "./append-lanes.ts";
-import { deleteMessage } from "./deletion.ts";
+import { readChannel } from "./channels.ts";
+import { deleteMessage, renewSummaries } from "./deletion.ts";
 import type { Digester } from "./extracts.ts";
 import {
   estimateDraft,
@@ -16,6 +17,14 @@ import {
 } from "./entry-rows.ts";
 import { type Appended, draftMessage } from "./message-rows.ts";
 import type { Database, Queryable } from "./pool.ts";
+import {
+  blankLateCalls,
+  blankRetoldCalls,
+  takeRetoldMemories,
+  takeUnquoted,
+  tellJobs,
+  termsGone,
+} from "./retold.ts";
 import type { Beginner } from "./turn-rows.ts";
 
 export type EditOutcome =
@@ -69,8 +78,20 @@ export class LogStore {
     return drafts.map((draft, index) => entryOfDraft(draft, first + index, turn, at));
   }
 
-  async edit(channel: ChannelId, messageId: string, text: string, at: Date): Promise<EditOutcome> {
-    return editMessage(this.#db, channel, { id: messageId, text, at });
+  /**
+   * Gives a message a new text, and takes what was made of its old one.
+   * @param digester of the extracts that stand in for summaries of it; left out: they stay as they are
+   */
+  async edit(
+    channel: ChannelId,
+    messageId: string,
+    text: string,
+    at: Date,
+    digester?: Digester,
+  ): Promise<EditOutcome> {
+    return this.#db.transaction(async (client) =>
+      editMessage(client, channel, { id: messageId, text, at }, digester),
+    );
   }
 
   /**
@@ -79,6 +100,11 @@ export class LogStore {
    */
   async delete(channel: ChannelId, messageId: string, digester: Digester): Promise<Seq | undefined> {
     return deleteMessage(this.#db, channel, messageId, digester);
+  }
+
+  /** Blanks what a running turn that is to begin again, because of a deletion, has called since. */
+  async blankLateCalls(channel: ChannelId): Promise<void> {
+    await blankLateCalls(this.#db, channel);
   }
 
   /** Estimated tokens of the entries from..to, those of deleted texts included. */
@@ -153,21 +179,51 @@ export class LogStore {
   }
 }
 
-/** Gives a message a new text, in one statement. */
+/** As {@link LogStore.edit}, by a client in a transaction. */
 export async function editMessage(
   client: Queryable,
   channel: ChannelId,
   { id, text, at }: Pick<InboundEdit, "id" | "text" | "at">,
+  digester?: Digester,
 ): Promise<EditOutcome> {
   const stored = storableText(text);
   const tokens = estimateTokens(stored) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
-  const [row] = await client.query<{ outcome: EditOutcome["outcome"]; seq: number; noted_seq: number }>(
-    { name: "edit_message", text: "select * from edit_message($1, $2, $3, $4, $5)" },
+  const [row] = await client.query<RawEdit & Record<string, unknown>>(
+    { name: "revise_message", text: "select * from revise_message($1, $2, $3, $4, $5)" },
     [channel, storableText(id), stored, tokens, at],
   );
   if (row === undefined || row.outcome === "unknown") return { outcome: "unknown" };
-  if (row.outcome === "noted") return { outcome: "noted", seq: row.seq, notedSeq: row.noted_seq };
-  return { outcome: row.outcome, seq: row.seq };
+  const { seq } = row;
+  if (row.outcome === "unchanged") return { outcome: "unchanged", seq };
+  if (digester !== undefined) await renewSummaries(client, channel, seq, digester);
+  const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored });
+  // Results of tools quote memories: more has changed than the notice tells of.
+  return row.outcome === "noted" && taken === 0
+    ? { outcome: "noted", seq, notedSeq: row.noted_seq }
+    : { outcome: "replaced", seq };
+}
+
+interface RawEdit {
+  outcome: EditOutcome["outcome"];
+  seq: Seq;
+  noted_seq: Seq;
+  /** What the message said before. */
+  former: string[];
+}
+
+/** Takes what tells of an earlier text. The view keeps its calls as its model has written them. @returns how many memories went */
+async function takeRetold(
+  client: Queryable,
+  channel: ChannelId,
+  { seq, former, now }: { readonly seq: Seq; readonly former: readonly string[]; readonly now: string },
+): Promise<number> {
+  const unsaid = { seqs: [seq], terms: termsGone(former, now) };
+  const unquoted = await takeUnquoted(client, channel, seq, now);
+  const retold = await takeRetoldMemories(client, channel, unsaid);
+  await tellJobs(client, channel, unsaid);
+  const { coveredTo } = await readChannel(client, channel);
+  if (seq <= coveredTo) await blankRetoldCalls(client, channel, unsaid, coveredTo);
+  return unquoted.length + retold.length;
 }
 
 /** The entry that a draft became. */

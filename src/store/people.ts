@@ -3,11 +3,12 @@ import { type ChannelAddress, type ChannelId, type MemoryId, memoryId, type Seq 
 import type { MemoryDraft } from "../core/memory.ts";
 import type { InboundEdit, InboundMessage } from "../core/message.ts";
 import { storableText } from "../core/text.ts";
-import { prepareBlanking } from "./deletion.ts";
+import { type Blanked, prepareBlanking } from "./deletion.ts";
 import type { Digester } from "./extracts.ts";
 import { type EditOutcome, editMessage } from "./log.ts";
 import { draftMessage } from "./message-rows.ts";
 import type { Database, Queryable } from "./pool.ts";
+import { takeProofs } from "./retold.ts";
 
 /** A statement that somebody wanted remembered, with the message that bears it. */
 export interface RememberedWords {
@@ -22,13 +23,6 @@ export interface RememberedWords {
 export interface SaidMessages {
   readonly channel: ChannelAddress;
   readonly messageIds: readonly string[];
-}
-
-/** What a deletion took. */
-export interface Blanked {
-  readonly seqs: readonly Seq[];
-  /** Memories that had no other source. */
-  readonly memories: number;
 }
 
 /**
@@ -70,7 +64,7 @@ export class PeopleStore {
     return { entry: { ...draft, seq: row.entry_seq }, memory: known, proofs: row.proofs };
   }
 
-  /** A message as it was said first, where it is the proof of a memory; undefined: it is none. */
+  /** A message as it reads now, where it is the proof of a memory; undefined: it is none. */
   async bearing(
     channel: ChannelId,
     messageId: string,
@@ -78,7 +72,7 @@ export class PeopleStore {
     const [row] = await this.#db.query<{ author_id: string; author_name: string; text: string; at: Date }>(
       {
         name: "message_bearing",
-        text: `select e.author_id, e.author_name, e.text, e.at from entries e
+        text: `select e.author_id, e.author_name, entry_text(e.channel_id, e.seq, e.text) as text, e.at from entries e
                 where e.channel_id = $1 and e.message_id = $2 and e.kind = 'user' and e.deleted_at is null
                   and exists (select from memory_sources s where s.channel_id = e.channel_id and s.seq = e.seq)`,
       },
@@ -97,11 +91,12 @@ export class PeopleStore {
     channel: ChannelId,
     edit: Pick<InboundEdit, "id" | "text" | "at">,
     memory: MemoryDraft | null,
+    digester: Digester,
   ): Promise<EditOutcome> {
     return this.#db.transaction(async (client) => {
-      const edited = await editMessage(client, channel, edit);
+      const edited = await editMessage(client, channel, edit, digester);
       if (edited.outcome === "unknown" || edited.outcome === "unchanged") return edited;
-      await takeProofs(client, channel, edited.seq);
+      await takeAllProofs(client, channel, edited.seq);
       if (memory === null) return edited;
       const sources = memory.sources.map(({ quote }) => ({ seq: edited.seq, quote }));
       await client.query({ name: "add_memory", text: "select add_memory($1, null, $2)" }, [
@@ -152,44 +147,44 @@ export class PeopleStore {
     });
   }
 
+  /** Where the same messages of the same people stand, by the channels: there, and as background of threads. */
+  async copies(channel: ChannelId, messageIds: readonly string[]): Promise<SaidMessages[]> {
+    const rows = await this.#db.query<{ platform: string; name: string; message_ids: string[] }>(
+      {
+        name: "person_copies",
+        text: `select c.platform, c.name, array_agg(copy.message_id) as message_ids
+                 from channels here join entries e on e.channel_id = here.id
+                 join entries copy on copy.message_id = e.message_id and copy.author_id = e.author_id and copy.deleted_at is null
+                 join channels c on c.id = copy.channel_id and c.platform = here.platform
+                where here.id = $1 and e.message_id = any($2) and e.kind = 'user'
+                group by c.id order by c.id <> $1, c.id`,
+      },
+      [channel, messageIds.map(storableText)],
+    );
+    return rows.map(({ platform, name, message_ids: ids }) => {
+      return { channel: { platform, name }, messageIds: ids };
+    });
+  }
+
   /** Takes messages of a channel back, each as a deletion on its platform does, in one transaction. */
   async blank(channel: ChannelId, messageIds: readonly string[], digester: Digester): Promise<Blanked> {
-    const blank = await prepareBlanking(this.#db, channel, messageIds, digester);
-    return this.#db.transaction(async (client) => {
-      const borne = await client.query<{ id: number }>(
-        {
-          name: "memories_borne",
-          text: `select distinct s.memory_id as id from memory_sources s
-                   join entries e on e.channel_id = s.channel_id and e.seq = s.seq
-                  where e.channel_id = $1 and e.message_id = any($2)`,
-        },
-        [channel, messageIds],
-      );
-      const seqs = await blank(client);
-      const left = await client.query(
-        { name: "memories_left", text: "select from memories where id = any($1)" },
-        [borne.map(({ id }) => id)],
-      );
-      return { seqs, memories: borne.length - left.length };
-    });
+    return this.#db.transaction(await prepareBlanking(this.#db, channel, messageIds, digester));
   }
 }
 
 /** A message proves nothing any more: memories that nobody else bears go. Under the channel's row lock. */
-async function takeProofs(client: Queryable, channel: ChannelId, seq: Seq): Promise<void> {
-  const taken = await client.query<{ memory: number }>(
+async function takeAllProofs(client: Queryable, channel: ChannelId, seq: Seq): Promise<void> {
+  const proved = await client.query<{ memory: number }>(
     {
-      name: "proofs_take",
-      text: "delete from memory_sources where channel_id = $1 and seq = $2 returning memory_id as memory",
+      name: "proofs_of_entry",
+      text: "select memory_id as memory from memory_sources where channel_id = $1 and seq = $2",
     },
     [channel, seq],
   );
-  await client.query(
-    {
-      name: "memories_unproven",
-      text: `select forget_memory($1, m.id) from memories m where m.id = any($2)
-                and not exists (select from memory_sources s where s.memory_id = m.id)`,
-    },
-    [channel, taken.map(({ memory }) => memory)],
+  await takeProofs(
+    client,
+    channel,
+    seq,
+    proved.map(({ memory }) => memory),
   );
 }

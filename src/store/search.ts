@@ -12,6 +12,7 @@ import {
 } from "./memories.ts";
 import { Lexemes } from "./lexemes.ts";
 import type { Database } from "./pool.ts";
+import { steadyNow } from "../telemetry/steady-clock.ts";
 
 /** A found entry. */
 export interface SearchHit {
@@ -41,6 +42,13 @@ const CANDIDATES = 4000;
 const FEW_ENTRIES = 200;
 const MANY_ENTRIES = 20_000;
 
+/**
+ * How long after an erasure the statistics are made anew, ms, and how long after they were the next time: so many times as long as
+ * that took. They are of all channels together.
+ */
+const ERASED_AFTER_MS = 1000;
+const ERASED_REST = 20;
+
 /** The search index beside the log. */
 export class SearchStore {
   readonly #db: Database;
@@ -49,6 +57,9 @@ export class SearchStore {
   #analysed: number | null = null;
   #sinceAnalysis = 0;
   #statistics = 0;
+  /** The last erasure that the statistics know nothing of any more; null: nobody has looked. */
+  #forgottenTo: Date | null = null;
+  #restsUntil = 0;
 
   constructor(db: Database) {
     this.#db = db;
@@ -128,6 +139,37 @@ export class SearchStore {
     this.#sinceAnalysis = 0;
     this.#analysed = await this.#knownEntries();
     this.#statistics++;
+  }
+
+  /**
+   * Has the statistics made anew where a text was erased since: until then they may tell its words.
+   * @returns when to look again, ms from now; null: nothing was erased since
+   */
+  async forgetErased(): Promise<number | null> {
+    const erased = await this.#lastErasure();
+    if (erased === null || (this.#forgottenTo !== null && erased <= this.#forgottenTo)) return null;
+    const restMs = this.#restsUntil - steadyNow();
+    if (restMs > 0) return restMs;
+    const begun = steadyNow();
+    await this.#db.query({ name: "", text: "analyze entry_search (tsv)" });
+    this.#restsUntil = steadyNow() + Math.max(ERASED_AFTER_MS, (steadyNow() - begun) * ERASED_REST);
+    this.#forgottenTo = erased;
+    this.#sinceAnalysis = 0;
+    this.#analysed = await this.#knownEntries();
+    this.#statistics++;
+    return null;
+  }
+
+  /** Null: none, or the server has made the statistics anew long since. */
+  async #lastErasure(): Promise<Date | null> {
+    const [row] = await this.#db.query<{ at: Date | null }>({
+      name: "index_erased",
+      // Whatever was erased while they were made may still be in them.
+      text: `select max(p.erased_at) as at from search_progress p
+              where p.erased_at > coalesce((select greatest(s.last_analyze, s.last_autoanalyze) - interval '10 minutes'
+                                              from pg_stat_user_tables s where s.relid = 'entry_search'::regclass), '-infinity')`,
+    });
+    return row?.at ?? null;
   }
 
   async #knownEntries(): Promise<number> {

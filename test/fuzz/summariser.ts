@@ -58,7 +58,7 @@ function summaryText(request: ModelRequest, n: number): string {
 
 const LINE = /^(\d+)\. \[[^\]]+\] (Ann|Ben|Cleo|Dov|Eri): ((?:\S+ ?){1,4})/gm;
 
-/** Good ones, and some that must not pass the gates. */
+/** Good ones, some that tell what another line than the cited one says, and some that must not pass the gates. */
 function memories(request: ModelRequest, random: Random): ToolCall | null {
   const lines = request.messages.flatMap(({ text }) => [...text.matchAll(LINE)]);
   if (lines.length === 0) return null;
@@ -75,6 +75,9 @@ function memories(request: ModelRequest, random: Random): ToolCall | null {
     const roll = random.next();
     if (roll < 0.15) return { ...good, quote: "nobody ever wrote this", statement: "unfounded one" };
     if (roll < 0.3) return { ...good, sources: [9999], statement: "unfounded two" };
+    // What one has said, and another one wants remembered.
+    const [, , other = "Ann", told = ""] = random.pick(lines);
+    if (roll < 0.55) return { ...good, subject: other, statement: `${other} said ${told.trim()}` };
     return good;
   });
   return { id: "save-1", name: "memory_save", arguments: JSON.stringify({ memories: items }) };

@@ -18,7 +18,7 @@ export function askedBy(prompt: Prompt): string[] {
   );
 }
 
-/** What the model answers; it never repeats what people said. */
+/** What the model answers; it repeats what people said in the arguments of its calls alone. */
 export function talk(reply: Reply, request: ModelRequest, prompt: Prompt, n: number): Said {
   const random = new Random(n * 31 + 7);
   const rounds = prompt.newest.filter(({ role }) => role === "tool").length;
@@ -27,24 +27,32 @@ export function talk(reply: Reply, request: ModelRequest, prompt: Prompt, n: num
   const isSkipped = reply === "skip" || (reply === "slow" && random.chance(0.4));
   if (request.toolChoice === "auto" && isSkipped) {
     // Beside a call that fails it does not count, and the model is asked again.
-    const beside = rounds < ROUNDS && random.chance(0.4) ? calls(random, n) : [];
+    const beside = rounds < ROUNDS && random.chance(0.4) ? calls(random, n, prompt) : [];
     const skip = callOf("skip", { reason: "nothing to say" }, 0);
     return { text: "", calls: [...beside, skip], finish: "tool_calls" };
   }
   if (request.toolChoice === "auto" && reply === "tools" && rounds < ROUNDS) {
-    return { text: random.chance(0.5) ? "" : "Let me look.", calls: calls(random, n), finish: "tool_calls" };
+    return {
+      text: random.chance(0.5) ? "" : "Let me look.",
+      calls: calls(random, n, prompt),
+      finish: "tool_calls",
+    };
   }
   const length = reply === "long" ? random.int(50, 110) : random.int(5, 25);
   return { text: `answer ${n}: ${words(random, length)}`, calls: [], finish: "stop" };
 }
 
-/** Side by side; some with the same id, some with arguments that do not fit. */
-function calls(random: Random, n: number): ToolCall[] {
+/** Side by side; some with the same id, some with arguments that do not fit, some that look for a word that somebody said. */
+function calls(random: Random, n: number, prompt: Prompt): ToolCall[] {
+  const said = prompt.history.flatMap(({ role, text }) =>
+    role === "user" ? (text.match(MARKER) ?? []) : [],
+  );
   const names = ["search_history", "memory_recall", "search_history", "react", "nonsense"];
   return Array.from({ length: random.int(1, 3) }, (_, index) => {
     const name = random.pick(names);
     const limit = name === "search_history" ? { limit: 1 } : {};
-    const input = name === "react" ? { emoji: "👍" } : { query: query(n + index), ...limit };
+    const word = said.length > 0 && random.chance(0.5) ? `${random.pick(said)} ` : "";
+    const input = name === "react" ? { emoji: "👍" } : { query: word + query(n + index), ...limit };
     return callOf(name, input, random.chance(0.1) ? 0 : index + n);
   });
 }

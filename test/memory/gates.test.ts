@@ -79,6 +79,7 @@ describe("a memory passes the gates", () => {
       importance: 1,
       at: "2026-11-21T09:11:00.000Z",
       sources: [{ seq: 11, quote: "Earl Grey, not coffee" }],
+      telling: ["ann", "prefer", "earl", "grey", "coffe"],
     });
     assert.equal(keptOne({}).importance, 0.5);
     assert.equal(keptOne({ importance: -1 }).importance, 0);

@@ -6,6 +6,7 @@ import type { Compaction } from "../../src/channel/compaction.ts";
 import { COMPACTOR_TIMING } from "../../src/compactor/parts.ts";
 import type { Config } from "../../src/config/config.ts";
 import type { ChannelId } from "../../src/core/ids.ts";
+import type { Connection } from "../../src/store/pool.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "./database.ts";
@@ -69,6 +70,7 @@ export function compactionParts(
 
 /** A database, a model server, and the log beside the daemon: each test has its own. */
 export interface Scene extends AsyncDisposable {
+  readonly connection: Connection;
   readonly server: ModelServer;
   readonly open: OpenStore;
   /** The configuration that `start` runs with. */
@@ -86,6 +88,7 @@ export async function openScene(): Promise<Scene> {
     return { connection, modelUrl: server.url, config: compactionConfig(lines) };
   };
   return {
+    connection,
     server,
     open,
     config: async (lines = {}) => readConfig(options(lines)),

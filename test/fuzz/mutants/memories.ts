@@ -2,6 +2,7 @@ import type { Job, JobResult } from "../../../src/core/compaction.ts";
 import { JobStore } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/pool.ts";
 import type { Mutant } from "./mutant.ts";
+import { changeFunction } from "./sql.ts";
 
 interface Proof {
   readonly seq: number;
@@ -63,6 +64,11 @@ class LateJobs extends JobStore {
   }
 }
 
+/** What was made of a text that went is looked for by none of its words. */
+async function forgetNoWords(db: Database): Promise<void> {
+  await changeFunction(db, "texts_to_go", [["select e.seq, said.text from", "select e.seq, ''::text from"]]);
+}
+
 /** Memories that rest on something else than what was summarised. */
 export const MEMORY_MUTANTS: readonly Mutant[] = [
   {
@@ -74,5 +80,10 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     name: "a proof that is added from before the range",
     breaks: ["I11"],
     store: (store, db) => ({ ...store, jobs: new LateJobs(db) }),
+  },
+  {
+    name: "a deletion leaves what tells of it",
+    breaks: ["I12"],
+    install: forgetNoWords,
   },
 ];

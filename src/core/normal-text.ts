@@ -1,4 +1,4 @@
-import { normalForm } from "../core/text.ts";
+import { normalForm } from "./text.ts";
 
 /** Texts made comparable: what differs only in case, white space, punctuation or width is the same. Pure. */
 

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { containsQuote, normalWords } from "../../src/memory/normal-text.ts";
+import { containsQuote, normalWords } from "../../src/core/normal-text.ts";
 import { cpuMs } from "../support/cpu-time.ts";
 
 /** May a word begin or end between these two characters, "" being none? */

@@ -1,0 +1,14 @@
+// Runs several commands of Weir in one process of their own. Arguments: a JSON list of lists of words.
+import { createProgram } from "../../src/cli/program.ts";
+
+const { stdin, stdout, stderr } = process;
+const io = {
+  cwd: process.cwd(),
+  stdin,
+  stdout,
+  stderr,
+  shutdown: new AbortController().signal,
+  tellReady: () => undefined,
+};
+const commands: string[][] = JSON.parse(process.argv[2] ?? "[]");
+for (const words of commands) await createProgram(io).parseAsync(["node", "weir", ...words]);
