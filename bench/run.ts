@@ -14,6 +14,7 @@ import { discord } from "./discord.ts";
 import { listening } from "./listening.ts";
 import { longLog } from "./long-log.ts";
 import { memory } from "./memory.ts";
+import { noisyNeighbour } from "./noisy-neighbour.ts";
 import { prefix } from "./prefix.ts";
 import { recallQuality } from "./recall-quality.ts";
 import { recall } from "./recall.ts";
@@ -32,6 +33,7 @@ const FIGURES: readonly Figure[] = [
   listening,
   replyLatency,
   silentSummariser,
+  noisyNeighbour,
   longLog,
   summariserTokens,
   prefix,

@@ -69,3 +69,27 @@ export function createTalk(seed: number): (length: number) => string {
     return text.slice(0, Math.max(length, 20));
   };
 }
+
+/** Han and kana of which the words of {@link createMixedTalk} are made. */
+const KANJI =
+  "日本会議資料場所変更時間明日天気料理東京駅前電車予定連絡先月曜水金土山川海空花鳥風森林道店員社学校生徒先輩";
+const KANA = "のにをはがとでもからまでよりへやなどきますしたいれるこそあどうくりさちつてぬねほみむめゆらわ";
+
+/** A made-up word in a script without spaces, by its place in the vocabulary. */
+function unspacedWord(rank: number): string {
+  const from = (letters: string, index: number): string => letters.charAt(index % letters.length);
+  return from(KANJI, rank) + from(KANJI, rank * 7 + 3) + from(KANA, rank * 3);
+}
+
+/** The same with sentences in a script without spaces between, as pasted logs and notes have them. */
+export function createMixedTalk(seed: number): (length: number) => string {
+  const random = createRandom(seed);
+  const talk = createTalk(seed + 1);
+  const unspaced = (): string =>
+    Array.from({ length: 15 }, () => unspacedWord(Math.floor(VOCABULARY ** random()))).join("");
+  return (length) => {
+    let text = unspaced();
+    while (text.length < length) text += ` ${random() < 0.5 ? unspaced() : talk(80)}`;
+    return text.slice(0, length);
+  };
+}

@@ -11,6 +11,8 @@ export interface Filling {
   readonly count: number;
   readonly textLength: number;
   readonly seed: number;
+  /** What is said, of about so many characters; default: the usual talk. */
+  readonly talk?: (length: number) => string;
 }
 
 /**
@@ -18,8 +20,7 @@ export interface Filling {
  * database that is large before the measuring begins.
  */
 async function fillLog(database: Database, filling: Filling): Promise<void> {
-  const { channel, count, textLength, seed } = filling;
-  const talk = createTalk(seed);
+  const { channel, count, textLength, seed, talk = createTalk(seed) } = filling;
   const insert = {
     name: "bench_fill",
     text: `insert into entries (channel_id, seq, kind, at, text, tokens, author_id, author_name, author_bot, message_id)
@@ -44,12 +45,11 @@ async function fillLog(database: Database, filling: Filling): Promise<void> {
 /** Writes the search rows of all that was filled in; with many rows the indexes are built at the end. */
 export async function indexAll(database: Database): Promise<void> {
   await database.script(`
-    drop index entry_search_words, entry_search_pieces;
+    drop index entry_search_words;
     select index_entries(id, 1, last_seq) from channels where last_seq > 0;
     insert into search_progress (channel_id, indexed_to) select id, last_seq from channels where last_seq > 0
       on conflict (channel_id) do update set indexed_to = excluded.indexed_to;
     create index entry_search_words on entry_search using gin ((channel_id + 0), tsv) with (fastupdate = on);
-    create index entry_search_pieces on entry_search using gin ((channel_id - 0), body gin_trgm_ops) with (fastupdate = on);
   `);
   await database.script("vacuum analyze entries");
   await database.script("vacuum analyze entry_search");

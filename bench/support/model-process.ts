@@ -1,16 +1,18 @@
 /**
  * The scripted model server, in a process of its own: real HTTP, streamed, and as little work as it can do. A model's
- * name says what it does: `reply-DELAY-WORDS`, `summary-DELAY` (ms), `summary-never`; `+prefix` measures the prefix.
+ * name says what it does: `reply-DELAY-WORDS`, `summary-DELAY` (ms), `summary-never`; `search-DELAY-COUNT` asks for so many
+ * searches at once before it replies; `+prefix` measures the prefix.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
-import { createTalk } from "./conversation.ts";
+import { createMixedTalk, createTalk } from "./conversation.ts";
 import { machineNow } from "./figure.ts";
 import type { ServedRequest } from "./model.ts";
 
 const served: ServedRequest[] = [];
 const talk = createTalk(7);
+const mixedTalk = createMixedTalk(8);
 /** The prompt before, of each model whose prefix is measured. */
 const prompts = new Map<string, Buffer>();
 
@@ -35,6 +37,11 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   served.push(record);
   if (wait === "never") return;
   if (Number(wait) > 0) await delay(Number(wait));
+  if (kind === "search" && body.lastIndexOf('"role":"tool"') < body.lastIndexOf('"role":"user"')) {
+    streamSearches(response, Number(words));
+    record.endedAt = machineNow();
+    return;
+  }
   const text = kind === "summary" ? `- ${talk(900)}` : talk(Number(words) * 6);
   record.completionTokens = Math.ceil(text.length / 4);
   stream(response, text, { prompt: Math.ceil(body.length / 4), completion: record.completionTokens });
@@ -47,6 +54,20 @@ function stream(response: ServerResponse, text: string, usage: { prompt: number;
   response.write(event({ delta: {}, finish_reason: "stop" }));
   const counted = { prompt_tokens: usage.prompt, completion_tokens: usage.completion };
   response.write(`data: ${JSON.stringify({ choices: [], usage: counted })}\n\n`);
+  response.end("data: [DONE]\n\n");
+}
+
+/** Asks for other words each time, in both kinds of scripts. */
+function streamSearches(response: ServerResponse, count: number): void {
+  const calls = Array.from({ length: count }, (_, index) => ({
+    index,
+    id: `call_${index}`,
+    type: "function",
+    function: { name: "search_history", arguments: JSON.stringify({ query: mixedTalk(80) }) },
+  }));
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.write(event({ delta: { tool_calls: calls } }));
+  response.write(event({ delta: {}, finish_reason: "tool_calls" }));
   response.end("data: [DONE]\n\n");
 }
 

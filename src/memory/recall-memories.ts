@@ -8,6 +8,8 @@ import { orQuery } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
 const MAX_QUERY = 1000;
+/** Most pieces of words that are looked for: each of them is, in each memory. */
+const MAX_PIECES = 64;
 /** Memories that are ranked. */
 const CANDIDATES = 100;
 /** Words of these are looked for in pairs of characters: most have two, so that a trigram would pass over them. */
@@ -49,7 +51,9 @@ export class RecallMemories {
     if (text.trim() === "") return null;
     const words = orQuery(await this.#search.lexemes(text));
     const pieces = HAS_UNSPACED.test(text.normalize("NFKC"))
-      ? questionTerms(text).filter((term) => UNSPACED.test(term))
+      ? questionTerms(text)
+          .filter((term) => UNSPACED.test(term))
+          .slice(0, MAX_PIECES)
       : [];
     return words === "" && pieces.length === 0 ? null : { words, pieces, limit: CANDIDATES };
   }

@@ -4,7 +4,7 @@ import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../core/text.ts";
 import type { SearchQuery, SearchStore } from "../store/search.ts";
 import type { MemoryRecallQuery, RecallMemories } from "./recall-memories.ts";
-import { chooseTerms, findPieces, orQuery, tellingLiterals } from "./terms.ts";
+import { chooseTerms, findPieces, orQuery, pairLexemes, tellingLiterals } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
 const MAX_QUERY = 2000;
@@ -80,7 +80,8 @@ export class Recall {
     const literals = tellingLiterals(pieces.literals, frequencies, to);
     if (pick.length === 0 && literals.length === 0 && pieces.unspaced === "") return null;
     const words = { pick: orQuery(pick), terms: orQuery(rank) };
-    return { ...words, literals, unspaced: pieces.unspaced, from, to, limit, neighbours };
+    const pairs = orQuery(chooseTerms(pairLexemes(pieces.unspaced), frequencies, to).pick);
+    return { ...words, literals, unspaced: pieces.unspaced, pairs, from, to, limit, neighbours };
   }
 
   /** Only the first load is waited for: what is known is good enough while it is read again. */

@@ -2,7 +2,7 @@ import type { EntryReference } from "../core/entry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { InboundImage } from "../core/message.ts";
 import { storableText } from "../core/text.ts";
-import { readSaid } from "./entry-rows.ts";
+import { readSaid, said } from "./entry-rows.ts";
 import type { Database } from "./pool.ts";
 
 /** Turns of a channel among whose answers a reply is looked for. */
@@ -81,12 +81,12 @@ export class AttachedStore {
       },
       [channel, messageIds, RECENT_TURNS],
     );
-    const said = await readSaid(this.#db, {
+    const found = await readSaid(this.#db, {
       name: "entries_replied_to",
       seqs: "$2::bigint[]",
       values: [channel, rows.map(({ seq }) => seq)],
     });
-    const bySeq = new Map(said.map((one) => [one.seq, one]));
+    const bySeq = new Map(found.map((one) => [one.seq, said(one)]));
     return new Map(
       rows.flatMap(({ message_id: id, seq }) => {
         const one = bySeq.get(seq);

@@ -10,6 +10,7 @@ import type {
 } from "../core/entry.ts";
 import { type ChannelId, memoryId, type Seq, turnId } from "../core/ids.ts";
 import type { Author } from "../core/message.ts";
+import { sliceWhole } from "../core/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../core/tokens.ts";
 import { readStatements } from "./memories.ts";
 import type { Queryable } from "./pool.ts";
@@ -124,21 +125,22 @@ export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "author_name" | "
 };
 
 /**
- * What people and agents said at some seqs, as it reads now; by seq. Without the notes of edits: they are no one's words.
- * @param channel, seqs expressions, the second of a set of seqs
+ * What people and agents said at some seqs, as it reads now, in their order. Without the notes of edits: they are no one's words.
+ * @param channel, seqs expressions, the second of an array of seqs
  */
 export function selectSaid(channel: string, seqs: string): string {
-  return `select e.seq, e.kind, e.at, e.text, e.author_name,
-                 (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
+  // One character more than is quoted tells that there is more; those of two units are enough all the more.
+  return `select e.seq, e.kind, e.at, left(e.text, ${MAX_QUOTE + 1}) as text, e.author_name,
+                 (select left(r.text, ${MAX_QUOTE + 1}) from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
                    order by r.revision desc limit 1) as revised
-            from entries e
-           where e.channel_id = ${channel} and e.seq = any(array(select unnest(${seqs})))
-             and e.kind in ('user', 'assistant') and e.deleted_at is null order by e.seq`;
+            from unnest(${seqs}) with ordinality asked (seq, place)
+            join entries e on e.channel_id = ${channel} and e.seq = asked.seq
+           where e.kind in ('user', 'assistant') and e.deleted_at is null order by asked.place`;
 }
 
 /**
- * What people and agents said at the seqs that an expression of $1 (the channel) and further values gives; by seq.
- * @param statement its name, the expression, and its values
+ * The same, asked for by itself.
+ * @param statement its name, the expression of the seqs by $1 (the channel) and further values, and its values
  */
 export async function readSaid(
   client: Queryable,
@@ -147,9 +149,21 @@ export async function readSaid(
     seqs,
     values,
   }: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
-): Promise<EntryReference[]> {
-  const rows = await client.query<RawSaid>({ name, text: selectSaid("$1", seqs) }, values);
-  return rows.map(said);
+): Promise<RawSaid[]> {
+  return client.query<RawSaid>({ name, text: selectSaid("$1", seqs) }, values);
+}
+
+/** Characters that one look-up brings; more of a text than {@link MAX_QUOTE} is quoted by nobody. */
+const MAX_QUOTED = 16_000;
+
+/** The first of what was found, as far as there is room for them; by seq. */
+export function firstSaid(rows: readonly RawSaid[]): EntryReference[] {
+  let length = 0;
+  const found = rows.map(said).filter(({ text }, index) => {
+    length += text?.length ?? 0;
+    return index === 0 || length <= MAX_QUOTED;
+  });
+  return found.toSorted((a, b) => a.seq - b.seq);
 }
 
 export function said(row: RawSaid): EntryReference {
@@ -194,11 +208,19 @@ async function readReferences(
   return new Map(rows.map((row) => [row.seq, toReference(row)]));
 }
 
+/**
+ * Characters that are quoted of an entry: as long as a message may be on most platforms. A model that makes sixteen searches
+ * in a channel of pastes was sent eleven million.
+ */
+const MAX_QUOTE = 4000;
+
 function toReference(
   row: Pick<RawEntry, "seq" | "at" | "kind" | "text" | "author_name" | "deleted" | "revised">,
 ): EntryReference {
   const author = row.kind === "assistant" ? "you" : (row.author_name ?? "");
-  return { seq: row.seq, at: row.at, author, text: row.deleted ? null : (row.revised ?? row.text) };
+  const text = row.revised ?? row.text;
+  const quoted = text.length > MAX_QUOTE ? `${sliceWhole(text, 0, MAX_QUOTE)} […]` : text;
+  return { seq: row.seq, at: row.at, author, text: row.deleted ? null : quoted };
 }
 
 function toEntry(

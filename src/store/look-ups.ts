@@ -1,5 +1,6 @@
 import PQueue from "p-queue";
 import pg from "pg";
+import { WeirError } from "../core/errors.ts";
 import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "./errors.ts";
 import type { Statement } from "./pool.ts";
 
@@ -15,6 +16,11 @@ const GRACE_MS = 2000;
 
 /** query_canceled: by us, or by the server's limit. */
 const CANCELLED = "57014";
+
+/** The server has ended a look-up at its limit. The same may be found again when there is less to do. */
+class LookUpTooLongError extends WeirError {
+  readonly retryable = true;
+}
 
 /** What tells a connection's process on the server from a later one with the same number. */
 interface Backend {
@@ -53,7 +59,8 @@ export class LookUps implements AsyncDisposable {
 
   /**
    * Runs one look-up as soon as a connection is free.
-   * @param signal cancels it, on the server as well; it then rejects when it has ended there
+   * @param signal cancels it, on the server as well; it then rejects with the signal's reason when it has ended there
+   * @throws WeirError where it takes too long, or the database is not available
    */
   async query<Row extends pg.QueryResultRow>(
     statement: Statement,
@@ -66,6 +73,8 @@ export class LookUps implements AsyncDisposable {
         return await this.#run<Row>(statement, values, signal);
       } catch (error) {
         signal?.throwIfAborted();
+        if (error instanceof pg.DatabaseError && error.code === CANCELLED)
+          throw new LookUpTooLongError(`a look-up took longer than ${LIMIT_MS / 1000} s and was ended`);
         throw translateDatabaseError(error, this.#origin);
       }
     });

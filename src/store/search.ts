@@ -1,6 +1,6 @@
 import type { EntryReference } from "../core/entry.ts";
 import { type ChannelId, type Seq, channelId } from "../core/ids.ts";
-import { type RawSaid, readSaid, said, selectSaid } from "./entry-rows.ts";
+import { firstSaid, type RawSaid, readSaid, selectSaid } from "./entry-rows.ts";
 import {
   askedBy,
   type AskingChannel,
@@ -29,6 +29,8 @@ export interface SearchQuery {
   readonly literals: readonly string[];
   /** In a script without spaces, looked for approximately; "": none. */
   readonly unspaced: string;
+  /** A tsquery of the pairs of its characters that find it by the index; "": it is not looked for. */
+  readonly pairs: string;
   readonly from: Seq;
   readonly to: Seq;
   /** Most hits, and how many entries before and after each come along. */
@@ -97,7 +99,7 @@ export class SearchStore {
   async #merge(): Promise<void> {
     await this.#db.query({
       name: "index_merge",
-      text: `select gin_clean_pending_list('entry_search_words'), gin_clean_pending_list('entry_search_pieces')`,
+      text: "select gin_clean_pending_list('entry_search_words')",
     });
   }
 
@@ -239,15 +241,17 @@ export class SearchStore {
   }
 
   /**
-   * What somebody said in a channel and fits a query, with what was said just before and after; by seq.
+   * What somebody said in a channel and fits a query, with what was said just before and after, as far as one look-up may
+   * bring text; by seq.
    * @param signal ends the look-up
    */
   async find(channel: ChannelId, query: SearchQuery, signal?: AbortSignal): Promise<EntryReference[]> {
-    return readSaid(this.#db.lookUps(signal), {
+    const rows = await readSaid(this.#db.lookUps(signal), {
       name: "search_find",
-      seqs: "find_entries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+      seqs: "find_said($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
       values: [channel, ...findValues(query)],
     });
+    return firstSaid(rows);
   }
 
   /** The same, and memories by their words, in one round trip. */
@@ -257,7 +261,7 @@ export class SearchStore {
     memories: MemoryQuery,
     signal?: AbortSignal,
   ): Promise<{ entries: EntryReference[]; memories: MemoryHit[] }> {
-    const seqs = "find_entries($2, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
+    const seqs = "find_said($2, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
     const [row] = await this.#db.lookUps(signal).query<{ said: RawSaid[]; remembered: ScoredMemory[] }>(
       {
         name: "search_find_both",
@@ -266,14 +270,14 @@ export class SearchStore {
       },
       [...askedBy(asker), memories.words, memories.limit, ...findValues(query)],
     );
-    return { entries: (row?.said ?? []).map(said), memories: (row?.remembered ?? []).map(toHit) };
+    return { entries: firstSaid(row?.said ?? []), memories: (row?.remembered ?? []).map(toHit) };
   }
 }
 
-/** What `find_entries` takes behind the channel. */
+/** What `find_said` takes behind the channel. */
 function findValues(query: SearchQuery): unknown[] {
-  const { pick, terms, literals, unspaced, from, to, limit, neighbours } = query;
-  return [pick, terms, literals, literals.map(patternOf), unspaced, from, to, limit, neighbours];
+  const { pick, terms, literals, unspaced, pairs, from, to, limit, neighbours } = query;
+  return [pick, terms, literals, literals.map(patternOf), unspaced, pairs, from, to, limit, neighbours];
 }
 
 /** For `ilike`: the text anywhere. */

@@ -16,7 +16,7 @@ const { search } = weir.store;
 const MANY = 1200;
 
 async function finds(channel: ChannelId, word: string): Promise<boolean> {
-  const query = { pick: `'${word}'`, terms: `'${word}'`, literals: [], unspaced: "" };
+  const query = { pick: `'${word}'`, terms: `'${word}'`, literals: [], unspaced: "", pairs: "" };
   return (await search.find(channel, { ...query, from: 1, to: 5000, limit: 3, neighbours: 0 })).length > 0;
 }
 

@@ -76,12 +76,41 @@ test("what was indexed before identifiers had parts is made anew, and is found b
   assert.ok(id !== undefined);
   const find = async (words: string, literals: string[]): Promise<number> => {
     const range = { from: 1, to: 10, limit: 5, neighbours: 0 };
-    return (await search.find(id, { pick: words, terms: words, literals, unspaced: "", ...range })).length;
+    return (await search.find(id, { pick: words, terms: words, literals, unspaced: "", pairs: "", ...range }))
+      .length;
   };
   assert.deepEqual([await find("'kettl'", []), await find("", ["tea_pot"])], [1, 0]);
   assert.equal(await search.renew(id, 10), false);
   assert.deepEqual([await find("'kettl'", []), await find("", ["tea_pot"])], [1, 1]);
   assert.deepEqual(await search.outdated(), []);
+});
+
+test("only channels with a script without spaces are indexed anew for its pairs", async () => {
+  await using target = await createTestDatabase();
+  await using database = new Database(target.connection, SILENT);
+  await migrateUpTo(database, "pairs");
+  await database.script(`
+    insert into channels (platform, name, kind, agent)
+    values ('test', 'plain', 'channel', 'main'), ('test', 'unspaced', 'channel', 'main');
+    insert into entries (channel_id, seq, kind, at, text, tokens, author_id, author_name, author_bot, message_id)
+    values (1, 1, 'user', now(), 'the kettle is on the shelf', 9, 'u', 'Ann', false, 'm1');
+    insert into entries (channel_id, seq, kind, at, text, tokens, author_id, author_name, author_bot, message_id)
+    values (2, 1, 'user', now(), '寿司を食べた', 9, 'u', 'Ann', false, 'm2');
+    select index_channel(1, 10), index_channel(2, 10)`);
+  await migrate(database, SILENT);
+  const { search } = createStore(database);
+  const outdated = await search.outdated();
+  assert.deepEqual(outdated, [2]);
+  const [id] = outdated;
+  assert.ok(id !== undefined);
+  const find = async (): Promise<number> => {
+    const range = { from: 1, to: 10, limit: 5, neighbours: 0 };
+    const words = { pick: "", terms: "", literals: [], unspaced: "寿司を", pairs: "'~寿司'" };
+    return (await search.find(id, { ...words, ...range })).length;
+  };
+  assert.equal(await find(), 0);
+  assert.equal(await search.renew(id, 10), false);
+  assert.equal(await find(), 1);
 });
 
 test("of why earlier turns failed or skipped only the kind and the model are kept, and of an answer no summary", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agentId, type ChannelId } from "../../src/core/ids.ts";
+import { findPieces, orQuery, pairLexemes } from "../../src/memory/terms.ts";
 import type { SearchQuery } from "../../src/store/search.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { beginTurn } from "../support/turns.ts";
@@ -17,14 +18,17 @@ const NO_QUERY: SearchQuery = {
   terms: "",
   literals: [],
   unspaced: "",
+  pairs: "",
   from: 1,
   to: 100,
   limit: 5,
   neighbours: 0,
 };
 
+/** Looks for what is in a script without spaces by all of its pairs. */
 async function find(channel: ChannelId, query: Partial<SearchQuery>): Promise<number[]> {
-  return (await search.find(channel, { ...NO_QUERY, ...query })).map(({ seq }) => seq);
+  const pairs = orQuery(pairLexemes(query.unspaced ?? ""));
+  return (await search.find(channel, { ...NO_QUERY, pairs, ...query })).map(({ seq }) => seq);
 }
 
 const said = [
@@ -57,6 +61,73 @@ test("a recall joins its arms by place, and brings what stands beside a hit", as
   assert.deepEqual(await find(id, { unspaced: "お寿司を食べた", neighbours: 9, from: 2, to: 4 }), [2, 3, 4]);
   assert.deepEqual(await find(id, { ...words, limit: 1, to: 2 }), [1]);
   assert.deepEqual(await find(id, {}), []);
+});
+
+test("a script without spaces is found by its pairs, as far as it is indexed, and by an older daemon as well", async () => {
+  const { id } = await weir.channel("unspaced");
+  const texts = [
+    "会議の場所は東京駅の前です", // 1
+    "カタカナのデータベース",
+    "ประชุมที่กรุงเทพ", // 3
+    "서울에서 만나요",
+    `${"x".repeat(1990)} 山の上の湖`, // 5
+    `${"x".repeat(2000)} 海の底の船`,
+    "nothing of that, and 𠮷野家 in the end", // 7
+  ];
+  for (const text of texts) await weir.say(id, text);
+  await search.indexAll([id], 100);
+  const hits = async (unspaced: string): Promise<number[]> => find(id, { unspaced });
+  assert.deepEqual(await hits("東京駅の前"), [1]);
+  assert.deepEqual(await hits("データベース"), [2]);
+  assert.deepEqual(await hits("ประชุม"), [3]);
+  assert.deepEqual(await hits("서울에서"), [4]);
+  assert.deepEqual(await hits("𠮷野家"), [7]);
+  // The author is in front of it: what lies behind the first 2,000 characters is not looked at.
+  assert.deepEqual(await hits("山の上"), [5]);
+  assert.deepEqual(await hits("海の底の船"), []);
+  // One pair of many is no likeness.
+  assert.deepEqual(await hits("東京の天気は明日も晴れる"), []);
+  const [older] = await weir.sql<{ found: number[] }>(
+    "select find_entries($1, '', '', '{}', '{}', '東京駅の前', 1, 100, 5, 0) as found",
+    id,
+  );
+  assert.deepEqual(older?.found.map(Number), [1]);
+});
+
+test("the pairs of the query are those of the index", async () => {
+  for (const text of [
+    "寿司を食べた",
+    "データー",
+    "ประชุมที่กรุงเทพ",
+    "서울에서 만나요",
+    "𠮷野家",
+    "々〇〆",
+    "山",
+    "abc",
+  ]) {
+    const { unspaced } = findPieces(text);
+    const [row] = await weir.sql<{ pairs: string[] }>("select character_pairs($1) as pairs", text);
+    assert.deepEqual(pairLexemes(unspaced), row?.pairs, text);
+  }
+});
+
+test("one look-up brings the best as far as there is room, and of a long text its beginning", async () => {
+  const { id } = await weir.channel("long");
+  for (let index = 0; index < 9; index++) await weir.say(id, `kettle ${index} ${"and so on ".repeat(3000)}`);
+  await weir.say(id, "a kettle, and nothing else");
+  await search.indexAll([id], 100);
+  const query = { ...NO_QUERY, pick: "'kettl'", terms: "'kettl'", limit: 9, neighbours: 2 };
+  const found = await search.find(id, query);
+  const total = found.reduce((sum, { text }) => sum + (text?.length ?? 0), 0);
+  assert.ok(total <= 16_000 && found.length >= 3, `${found.length} with ${total} characters`);
+  assert.ok(found.every(({ text }) => text?.endsWith(" […]") === true || (text?.length ?? 0) < 100));
+  assert.deepEqual(
+    found.map(({ seq }) => seq),
+    found.map(({ seq }) => seq).toSorted((a, b) => a - b),
+  );
+  // Read again, as from a stored result, it is the same.
+  const again = await weir.store.log.readAt(id, [found[0]?.seq ?? 0]);
+  assert.equal(again[0]?.text.slice(0, 4000), found[0]?.text?.slice(0, 4000));
 });
 
 test("what is found, replied to or looked up reads as it does now, also where a turn has read an earlier text", async () => {
