@@ -115,7 +115,10 @@ export class People {
       raw: () => within(coveredTo + 1, Infinity),
       covered: () => within(1, coveredTo),
       job: () => (job === undefined ? [] : within(job.from_seq, job.to_seq).slice(-NEWEST_OF_JOB)),
-      memory: () => here.filter(({ seq }) => seq !== null && ledger.cited.has(seq)),
+      memory: () => {
+        const told = here.filter(({ marker }) => ledger.told.has(marker));
+        return told.length > 0 ? told : here.filter(({ seq }) => seq !== null && ledger.cited.has(seq));
+      },
       newest: () => here.slice(-3),
       edited: () => here.filter(({ markers }) => markers.length > 1).slice(-3),
     };

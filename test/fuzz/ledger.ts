@@ -110,6 +110,8 @@ export class Ledger {
   arrived = 0;
   /** Entries that memories cite, or have cited. */
   readonly cited = new Set<number>();
+  /** Markers of messages that a memory tells of which another one bears, too, and that calls of tools have repeated. */
+  readonly told = new Set<string>();
   lastSummary = 0;
   lastMemory = 0;
   /** Sources of memories that were seen, and up to which transaction all were. */

@@ -77,7 +77,7 @@ function memories(request: ModelRequest, random: Random): ToolCall | null {
     if (roll < 0.3) return { ...good, sources: [9999], statement: "unfounded two" };
     // What one has said, and another one wants remembered.
     const [, , other = "Ann", told = ""] = random.pick(lines);
-    if (roll < 0.55) return { ...good, subject: other, statement: `${other} said ${told.trim()}` };
+    if (roll < 0.65) return { ...good, subject: other, statement: `${other} said ${told.trim()}` };
     return good;
   });
   return { id: "save-1", name: "memory_save", arguments: JSON.stringify({ memories: items }) };

@@ -12,6 +12,7 @@ import type { Incarnation } from "./incarnation.ts";
 import { observeJobs, observeReplaced, observeView } from "./observe.ts";
 import { MODEL, UNDERSTUDY } from "./profile.ts";
 import { markersIn, type Prompt, takeApart } from "./prompt.ts";
+import { MARKER } from "./texts.ts";
 import type { Room } from "./rooms.ts";
 import { askedBy } from "./talker.ts";
 import type { World } from "./world.ts";
@@ -43,9 +44,19 @@ export class Witness {
   }
 
   answered(incarnation: Incarnation, request: ModelRequest, answer: ModelAnswer, kind: Kind): void {
-    if (kind === "turn") this.#counted(incarnation, request, answer);
+    if (kind === "turn") {
+      this.#counted(incarnation, request, answer);
+      this.#repeated(answer);
+    }
     if (kind === "turn" || answer.calls.length > 0) return;
     for (const { ledger } of this.#world.rooms) ledger.answeredTo.set(contentOf(request), answer.text);
+  }
+
+  /** What its calls say again of what people said. */
+  #repeated({ calls }: ModelAnswer): void {
+    const markers = calls.flatMap((call) => call.arguments.match(MARKER) ?? []);
+    for (const { ledger } of this.#world.rooms)
+      for (const marker of markers) if (ledger.byMarker.has(marker)) ledger.told.add(marker);
   }
 
   /** What the channel's next request has in real tokens can be known now. */

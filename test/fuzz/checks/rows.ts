@@ -1,5 +1,6 @@
 import type { Ledger } from "../ledger.ts";
 import type { State } from "../observe.ts";
+import { MARKER } from "../texts.ts";
 import { checkI1 } from "./i1-tiling.ts";
 import { checkI2, checkI4 } from "./i2-i4-commits.ts";
 import { checkI3 } from "./i3-watermarks.ts";
@@ -39,6 +40,13 @@ export function checkRows(before: State | null, after: State, ledger: Ledger): v
   for (const proof of after.proofs) {
     ledger.cited.add(proof.seq);
     ledger.proofs.add(keyOf(proof));
+  }
+  for (const { id, statement } of after.memories) {
+    for (const marker of statement.match(MARKER) ?? []) {
+      const own = ledger.byMarker.get(marker)?.seq;
+      if (after.proofs.some(({ memory_id: memory, seq }) => memory === id && seq !== own))
+        ledger.told.add(marker);
+    }
   }
   ledger.snapshot = after.snapshot;
   ledger.lastSummary = Math.max(ledger.lastSummary, ...after.summaries.map(({ id }) => id));
