@@ -7,6 +7,7 @@ import { diagnoseDiscord } from "../platforms/discord/diagnose.ts";
 import { diagnoseSlack } from "../platforms/slack/diagnose.ts";
 import { loadPrompts, promptSources } from "../prompts.ts";
 import { openDatabase } from "../store/open-database.ts";
+import { lookAtNames } from "./names.ts";
 import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
 
 /** How long one look may take, ms. */
@@ -39,6 +40,7 @@ function looks(io: Io, config: Config): readonly (() => Promise<readonly Finding
     async () => [await lookAtDatabase(io, config)],
     async () => lookAtModels(config),
     async () => (discord === null ? [off("Discord", "DISCORD_TOKEN")] : diagnoseDiscord(discord)),
+    async () => lookAtNames(io, config),
     async () => (slack === null ? [off("Slack", "SLACK_BOT_TOKEN")] : diagnoseSlack(slack)),
   ];
 }
