@@ -8,6 +8,7 @@ import { diagnoseSlack } from "../platforms/slack/diagnose.ts";
 import { loadPrompts, promptSources } from "../prompts.ts";
 import { NotMigratedError } from "../store/migrate.ts";
 import { openDatabase } from "../store/open-database.ts";
+import { lookAtNames } from "./names.ts";
 import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
 
 /** How long one look may take, ms. */
@@ -44,6 +45,7 @@ function looks(io: Io, config: Config): readonly (readonly [string, () => Promis
       "Discord",
       async () => (discord === null ? [off("Discord", "DISCORD_TOKEN")] : diagnoseDiscord(discord)),
     ],
+    ["names", async () => lookAtNames(io, config)],
     ["Slack", async () => (slack === null ? [off("Slack", "SLACK_BOT_TOKEN")] : diagnoseSlack(slack))],
   ];
 }

@@ -148,10 +148,12 @@ function addUpkeep(program: Command, io: Io): void {
   const config = program.command("config").description("look at the configuration");
   withConfig(config.command("check"))
     .description("validate the configuration and the prompts without starting")
-    .action((options: CommonOptions) => {
+    .action(async (options: CommonOptions) => {
       const checked = readConfig(io, options);
       loadPrompts(promptSources(checked));
-      say(io, describeConfig(checked));
+      const { warnOfNames } = await import("./names.ts");
+      const names = warnOfNames(checked);
+      say(io, names === "" ? describeConfig(checked) : `${describeConfig(checked)}\n\n${names}`);
     });
   withConfig(program.command("doctor"))
     .description("look at database, models, Discord and Slack, and say what to do about what is wrong")

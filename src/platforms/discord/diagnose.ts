@@ -4,6 +4,8 @@ import type { DiscordConfig } from "../../config/config.ts";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
 import type { Finding } from "../../core/finding.ts";
 import { DiscordApi, DiscordRefusal } from "./api.ts";
+import type { Server } from "../../core/message.ts";
+import { listGuilds } from "./guilds.ts";
 import { gatewayPayload } from "./payload.ts";
 import { MISSING_INTENT, WRONG_TOKEN } from "./refusals.ts";
 import { DISCORD_TIMING } from "./timing.ts";
@@ -49,6 +51,12 @@ export async function inviteLink(config: DiscordConfig): Promise<string> {
     if (isUnauthorized(error)) throw new OperatorError(WRONG_TOKEN);
     throw error;
   }
+}
+
+/** The servers that the bot is in. @throws OperatorError where the token is wrong; PlatformError where Discord does not answer */
+export async function discordServers(config: DiscordConfig): Promise<readonly Server[]> {
+  using api = open(config);
+  return await listGuilds(api);
 }
 
 /** Looks at the token, the intent, the gateway and the servers. Does not throw. */

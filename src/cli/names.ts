@@ -1,0 +1,95 @@
+import type { Config } from "../config/config.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { Finding } from "../core/finding.ts";
+import type { Server } from "../core/message.ts";
+import { discordServers } from "../platforms/discord/diagnose.ts";
+import { plainName } from "../router/bindings.ts";
+import { isAmbiguous, isOpen, type UsedName, usedNames } from "../router/confirmed-names.ts";
+import type { ConfirmedName } from "../store/names.ts";
+import { openDatabase } from "../store/open-database.ts";
+import { createStore } from "../store/store.ts";
+import { type Io, openLog } from "./io.ts";
+
+/** Where each kind of name stands in config.toml. */
+const KEYS = { workspace: "workspaces", channel: "channels", role: "allow_roles or owner_roles" } as const;
+const USE_IDS = "anybody may give such a name to what is theirs; an id is safe, and holds at once";
+/** Servers that one line names. */
+const SHOWN = 5;
+
+/** The names of a configuration that strangers could take, on platforms that are on. */
+function openNames({ bindings, platforms }: Config): UsedName[] {
+  const { discord } = platforms;
+  return discord === null
+    ? []
+    : usedNames(bindings, { discord: discord.ownerRoles }).filter(({ platform }) => isOpen(platform));
+}
+
+/** What `weir config check` says of names, without asking anybody; "": there are none. */
+export function warnOfNames(config: Config): string {
+  const names = openNames(config).map(({ kind, name }) => `"${name}" in ${KEYS[kind]}`);
+  if (names.length === 0) return "";
+  return `names on discord: ${names.join(", ")}. They hold in the servers that the bot was in when Weir first started with them (weir doctor shows which): ${USE_IDS}.`;
+}
+
+/** What each name means now. Does not throw. */
+export async function lookAtNames(io: Io, config: Config): Promise<readonly Finding[]> {
+  const names = openNames(config);
+  const { discord } = config.platforms;
+  if (names.length === 0 || discord === null) return [];
+  try {
+    await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
+    const rows = await createStore(opened.database).names.read("discord");
+    const servers = await discordServers(discord);
+    return names.map((used) =>
+      findingOf(
+        used,
+        rows.find(({ kind, name }) => kind === used.kind && name === used.name),
+        servers,
+      ),
+    );
+  } catch (error) {
+    const todo = "mend what is said above first; names that stand as ids need no look";
+    return [{ what: "names", state: "unsure", detail: errorMessage(error), todo }];
+  }
+}
+
+/**
+ * @param row what is on record; undefined: nothing yet
+ * @param servers those that the bot is in now
+ */
+export function findingOf(
+  { kind, name }: UsedName,
+  row: ConfirmedName | undefined,
+  servers: readonly Server[],
+): Finding {
+  const what = `name "${name}" in ${KEYS[kind]}`;
+  const todo = USE_IDS;
+  const namesakes = kind === "workspace" ? servers.filter((one) => plainName(one.name) === name) : servers;
+  if (row === undefined)
+    return {
+      what,
+      state: "unsure",
+      detail: `nothing yet; it is settled by the next start, by ${listed(namesakes)}`,
+      todo,
+    };
+  if (isAmbiguous(row))
+    return { what, state: "wrong", detail: `means none of ${listed(row.servers)}: all are called so`, todo };
+  if (row.servers.length === 0)
+    return { what, state: "wrong", detail: "means no server: none was called so when it was settled", todo };
+  const others = namesakes.filter(({ id }) => row.servers.every((one) => one.id !== id));
+  const day = row.confirmedAt.toISOString().slice(0, 10);
+  const detail = `${kind === "workspace" ? "means" : "holds in"} ${listed(row.servers)}, since ${day}`;
+  if (others.length === 0) return { what, state: "ok", detail };
+  return {
+    what,
+    state: "unsure",
+    detail: `${detail}; not in ${listed(others)}`,
+    todo: "where such a server is yours, write its id in workspaces",
+  };
+}
+
+function listed(servers: readonly Server[]): string {
+  if (servers.length === 0) return "no server";
+  const shown = servers.slice(0, SHOWN).map(({ id, name }) => `${name} (${id})`);
+  return shown.join(", ") + (servers.length > SHOWN ? ` and ${servers.length - SHOWN} more` : "");
+}
