@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Job } from "../core/compaction.ts";
+import type { Job, Tier } from "../core/compaction.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History } from "../core/history.ts";
 import { StaleEpochError } from "../store/errors.ts";
@@ -33,6 +33,8 @@ export class ChannelCompactor {
   #lookTimer: NodeJS.Timeout | undefined;
   #lookedAt = 0;
   #blocked: string | null = null;
+  /** Why the last leaf was begun, if its calls sufficed for the beginning of its range alone. */
+  #cutShort: Tier | null = null;
   #forced: PromiseWithResolvers<ForcedOutcome> | null = null;
 
   /** @param isLeftOver the log has a live job of this channel */
@@ -64,8 +66,8 @@ export class ChannelCompactor {
   consider(): void {
     if (this.#closing.signal.aborted || this.#lookTimer !== undefined) return;
     const { target } = this.#parts;
-    const isCalm = !this.#isLeftOver && this.#forced === null && !target.mayBeFull(target.history.current);
-    if (isCalm) return;
+    const isAsked = this.#isLeftOver || this.#forced !== null || this.#cutShort !== null;
+    if (!isAsked && !target.mayBeFull(target.history.current)) return;
     const waitMs = Math.max(0, this.#parts.timing.lookEveryMs - (performance.now() - this.#lookedAt));
     this.#lookTimer = setTimeout(() => {
       this.#lookTimer = undefined;
@@ -146,7 +148,10 @@ export class ChannelCompactor {
     const isForced = this.#forced !== null;
     const isResting = this.#rest.isResting || this.#isCircuitOpen;
     const measured = target.measure(history);
-    const decision = (this.#parts.decide ?? decide)({ ...measured, history, isForced, isResting });
+    const cutShort = this.#cutShort;
+    const state = { ...measured, history, isForced, isResting, cutShort };
+    const decision = (this.#parts.decide ?? decide)(state);
+    if (decision.kind === "idle" && !isResting) this.#cutShort = null;
     if (decision.kind === "blocked") {
       const { tier, reason } = decision;
       // Told once, and not with every message that changes a number in it.
@@ -268,6 +273,7 @@ export class ChannelCompactor {
     if (end.summary.kind !== "digest") this.#rest.succeeded();
     else if (end.summary.isFinal !== true) this.#rest.begin();
     if (end.job.kind === "leaf") {
+      this.#cutShort = end.isCutShort ? end.job.tier : null;
       const { summaries } = this.#parts.target.history.current;
       const made = summaries.find(({ toSeq }) => toSeq === end.job.toSeq);
       this.#parts.target.onCommitted(end.job, made?.span?.messages ?? 0);

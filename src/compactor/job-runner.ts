@@ -20,6 +20,8 @@ export type JobEnd =
       readonly job: Job;
       readonly summary: SummaryDraft;
       readonly memories: number;
+      /** Its calls sufficed for the beginning of its range alone. */
+      readonly isCutShort: boolean;
     }
   | { readonly kind: "stale"; readonly job: Job }
   /** Nothing could be made of its range now. */
@@ -76,7 +78,10 @@ export class JobRunner {
         (result) => (progress = result),
       );
       if (outcome.kind === "aborted" && run.signal.aborted) return { kind: "left" };
-      if (outcome.kind === "finished") return this.#finish(rangeOf(job, outcome.range), outcome.result, run);
+      if (outcome.kind === "finished") {
+        const end = await this.#finish(rangeOf(job, outcome.range), outcome.result, run);
+        return end.kind === "committed" ? { ...end, isCutShort: outcome.range !== null } : end;
+      }
       if (outcome.kind === "unfinished") {
         job = await this.#again(job);
         continue;
@@ -212,7 +217,7 @@ export class JobRunner {
   async #commit(job: Job, result: JobResult, summary: SummaryDraft, run: JobRun): Promise<JobEnd> {
     const outcome = await run.commit(job);
     if (outcome !== "committed") return { kind: "stale", job };
-    return { kind: "committed", job, summary, memories: result.memories.length };
+    return { kind: "committed", job, summary, memories: result.memories.length, isCutShort: false };
   }
 
   /** Without a model; it is marked as such, and written again when one can, unless it is final. */

@@ -24,7 +24,7 @@ export interface CompactionTarget {
   };
   /** False: so little is in the view that nothing can be due. Cheap. */
   mayBeFull(history: History): boolean;
-  measure(history: History): Omit<CompactionState, "history" | "isForced" | "isResting">;
+  measure(history: History): Omit<CompactionState, "history" | "isForced" | "isResting" | "cutShort">;
   /** Leaves out of the view what no longer fits, at once and without a model. @returns true where something left it */
   relieve(): Promise<boolean>;
   /** People in the channel may be told. Must not throw. */

@@ -34,6 +34,8 @@ export interface CompactionState {
   readonly tokensOf: (entry: Entry) => number;
   /** A person asked for it. */
   readonly isForced: boolean;
+  /** Why the last leaf was begun, if its calls sufficed for the beginning of its range alone; else null. */
+  readonly cutShort: Tier | null;
   /** Redos and background work wait: the summariser is away or was just refused. */
   readonly isResting: boolean;
 }
@@ -58,7 +60,7 @@ const IDLE: Decision = { kind: "idle" };
 
 /**
  * Decides what a channel's one job is to be now. In order: a merge where no more summaries fit; what a person asked
- * for; an omitted range; aggressive; a merge; background; a redo. What is blocked does not hold up what comes after
+ * for; an omitted range; aggressive; the rest of a leaf that was cut short; a merge; background; a redo. What is blocked does not hold up what comes after
  * it. Pure: the same state gives the same decision.
  */
 export function decide(state: CompactionState): Decision {
@@ -67,7 +69,7 @@ export function decide(state: CompactionState): Decision {
   if (history.summaries.filter(isWritten).length >= MAX_LIVE_SUMMARIES) return mergeNow(history);
   if (isForced) return planLeaf(state, "forced");
   if (history.omittedTo > history.coveredTo) return planLeaf(state, "emergency");
-  const steps = isResting ? [aggressive] : [aggressive, merge, background, redo];
+  const steps = isResting ? [aggressive] : [aggressive, goOn, merge, background, redo];
   let blocked = IDLE;
   for (const step of steps) {
     const decision = step(state);
@@ -92,18 +94,28 @@ function background(state: CompactionState): Decision {
   return isMany || isAt(state, rules.backgroundThreshold) ? planLeaf(state, "background") : IDLE;
 }
 
+/** The rest of a leaf that was cut short, down to what it was to reach. */
+function goOn(state: CompactionState): Decision {
+  const { cutShort, rules } = state;
+  if (cutShort === null || (cutShort !== "forced" && !isAt(state, rules.target))) return IDLE;
+  const decision = planLeaf(state, cutShort === "emergency" ? "background" : cutShort, 0);
+  return decision.kind === "job" ? decision : IDLE;
+}
+
 function isAt(state: CompactionState, threshold: number, tokens = state.tokens): boolean {
   return tokens >= state.roomAt(threshold);
 }
 
-function planLeaf(state: CompactionState, tier: Tier): Decision {
+/** @param leastShare of the raw counted entries, unless a person asked for all */
+function planLeaf(state: CompactionState, tier: Tier, leastShare = LEAF_SHARE[tier]): Decision {
   const { history, summaryCap, rules } = state;
   const hasOmitted = history.omittedTo > history.coveredTo;
   const omittedTokens = hasOmitted ? (history.omission?.tokens ?? 0) : 0;
   // A leaf begins behind the last summary: what is omitted goes into it, all of it.
   const tokens = state.tokens - omittedTokens + summaryCap + SUMMARY_LABEL_TOKENS;
   const healsEnough = tier === "emergency" && !isAt(state, rules.backgroundThreshold, tokens);
-  const cut = healsEnough ? null : cutRaw(state, tier, tokens);
+  const share = LEAF_SHARE[tier] === null ? null : leastShare;
+  const cut = healsEnough ? null : cutRaw(state, share, tokens);
   if (!hasOmitted && cut === null) return { kind: "blocked", tier, reason: whyNoCut(state) };
   const sourceTokens = omittedTokens + (cut?.tokens ?? 0);
   if (!hasOmitted && sourceTokens < MIN_SOURCE_TOKENS) {
@@ -115,9 +127,8 @@ function planLeaf(state: CompactionState, tier: Tier): Decision {
   return { kind: "job", plan: { kind: "leaf", tier, fromSeq, toSeq, level: 1, sourceTokens } };
 }
 
-function cutRaw(state: CompactionState, tier: Tier, tokens: number): Cut | null {
+function cutRaw(state: CompactionState, share: number | null, tokens: number): Cut | null {
   const { history, roomAt, rules, tokensOf } = state;
-  const share = LEAF_SHARE[tier];
   return chooseCut({
     entries: history.entries,
     lastCoverable: lastToCover(state),

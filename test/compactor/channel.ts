@@ -97,6 +97,7 @@ export function stateOf(
     tokensOf,
     isForced: false,
     isResting: false,
+    cutShort: null,
     ...values,
   };
 }

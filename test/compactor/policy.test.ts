@@ -23,6 +23,8 @@ function omitted(count: number): History {
 
 const HUNDRED = rawHistory(100);
 const REDO = { needsRedo: true };
+const CUT = { cutShort: "background" } as const;
+const CUT_BY_PERSON = { cutShort: "forced" } as const;
 
 describe("what is due", () => {
   const rows: readonly (readonly [
@@ -34,6 +36,10 @@ describe("what is due", () => {
   ])[] = [
     ["nothing in an empty channel", rawHistory(0), PLENTY, {}, "idle"],
     ["nothing under the threshold", HUNDRED, filledTo(0.799), {}, "idle"],
+    ["nothing more of a leaf that was cut short at its target", HUNDRED, filledTo(0.59), CUT, "idle"],
+    ["the rest of it above that, and no more", HUNDRED, filledTo(0.7), CUT, "leaf background 1-22 at 1"],
+    ["all of the rest where a person asked", HUNDRED, PLENTY, CUT_BY_PERSON, "leaf forced 1-95 at 1"],
+    ["nothing of it while the model rests", HUNDRED, filledTo(0.7), { ...CUT, isResting: true }, "idle"],
     ["background from 80 %", HUNDRED, filledTo(0.8), {}, "leaf background 1-36 at 1"],
     ["background under 85 %", HUNDRED, filledTo(0.849), {}, "leaf background 1-40 at 1"],
     ["aggressive from 85 %", HUNDRED, filledTo(0.85), {}, "leaf aggressive 1-60 at 1"],

@@ -7,14 +7,18 @@ import {
   compaction,
   compactions,
   hold,
+  marks,
   openScene,
+  quiet,
+  reading,
   said,
   script,
   summariserAsked,
   summariserRequests,
 } from "../support/compaction.ts";
-import { BACKGROUND, fillTo } from "../support/full-channel.ts";
+import { AGGRESSIVE, BACKGROUND, fillTo } from "../support/full-channel.ts";
 import { text } from "../support/model-behaviours.ts";
+import type { TestWeir } from "../support/weir.ts";
 
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
 const LABELLED = `[Compaction Summary]: ${SUMMARY}`;
@@ -151,4 +155,67 @@ test("another daemon takes the channel while a job runs: it finishes the job, an
   // What the first one is told is answered once, with the summary in view, by whoever has the channel then.
   assert.equal(said(await ask(first, server, room, "and you?"))[1], LABELLED);
   await checkFold(first, room);
+});
+
+test("the label of a summary says what it is of, and is the same bytes turn after turn and after a restart", async () => {
+  await using scene = await openScene();
+  const { server, open } = scene;
+  script(server, () => text(SUMMARY));
+  const room = "labelled";
+  const lines = { compaction: "keep_messages = 3" };
+  const { id } = await open.channel(room);
+  for (let number = 1; number <= 30; number++) {
+    const at = new Date(Date.UTC(2026, 4, 1, 10, number));
+    await open.say(id, reading(number), { addressed: false, id: `${room}-${number}`, at });
+  }
+  const shown: string[] = [];
+  const turn = async (weir: TestWeir, question: string): Promise<void> => {
+    const { body } = await ask(weir, server, room, question);
+    shown.push(body.messages[1]?.content ?? "");
+  };
+  {
+    await using weir = await scene.start(lines);
+    await ask(weir, server, room, "are you there?");
+    const forced = await weir.daemon.registry.loaded(id)?.compactor.force();
+    assert.equal(forced?.kind, "committed");
+    await turn(weir, "what was it?");
+    await turn(weir, "and then?");
+  }
+  await using weir = await scene.start(lines);
+  await turn(weir, "and now?");
+  // What is kept are the last reading, the question and its answer.
+  const label = "[Compaction Summary]: (2026-05-01 10:01 – 10:29, 29 messages)";
+  assert.deepEqual(shown, Array(3).fill(`${label} ${SUMMARY}`));
+  await checkFold(weir, room);
+});
+
+test("a range of more parts than an attempt has calls for is covered by several jobs, and nothing is read twice", async () => {
+  await using scene = await openScene();
+  const { server, open } = scene;
+  server.models = [{ id: "summariser", context_length: 6000 }];
+  script(server, (_, index) => text(`Part ${index}: the river rose.`));
+  const room = "long";
+  const lines = { window: 64_000, compaction: "keep_messages = 3" };
+  await fillTo(scene, room, AGGRESSIVE, lines);
+  await using weir = await scene.start(lines);
+  await ask(weir, server, room, "are you there?");
+  await quiet(weir, room);
+  const leaves = await open.sql<{ state: string; attempt: number }>(
+    "select state, attempt from jobs where kind = 'leaf'",
+  );
+  assert.ok(leaves.length > 1, JSON.stringify(leaves));
+  for (const leaf of leaves) assert.deepEqual(leaf, { state: "committed", attempt: 1 });
+  const transcripts = summariserRequests(server).flatMap((request) =>
+    said(request).filter((line) => /^\d+\. \[/.test(line)),
+  );
+  assert.ok(transcripts.length > 10, "more parts than one attempt may ask for");
+  assert.ok(transcripts.length <= 10 * leaves.length);
+  const read = transcripts.flatMap((transcript) => marks(transcript));
+  const { id } = await open.channel(room);
+  const { coveredTo } = (await weir.daemon.store.load(id)).history;
+  assert.deepEqual(
+    read,
+    Array.from({ length: coveredTo }, (_, index) => index + 1),
+  );
+  await checkFold(weir, room);
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { OperatorError } from "../../src/core/errors.ts";
+import { channelId } from "../../src/core/ids.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { Database } from "../../src/store/pool.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -165,4 +166,36 @@ test("migrations are additive: a daemon of the version before goes on beside the
     const sql = await readFile(`migrations/${file}`, "utf8");
     assert.ok(!breaks(sql), `${file}: see "How to write a migration" in CONTRIBUTING.md`);
   }
+});
+
+test("live summaries of an older version tell what they are of, and so does one that is merged of them", async () => {
+  await using target = await createTestDatabase();
+  await using database = new Database(target.connection, SILENT);
+  await migrateUpTo(database, "summary_spans");
+  await database.script(`
+    insert into channels (platform, name, kind, agent) values ('test', 'old', 'channel', 'main');
+    insert into entries (channel_id, seq, kind, at, text, tokens, author_id, author_name, author_bot, message_id)
+    select 1, seq, 'user', '2026-05-01T10:00Z'::timestamptz + seq * interval '1 min', 'hello', 2, 'u', 'Ann', false, 'm' || seq
+      from generate_series(1, 6) seq;
+    insert into summaries (channel_id, from_seq, to_seq, kind, text, tokens) values
+      (1, 1, 2, 'model', 'They met.', 3), (1, 3, 4, 'model', 'They talked.', 3);
+    update channels set covered_to = 4 where id = 1`);
+  await migrate(database, SILENT);
+  const store = createStore(database);
+  const { summaries } = await store.coverage(channelId(1));
+  const at = (minute: number): Date => new Date(Date.UTC(2026, 4, 1, 10, minute));
+  assert.deepEqual(
+    summaries.map(({ span }) => span),
+    [
+      { messages: 2, firstAt: at(1), lastAt: at(2) },
+      { messages: 2, firstAt: at(3), lastAt: at(4) },
+    ],
+  );
+  // As an older daemon beside this one inserts it.
+  await database.script(`
+    update summaries set live = false where channel_id = 1;
+    insert into summaries (channel_id, from_seq, to_seq, level, kind, text, tokens) values (1, 1, 5, 2, 'model', 'All of it.', 3);
+    update channels set covered_to = 5 where id = 1`);
+  const [merged] = (await store.coverage(channelId(1))).summaries;
+  assert.deepEqual(merged?.span, { messages: 5, firstAt: at(1), lastAt: at(5) });
 });
