@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 
 /** Without a sign of life for so long there is nothing to wait for, ms. */
 const SILENT_MS = 60_000;
@@ -51,5 +53,21 @@ export function workOf(pid: number): number {
     return Math.floor(ticks / BUSY_TICKS);
   } catch {
     return 0;
+  }
+}
+
+const LOOK_EVERY_MS = 50;
+
+/** Looks at something until there is none of it any more, for as long as it changes. */
+export async function untilNone<Left>(look: () => Promise<Left | null>): Promise<void> {
+  let changes = 0;
+  const patience = new Patience(() => changes);
+  for (let last = await look(); last !== null;) {
+    await delay(LOOK_EVERY_MS);
+    const left = await look();
+    if (!isDeepStrictEqual(left, last)) changes += 1;
+    last = left;
+    const why = patience.whyOver();
+    if (why !== null) throw new Error(`${why}, and there is left: ${JSON.stringify(left)}`);
   }
 }

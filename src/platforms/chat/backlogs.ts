@@ -4,7 +4,7 @@ import { errorMessage } from "../../core/errors.ts";
 import { formatAddress } from "../../core/ids.ts";
 import type { InboundEvent } from "../../core/message.ts";
 import { type Gap, PlatformError, type PlatformInbox } from "../platform.ts";
-import { aged, type Backlog, noteLost, openThreads, readInOrder } from "./catch-up.ts";
+import { aged, type Backlog, handIn, noteLost, openThreads } from "./catch-up.ts";
 import type { ChatHistory, HistoryMessage, HistoryPage } from "./history.ts";
 import type { Patience } from "./patience.ts";
 
@@ -220,11 +220,11 @@ export class Backlogs {
   async #handIn(open: Open, messages: readonly HistoryMessage[], rest: HistoryPage): Promise<void> {
     const { catchUpMaxAgeMs: maxAgeMs, receive, signal } = this.#parts;
     let readTo: Date | null = null;
-    for await (const { message } of readInOrder(messages)) {
-      if (open.isDropped || signal.aborted) return;
-      await receive(open.gap, aged({ asOf: open.asOf, maxAgeMs }, message));
+    await handIn(messages, async (message) => {
       readTo = message.at;
-    }
+      await receive(open.gap, aged({ asOf: open.asOf, maxAgeMs }, message));
+    });
+    if (open.isDropped || signal.aborted) return;
     open.read += messages.length;
     const toId = rest.messages.length === 0 ? rest.throughId : messages.at(-1)?.id;
     await this.#advance(open, toId ?? open.afterId, messages.length, readTo);

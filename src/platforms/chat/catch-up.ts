@@ -20,8 +20,9 @@ export interface CatchUpParts {
 
 /** So many messages come in their own order, and what is said now waits for them. A longer gap is filled behind the newest page. */
 const MAX_IN_ORDER = 500;
-/** Messages that are read, with their files, at a time. */
+/** Messages that are read, with their files, at a time; and those that are handed in together. */
 const READ_AHEAD = 4;
+const TOGETHER = 25;
 /** Messages of the log that are compared with the platform. */
 const MAX_COMPARED = 200;
 
@@ -52,7 +53,7 @@ export async function catchUp(parts: CatchUpParts, gap: Gap): Promise<CaughtUp> 
   const missed = newest.messages.filter((one) => history.compare(one.id, gap.afterId) > 0);
   const backlog = isWhole(history, gap, newest) ? null : await leaveOpen(parts, gap, missed);
   await openThreads(parts, gap, newest.threads);
-  for await (const { message } of readInOrder(missed)) await receive(aged(parts, message));
+  await handIn(missed, async (message) => receive(aged(parts, message)));
   const edited = newest.messages.filter(({ editedAt }) => editedAt !== null);
   for await (const { message, editedAt } of readInOrder(edited)) {
     const { id, text } = message;
@@ -129,13 +130,38 @@ export async function openThreads(
   }
 }
 
-export interface ReadMessage {
+/**
+ * Hands messages in, in order: what is only listened to a few at a time, since together they are one commit.
+ * @throws PlatformError, and what `receive` throws
+ */
+export async function handIn(
+  messages: readonly HistoryMessage[],
+  receive: (message: InboundMessage) => Promise<unknown>,
+): Promise<void> {
+  let together: InboundMessage[] = [];
+  const flush = async (): Promise<void> => {
+    const outcomes = await Promise.allSettled(together.map(receive));
+    together = [];
+    for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+  };
+  for await (const { message } of readInOrder(messages)) {
+    const { addressed, images, kind } = message;
+    // What else has to be looked at takes longer, and would be overtaken.
+    const isPlain = !addressed && images === undefined && kind !== "thread";
+    if (isPlain) together.push(message);
+    if (!isPlain || together.length >= TOGETHER) await flush();
+    if (!isPlain) await receive(message);
+  }
+  await flush();
+}
+
+interface ReadMessage {
   readonly message: InboundMessage;
   readonly editedAt: Date | null;
 }
 
 /** Each is read shortly before it is wanted: a few at a time, however many pictures there are. */
-export async function* readInOrder(messages: readonly HistoryMessage[]): AsyncGenerator<ReadMessage> {
+async function* readInOrder(messages: readonly HistoryMessage[]): AsyncGenerator<ReadMessage> {
   const ahead: Promise<ReadMessage>[] = [];
   for (let next = 0; next < messages.length || ahead.length > 0;) {
     const message = messages[next];

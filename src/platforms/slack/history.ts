@@ -24,6 +24,7 @@ import { isSpoken } from "./inbound.ts";
 import { DELETED } from "./refusals.ts";
 import type { Names } from "./names.ts";
 import { PageReader } from "./pages.ts";
+import { readRange } from "./time-ranges.ts";
 import type { SlackMessage } from "./payload.ts";
 import { isOwn, type MessageReader } from "./reader.ts";
 
@@ -34,13 +35,8 @@ const LARGE_PAGE = 999;
 const EARLIER_REPLIES = 50;
 /** Threads whose replies come with the newest messages of their channel; others are looked into by themselves. */
 const MAX_THREADS = 20;
-/** Messages that one window of a long gap is to have; Slack's pages hold 999, and one look reads ten of them at most. */
-const WINDOW = 4000;
 /** A plan that hides what is older shows so much, ms. */
 const SHOWN_FOR_MS = 90 * 86_400_000;
-/** No window is shorter, ms. */
-const SHORTEST_WINDOW_MS = 1000;
-
 /** So far before a gap's beginning people still begin threads, ms. */
 const ROOTS_MS = 7 * 86_400_000;
 
@@ -267,9 +263,9 @@ export class SlackHistory implements ChatHistory {
     const {
       messages: raw,
       toTs,
-      lengthMs,
+      nextMs: lengthMs,
       isLimited,
-    } = await this.#readRange(channel, oldest, untilTs, known);
+    } = await readRange(this.#pages, { channel, oldest, untilTs }, known?.lengthMs ?? null);
     const messages = (await this.#ofPeopleAfter(raw, place, oldest)).filter(isBefore);
     // Of a later window the threads above it were found with the ones before.
     const above = known === null ? await this.#rootsBefore(channel, raw, oldest) : [];
@@ -282,45 +278,6 @@ export class SlackHistory implements ChatHistory {
     const isHidden = mayBeHidden && compareTs(shownFrom, oldest) > 0;
     const hidden = isHidden ? { hiddenTo: timeOfTs(shownFrom) } : {};
     return { window: { afterId, messages, toTs, lengthMs }, more: { threads, ...hidden } };
-  }
-
-  /**
-   * The first messages behind a ts, whole up to `toTs`: in the time that has about as many of them as one look reads, by how many
-   * the last look brought.
-   */
-  async #readRange(
-    channel: string,
-    oldest: string,
-    untilTs: string | null,
-    known: GapWindow | null,
-  ): Promise<{
-    readonly messages: readonly SlackMessage[];
-    readonly toTs: string | null;
-    readonly lengthMs: number | null;
-    readonly isLimited: boolean;
-  }> {
-    const fromMs = timeOfTs(oldest).getTime();
-    const endMs = untilTs === null ? Date.now() : timeOfTs(untilTs).getTime();
-    for (let lengthMs = known?.lengthMs ?? null; ;) {
-      const isRest = lengthMs === null || fromMs + lengthMs >= endMs;
-      const toTs = isRest ? null : tsOfTime(new Date(fromMs + (lengthMs ?? 0) + 1000));
-      const latest = toTs ?? untilTs;
-      const range = {
-        channel,
-        oldest,
-        inclusive: true,
-        limit: LARGE_PAGE,
-        ...(latest !== null && { latest }),
-      };
-      const pages = await this.#pages.read("conversations.history", range);
-      const { messages, isEnd, isLimited } = pages;
-      const triedMs = Math.max(isRest ? endMs - fromMs : (lengthMs ?? 0), SHORTEST_WINDOW_MS);
-      if (isEnd || triedMs === SHORTEST_WINDOW_MS) {
-        const grown = triedMs * Math.min(8, Math.max(0.5, WINDOW / Math.max(1, messages.length)));
-        return { messages, toTs, lengthMs: grown, isLimited };
-      }
-      lengthMs = Math.max(SHORTEST_WINDOW_MS, Math.min(triedMs / 2, lengthOf(messages, WINDOW)));
-    }
   }
 
   /** To the end, however long that takes: the oldest come first, and what stands behind the last page would count as never said. */
@@ -431,16 +388,6 @@ function spokenSince(roots: readonly SlackMessage[], oldest: string): SlackMessa
   return [...known.values()]
     .filter(({ latest_reply: latest }) => (latest ? compareTs(latest, oldest) > 0 : false))
     .toSorted((a, b) => compareTs(a.ts, b.ts));
-}
-
-/** How long a time has `count` messages, by how close together these were said, ms. Pure. */
-function lengthOf(messages: readonly SlackMessage[], count: number): number {
-  const times = messages.map(({ ts }) => timeOfTs(ts).getTime());
-  const [first, last] = times.reduce(
-    ([low, high], time) => [Math.min(low, time), Math.max(high, time)],
-    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
-  );
-  return ((last - first) / Math.max(1, messages.length)) * count;
 }
 
 function isReply({ ts, thread_ts: threadTs }: SlackMessage): boolean {
