@@ -3,7 +3,7 @@ import PQueue from "p-queue";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelAddress, TurnId } from "../core/ids.ts";
 import { formatAddress } from "../core/ids.ts";
-import { jittered } from "../core/jittered.ts";
+import { jittered } from "../platforms/jittered.ts";
 import type { OutboundMessage } from "../core/message.ts";
 import { splitText } from "../core/split.ts";
 import { type Platform, PlatformError } from "../platforms/platform.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
-import { jittered } from "../../core/jittered.ts";
+import { jittered } from "../jittered.ts";
 import { PlatformError } from "../platform.ts";
 
 /** One connection to a platform, from its opening to its end. */

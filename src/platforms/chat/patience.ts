@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { errorMessage, WeirError } from "../../core/errors.ts";
-import { jittered } from "../../core/jittered.ts";
+import { jittered } from "../jittered.ts";
 import { PlatformError } from "../platform.ts";
 
 export interface PatienceParts {

@@ -41,13 +41,17 @@ const poll = z.object({
   answers: z.array(z.object({ poll_media: z.object({ text: z.string().nullish() }) })).default([]),
 });
 
+/** What stands beside somebody's words is left out where it cannot be read: the words count. */
 const said = z.object({
   content: z.string().default(""),
   attachments: z.array(attachment).default([]),
-  embeds: z.array(embed).default([]),
+  embeds: z.array(embed).default([]).catch([]),
   mentions: z.array(mention).default([]),
-  sticker_items: z.array(z.object({ name: z.string() })).optional(),
-  poll: poll.nullish(),
+  sticker_items: z
+    .array(z.object({ name: z.string() }))
+    .optional()
+    .catch(undefined),
+  poll: poll.nullish().catch(null),
 });
 
 export const messagePayload = said.extend({

@@ -146,3 +146,15 @@ test("frames that are none of the gateway's, or break its order, are passed over
   await until("the replay", () => inbox.said.includes("Ann: and now?"));
   assert.equal(discord.journal.received(IDENTIFY).length, 1);
 });
+
+test("what cannot be read beside somebody's words costs no message", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, ann, general, guild } = scene;
+  const author = { id: ann, username: "ann", global_name: "Ann" };
+  const where = { channel_id: general, guild_id: guild };
+  const message = { ...where, author, id: "1500000000000000001", timestamp: "2026-05-01T12:00:00Z" };
+  const odd = { embeds: "none", sticker_items: [null], poll: 7 };
+  discord.gateway.dispatch("MESSAGE_CREATE", { ...message, ...odd, content: "the words" });
+  await inbox.received(1);
+  assert.deepEqual(inbox.said, ["Ann: the words"]);
+});
