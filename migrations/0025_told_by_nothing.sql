@@ -305,22 +305,6 @@ begin
   outcome := 'committed';
 end $$;
 
--- What older versions have left: first texts that no view shows, and memories of words that were edited away.
-do $$
-declare v_channel bigint; v_seqs bigint[]; v_gone bigint[];
-begin
-  for v_channel, v_seqs in select r.channel_id, array_agg(distinct r.seq) from revisions r group by r.channel_id loop
-    perform forget_outdated(v_channel, v_seqs);
-  end loop;
-  delete from memory_sources s
-   where exists (select from revisions r where r.channel_id = s.channel_id and r.seq = s.seq)
-     and position(normal_text(s.quote) in normal_text((select entry_text(e.channel_id, e.seq, e.text) from entries e
-                                                        where e.channel_id = s.channel_id and e.seq = s.seq))) = 0;
-  v_gone := array(select m.id from memories m where not exists (select from memory_sources s where s.memory_id = m.id));
-  update memories m set superseded_by = null where m.superseded_by = any (v_gone);
-  delete from memories m where m.id = any (v_gone);
-end $$;
-
 -- The planner's statistics keep words until they are made again, so there are none of what people and models write. Those of the
 -- index's words, which tell a recall what is rare, are made again behind an erasure (`store/search.ts`).
 do $$
@@ -347,3 +331,19 @@ begin
   end loop;
 end $$;
 alter index memories_in_scope alter column 4 set statistics 0;
+
+-- What older versions have left: first texts that no view shows, and memories of words that were edited away.
+do $$
+declare v_channel bigint; v_seqs bigint[]; v_gone bigint[];
+begin
+  for v_channel, v_seqs in select r.channel_id, array_agg(distinct r.seq) from revisions r group by r.channel_id loop
+    perform forget_outdated(v_channel, v_seqs);
+  end loop;
+  delete from memory_sources s
+   where exists (select from revisions r where r.channel_id = s.channel_id and r.seq = s.seq)
+     and position(normal_text(s.quote) in normal_text((select entry_text(e.channel_id, e.seq, e.text) from entries e
+                                                        where e.channel_id = s.channel_id and e.seq = s.seq))) = 0;
+  v_gone := array(select m.id from memories m where not exists (select from memory_sources s where s.memory_id = m.id));
+  update memories m set superseded_by = null where m.superseded_by = any (v_gone);
+  delete from memories m where m.id = any (v_gone);
+end $$;

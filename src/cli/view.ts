@@ -53,7 +53,7 @@ export async function showLog(io: Io, name: string, options: LogOptions): Promis
       throw new OperatorError(`The log of ${formatAddress(channel.address)} ends with ${channel.lastSeq}.`);
     const to = Math.min(last, channel.lastSeq);
     for (let from = first; from <= to && !io.shutdown.aborted; from += PAGE) {
-      const entries = await store.log.read(channel.id, from, Math.min(to, from + PAGE - 1));
+      const entries = await store.log.readCurrent(channel.id, from, Math.min(to, from + PAGE - 1));
       for (const entry of entries) {
         if (options.json === true) sayJson(io, entry);
         else say(io, formatEntry(entry, channel, time));

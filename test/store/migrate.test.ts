@@ -199,3 +199,54 @@ test("live summaries of an older version tell what they are of, and so does one 
   const [merged] = (await store.coverage(channelId(1))).summaries;
   assert.deepEqual(merged?.span, { messages: 5, firstAt: at(1), lastAt: at(5) });
 });
+
+test("what an older version has kept of edited texts goes, and its memories know what was read when they were made", async () => {
+  await using target = await createTestDatabase();
+  await using database = new Database(target.connection, SILENT);
+  await migrateUpTo(database, "told_by_nothing");
+  const query = async (text: string): Promise<Record<string, unknown>[]> =>
+    database.query({ name: "", text });
+  const said = (id: string, text: string): string =>
+    `select append_message(1, '${id}', 'u-ann', 'Ann', false, '${text}', 1, now(), false, null);`;
+  const memory = (statement: string, quote: string, seq: number): object => {
+    const sources = [{ seq, quote }];
+    return {
+      type: "fact",
+      subject: "it",
+      assertedBy: "Ann",
+      statement,
+      importance: 0.5,
+      at: "2026-11-21",
+      sources,
+    };
+  };
+  const memories = [
+    memory("It is zxqpine.", "please remember", 2),
+    memory("It is zxqold.", "it is zxqold", 3),
+  ];
+  const summary = { kind: "model", text: "They talked.", tokens: 1, model: "m" };
+  await database.script(`
+    insert into channels (platform, name, kind, agent) values ('test', 'a', 'channel', 'main');
+    ${said("m1", "it is zxqpine")} ${said("m2", "please remember")} ${said("m3", "it is zxqold")} ${said("m4", "zxqraw")}
+    insert into jobs (channel_id, kind, tier, from_seq, to_seq, leased_until) values (1, 'leaf', 'background', 1, 3, now());
+    update jobs set state = 'staged', result = '${JSON.stringify({ parts: [], memories, summary })}';
+    select commit_job(1, 1);
+    select edit_message(1, 'm3', 'it is new', 1, now());
+    select edit_message(1, 'm4', 'said otherwise', 1, now());
+    analyze`);
+  await migrate(database, SILENT);
+  assert.deepEqual(await query("select statement, read_from, read_to, telling from memories"), [
+    { statement: "It is zxqpine.", read_from: 1, read_to: 3, telling: null },
+  ]);
+  assert.deepEqual(await query("select text from entries order by seq"), [
+    { text: "it is zxqpine" },
+    { text: "please remember" },
+    { text: "it is new" },
+    { text: "said otherwise" },
+  ]);
+  const statistics = await query(
+    "select to_jsonb(s)::text as told from pg_stats s where schemaname = 'public'",
+  );
+  assert.ok(statistics.length > 0);
+  for (const { told } of statistics) assert.doesNotMatch(String(told), /zxq/);
+});

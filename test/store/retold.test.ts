@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { JobResult } from "../../src/core/compaction.ts";
+import type { ChannelId } from "../../src/core/ids.ts";
+import { checkMemories } from "../../src/memory/gates.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { TEST_DIGESTER as digester } from "../support/digester.ts";
+import { openStore } from "./open-store.ts";
+import { rowsWith } from "./rows-with.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const weir = openStore(database.connection);
+after(async () => weir[Symbol.asyncDispose]());
+const { store } = weir;
+
+interface Asked {
+  readonly statement: string;
+  readonly quote: string;
+  /** From 1. */
+  readonly source: number;
+}
+
+/** A channel with these lines, and a job that has read all of them and saves memories, but is not committed. */
+async function staged(name: string, lines: readonly string[], asked: readonly Asked[]) {
+  const { id, epoch } = await weir.channel(name);
+  for (const [index, line] of lines.entries())
+    await weir.say(id, line, { id: `${name}-${index + 1}`, addressed: false });
+  const entries = await store.log.read(id, 1, lines.length);
+  const { kept, dropped } = checkMemories(
+    {
+      memories: asked.map(({ source, ...one }) => ({
+        type: "fact",
+        subject: "it",
+        sources: [source],
+        ...one,
+      })),
+    },
+    { sources: new Map(entries.map((entry) => [entry.seq, entry])), promptText: "", agentName: "Weir" },
+  );
+  assert.deepEqual(dropped, []);
+  const plan = {
+    kind: "leaf",
+    tier: "background",
+    fromSeq: 1,
+    toSeq: lines.length,
+    level: 1,
+    sourceTokens: 100,
+  } as const;
+  const job = await store.jobs.begin({ channel: id, epoch }, plan, 60_000);
+  const summary = { kind: "model", text: "They talked.", tokens: 3, model: "m" } as const;
+  const result: JobResult = { parts: [], memories: kept, summary };
+  assert.ok(await store.jobs.stage(job, result));
+  return { id, name, commit: async () => assert.equal(await store.jobs.commit(job), "committed") };
+}
+
+async function told(name: string, lines: readonly string[], asked: readonly Asked[]) {
+  const one = await staged(name, lines, asked);
+  await one.commit();
+  assert.equal((await statements(one.id)).length, asked.length);
+  return one;
+}
+
+async function statements(channel: ChannelId): Promise<unknown[]> {
+  const rows = await weir.sql("select statement from memories where channel_id = $1 order by id", channel);
+  return rows.map((row) => row["statement"]);
+}
+
+const remove = async (id: ChannelId, message: string): Promise<unknown> =>
+  store.log.delete(id, message, digester);
+const edit = async (id: ChannelId, message: string, text: string): Promise<unknown> =>
+  store.log.edit(id, message, text, new Date(), digester);
+
+const CODE = { statement: "The code is zxqpine 774411.", quote: "please remember that", source: 2 };
+
+test("a line that says what the cited one does not becomes a source, and takes the memory with it", async () => {
+  const { id } = await told("indirect", ["the code is zxqpine 774411", "please remember that"], [CODE]);
+  const sources = await weir.sql(
+    "select seq, quote from memory_sources where channel_id = $1 order by seq",
+    id,
+  );
+  assert.deepEqual(sources, [
+    { seq: 1, quote: "the code is zxqpine 774411" },
+    { seq: 2, quote: "please remember that" },
+  ]);
+  await remove(id, "indirect-1");
+  assert.deepEqual(await statements(id), []);
+});
+
+test("a memory stays where what is left says all that it tells, and goes with the last that does", async () => {
+  const lines = ["the code is zxqpine 774411", "please remember that", "again: the code is zxqpine 774411"];
+  const { id } = await told("twice", lines, [CODE]);
+  await remove(id, "twice-1");
+  assert.deepEqual(await statements(id), [CODE.statement]);
+  await remove(id, "twice-3");
+  assert.deepEqual(await statements(id), []);
+});
+
+test("a word that others have said as well is nobody's secret; a deletion in what was read spares the memory", async () => {
+  const lines = ["the sluice leaks", "I will mend it", ...Array.from({ length: 5 }, () => "oh, the sluice")];
+  const mend = { statement: "Ann mends the sluice.", quote: "I will mend it", source: 2 };
+  const { id } = await told("common", lines, [mend]);
+  await remove(id, "common-1");
+  assert.deepEqual(await statements(id), [mend.statement]);
+  for (let number = 3; number <= 7; number++) await remove(id, `common-${number}`);
+  assert.deepEqual(await statements(id), [], "until nobody says it");
+});
+
+test("a memory of an older version, without terms, is judged by its statement", async () => {
+  const { id } = await told("older", ["the code is zxqpine 774411", "please remember that"], [CODE]);
+  await weir.sql("update memories set telling = null where channel_id = $1", id);
+  await weir.sql("delete from memory_sources where channel_id = $1 and seq = 1", id);
+  await remove(id, "older-1");
+  assert.deepEqual(await statements(id), []);
+});
+
+test("an edit takes what its message says no more, and leaves what it still says", async () => {
+  const lines = ["the boat is zxqred and it is called Erna", "please remember that", "the gate is shut"];
+  const { id } = await told("edited", lines, [
+    { statement: "The boat is zxqred.", quote: "please remember that", source: 2 },
+    { statement: "The boat is called Erna.", quote: "it is called Erna", source: 1 },
+    { statement: "Somebody shuts the gate.", quote: "the gate is shut", source: 3 },
+  ]);
+  await edit(id, "edited-1", "the boat is blue and it is called Erna");
+  assert.deepEqual(await statements(id), ["The boat is called Erna.", "Somebody shuts the gate."]);
+  await edit(id, "edited-3", "the gate is not shut");
+  assert.deepEqual(
+    await statements(id),
+    ["The boat is called Erna."],
+    "a quote that does not stand proves nothing",
+  );
+  assert.deepEqual(await rowsWith(weir, "zxqred"), []);
+});
+
+test("an edit that comes before the commit of a job that has read the old text: that becomes no memory", async () => {
+  const lines = ["the boat is zxqgreen", "please remember that", "the gate is shut"];
+  const { id, commit } = await staged("meanwhile", lines, [
+    { statement: "The boat is zxqgreen.", quote: "please remember that", source: 2 },
+    { statement: "The gate is shut.", quote: "the gate is shut", source: 3 },
+  ]);
+  await edit(id, "meanwhile-1", "the boat is blue");
+  await commit();
+  assert.deepEqual(await statements(id), ["The gate is shut."]);
+  const [job] = await weir.sql("select memories from jobs where channel_id = $1", id);
+  assert.equal(job?.["memories"], 1);
+});
+
+test("the first text of a message that was edited before a turn read it is in no row, nor those of edits between", async () => {
+  const { id } = await weir.channel("unread");
+  await weir.say(id, "the word is zxqfirst", { id: "u-1", addressed: false });
+  for (const [index, text] of ["zxqsecond", "zxqthird"].entries())
+    await store.log.edit(id, "u-1", text, new Date(Date.now() + index), digester);
+  for (const word of ["zxqfirst", "zxqsecond"]) assert.deepEqual(await rowsWith(weir, word), [], word);
+  const [entry] = await store.log.read(id, 1, 1);
+  assert.ok(entry?.kind === "user" && entry.text === "zxqthird");
+});
+
+const CALLS = [
+  { id: "call-1", name: "search_history", arguments: '{"query":"PIN 774422"}' },
+  { id: "call-2", name: "search_history", arguments: '{"query":"the weather"}' },
+];
+
+/** Somebody says a secret; the model, asked about it, searches for it by its words. */
+async function called(name: string) {
+  const { id, epoch } = await weir.channel(name);
+  const owner = { channel: id, epoch };
+  await weir.say(id, "my PIN is 774422", { id: `${name}-1`, addressed: false });
+  const asked = await weir.say(id, "what is my pin, and the weather?", { id: `${name}-2` });
+  const turn = await store.turns.begin(owner, asked, asked);
+  assert.ok(turn !== null);
+  const call = async (): Promise<void> => {
+    const drafts = [{ kind: "tool_call", text: "", calls: CALLS }] as const;
+    await store.log.appendTurnEntries(owner, { id: turn.id, after: asked }, drafts, new Date());
+  };
+  const argumentsOf = async (): Promise<string[]> =>
+    (await store.log.read(id, 3, 9)).flatMap((entry) =>
+      entry.kind === "tool_call" ? entry.calls.map((one) => one.arguments) : [],
+    );
+  return { id, call, argumentsOf };
+}
+
+test("arguments of tool calls that share a term with a deleted message go with it; the others stay", async () => {
+  const { id, call, argumentsOf } = await called("calls");
+  await call();
+  await remove(id, "calls-1");
+  assert.deepEqual(await argumentsOf(), ["{}", '{"query":"the weather"}']);
+});
+
+test("a call that a running turn's model makes behind a deletion loses its arguments before the turn begins again", async () => {
+  const { id, call, argumentsOf } = await called("late");
+  await remove(id, "late-1");
+  await call();
+  await store.log.blankLateCalls(id);
+  assert.deepEqual(await argumentsOf(), ["{}", "{}"]);
+  await call();
+  await store.log.blankLateCalls(id);
+  assert.deepEqual(
+    (await argumentsOf()).slice(2),
+    CALLS.map((one) => one.arguments),
+    "later calls know nothing of it",
+  );
+});
+
+test("of a tool call nothing but its arguments and words may go", async () => {
+  const { id, call } = await called("guard");
+  await call();
+  const change = async (to: string): Promise<void> =>
+    weir.refuses("WE001", `update entries set data = ${to} where channel_id = ${id} and kind = 'tool_call'`);
+  await change(`jsonb_set(data, '{calls,0,arguments}', '"{\\"query\\":\\"other\\"}"')`);
+  await change(`jsonb_set(data, '{calls,0,id}', '"other"')`);
+  await change(`jsonb_set(data, '{calls}', '[]')`);
+});
