@@ -350,10 +350,9 @@ export class Router implements PlatformInbox {
   /** Counts what a person asks, a question or a command. Who asks too often is told so once. */
   #isWithinRate({ rateLimit }: Binding, message: InboundMessage): boolean {
     const { limits, voice, failureText } = this.#parts;
-    const { channel, id, author } = message;
+    const { channel } = message;
     const asked = limits.ask(personKey(message), rateLimit);
-    if (asked === "first_over")
-      voice.answer(channel, { id, person: author.id }, failureText("too_often"), null);
+    if (asked === "first_over") voice.answer(channel, message, failureText("too_often"), null);
     return asked === "within";
   }
 

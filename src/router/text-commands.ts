@@ -74,16 +74,17 @@ export class TextCommands {
   }
 
   /** Must not throw. */
-  async #answer({ channel, author, id, text, at }: InboundMessage, command: TextCommand): Promise<void> {
+  async #answer(message: InboundMessage, command: TextCommand): Promise<void> {
+    const { channel, author, id, text, at } = message;
     const { voice, commands, log, failureText } = this.#parts;
     const { name, roles = [], roleNames = [] } = author;
     const asker = { id: author.id, name, roles, roleNames };
     try {
       const answer = await commands.run({ channel, ...command, asker, said: { id, text, at } });
-      voice.answer(channel, { id, person: author.id }, answer, answer === STOPPED ? STOP_SIGN : null);
+      voice.answer(channel, message, answer, answer === STOPPED ? STOP_SIGN : null);
     } catch (error) {
       log.warn({ channel: formatAddress(channel), why: errorMessage(error) }, "command_failed");
-      voice.tell(channel, id, failureText("internal"));
+      voice.answer(channel, message, failureText("internal"), null);
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../core/errors.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
+import type { InboundMessage } from "../core/message.ts";
 import { splitText } from "../core/split.ts";
 import type { Platform } from "../platforms/platform.ts";
 
@@ -37,17 +38,18 @@ export class Voice {
    */
   answer(
     channel: ChannelAddress,
-    message: { readonly id: string; readonly person: string },
+    { id, author, kind }: Pick<InboundMessage, "id" | "author" | "kind">,
     text: string,
     sign: string | null,
   ): void {
     const platform = this.#platformOf(channel);
     if (platform === undefined) return;
-    if (platform.tellAlone !== undefined) {
+    // In a direct message nobody else is there, and what is told alone does not last.
+    if (platform.tellAlone !== undefined && kind !== "dm") {
       const parts = partsOf(text, platform.capabilities.maxTextLength);
-      this.#unlessItFails(channel, "notice_not_sent", tellAll(platform, channel, message.person, parts));
-    } else if (sign !== null && platform.react !== undefined) this.acknowledge(channel, message.id, sign);
-    else this.tell(channel, message.id, text);
+      this.#unlessItFails(channel, "notice_not_sent", tellAll(platform, channel, author.id, parts));
+    } else if (sign !== null && platform.react !== undefined) this.acknowledge(channel, id, sign);
+    else this.tell(channel, id, text);
   }
 
   /** Puts an emoji under a message. Returns at once. */

@@ -45,7 +45,7 @@ test("a command in a message that a catch-up fetches again after a restart is ru
   const channel = slack.world.addChannel({ name: "general", members: [ann] });
   const mention = `<@${slack.world.bot.id}>`;
   const reports = (): number =>
-    botTexts(slack, channel).filter((text) => text.includes("answered by main")).length;
+    slack.ephemerals.filter(({ user, text }) => user === ann.id && text.includes("answered by main")).length;
   const pages = (): number => slack.journal.calls("conversations.history").length;
   // The first has nothing to catch up with; for the last, what was missed is too old to be answered.
   for (const [round, maxAgeMs] of [3_600_000, 3_600_000, 0].entries()) {

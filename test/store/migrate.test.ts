@@ -250,3 +250,26 @@ test("what an older version has kept of edited texts goes, and its memories know
   assert.ok(statistics.length > 0);
   for (const { told } of statistics) assert.doesNotMatch(String(told), /zxq/);
 });
+
+test("namesakes of an earlier log have their numbers in the order in which they spoke", async () => {
+  await using target = await createTestDatabase();
+  await using database = new Database(target.connection, SILENT);
+  await migrateUpTo(database, "names");
+  await database.script(`
+    insert into channels (platform, name, kind, agent) values ('test', 'old', 'channel', 'main');
+    select append_message(c.id, m.id, m.author, m.name, false, 'hello', 1, now(), false, null)
+      from channels c, (values (1, 'm1', 'u1', 'Ann'), (2, 'm2', 'u2', 'Ben'), (3, 'm3', 'u3', 'ann'), (4, 'm4', 'u1', 'Ann'))
+                       m (place, id, author, name) order by m.place`);
+  await migrate(database, SILENT);
+  const numbers = await database.query({
+    name: "",
+    text: "select author_id, speaker_number(channel_id, name, author_id) as number from speakers order by author_id",
+  });
+  assert.deepEqual(numbers, [
+    { author_id: "u1", number: 1 },
+    { author_id: "u2", number: 1 },
+    { author_id: "u3", number: 2 },
+  ]);
+  const next = "select speaker_number(id, 'ann', 'u4') as number from channels";
+  assert.deepEqual(await database.query({ name: "", text: next }), [{ number: 3 }]);
+});

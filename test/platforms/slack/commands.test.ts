@@ -170,3 +170,17 @@ describe("HTTP mode", () => {
     assert.match(refused ?? "", /change platforms.slack.listen/);
   });
 });
+
+test("a person can be told alone, in a channel and in a thread", async () => {
+  await using scene = await openSlackScene();
+  const { slack, ana, general, platform } = scene;
+  for (const name of [general.id, `${general.id}/1763000000.000100`])
+    await platform.tellAlone?.({ platform: "slack", name }, ana.id, "**Stopped.**");
+  assert.deepEqual(
+    slack.ephemerals.map(({ channel, user, text }) => [channel, user, text]),
+    [
+      [general.id, ana.id, "*Stopped.*"],
+      [general.id, ana.id, "*Stopped.*"],
+    ],
+  );
+});
