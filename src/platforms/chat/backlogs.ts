@@ -33,7 +33,7 @@ const READERS = 2;
 const CHUNK = 25;
 /** How long a channel that is being summarised is left alone, and how often it is looked whether it still is, ms. */
 const CROWDED_FOR_MS = 60_000;
-const LOOK_EVERY_MS = 100;
+const LOOK_EVERY_MS = 25;
 const BACK_OFF = { firstMs: 500, maxMs: 60_000 };
 
 /** A long gap that is filled from its beginning on. */
