@@ -52,11 +52,6 @@ export class ChannelCompactor {
     );
   }
 
-  /** A job is under way, or waits for its slot. */
-  get isAtWork(): boolean {
-    return this.#isQueued || this.#running !== null;
-  }
-
   /** A job is under way. */
   get isRunning(): boolean {
     return this.#running !== null;

@@ -135,13 +135,15 @@ test("a daemon that goes down in a backlog goes on where it was, and nothing com
 test("a backlog of many windows drives what is said now out of no prompt: it waits for the summaries", async () => {
   await using scene = await openScene();
   const { discord, model, ann, general, mention, start } = scene;
-  const agent = "context_window = 8192\nmax_output_tokens = 512\n";
+  const agent = "context_window = 32768\nmax_output_tokens = 512\n";
   const questions = await sayMeanwhile(scene, 1800, { agent });
   const isSummary = (content: string | null | undefined): boolean =>
     content?.includes("[System: your task]") === true;
   model.respond((request) =>
     request.messages.some(({ content }) => isSummary(content))
-      ? text("Ann and others talked about this and that, one number after the other, for some hours.")
+      ? text(["Ann and others ", "talked about ", "this and that, ", "one number ", "after the other."], {
+          delayMs: 500,
+        })
       : echoQuestions(request),
   );
   await using weir = await start({ agent });

@@ -23,6 +23,8 @@ export interface BacklogsParts {
   /** Takes in what was found of a gap. Throws as the inbox does. */
   readonly receive: (gap: Gap, event: InboundEvent) => Promise<void>;
   readonly openThread: (gap: Gap) => void;
+  /** Resolves when the newest messages of a channel were looked at; null: nobody looks at them. */
+  readonly looked: (name: string) => Promise<void> | null;
   /** Told the name of each channel of which nothing is missing any more. */
   readonly done: (name: string) => void;
 }
@@ -33,7 +35,7 @@ const READERS = 2;
 const CHUNK = 25;
 /** How long a channel that is being summarised is left alone, and how often it is looked whether it still is, ms. */
 const CROWDED_FOR_MS = 60_000;
-const LOOK_EVERY_MS = 100;
+const LOOK_EVERY_MS = 25;
 const BACK_OFF = { firstMs: 500, maxMs: 60_000 };
 
 /** A long gap that is filled from its beginning on. */
@@ -51,14 +53,14 @@ interface Open {
   read: number;
   crowdedSince: number | null;
   failures: number;
-  /** Before the next attempt, where one has failed, ms. */
-  waitMs: number;
+  /** Waited for before the next turn; null: nothing is. */
+  pause: Promise<unknown> | null;
   isDropped: boolean;
   /** Resolves when it is off the record. */
   closing: Promise<void>;
 }
 
-type Outcome = "filled" | "more" | "crowded" | "left";
+type Outcome = "filled" | "more" | "left";
 
 /**
  * Fills long gaps page by page, from their beginning on, behind what is said now. Each page is one turn in a line of all
@@ -105,7 +107,7 @@ export class Backlogs {
       read: 0,
       crowdedSince: null,
       failures: 0,
-      waitMs: 0,
+      pause: null,
       isDropped: false,
       closing: Promise.resolve(),
     };
@@ -150,23 +152,23 @@ export class Backlogs {
 
   /** Must not throw. */
   async #turn(open: Open): Promise<void> {
-    const { signal, patience } = this.#parts;
-    if (open.isDropped || signal.aborted) return;
+    if (open.isDropped || this.#parts.signal.aborted) return;
     const outcome = await this.#step(open).catch((error: unknown) => this.#failed(open, error));
-    if (outcome === "filled" || outcome === "left" || open.isDropped) return this.#end(open);
-    const pauseMs = outcome === "crowded" ? LOOK_EVERY_MS : open.waitMs;
-    open.waitMs = 0;
-    if (pauseMs === 0) return this.#enqueue(open);
+    if (outcome !== "more" || open.isDropped) return this.#end(open);
+    const { pause } = open;
+    open.pause = null;
+    if (pause === null) return this.#enqueue(open);
     // Others have their turn meanwhile.
-    void patience.pause(pauseMs).then(() => this.#enqueue(open));
+    void pause.then(() => this.#enqueue(open));
   }
 
   async #failed(open: Open, error: unknown): Promise<Outcome> {
-    const { inbox, history, log, backOff = BACK_OFF } = this.#parts;
+    const { inbox, history, log, patience, backOff = BACK_OFF } = this.#parts;
     const isGone = error instanceof PlatformError && !error.retryable;
     log.warn({ ...named(open.gap), why: errorMessage(error), isGone }, "backlog_failed");
     const retryAfterMs = error instanceof PlatformError ? error.retryAfterMs : undefined;
-    open.waitMs = retryAfterMs ?? Math.min(backOff.firstMs * 2 ** open.failures, backOff.maxMs);
+    const waitMs = retryAfterMs ?? Math.min(backOff.firstMs * 2 ** open.failures, backOff.maxMs);
+    open.pause = patience.pause(waitMs);
     open.failures += 1;
     // Half of the page may be in the log: it is asked for again.
     open.page = null;
@@ -180,7 +182,10 @@ export class Backlogs {
     let page: HistoryPage = open.page ?? (await this.#nextPage(open));
     while (page.messages.length > 0) {
       open.page = page;
-      if (this.#isCrowded(open)) return "crowded";
+      if (this.#isCrowded(open)) {
+        open.pause = this.#parts.patience.pause(LOOK_EVERY_MS);
+        return "more";
+      }
       const rest: HistoryPage = { ...page, messages: page.messages.slice(CHUNK) };
       await this.#handIn(open, page.messages.slice(0, CHUNK), rest);
       if (open.isDropped || this.#parts.signal.aborted) return "left";
@@ -189,8 +194,10 @@ export class Backlogs {
     open.page = null;
     open.failures = 0;
     if (page.throughId !== open.afterId) await this.#advance(open, page.throughId, 0, null);
-    // The end may have moved on since the page was asked for.
-    return page.isEnd && open.pageEnd === open.end ? this.#fill(open) : "more";
+    if (!page.isEnd) return "more";
+    // The newest messages are being looked at: then the end moves on, and the record of the gap is needed until then.
+    open.pause = this.#parts.looked(open.gap.channel.name);
+    return open.pause === null && open.pageEnd === open.end ? this.#fill(open) : "more";
   }
 
   async #nextPage(open: Open): Promise<HistoryPage> {

@@ -14,6 +14,8 @@ export interface CatchUpParts {
   /** When the gap was found. What was older by then is context, and not answered any more. */
   readonly asOf: Date;
   readonly maxAgeMs: number;
+  /** The gap is being filled already from its beginning on, and its record moves with that. */
+  readonly isOnRecord: boolean;
   /** Has the gap of a thread filled that is on record. */
   readonly openThread: (gap: Gap) => void;
 }
@@ -86,7 +88,7 @@ async function leaveOpen(
 ): Promise<Backlog> {
   const { inbox, history } = parts;
   const until = first === undefined ? parts.asOf : history.timeOf(first.id);
-  await inbox.keepGap(gap);
+  if (!parts.isOnRecord) await inbox.keepGap(gap);
   // Where the log has the first of the newest page, what is open is known there already; where there is none, nothing goes first.
   const isNews =
     first !== undefined && !(await inbox.knows(gap.channel, first.id)) && (await isRead(parts, gap));

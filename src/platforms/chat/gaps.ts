@@ -64,6 +64,8 @@ export class Gaps {
     this.#backlogs = new Backlogs({
       ...parts,
       openThread: (gap) => this.#openThread(gap),
+      looked: (name) =>
+        this.#fetching.get(name)?.done ?? (this.#unfilled.has(name) ? parts.patience.rest() : null),
       done: (name) => void this.#passed.delete(name),
     });
   }
@@ -114,12 +116,12 @@ export class Gaps {
   }
 
   async #behindGate(name: string, gate: Gate): Promise<void> {
-    const { patience, holdMs, inbox } = this.#parts;
+    const { patience, holdMs } = this.#parts;
     if (!gate.isBegun) this.#enqueue(this.#urgent, async () => this.#begin(gate));
     await patience.within(holdMs, gate.done);
     if (this.#gates.get(name) !== gate) return;
     if (!gate.isFilled) {
-      await inbox.keepGap(gate.gap);
+      await this.#keep(gate.gap);
       if (!gate.isFilled) this.#passed.set(name, gate.gap);
     }
     // Meanwhile it may have been filled, and another be open.
@@ -170,11 +172,15 @@ export class Gaps {
     } else if (!signal.aborted) void this.#later(gate.gap);
   }
 
+  /** One that is being filled from its beginning on is on record, and its record moves with that until this one is filled. */
+  async #keep(gap: Gap): Promise<void> {
+    if (this.#backlogs.beginning(gap.channel.name) === null) await this.#parts.inbox.keepGap(gap);
+  }
+
   /** The connection may last for hours after a platform's failure that was over in a minute. Must not throw. */
   async #later(gap: Gap): Promise<void> {
-    const { inbox } = this.#parts;
-    const isKept = await inbox.keepGap(gap).then(
-      () => true,
+    const isKept = await this.#keep(gap).then(
+      () => this.#backlogs.beginning(gap.channel.name) === null,
       () => false,
     );
     if (isKept) this.#unfilled.delete(gap.channel.name);
@@ -187,11 +193,13 @@ export class Gaps {
     const { catchUpMaxAgeMs: maxAgeMs, receive, inbox, log } = this.#parts;
     const { name } = gate.gap.channel;
     await this.#backlogs.settled(name);
-    const gap = { ...gate.gap, afterId: this.#backlogs.beginning(name) ?? gate.gap.afterId };
+    const beginning = this.#backlogs.beginning(name);
+    const gap = { ...gate.gap, afterId: beginning ?? gate.gap.afterId };
     const parts: CatchUpParts = {
       ...this.#parts,
       receive: async (event) => receive(gap, event),
       asOf: gate.foundAt,
+      isOnRecord: beginning !== null,
       maxAgeMs,
       openThread: (thread) => this.#openThread(thread),
     };
@@ -222,7 +230,7 @@ export class Gaps {
         // was put out is never answered so. A deletion that is heard comes as an event, and an intake drops none.
         if (history.isDeleted(error)) await inbox.closeGap(gate.gap.channel);
         // What may not be read now may be read later: what is said until then must not hide that it is missing.
-        else if (error instanceof PlatformError && !error.retryable) await inbox.keepGap(gate.gap);
+        else if (error instanceof PlatformError && !error.retryable) await this.#keep(gate.gap);
         throw error;
       }
     });

@@ -258,3 +258,34 @@ test("what cannot be shown is told, where something was said since, and only the
     assert.deepEqual(inbox.closed, ["room"]);
   }
 });
+
+test("the record of a backlog is not closed while newer messages are still looked for", async () => {
+  const { inbox, history, intake, got } = open({ pageSize: 100 });
+  history.add(...range(1, 700));
+  inbox.gaps = [gapAfter(0)];
+  const [paged, look] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [inGap, newest] = [history.inGap.bind(history), history.newest.bind(history)];
+  history.inGap = async (...args) => {
+    await paged.promise;
+    return inGap(...args);
+  };
+  intake.resume();
+  while (!inbox.absences.has("absence/late/0") || got().length < 500) await tick();
+  history.newest = async (...args) => {
+    await look.promise;
+    return newest(...args);
+  };
+  // More than the newest page is missed in the next interruption.
+  history.add(...range(701, 2000));
+  intake.interrupt();
+  intake.resume();
+  await tick();
+  paged.resolve();
+  while (!got().includes("+200")) await tick();
+  for (let turn = 0; turn < 50; turn++) await tick();
+  assert.deepEqual(inbox.closed, [], "what a crash would find now");
+  look.resolve();
+  await intake.idle();
+  assert.equal(new Set(got()).size, 2000);
+  assert.deepEqual(inbox.closed, ["room"]);
+});
