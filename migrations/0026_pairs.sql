@@ -63,8 +63,8 @@ begin
       select best.seq, word_similarity(p_text, left(best.body, 2000)) as similarity from (
         select c.seq, c.body from (
           select s.seq, s.body, s.tsv from entry_search s
-           where s.channel_id + 0 = p_channel and s.tsv @@ p_pick and s.seq + 0 between p_from and p_to limit 200
-        ) c order by ts_rank(c.tsv, v_pairs) desc, c.seq desc limit p_limit
+           where s.channel_id + 0 = p_channel and s.tsv @@ p_pick and s.seq + 0 between p_from and p_to limit 300
+        ) c order by ts_rank(c.tsv, v_pairs) desc, c.seq desc limit p_limit + 8
       ) best
      offset 0
     ) compared

@@ -4,7 +4,7 @@ import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../core/text.ts";
 import type { SearchQuery, SearchStore } from "../store/search.ts";
 import type { MemoryRecallQuery, RecallMemories } from "./recall-memories.ts";
-import { chooseTerms, findPieces, orQuery, pairLexemes, tellingLiterals } from "./terms.ts";
+import { choosePairs, chooseTerms, findPieces, orQuery, pairLexemes, tellingLiterals } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
 const MAX_QUERY = 2000;
@@ -80,7 +80,7 @@ export class Recall {
     const literals = tellingLiterals(pieces.literals, frequencies, to);
     if (pick.length === 0 && literals.length === 0 && pieces.unspaced === "") return null;
     const words = { pick: orQuery(pick), terms: orQuery(rank) };
-    const pairs = orQuery(chooseTerms(pairLexemes(pieces.unspaced), frequencies, to).pick);
+    const pairs = orQuery(choosePairs(pairLexemes(pieces.unspaced), frequencies, to));
     return { ...words, literals, unspaced: pieces.unspaced, pairs, from, to, limit, neighbours };
   }
 

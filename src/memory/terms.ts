@@ -81,6 +81,22 @@ export function pairLexemes(unspaced: string): string[] {
   return [...new Set(pairs)];
 }
 
+/** About how many entries the picking pairs may bring together: with 50, one in ten known pieces of 12 characters was not among them. */
+const PAIR_CANDIDATES = 120;
+
+/**
+ * Those of the pairs that pick: the rarest, as of words.
+ * @param frequencies share of entries that hold a lexeme; common ones only
+ * @param size entries of the channel
+ */
+export function choosePairs(
+  pairs: readonly string[],
+  frequencies: ReadonlyMap<string, number>,
+  size: number,
+): readonly string[] {
+  return chooseTerms(pairs, frequencies, size, PAIR_CANDIDATES).pick;
+}
+
 const MAX_LITERAL = 80;
 /** Of longer parts the index knows the beginning. */
 const MAX_PART = 40;

@@ -92,6 +92,7 @@ test("a script without spaces is found by its pairs, as far as it is indexed, an
     id,
   );
   assert.deepEqual(older?.found.map(Number), [1]);
+  await weir.sql("select gin_clean_pending_list('entry_search_pieces')");
 });
 
 test("the pairs of the query are those of the index", async () => {
