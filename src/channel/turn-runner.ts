@@ -283,7 +283,7 @@ export class TurnRunner {
     const { entry, told, ...end } = toSettlement(
       result.outcome,
       (kind) => agent.texts.failure({ kind }),
-      isEditedSince(await this.#history.snapshot(), turn),
+      isEditedSince(this.#history.current, turn),
     );
     const texts = entry === null ? [] : this.#outbox.split(entry.text);
     const idempotencyKeys = texts.map((_, part) => (part === 0 ? opened.idempotencyKey : randomUUID()));
