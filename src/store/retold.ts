@@ -12,8 +12,9 @@ export interface Unsaid {
   readonly terms: ReadonlySet<string>;
 }
 
-/** Entries of what a memory's jobs had read that are looked through for a word: the newest. */
-const LOOKED_THROUGH = 2000;
+/** Entries of what a memory's jobs had read that are looked through for a word, the newest; and how many are read at once. */
+const LOOKED_THROUGH = 1000;
+const PAGE = 500;
 
 interface Said {
   readonly text: string;
@@ -49,13 +50,14 @@ export async function takeRetoldMemories(
 ): Promise<MemoryId[]> {
   if (unsaid.terms.size === 0) return [];
   const candidates = await readCandidates(client, channel, unsaid);
+  const left = new LeftTerms(client, channel);
   const taken: MemoryId[] = [];
   for (const memory of candidates) {
     const telling = new Set(memory.telling ?? tellingTerms(`${memory.subject} ${memory.statement}`));
     const unproven = telling.intersection(unsaid.terms).difference(termsOf(memory.sources));
     if (unproven.size === 0) continue;
-    const isGone = [...unproven].some(isExact) || !(await areSaid(client, channel, unproven, memory));
-    if (!isGone) continue;
+    const isLeft = ![...unproven].some(isExact) && (await left.have(unproven, memory));
+    if (isLeft) continue;
     await client.query({ name: "memory_retold", text: "select forget_memory($1, $2)" }, [channel, memory.id]);
     taken.push(memoryId(memory.id));
   }
@@ -88,16 +90,34 @@ async function readCandidates(
   );
 }
 
-/** Does what people said of what the memory's jobs had read still have all of these terms? */
-async function areSaid(
-  client: Queryable,
-  channel: ChannelId,
-  terms: ReadonlySet<string>,
-  { read_from: from, read_to: to }: RawCandidate,
-): Promise<boolean> {
-  if (from === null || to === null) return false;
-  const left = await readLeft(client, channel, Math.max(from, to - LOOKED_THROUGH), to);
-  return terms.isSubsetOf(termsOf(left, terms));
+/** The terms of what people have said and nobody has taken back, read page by page, each once. */
+class LeftTerms {
+  readonly #client: Queryable;
+  readonly #channel: ChannelId;
+  readonly #pages = new Map<number, ReadonlySet<string>>();
+
+  constructor(client: Queryable, channel: ChannelId) {
+    this.#client = client;
+    this.#channel = channel;
+  }
+
+  /** Does what the memory's jobs had read still have all of these terms? By whole pages. */
+  async have(terms: ReadonlySet<string>, { read_from: from, read_to: to }: RawCandidate): Promise<boolean> {
+    if (from === null || to === null) return false;
+    let missing = terms;
+    const first = Math.floor(Math.max(from, to - LOOKED_THROUGH) / PAGE);
+    for (let page = Math.floor(to / PAGE); page >= first && missing.size > 0; page--)
+      missing = missing.difference(await this.#page(page));
+    return missing.size === 0;
+  }
+
+  async #page(page: number): Promise<ReadonlySet<string>> {
+    const from = page * PAGE;
+    const known =
+      this.#pages.get(page) ?? termsOf(await readLeft(this.#client, this.#channel, from, from + PAGE - 1));
+    this.#pages.set(page, known);
+    return known;
+  }
 }
 
 async function readLeft(client: Queryable, channel: ChannelId, from: Seq, to: Seq): Promise<Said[]> {
@@ -112,14 +132,8 @@ async function readLeft(client: Queryable, channel: ChannelId, from: Seq, to: Se
   );
 }
 
-/** @param wanted no more than these need be found */
-function termsOf(said: readonly Said[], wanted?: ReadonlySet<string>): Set<string> {
-  const found = new Set<string>();
-  for (const { text, author } of said) {
-    if (wanted?.isSubsetOf(found) === true) break;
-    for (const term of tellingTerms(`${author}\n${text}`)) found.add(term);
-  }
-  return found;
+function termsOf(said: readonly Said[]): Set<string> {
+  return new Set(said.flatMap(({ text, author }) => [...tellingTerms(`${author}\n${text}`)]));
 }
 
 /**
@@ -179,13 +193,11 @@ interface RawCalls {
   seq: number;
   text: string;
   calls: ToolCall[];
-  /** What its turn answers, as it reads now. */
-  asked: Said[];
 }
 
 /**
  * Blanks the arguments of tool calls, and what the model said beside them, where they tell what is said no more: where they
- * share a term with it that the messages to which their turn belongs do not have.
+ * share a term with it that the messages which their turn answers do not have.
  * @param to the last entry that is looked at
  * @param client as in {@link takeRetoldMemories}
  */
@@ -199,28 +211,43 @@ export async function blankRetoldCalls(
   const rows = await client.query<RawCalls & Record<string, unknown>>(
     {
       name: "calls_behind",
-      text: `select e.seq, e.text, e.data->'calls' as calls,
-                    (select coalesce(jsonb_agg(jsonb_build_object('text', entry_text(m.channel_id, m.seq, m.text), 'author', '')), '[]')
-                       from turns t join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq
-                      where t.id = e.turn_id and m.addressed and m.deleted_at is null) as asked
-               from entries e where e.channel_id = $1 and e.kind = 'tool_call' and e.seq > $2 and e.seq <= $3`,
+      text: `select seq, text, data->'calls' as calls from entries
+              where channel_id = $1 and kind = 'tool_call' and seq > $2 and seq <= $3`,
     },
     [channel, Math.min(...seqs), to],
   );
-  for (const row of rows) await blankCalls(client, channel, row, terms);
+  for (const row of rows) {
+    const told = [row.text, ...row.calls.map((call) => call.arguments)].join("\n");
+    const shared = tellingTerms(told).intersection(terms);
+    if (shared.size === 0) continue;
+    const asked = termsOf(await readAsked(client, channel, row.seq));
+    await blankCalls(client, channel, row, shared.difference(asked));
+  }
+}
+
+/** What the turn of a tool call answers, as it reads now. */
+async function readAsked(client: Queryable, channel: ChannelId, seq: Seq): Promise<Said[]> {
+  return client.query<Said & Record<string, unknown>>(
+    {
+      name: "calls_asked",
+      text: `select entry_text(m.channel_id, m.seq, m.text) as text, '' as author
+               from entries e join turns t on t.id = e.turn_id
+               join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq
+              where e.channel_id = $1 and e.seq = $2 and m.addressed and m.deleted_at is null`,
+    },
+    [channel, seq],
+  );
 }
 
 async function blankCalls(
   client: Queryable,
   channel: ChannelId,
-  { seq, text, calls, asked }: RawCalls,
+  { seq, text, calls }: RawCalls,
   terms: ReadonlySet<string>,
 ): Promise<void> {
-  const known = termsOf(asked);
-  const retells = (one: string): boolean => tellingTerms(one).intersection(terms).difference(known).size > 0;
+  if (terms.size === 0) return;
+  const retells = (one: string): boolean => !tellingTerms(one).isDisjointFrom(terms);
   const blanked = calls.map((call) => (retells(call.arguments) ? { ...call, arguments: "{}" } : call));
-  const isSame = blanked.every((call, index) => call === calls[index]);
-  if (isSame && !retells(text)) return;
   await client.query(
     {
       name: "calls_blank",

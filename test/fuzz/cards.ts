@@ -16,7 +16,7 @@ const STATEMENTS = [
   "channel_omit",
   "channel_read",
   "delete_message",
-  "edit_message",
+  "revise_message",
   "entries_read",
 ] as const;
 
@@ -25,7 +25,7 @@ export const CUTS: readonly CrashPoint[] = (
   [
     ...(["append_message", "append_turn_entries", "settle_turn", "turn_begin", "delivery_sent"] as const),
     ...(["job_begin", "job_stage", "job_commit", "job_commit", "channel_omit", "delete_message"] as const),
-    ...(["edit_message", "transaction"] as const),
+    ...(["revise_message", "transaction"] as const),
   ] as const
 ).flatMap((statement) =>
   (["after", "after", "before"] as const).map((when): CrashPoint => ({

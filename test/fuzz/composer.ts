@@ -178,7 +178,7 @@ class Composer {
   #provoke({ statement, at }: CrashPoint): void {
     if (statement === "append_turn_entries") this.#say({ reply: "tools", room: 0 });
     if (statement === "delete_message" || statement === "transaction") this.#delete();
-    if (statement === "edit_message")
+    if (statement === "revise_message")
       this.#steps.push({ do: "edit", room: 0, pick: this.#random.next(), n: this.#number() });
     if (statement.startsWith("job_") || at === "summary") this.#steps.push({ do: "force", room: 0 });
   }
