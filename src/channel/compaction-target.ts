@@ -12,7 +12,7 @@ import { nextSources } from "../turn/context-sources.ts";
 import type { ActorParts } from "./actor-parts.ts";
 import { sceneOf } from "./actor-turn-channel.ts";
 import { tellCompaction } from "./compaction-notice.ts";
-import { mayBeFull } from "./fullness.ts";
+import { type KnownRequest, mayBeFull } from "./fullness.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { LastRequest } from "./last-request.ts";
 import type { UsageAnchor } from "./usage-anchor.ts";
@@ -46,19 +46,27 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
     return measured.size;
   };
 
+  const known = (current: History): KnownRequest => {
+    everyRequest ??= sizeWithoutEntries(requestSources(parts, current, parts.running()));
+    const { fixed, dynamic } = everyRequest;
+    return {
+      everyRequest: fixed + Math.max(dynamic, lastRequest.dynamicTokens),
+      room: () => roomAt(budget(), compaction.backgroundThreshold),
+      maxRawMessages: compaction.maxRawMessages,
+    };
+  };
+
   return {
     channel,
     owner,
     history,
-    mayBeFull(current) {
-      everyRequest ??= sizeWithoutEntries(requestSources(parts, current, parts.running()));
-      const { fixed, dynamic } = everyRequest;
-      return mayBeFull(current, {
-        everyRequest: fixed + Math.max(dynamic, lastRequest.dynamicTokens),
-        room: () => roomAt(budget(), compaction.backgroundThreshold),
-        maxRawMessages: compaction.maxRawMessages,
-      });
-    },
+    mayBeFull: (current) => mayBeFull(current, known(current)),
+    // However many messages there are, and whatever is due of the summaries.
+    lacksRoom: (current) =>
+      mayBeFull(
+        { ...current, summaries: [] },
+        { ...known(current), maxRawMessages: Number.POSITIVE_INFINITY },
+      ),
     measure(current) {
       const limits = budget();
       const running = parts.running();

@@ -52,6 +52,12 @@ export class ChannelCompactor {
     );
   }
 
+  /** The view is nearly full, and something is being done about it: what nobody waits for had better wait. */
+  get isMakingRoom(): boolean {
+    const { target } = this.#parts;
+    return !this.isIdle && target.lacksRoom(target.history.current);
+  }
+
   /** A job is under way. */
   get isRunning(): boolean {
     return this.#running !== null;

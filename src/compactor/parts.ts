@@ -24,6 +24,8 @@ export interface CompactionTarget {
   };
   /** False: so little is in the view that nothing can be due. Cheap. */
   mayBeFull(history: History): boolean;
+  /** So much is in the view that much more would drive something out of it. Cheap. */
+  lacksRoom(history: History): boolean;
   measure(history: History): Omit<CompactionState, "history" | "isForced" | "isResting" | "cutShort">;
   /** Leaves out of the view what no longer fits, at once and without a model. @returns true where something left it */
   relieve(): Promise<boolean>;

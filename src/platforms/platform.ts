@@ -139,7 +139,7 @@ export interface PlatformInbox {
   noteAbsence(channel: ChannelOnPlatform, key: string, absence: Absence): Promise<void>;
   /** The log has a message of that channel. */
   knows(channel: ChannelAddress, id: string): Promise<boolean>;
-  /** Older messages of a channel are being summarised, or it is looked whether they must be: what nobody waits for is handed in later. */
+  /** The view of a channel is nearly full, and older messages are being summarised: what nobody waits for is handed in later. */
   isCrowded(channel: ChannelOnPlatform): boolean;
   /**
    * Up to when everything was heard that was said to a bot; null: it has never listened.

@@ -210,7 +210,7 @@ export class Router implements PlatformInbox {
   isCrowded(where: ChannelOnPlatform): boolean {
     const binding = this.#find(where);
     const id = binding === undefined ? undefined : this.#known.get(channelKey(binding, where.channel));
-    return id !== undefined && this.#parts.registry.loaded(id)?.compactor.isIdle === false;
+    return id !== undefined && this.#parts.registry.loaded(id)?.compactor.isMakingRoom === true;
   }
 
   async closeGap(channel: ChannelAddress): Promise<void> {
