@@ -34,17 +34,10 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
   const budget = (): Budget => budgetOf(agent, lastRequest.model, usage.of(lastRequest.model));
   /** What is in every request, whatever was said; null: nobody has looked yet. */
   let everyRequest: Pick<RequestSize, "fixed" | "dynamic"> | null = null;
-  let measured: { readonly history: History; readonly running: TurnRange | null; size: RequestSize } | null =
-    null;
-  /** One look asks twice: whether there is an emergency, and what is due. */
-  const sizeOf = (of: History, running: TurnRange | null): RequestSize => {
-    if (measured?.history !== of || measured.running !== running) {
-      const size = sizeOfRequest(assemble(requestSources(parts, of, running)));
-      measured = { history: of, running, size };
-      everyRequest = { fixed: size.fixed, dynamic: size.dynamic };
-    }
-    return measured.size;
-  };
+  const sizeOf = createSizes(
+    parts,
+    ({ fixed, dynamic }: RequestSize) => void (everyRequest = { fixed, dynamic }),
+  );
 
   const known = (current: History): KnownRequest => {
     everyRequest ??= sizeWithoutEntries(requestSources(parts, current, parts.running()));
@@ -101,6 +94,23 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
     },
     onCommitted: (plan, messages) => tellCompaction(parts, plan, messages),
     onLost: (error) => parts.onLostBy(error),
+  };
+}
+
+/** Sizes of the request that would be sent. One look asks twice: whether there is an emergency, and what is due. */
+function createSizes(
+  parts: CompactionTargetParts,
+  onMeasured: (size: RequestSize) => void,
+): (of: History, running: TurnRange | null) => RequestSize {
+  let measured: { readonly history: History; readonly running: TurnRange | null; size: RequestSize } | null =
+    null;
+  return (of, running) => {
+    if (measured?.history !== of || measured.running !== running) {
+      const size = sizeOfRequest(assemble(requestSources(parts, of, running)));
+      measured = { history: of, running, size };
+      onMeasured(size);
+    }
+    return measured.size;
   };
 }
 

@@ -15,6 +15,8 @@ export interface Said {
   readonly addressed: boolean;
   /** Somebody changed or took it back. */
   isChanged: boolean;
+  /** What it was changed to; null: it was not, or it was taken back. */
+  newText: string | null;
   /** Where Weir has said that it stands, of the terminal's. */
   seq: number | null;
   /** Processes that showed an answer to it, of the terminal's. */
@@ -86,6 +88,7 @@ export class People {
         text: messageText(id, this.#random, size),
         addressed: !this.#random.chance(listen),
         isChanged: false,
+        newText: null,
         seq: null,
         answeredBy: [],
         isOnItsWay: false,
@@ -104,6 +107,7 @@ export class People {
     const isEdit = this.#random.chance(0.5);
     const text = messageText(`${one.id}e`, this.#random, "short");
     one.isChanged = true;
+    if (isEdit) one.newText = text;
     if (one.platform === "terminal") {
       this.#process?.write(`${JSON.stringify(isEdit ? { edit: one.id, text } : { delete: one.id })}\n`);
       return;
