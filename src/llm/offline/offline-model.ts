@@ -148,7 +148,8 @@ async function summarise(request: ModelRequest): Promise<Reply> {
   const save = saveCall(request);
   if (save !== undefined) return { text: "", calls: [save] };
   const { messages } = request;
-  const maxTokens = Math.min(request.maxOutputTokens, request.textLimit ?? Infinity);
+  // A little less than is allowed: what looks like a head is escaped afterwards, which makes it longer.
+  const maxTokens = Math.floor(Math.min(request.maxOutputTokens, request.textLimit ?? Infinity) * 0.95);
   const lines = spokenLines(messages);
   const length = lines.reduce(
     (sum, { time, author, text }) => sum + `[${time}] ${author}: ${text}`.length,
