@@ -25,7 +25,7 @@ alter table memories add column newer text;
 do $$
 declare v_name text; v_made text; v_changed text;
 begin
-  foreach v_name in array array['append_message', 'edit_message'] loop
+  foreach v_name in array array['append_message', 'revise_message'] loop
     v_made := pg_get_functiondef(v_name::regproc);
     v_changed := regexp_replace(v_made, '\\)(\\s+RETURNS record)', ', OUT newer integer)\\1');
     if v_changed = v_made then raise exception '% does not return a row any more: change this test', v_name; end if;
@@ -155,7 +155,10 @@ test("a rolling restart on one server, from the older version to the newer, lose
   await talk.answered();
   const young = home.startVersion(next, "start");
   // While it migrates, and when it has.
-  while (!young.out.some((line) => line.includes("ready"))) await talk.answered();
+  while (!young.out.some((line) => line.includes("ready"))) {
+    assert.ok(!young.isOver, young.stderr);
+    await talk.answered();
+  }
   await talk.answered();
   await talk.say();
   old.signal("SIGTERM");
