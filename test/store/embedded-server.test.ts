@@ -10,6 +10,7 @@ import {
   ask,
   connect,
   copyFolder,
+  killPostmaster,
   makeRoomyFolder,
   postmasterPid,
   startQuietly,
@@ -101,7 +102,7 @@ test("it comes up again after it was killed itself, with all that was committed"
   const killed = await startQuietly(dataDir);
   const client = await connect(killed.connection);
   await client.query("update kept set answer = answer + 1");
-  process.kill(await postmasterPid(dataDir), "SIGKILL");
+  await killPostmaster(dataDir);
 
   await using server = await startQuietly(dataDir);
   assert.equal(server.adopted, false);
@@ -112,8 +113,7 @@ test("it comes up again after it was killed itself, with all that was committed"
 
 test("a left-over file whose process id another program has by now does not keep it from starting", async () => {
   const killed = await startQuietly(dataDir);
-  const pid = await postmasterPid(dataDir);
-  process.kill(pid, "SIGKILL");
+  const pid = await killPostmaster(dataDir);
   const { uid } = await stat(join(dataDir, "postgres"));
   // Postgres takes any process of its own account for a Postgres.
   const other = spawn("sleep", ["60"], process.getuid?.() === 0 ? { uid } : {});

@@ -2,9 +2,11 @@ import { execFile } from "node:child_process";
 import { chmod, mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Client } from "pg";
 import { pino } from "pino";
+import { observePostmaster } from "../../src/store/embedded/postmaster.ts";
 import {
   type EmbeddedConnection,
   type EmbeddedPostgres,
@@ -50,4 +52,12 @@ export async function ask(connection: EmbeddedConnection, sql: string): Promise<
 
 export async function postmasterPid(dataDir: string): Promise<number> {
   return Number.parseInt(await readFile(join(dataDir, "postgres", "postmaster.pid"), "utf8"), 10);
+}
+
+/** Kills the server, and resolves when it has ended: on a busy machine it answers for a moment longer. */
+export async function killPostmaster(dataDir: string): Promise<number> {
+  const pid = await postmasterPid(dataDir);
+  process.kill(pid, "SIGKILL");
+  while ((await observePostmaster(join(dataDir, "postgres"))).state === "ready") await delay(5);
+  return pid;
 }

@@ -153,7 +153,10 @@ describe("the offline model, asked for a summary,", () => {
     );
     const second = await ask(createOfflineModel(), { messages, tools: [SAVE], task: "summarise" });
     assert.deepEqual(second.answer?.calls, []);
-    assert.match(second.answer.text, /\[2026-11-21 09:01\] Ben: .*(?:we decided to use Postgres|I prefer tea)/);
+    assert.match(
+      second.answer.text,
+      /\[2026-11-21 09:01\] Ben: .*(?:we decided to use Postgres|I prefer tea)/,
+    );
     assert.doesNotMatch(second.answer.text, /^\d+\. |At most|your task|kept/m);
   });
 
