@@ -30,11 +30,14 @@ export class Draft {
   #wanted: string | null = null;
   #shown: string | null = null;
   #messageId: string | null = null;
+  /** By it the platform knows what is shown: that of the turn's row, once it is open. */
+  #key: string;
   #pump: Promise<void> | null = null;
   readonly #closing = new AbortController();
 
   constructor(parts: DraftParts) {
     this.#parts = parts;
+    this.#key = parts.idempotencyKey;
   }
 
   /** The platform's id of the message that shows it; null: none that we know of. */
@@ -53,17 +56,19 @@ export class Draft {
   async close(): Promise<void> {
     this.#closing.abort();
     if (this.#pump !== null) await unlessAborted(this.#pump, this.#parts.signal);
+    // Nothing that we know of is left to be changed.
+    if (this.#messageId === null) this.#parts.timing.ended?.(this.#key);
   }
 
   /** Must not throw: nobody waits for it but `close`. */
   async #run(): Promise<void> {
-    const { timing, idempotencyKey } = this.#parts;
+    const { timing } = this.#parts;
     const { intervalMs, firstAfterMs = 0 } = timing;
     const signal = AbortSignal.any([this.#parts.signal, this.#closing.signal]);
     try {
       if (this.#messageId === null && firstAfterMs > 0) await delay(firstAfterMs, undefined, { signal });
       while (!signal.aborted && this.#wanted !== null && this.#wanted !== this.#shown) {
-        if (timing.mayShow?.(idempotencyKey) !== false) await this.#showOnce(this.#wanted);
+        if (timing.mayShow?.(this.#key) !== false) await this.#showOnce(this.#wanted);
         if (intervalMs > 0) await delay(intervalMs, undefined, { signal });
       }
     } catch {
@@ -81,6 +86,8 @@ export class Draft {
       const key = delivery.idempotencyKey;
       // Another key: an earlier run of the turn opened it.
       const mayBeThere = key !== idempotencyKey;
+      if (key !== this.#key) this.#parts.timing.ended?.(this.#key);
+      this.#key = key;
       this.#messageId =
         delivery.messageId ?? (await platform.send({ ...message, idempotencyKey: key, mayBeThere }));
       await deliveries.shown(owner, delivery.id, this.#messageId);
@@ -88,7 +95,7 @@ export class Draft {
         await platform.edit(delivery.messageId, { ...message, idempotencyKey: key });
     } else {
       await deliveries.refuseOldEpoch(owner);
-      await platform.edit(this.#messageId, message);
+      await platform.edit(this.#messageId, { ...message, idempotencyKey: this.#key });
     }
     this.#shown = text;
   }

@@ -1,9 +1,31 @@
 import type { ChannelId } from "../core/ids.ts";
 import { RetryTimer } from "./retry-timer.ts";
 
-/** Channels that have something due and could not be woken (the database was away): they are tried until they are. */
+/** Channels that have something due and could not be woken: they are tried until they are. */
 export class OwedWakes {
-  /** Must not throw: where it fails again, it adds the channel again. */
+  /** The database was away: what is true of one is true of all. */
+  readonly #away: Wakes;
+  /** It failed at that channel, for a reason that nobody knows: none of the others is to wait for it. */
+  readonly #odd: Wakes;
+
+  /** @param wake must not throw: where it fails again, it adds the channel again */
+  constructor(wake: (id: ChannelId) => Promise<void>) {
+    this.#away = new Wakes(wake);
+    this.#odd = new Wakes(wake);
+  }
+
+  /** @param isAway the database was */
+  add(id: ChannelId, isAway: boolean): void {
+    (isAway ? this.#away : this.#odd).add(id);
+  }
+
+  close(): void {
+    this.#away.close();
+    this.#odd.close();
+  }
+}
+
+class Wakes {
   readonly #wake: (id: ChannelId) => Promise<void>;
   readonly #owed = new Set<ChannelId>();
   readonly #timer = new RetryTimer();
@@ -27,7 +49,7 @@ export class OwedWakes {
     for (const id of Array.from(this.#owed)) {
       this.#owed.delete(id);
       await this.#wake(id);
-      // Still away, and the next try is set: the others would only wait for the same.
+      // Still so, and the next try is set: the others would only wait for the same.
       if (this.#isClosed || this.#owed.has(id)) return;
     }
     if (this.#owed.size === 0) this.#timer.succeeded();

@@ -4,6 +4,7 @@ import { errorMessage } from "../core/errors.ts";
 import { formatAddress, type ChannelId, type Seq } from "../core/ids.ts";
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import type { Platform } from "../platforms/platform.ts";
+import { isOfInfrastructure } from "../store/errors.ts";
 import type { Beginner, RunningTurn } from "../store/turn-rows.ts";
 import { ChannelActor } from "./actor.ts";
 import { LostChannels } from "./lost-channels.ts";
@@ -189,7 +190,7 @@ export class ChannelRegistry implements AsyncDisposable {
       // Also for a reason that nobody knows: without a next message nobody else would wake it.
       const willRetry = !this.#isClosed;
       this.#parts.log.error({ id, why: errorMessage(error), willRetry }, "wake_failed");
-      if (willRetry) this.#owed.add(id);
+      if (willRetry) this.#owed.add(id, isOfInfrastructure(error));
     }
   }
 

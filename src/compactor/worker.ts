@@ -112,7 +112,7 @@ class Attempt {
   /** Tokens that a transcript may take in one request. */
   #room: number;
   readonly #budget: CallBudget;
-  /** Parts that this attempt has finished. */
+  /** Parts that this attempt has finished, or made of several. */
   #savedParts = 0;
 
   constructor(agent: WorkerAgent, material: Material, options: AttemptOptions) {
@@ -248,15 +248,47 @@ class Attempt {
   async #putTogether(range: SummarisedRange | null): Promise<AttemptOutcome> {
     const { capTokens, modelName } = this.#options;
     const sourceTokens = range?.sourceTokens ?? this.#options.sourceTokens;
-    const texts = this.#parts.map(({ text }) => ({ text, span: null, tokens: estimateTokens(text) }));
-    const joined = texts.map(({ text }) => text).join("\n");
+    const joined = this.#parts.map(({ text }) => text).join("\n");
     const isFit = refuse({ text: joined, finish: "stop" }, { capTokens, sourceTokens }) === null;
     if (isFit) return this.#finish({ kind: "written", text: joined, model: modelName, memories: [] }, range);
-    // In halves it takes more calls than are kept for it: the next attempt has all of its own.
-    if (this.#savedParts > 0 && !this.#fitsRequest(texts)) return { kind: "unfinished" };
+    // It takes more calls than are kept for it: the next attempt has all of its own.
+    if (this.#savedParts > 0 && !this.#fitsRequest(textsOf(this.#parts))) return { kind: "unfinished" };
+    const end = await this.#makeFewer();
+    if (end !== null) return end;
+    const texts = textsOf(this.#parts);
     // Against the whole: parts that are short already need not shrink by a third once more.
     const limits = { capTokens, sourceTokens: Math.max(sumTokens(texts), sourceTokens) };
     return this.#finish(await this.#combine(texts, limits), range);
+  }
+
+  /**
+   * Makes one part of several neighbours until one request holds all parts; each step is saved, however many there are.
+   * @returns null: they may be put together
+   */
+  async #makeFewer(): Promise<AttemptOutcome | null> {
+    for (;;) {
+      if (this.#savedParts > 0 && this.#budget.left < TEXT_CALLS) return { kind: "unfinished" };
+      const group = this.#fitsRequest(textsOf(this.#parts)) ? [] : this.#groupToMerge();
+      const [first, second] = group;
+      const last = group.at(-1);
+      if (first === undefined || second === undefined || last === undefined) return null;
+      const written = await this.#combineHalf(textsOf(group));
+      if (written.kind === "refused") return written;
+      const part = { ...last, fromSeq: first.fromSeq, text: written.text };
+      this.#parts = this.#parts.toSpliced(this.#parts.indexOf(first), group.length, part);
+      this.#savedParts++;
+      await this.#options.onProgress({ parts: this.#parts, memories: this.#memories, summary: null });
+      if (this.#options.signal.aborted) return { kind: "aborted" };
+    }
+  }
+
+  /** The shortest part, with as many behind it as one request holds. */
+  #groupToMerge(): readonly SummaryPart[] {
+    const lengths = this.#parts.map(({ text }) => estimateTokens(text));
+    const from = Math.min(lengths.indexOf(Math.min(...lengths)), this.#parts.length - 2);
+    let to = from + 1;
+    while (to < this.#parts.length && this.#fitsRequest(textsOf(this.#parts.slice(from, to + 1)))) to++;
+    return this.#parts.slice(from, to);
   }
 
   /** What follows the finished parts; where they do not belong to this transcript, all of it, and they are void. */
@@ -346,6 +378,10 @@ class Attempt {
     const all = mergeMemories([...this.#memories, ...memories]);
     return { kind: "finished", result: { parts: [], memories: all, summary }, range };
   }
+}
+
+function textsOf(parts: readonly SummaryPart[]): Combined[] {
+  return parts.map(({ text }) => ({ text, span: null, tokens: estimateTokens(text) }));
 }
 
 function sumTokens(all: readonly { readonly tokens: number }[]): number {

@@ -98,6 +98,8 @@ export interface PieceTiming {
    * there is no bound but the interval, which is not 0 where this is given.
    */
   readonly mayShow?: (idempotencyKey: string) => boolean;
+  /** To be told where a piece of which `mayShow` was asked was not shown under that key, and none is to come. */
+  readonly ended?: (idempotencyKey: string) => void;
 }
 
 /** What an adapter may ask of Weir. */

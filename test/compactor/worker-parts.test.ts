@@ -163,6 +163,28 @@ suite("a transcript of more parts than an attempt has calls for", () => {
   });
 });
 
+test("very many parts are put together over several attempts, too", async () => {
+  await using server = await startModelServer();
+  server.respond(wordy);
+  let done = NOTHING;
+  for (let kept = 0; ; kept++) {
+    const before = server.requests.length;
+    const tried = await attempt(server, leaf(conversation(3000)), {
+      windowTokens: 3500,
+      capTokens: 300,
+      done,
+    });
+    assert.ok(server.requests.length - before <= MAX_CALLS);
+    if (tried.outcome.kind === "unfinished") {
+      assert.ok(tried.saved.length > 0 && kept < 100, "each attempt gets on");
+      done = tried.saved.at(-1) ?? done;
+      continue;
+    }
+    assert.equal(textOf(tried), GOOD, JSON.stringify(tried.outcome));
+    break;
+  }
+});
+
 suite("an attempt that ends early", () => {
   test("never ends between a call and its result, nor between an answer and what arrived during its turn", async () => {
     await using server = await startModelServer();

@@ -49,8 +49,8 @@ export class Poster {
   readonly #attempts = new BoundedMap<number>(MAX_REMEMBERED);
   /** The key of each message that was acknowledged. */
   readonly #keys = new BoundedMap<string>(MAX_REMEMBERED);
-  /** What each message shows. */
-  readonly #shown = new BoundedMap<string>(200);
+  /** What each message showed when Discord last said so, and whether that was a piece of an answer that was being written. */
+  readonly #shown = new BoundedMap<{ readonly content: string; readonly isPiece: boolean }>(200);
   readonly #typedAt = new BoundedMap<number>(1000);
   /** When the last of them were sent. */
   #typing: number[] = [];
@@ -73,10 +73,12 @@ export class Poster {
 
   async edit(messageId: string, message: OutboundMessage): Promise<void> {
     const content = this.#convert(message);
-    if (this.#shown.get(messageId) === content.content) return;
+    const shown = this.#shown.get(messageId);
+    // Somebody may have deleted a piece meanwhile: that the final text is there, Discord itself has to say.
+    if (shown?.content === content.content && !(shown.isPiece && message.final)) return;
     const route = Routes.channelMessage(message.channel.name, messageId);
     await this.#parts.api.call({ method: "PATCH", route, body: bodyOf(content) });
-    this.#shown.set(messageId, content.content);
+    this.#shown.set(messageId, { content: content.content, isPiece: !message.final });
   }
 
   /** Where there is none any more, nothing happens. */
@@ -122,7 +124,7 @@ export class Poster {
     const body = { ...bodyOf(content), nonce: nonceOf(key), enforce_nonce: true };
     const there = await this.#put(channel, { ...body, ...this.#reference(message) }, body);
     // For a key that Discord knows, this is what was sent with it first.
-    this.#shown.set(there.id, there.content);
+    this.#shown.set(there.id, { content: there.content, isPiece: !message.final });
     return there.id;
   }
 
@@ -168,7 +170,7 @@ export class Poster {
     message: OutboundMessage,
     { content }: Content,
   ): Promise<string> {
-    this.#shown.set(id, there);
+    this.#shown.set(id, { content: there, isPiece: !message.final });
     if (message.final && unnamed(there) !== unnamed(content)) await this.edit(id, message);
     return id;
   }

@@ -83,7 +83,12 @@ class SlackPlatform implements Platform {
     const budget = new UpdateBudget();
     this.#poster = new Poster({ api, patient, names: this.#names, people, budget, lookAgainMs, log });
     this.capabilities = {
-      streaming: { intervalMs, firstAfterMs, mayShow: (key) => budget.mayShow(key) },
+      streaming: {
+        intervalMs,
+        firstAfterMs,
+        mayShow: (key) => budget.mayShow(key),
+        ended: (key) => budget.ended(key),
+      },
       takesIdempotencyKeys: true,
       maxTextLength: MAX_TEXT_LENGTH,
       hasTextCommands: true,

@@ -38,11 +38,24 @@ const STATUS_AGAIN_MS = 45_000;
 const MINUTES_10 = 600_000;
 const STATUS = "is thinking…";
 
+interface Post {
+  /** The channel's name. */
+  readonly channel: string;
+  /** Null: nobody knows whether it was made. */
+  readonly id: string | null;
+}
+
+/** A message that is an earlier attempt at a post: by its key, or where Slack gives none back, by its text. */
+interface Found {
+  readonly id: string;
+  readonly by: "key" | "text";
+}
+
 /** Posts, changes and takes back messages of the bot's. */
 export class Poster {
   readonly #parts: PosterParts;
-  /** Ids of what was posted, by idempotency key; null: nobody knows whether it was. */
-  readonly #posts = new BoundedMap<string | null>(MAX_KEYS);
+  /** What was posted, by idempotency key. */
+  readonly #posts = new BoundedMap<Post>(MAX_KEYS);
   /** Keys of the answers that show pieces, by the message that does. */
   readonly #pieces = new BoundedMap<string>(MAX_KEYS);
   /** Looks to come. */
@@ -62,12 +75,12 @@ export class Poster {
   async send(message: OutboundMessage): Promise<string> {
     const { idempotencyKey: key } = message;
     const known = this.#posts.get(key);
-    if (typeof known === "string") return known;
+    if (typeof known?.id === "string") return known.id;
     if (this.#working.delete(message.channel.name)) this.#statuses.delete(message.channel.name);
-    const isAgain = message.mayBeThere || known === null;
-    const earlier = isAgain ? (await this.#find(message)).at(0) : undefined;
+    const isAgain = message.mayBeThere || known !== undefined;
+    const earlier = isAgain ? (await this.#find(message)).at(0)?.id : undefined;
     const id = earlier ?? (await this.#post(message));
-    this.#posts.set(key, id);
+    this.#posts.set(key, { channel: message.channel.name, id });
     if (message.final) this.#parts.budget.ended(key);
     else this.#pieces.set(id, key);
     if (isAgain && earlier === undefined) this.#lookAgain(id, message);
@@ -149,7 +162,7 @@ export class Poster {
   async #post(message: OutboundMessage): Promise<string> {
     const { channel, threadTs } = placeOf(message.channel);
     const { idempotencyKey: key } = message;
-    this.#posts.set(key, null);
+    this.#posts.set(key, { channel: message.channel.name, id: null });
     try {
       const args = {
         channel,
@@ -196,9 +209,10 @@ export class Poster {
     try {
       const found = await this.#find(message, id);
       // Without the one that counts there is no other: somebody may have deleted it, or it is out of sight.
-      if (!found.includes(id)) return;
-      for (const other of found.filter((one) => one !== id)) {
-        await this.remove(other);
+      if (!found.some((one) => one.id === id)) return;
+      for (const other of found) {
+        if (other.id === id || (other.by === "text" && this.#mayBeAnothers(other.id, message))) continue;
+        await this.remove(other.id);
         log.info({ platform: PLATFORM_NAME, channel: message.channel.name }, "late_post_taken_back");
       }
     } catch (error) {
@@ -206,15 +220,23 @@ export class Poster {
     }
   }
 
+  /** Also where another post of that channel is under way, or nobody knows whether it was made: it may be this one. */
+  #mayBeAnothers(id: string, { channel, idempotencyKey }: OutboundMessage): boolean {
+    return [...this.#posts.entries()].some(
+      ([key, post]) =>
+        key !== idempotencyKey && (post.id === id || (post.id === null && post.channel === channel.name)),
+    );
+  }
+
   /**
    * @param known the one that counts, where one is known to be there
-   * @returns the ids of our own messages with this key behind what it answers: one, or all where one is known
+   * @returns our own messages with this key behind what it answers: one, or all where one is known
    */
-  async #find(message: OutboundMessage, known?: string): Promise<string[]> {
+  async #find(message: OutboundMessage, known?: string): Promise<Found[]> {
     const { channel, threadTs } = placeOf(message.channel);
     const oldest = newestTs(message.inReplyTo, channel);
-    const isWanted = await this.#matcher(message, known);
-    const found: string[] = [];
+    const match = await this.#matcher(message, known);
+    const found: Found[] = [];
     const args = {
       channel,
       include_all_metadata: true,
@@ -226,7 +248,7 @@ export class Poster {
     let cursor = "";
     for (let page = 0; page < MAX_PAGES; page++) {
       const answer = await this.#look(method, { ...args, ...(cursor !== "" && { cursor }) });
-      found.push(...(answer?.messages ?? []).filter(isWanted).map(({ ts }) => messageId(channel, ts)));
+      found.push(...(answer?.messages ?? []).flatMap((one) => match(one) ?? []));
       cursor = answer?.response_metadata?.next_cursor ?? "";
       if (cursor === "" || (found.length > 0 && known === undefined)) break;
     }
@@ -234,20 +256,21 @@ export class Poster {
   }
 
   /** By the key; where Slack gives no metadata back, by a text that is the same and no other answer's. */
-  async #matcher(message: OutboundMessage, known?: string): Promise<(one: SlackMessage) => boolean> {
+  async #matcher(message: OutboundMessage, known?: string): Promise<(one: SlackMessage) => Found | null> {
     const bot = await this.#parts.names.bot();
     const { text } = this.#body(message);
     const { channel } = placeOf(message.channel);
-    const others = new Set([...this.#posts.entries()].map(([, id]) => id));
+    const others = new Set([...this.#posts.entries()].map(([, post]) => post.id));
     const whole = unescapeText(text).trim();
     return (one) => {
-      if (!isOwn(one, bot)) return false;
+      if (!isOwn(one, bot)) return null;
       const key = one.metadata?.event_payload?.key;
       const id = messageId(channel, one.ts);
-      if (key !== undefined || id === known) return id === known || key === message.idempotencyKey;
+      if (key !== undefined || id === known)
+        return id === known || key === message.idempotencyKey ? { id, by: "key" } : null;
       const there = unescapeText(one.text ?? "").trim();
       const isPiece = message.mayBeInPart === true && there !== "" && whole.startsWith(there);
-      return (there === whole || isPiece) && !others.has(id);
+      return (there === whole || isPiece) && !others.has(id) ? { id, by: "text" } : null;
     };
   }
 

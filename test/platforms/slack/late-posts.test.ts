@@ -64,3 +64,24 @@ test("a post that takes half a minute is waited for, other calls are not", async
     PlatformError,
   );
 });
+
+test("where Slack gives no metadata back, an answer with the same words that is just being posted is not taken for the late one", async () => {
+  await using scene = await openSlackScene({
+    timing: { postMs: 20_000, lookAgainMs: [300] },
+    server: { limits: { givesMetadata: false } },
+  });
+  const { slack, ana, general, platform } = scene;
+  const asked = `${general.id}/${slack.world.say(ana, general, "is it?")}`;
+  const message = outbound({ platform, channel: general.id }, { text: "Sorry.", inReplyTo: [asked] });
+  slack.faults.next({ method: "chat.postMessage", fault: "reset_before" });
+  await assert.rejects(platform.send(message), PlatformError);
+  await platform.send({ ...message, mayBeThere: true });
+  // Slack has taken it, and says so only behind the look.
+  slack.faults.next({ method: "chat.postMessage", fault: "slow_after", delayMs: 1500 });
+  const sending = platform.send({ ...message, idempotencyKey: "another answer" });
+  await slack.journal.until("both", () => botTexts(slack, general).length === 2);
+  await slack.journal.until("the look", () => slack.journal.calls("conversations.history").length === 2);
+  await sending;
+  assert.deepEqual(botTexts(slack, general), ["Sorry.", "Sorry."]);
+  assert.equal(slack.journal.calls("chat.delete").length, 0);
+});
