@@ -73,15 +73,18 @@ export function commandTable(): readonly PlatformCommand[] {
   return COMMANDS.map(({ name, help, argument }) => ({ name, help, argument }));
 }
 
-/** A command as people type it where they are: `forget 1` is `/forget 1`, or `/weir forget 1`. */
+/** A command as people type it where they are: `forget 1` is `/forget 1`, `/weir forget 1` or `@weir /forget 1`. */
 export type Typed = (command: string) => string;
 
-/** @param prefix what stands before a command's name; it begins with a slash */
+/** @param prefix what stands before a command's name */
 export function typedWith(prefix: string): Typed {
   return (command) => prefix + command;
 }
 
-/** One line a command, without the first slash; those that the asker may not run here say who may. */
+/**
+ * One line a command, without the first slash; those that the asker may not run here say who may.
+ * @param typed its prefix begins with a slash
+ */
 export function helpLines(
   isOwner: boolean,
   typed: Typed,

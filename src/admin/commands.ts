@@ -32,16 +32,17 @@ export function createCommands(parts: CommandParts): Commands {
     const { platform } = command.channel;
     const name = commandNamed(command.name);
     const { commandPrefix = "/", isProportional = false } = parts.capabilitiesOf(command.channel) ?? {};
-    const typed = typedWith(commandPrefix);
+    const registered = typedWith(commandPrefix);
     if (name === undefined)
-      return `There is no command ${typed(command.name)}. ${typed("help")} lists what there is.`;
+      return `There is no command ${registered(command.name)}. ${registered("help")} lists what there is.`;
     const channel = await parts.store.channels.find(command.channel);
     if (name === "help") {
       const { kind = "channel", workspace = "" } = channel ?? {};
       const isOwnerHere = isOwner(asker, { platform, kind, workspace }, parts.owners);
-      return parts.helpText(helpLines(isOwnerHere, typed)).trim();
+      return parts.helpText(helpLines(isOwnerHere, registered)).trim();
     }
     if (channel === undefined) return "Nothing has been said in this channel yet.";
+    const typed = typedWith(prefixIn(channel, commandPrefix, said?.text));
     const permission = await permissionFor(parts, name, { channel, asker, typed });
     if (!permission.isAllowed) return permission.why;
     return RUNS[name](parts, {
@@ -62,6 +63,12 @@ export function createCommands(parts: CommandParts): Commands {
     isNamedOwner: ({ address: { platform }, workspace }, asker) =>
       isNamedOwner(asker, { platform, workspace }, parts.owners),
   };
+}
+
+/** Where a platform has one command for all, as Slack's `/weir`, it has none in threads: there they stand behind a mention. */
+function prefixIn({ kind }: ChannelRow, prefix: string, said = ""): string {
+  const mention = /^@[^\s,:]+/.exec(said.trim())?.[0];
+  return kind === "thread" && prefix !== "/" && mention !== undefined ? `${mention} /` : prefix;
 }
 
 /** What is in it cannot end it. */

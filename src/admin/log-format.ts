@@ -19,7 +19,7 @@ export function formatEntry(
     entry.kind === "assistant" && entry.stopped ? "stopped" : "",
   ].filter((mark) => mark !== "");
   const suffix = marks.length === 0 ? "" : ` (${marks.join(", ")})`;
-  return `${head}${suffix}: ${displayable(body(entry)).replaceAll("\n", "\n          ")}`;
+  return `${head}${suffix}: ${displayable(body(entry, time)).replaceAll("\n", "\n          ")}`;
 }
 
 function speaker(entry: Entry, agent: string): string {
@@ -37,7 +37,7 @@ function speaker(entry: Entry, agent: string): string {
   }
 }
 
-function body(entry: Entry): string {
+function body(entry: Entry, time: TimeFormat): string {
   if (entry.kind === "tool_call") {
     const calls = entry.calls.map((call) => `${call.name}(${call.arguments})`).join(" ");
     return entry.text === "" ? calls : `${entry.text}\n${calls}`;
@@ -51,8 +51,8 @@ function body(entry: Entry): string {
   }
   if (entry.kind === "notice" && entry.absence !== undefined) {
     const { kind, from, to } = entry.absence;
-    const fate = kind === "late" ? "is read later" : "can't be read";
-    return `what was said between ${from.toISOString()} and ${to.toISOString()} ${fate}`;
+    const fate = kind === "late" ? "comes further below, as it is read" : "can't be read";
+    return `what was said between ${time.minute(from)} and ${time.minute(to)} ${fate}`;
   }
   return entry.text;
 }

@@ -65,6 +65,10 @@ export function findingOf(
   const what = `name "${name}" in ${KEYS[kind]}`;
   const todo = USE_IDS;
   const namesakes = kind === "workspace" ? servers.filter((one) => plainName(one.name) === name) : servers;
+  if (row === undefined && servers.length === 0) {
+    const invited = "invite the bot (weir invite discord), and then start Weir again: that settles it";
+    return { what, state: "unsure", detail: "nothing yet; the bot is in no server", todo: invited };
+  }
   if (row === undefined)
     return {
       what,

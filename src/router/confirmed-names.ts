@@ -52,6 +52,7 @@ export class ConfirmedNames {
     if (used.length === 0 || !isOpen(platform)) return;
     const servers = await list();
     // A bot that is in no server yet has nothing by which a name could be meant.
+    if (servers.length === 0) this.#log.warn({ platform, names: used.map(({ name }) => name) }, NOT_SETTLED);
     for (const { kind, name } of servers.length === 0 ? [] : used)
       await this.#store.confirm(platform, kind, name, serversOf(kind, name, servers));
     const wanted = new Set(used.map(({ kind, name }) => keyOf(platform, kind, name)));
@@ -74,7 +75,13 @@ export class ConfirmedNames {
     const unheld = used.filter(
       (one) => one.kind !== "workspace" && !this.holds(platform, one.kind, one.name, id),
     );
-    if (id === "" || unheld.length === 0 || !this.#isNews(platform, id)) return;
+    const unsettled = used.filter((one) => !this.#record.has(keyOf(platform, one.kind, one.name)));
+    if (id === "" || unheld.length + unsettled.length === 0 || !this.#isNews(platform, id)) return;
+    if (unsettled.length > 0) {
+      const names = unsettled.map((one) => one.name);
+      this.#log.warn({ platform, server: id, name, names }, NOT_SETTLED);
+      return;
+    }
     this.#log.warn(
       { platform, server: id, name, names: unheld.map((one) => one.name) },
       "names_do_not_hold: this server was not there when these names were confirmed; " +
@@ -87,6 +94,8 @@ export class ConfirmedNames {
     const plain = plainName(name);
     const used = this.#used.get(platform) ?? [];
     const isMeant = used.some((one) => one.kind === "workspace" && one.name === plain);
+    // What is not settled yet was not settled without this server, either.
+    if (!this.#record.has(keyOf(platform, "workspace", plain))) return;
     if (!isMeant || this.holds(platform, "workspace", plain, id) || !this.#isNews(platform, id)) return;
     this.#log.warn(
       { platform, server: id, name },
@@ -117,6 +126,10 @@ export class ConfirmedNames {
     );
   }
 }
+
+const NOT_SETTLED =
+  "names_not_settled: the bot was in no server when Weir connected, so these names mean nothing yet; " +
+  "invite it, and restart Weir, which settles them; or write ids instead";
 
 /** The part of a binding that has names. */
 export type NamingBinding = Pick<Binding, "platform" | "workspaces" | "channels" | "allowRoles">;

@@ -55,6 +55,8 @@ export interface RouterParts {
 /** Channels whose id is remembered; others of which something is. */
 const KNOWN_CHANNELS = 10_000;
 const NOBODY_HERE = "Nobody answers in this channel.";
+const NOT_RUN =
+  "That is more than I may do for you in a minute, so it was not run. Please try again a little later.";
 const NOT_FOR_YOU =
   "Here I answer only people whom whoever runs me has named, and my commands are for them, too. " +
   "To be one of them, ask whoever runs me: allow_users and allow_roles in config.toml.";
@@ -80,6 +82,8 @@ export class Router implements PlatformInbox {
   readonly #unbound = new BoundedMap<true>(KNOWN_CHANNELS);
   /** By channel and agent: the last message that counted as the cause of a turn. */
   readonly #caused = new BoundedMap<Seq>(KNOWN_CHANNELS);
+  /** By channel and agent: it is being loaded, for a message that waits for an answer. */
+  readonly #loadedFor = new Set<string>();
   readonly #commands: TextCommands;
   readonly #changes: Changes;
   /** Takes back what was said in channels that were deleted; to be begun once at the start, and disposed of. */
@@ -121,7 +125,7 @@ export class Router implements PlatformInbox {
 
   /** By the rule of the channel's binding, and counted as a question is. @returns null: it may be run */
   async #refuseCommand({ channel, name, asker }: InboundCommand): Promise<string | null> {
-    const { store, commands, limits, failureText } = this.#parts;
+    const { store, commands, limits } = this.#parts;
     const row = await store.channels.find(channel);
     // There is nothing to look at, and nobody to be asked.
     if (row === undefined) return null;
@@ -133,7 +137,7 @@ export class Router implements PlatformInbox {
       return NOT_FOR_YOU;
     if (name === UNLIMITED) return null;
     const asked = limits.ask(`${channel.platform}\n${asker.id}`, binding.rateLimit);
-    return asked === "within" ? null : failureText("too_often");
+    return asked === "within" ? null : NOT_RUN;
   }
 
   #find(where: ChannelOnPlatform): Binding | undefined {
@@ -253,8 +257,8 @@ export class Router implements PlatformInbox {
     if (message.isBackground === true && this.#wasCommand(binding, message, takesPart))
       return { outcome: "ignored" };
     const isAsked = ruling.outcome === "turn";
-    const isWithinRate = (): boolean => this.#isWithinRate(binding, message);
-    if (isAsked && (await this.#commands.run(message, isWithinRate))) return { outcome: "command" };
+    const mayRun = (): boolean => this.#isWithinRate(binding, message, () => NOT_RUN);
+    if (isAsked && (await this.#commands.run(message, mayRun))) return { outcome: "command" };
     const admission = this.#admission(binding, message, isAsked);
     const id = await this.#changes.idOf(message);
     return this.#append({ ...message, id, addressed: admission !== "listens" }, binding, admission);
@@ -283,7 +287,10 @@ export class Router implements PlatformInbox {
     events.emit({ type: "message_accepted", channel, seq, messageId, addressed });
     if (addressed && binding.acknowledge !== "")
       voice.acknowledge(message.channel, messageId, binding.acknowledge);
-    if (!appended.duplicate) void registry.notify(id, appended.entry, appended.turn);
+    if (appended.duplicate) return { outcome: "accepted", seq };
+    const key = channelKey(binding, message.channel);
+    if (addressed) this.#loadedFor.add(key);
+    void registry.notify(id, appended.entry, appended.turn).finally(() => this.#loadedFor.delete(key));
     return { outcome: "accepted", seq };
   }
 
@@ -318,16 +325,19 @@ export class Router implements PlatformInbox {
 
   /** Whether it makes a turn, where it is meant to. What may not is listened to. */
   #admission(binding: Binding, message: InboundMessage, isAsked: boolean): Admission {
-    const { limits, registry } = this.#parts;
+    const { limits, registry, failureText } = this.#parts;
     const { author, channel } = message;
     const address = formatAddress(channel);
     if (message.isBackground === true) return "listens";
     if (!limits.heard(address, author.isBot, isAsked) || !isAsked) return "listens";
-    const known = this.#known.get(channelKey(binding, channel));
+    const tooOften = (): string => failureText("too_often");
+    const key = channelKey(binding, channel);
+    const known = this.#known.get(key);
+    const loaded = known === undefined ? undefined : registry.loaded(known);
     // Only what waits behind the running turn is answered together: a message for which nothing waits causes a turn.
-    const isAwaiting = known !== undefined && registry.loaded(known)?.status.isAwaiting === true;
+    const isAwaiting = loaded === undefined ? this.#loadedFor.has(key) : loaded.status.isAwaiting;
     if (isAwaiting && limits.mayJoin(personKey(message), binding.rateLimit)) return "joins";
-    return this.#isWithinRate(binding, message) ? "asks" : "listens";
+    return this.#isWithinRate(binding, message, tooOften) ? "asks" : "listens";
   }
 
   /** The turn that a message was to join may have begun while it was being appended: then it has caused the next one. */
@@ -347,12 +357,12 @@ export class Router implements PlatformInbox {
     if (isLate || admission === "asks") this.#caused.set(key, Math.max(caused, seq));
   }
 
-  /** Counts what a person asks, a question or a command. Who asks too often is told so once. */
-  #isWithinRate({ rateLimit }: Binding, message: InboundMessage): boolean {
-    const { limits, voice, failureText } = this.#parts;
+  /** Counts what a person asks, a question or a command. Who asks too often is told so once, in these words. */
+  #isWithinRate({ rateLimit }: Binding, message: InboundMessage, words: () => string): boolean {
+    const { limits, voice } = this.#parts;
     const { channel } = message;
     const asked = limits.ask(personKey(message), rateLimit);
-    if (asked === "first_over") voice.answer(channel, message, failureText("too_often"), null);
+    if (asked === "first_over") voice.answer(channel, message, words(), null);
     return asked === "within";
   }
 

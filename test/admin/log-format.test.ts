@@ -34,6 +34,17 @@ describe("a line of the log", () => {
     assert.equal(format(answer), "     5  2026-11-21 14:05  [main] (stopped): one\n          two");
   });
 
+  test("says of which time nothing came in, in the times of the other lines", () => {
+    const from = new Date("2026-11-21T12:05:09Z");
+    const absence = { from, to: at };
+    const notice = { ...base, kind: "notice", text: "", turnId: null, after: null, edits: null } as const;
+    assert.match(
+      format({ ...notice, absence: { ...absence, kind: "late" } }),
+      /what was said between 2026-11-21 12:05 and 2026-11-21 14:05 comes further below, as it is read$/,
+    );
+    assert.match(format({ ...notice, absence: { ...absence, kind: "lost" } }), /14:05 can't be read$/);
+  });
+
   test("says where the message stands", () => {
     assert.match(format(user, { settledTo: 4 }), /Ann \(waiting\): /);
     assert.match(format({ ...user, addressed: false }, { settledTo: 4 }), /Ann \(listened\): /);

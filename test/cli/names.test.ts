@@ -31,6 +31,9 @@ describe("what a name of the configuration means", () => {
 
   test("is nothing before the first start, where several servers had it, and where none had", () => {
     assert.match(findingOf(mill, undefined, [OURS, THEIRS]).detail, /^nothing yet; .*Mill \(.*mill \(/);
+    const alone = findingOf(mill, undefined, []);
+    assert.equal(alone.detail, "nothing yet; the bot is in no server");
+    assert.match(alone.todo ?? "", /^invite the bot .* start Weir again/);
     assert.equal(findingOf(mill, row("workspace", "mill", OURS, THEIRS), []).state, "wrong");
     assert.equal(findingOf(mill, row("workspace", "mill"), []).state, "wrong");
   });

@@ -51,6 +51,20 @@ describe("where commands are typed behind /weir", () => {
       assert.doesNotMatch(one, new RegExp(`(?<!\\w)/(?:${NAMES})\\b`), "a command that is not there");
   });
 
+  test("in a thread, which has no slash commands, they are named behind the mention with which one was typed", async () => {
+    await using server = await startModelServer();
+    const platform = new TestPlatform({ ...SLACK, hasTextCommands: true });
+    await using weir = await start(server, platform);
+    const where = { room: "typed-thread", kind: "thread" } as const;
+    await weir.say("hello", { ...where, addressed: false });
+    await weir.say("@weir /forget", where);
+    await weir.say("@weir /forget 99", where);
+    await platform.until(() => platform.calls.length === 2);
+    const texts = platform.calls.map(({ message }) => message.text).toSorted();
+    assert.match(texts[0] ?? "", /^@weir \/forget NUMBER forgets .* @weir \/forget me forgets/);
+    assert.match(texts[1] ?? "", /^There is no memory #99 here\. @weir \/memory lists/);
+  });
+
   test("what people have said is quoted as they said it", async () => {
     await using server = await startModelServer();
     await using weir = await start(server, new TestPlatform(SLACK));

@@ -128,3 +128,20 @@ test("a channel that is called like the id of another is not that one", async ()
   await isUnbound(scene, weir, theirs.ask("and me?"));
   await isAnswered(scene, ours.ask("after"), 1);
 });
+
+test("names that were not settled for want of a server are told as such, and the next start settles them", async () => {
+  await using scene = await openScene();
+  const binding = { workspaces: ["Mill"], channels: ["general"] };
+  const told = (what: string): string[] => scene.lines.filter((line) => line.includes(what));
+  let ours: ReturnType<Scene["server"]>;
+  {
+    await using weir = await scene.start(binding);
+    assert.equal(told("names_not_settled").length, 1, "at the start");
+    ours = scene.server("Mill");
+    await isUnbound(scene, weir, ours.ask("are you there?"));
+    assert.ok(told("names_not_settled").some((line) => line.includes(ours.id)));
+    assert.deepEqual([told("server_not_bound"), told("names_do_not_hold")], [[], []]);
+  }
+  await using _ = await scene.start(binding);
+  await isAnswered(scene, ours.ask("and now?"), 1);
+});

@@ -104,6 +104,22 @@ test("what waits behind a running turn is answered together, and counts as one",
   assert.equal(room.turns, 3);
 });
 
+test("what comes while the channel is being loaded waits with the first message, and costs nothing", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const room = openRoom(weir, server);
+  // Each is said as soon as the one before is in the log: much sooner than the channel is in memory.
+  for (const words of ["one", "two", "three", "four", "five"]) assert.ok(await room.say(words), words);
+  while (await room.answer());
+  assert.ok(room.turns <= 2, `${room.turns} turns`);
+  for (let left = LIMIT - room.turns; left > 0; left--) {
+    assert.ok(await room.say("one more"));
+    while (await room.answer());
+  }
+  assert.equal(await room.say("one too many"), false);
+  assert.equal(room.turns, LIMIT);
+});
+
 test("however messages and answers come, a minute has no more turns of a person than the limit, but for one race", async () => {
   await using server = await startModelServer();
   await using weir = await start(server);
