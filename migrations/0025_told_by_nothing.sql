@@ -77,7 +77,7 @@ end $$;
 -- What somebody has edited away stays only where the view shows it to a model that has read it: the text before the first noted
 -- edit, and each note. Everything else of these entries says what they say now. The caller holds the channel's row lock.
 create function forget_outdated(p_channel bigint, p_seqs bigint[]) returns void language plpgsql as $$
-declare v_covered bigint; v_seq bigint; v_text text; v_last integer; v_is_noted boolean;
+declare v_covered bigint; v_seq bigint; v_text text; v_last integer; v_unnoted integer; v_is_noted boolean;
 begin
   select covered_to into strict v_covered from channels where id = p_channel;
   for v_seq in select distinct s from unnest(p_seqs) s loop
@@ -88,12 +88,14 @@ begin
     update entries e set text = v_text
      where e.channel_id = p_channel and e.seq = v_seq and e.deleted_at is null and e.text <> v_text
        and (v_seq <= v_covered or not v_is_noted);
-    update revisions r set text = v_text
-     where r.channel_id = p_channel and r.seq = v_seq and r.revision < v_last and r.text <> v_text
-       and case when r.noted_seq is not null then r.noted_seq <= v_covered
-                else v_seq <= v_covered or exists (
-                  select from revisions later where later.channel_id = p_channel and later.seq = v_seq
-                                                and later.revision > r.revision and later.noted_seq is null) end;
+    -- Of the earlier ones that no view shows only the last before the first note is read, as its first text is. The others go
+    -- for good, or each edit would write all of them anew.
+    select max(r.revision) into v_unnoted from revisions r
+     where r.channel_id = p_channel and r.seq = v_seq and r.noted_seq is null;
+    update revisions r set text = case when r.revision = v_unnoted then v_text else '' end
+     where r.channel_id = p_channel and r.seq = v_seq and r.revision < v_last
+       and r.text <> case when r.revision = v_unnoted then v_text else '' end
+       and case when r.noted_seq is not null then r.noted_seq <= v_covered else v_seq <= v_covered or r.revision < v_unnoted end;
   end loop;
 end $$;
 
@@ -143,6 +145,17 @@ begin
 end $$;
 create trigger summaries_take_substitute before update on summaries
   for each row when (old.live and not new.live and old.substitute is not null) execute function summaries_take_substitute();
+
+-- An older version beside, which knows of none, gives a summary the extract of what a deletion has left: nothing is to bring back
+-- what was made before it.
+create function summaries_drop_substitute() returns trigger language plpgsql as $$
+begin
+  new.substitute := null;
+  return new;
+end $$;
+create trigger summaries_drop_substitute before update of text on summaries
+  for each row when (new.live and old.substitute is not null and new.substitute = old.substitute)
+  execute function summaries_drop_substitute();
 
 -- Takes the locks of a deletion, and tells all that the messages say and have said.
 create function texts_to_go(p_channel bigint, p_message_ids text[]) returns table (seq bigint, text text) language plpgsql as $$

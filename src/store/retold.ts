@@ -20,6 +20,9 @@ interface Said {
   readonly author: string;
 }
 
+/** The terms of what people said of ranges, by these: the memories of one job have read the same. */
+type TermsLeft = Map<string, ReadonlySet<string>>;
+
 interface RawCandidate {
   id: number;
   subject: string;
@@ -49,12 +52,14 @@ export async function takeRetoldMemories(
 ): Promise<MemoryId[]> {
   if (unsaid.terms.size === 0) return [];
   const candidates = await readCandidates(client, channel, unsaid);
+  const left: TermsLeft = new Map();
   const taken: MemoryId[] = [];
   for (const memory of candidates) {
     const telling = new Set(memory.telling ?? tellingTerms(`${memory.subject} ${memory.statement}`));
     const unproven = telling.intersection(unsaid.terms).difference(termsOf(memory.sources));
     if (unproven.size === 0) continue;
-    const isGone = [...unproven].some(isExact) || !(await areSaid(client, channel, unproven, memory));
+    const isGone =
+      [...unproven].some(isExact) || !(await areSaid(client, channel, unproven, { ...memory, left }));
     if (!isGone) continue;
     await client.query({ name: "memory_retold", text: "select forget_memory($1, $2)" }, [channel, memory.id]);
     taken.push(memoryId(memory.id));
@@ -93,11 +98,14 @@ async function areSaid(
   client: Queryable,
   channel: ChannelId,
   terms: ReadonlySet<string>,
-  { read_from: from, read_to: to }: RawCandidate,
+  { read_from: from, read_to: to, left }: Pick<RawCandidate, "read_from" | "read_to"> & { left: TermsLeft },
 ): Promise<boolean> {
   if (from === null || to === null) return false;
-  const left = await readLeft(client, channel, Math.max(from, to - LOOKED_THROUGH), to);
-  return terms.isSubsetOf(termsOf(left, terms));
+  const first = Math.max(from, to - LOOKED_THROUGH);
+  const key = `${first}-${to}`;
+  const said = left.get(key) ?? termsOf(await readLeft(client, channel, first, to));
+  left.set(key, said);
+  return terms.isSubsetOf(said);
 }
 
 async function readLeft(client: Queryable, channel: ChannelId, from: Seq, to: Seq): Promise<Said[]> {
@@ -112,11 +120,9 @@ async function readLeft(client: Queryable, channel: ChannelId, from: Seq, to: Se
   );
 }
 
-/** @param wanted no more than these need be found */
-function termsOf(said: readonly Said[], wanted?: ReadonlySet<string>): Set<string> {
+function termsOf(said: readonly Said[]): Set<string> {
   const found = new Set<string>();
   for (const { text, author } of said) {
-    if (wanted?.isSubsetOf(found) === true) break;
     for (const term of tellingTerms(`${author}\n${text}`)) found.add(term);
   }
   return found;

@@ -155,6 +155,31 @@ test("the first text of a message that was edited before a turn read it is in no
   assert.ok(entry?.kind === "user" && entry.text === "zxqthird");
 });
 
+test("a further edit writes none of the earlier texts anew, however many there are", async () => {
+  const { id } = await weir.channel("often");
+  await weir.say(id, "status 0", { id: "o-1", addressed: false });
+  const edit = async (to: number): Promise<unknown> =>
+    store.log.edit(id, "o-1", `status ${to}`, new Date(Date.now() + to), digester);
+  const written = async (): Promise<unknown[]> =>
+    weir.sql(
+      "select revision, xmin::text from revisions where channel_id = $1 and revision <= 8 order by 1",
+      id,
+    );
+  for (let to = 1; to <= 10; to++) await edit(to);
+  const before = await written();
+  for (let to = 11; to <= 13; to++) await edit(to);
+  assert.deepEqual(await written(), before);
+});
+
+test("what a daemon of an older version puts in a summary's place is not replaced by what was there before", async () => {
+  const { id } = await told("older-beside", ["zxqgone is a word", "another line"], []);
+  await store.log.edit(id, "older-beside-2", "a changed line", new Date(Date.now() + 1000), digester);
+  assert.deepEqual(await rowsWith(weir, "zxqgone"), ["entries", "entry_search", "summaries"]);
+  await weir.sql("select delete_message($1, 'older-beside-1')", id);
+  await weir.sql("update summaries set text = 'what is left', needs_redo = live where channel_id = $1", id);
+  assert.deepEqual(await rowsWith(weir, "zxqgone"), []);
+});
+
 const CALLS = [
   { id: "call-1", name: "search_history", arguments: '{"query":"PIN 774422"}' },
   { id: "call-2", name: "search_history", arguments: '{"query":"the weather"}' },
