@@ -102,17 +102,20 @@ end $$;
 -- What leaves the view for good takes with it what was edited away meanwhile, and the arguments of the calls that a model made
 -- between a text and its edit: nobody asks for them again.
 create function channels_forget_outdated() returns trigger language plpgsql as $$
+declare v_between int8multirange;
 begin
   perform forget_outdated(new.id, array(
     select r.seq from revisions r where r.channel_id = new.id and r.seq > old.covered_to and r.seq <= new.covered_to
     union
     select (e.data->>'edits')::bigint from entries e
      where e.channel_id = new.id and e.seq > old.covered_to and e.seq <= new.covered_to and e.kind = 'notice' and e.data ? 'edits'));
+  select range_agg(int8range(r.seq, r.noted_seq, '()')) into v_between from revisions r
+   where r.channel_id = new.id and r.seq < new.covered_to and r.noted_seq > old.covered_to;
   update entries e set data = jsonb_set(e.data, '{calls}', (
            select coalesce(jsonb_agg(c.call || '{"arguments": "{}"}' order by c.place), '[]')
              from jsonb_array_elements(e.data->'calls') with ordinality c (call, place)))
    where e.channel_id = new.id and e.seq > old.covered_to and e.seq <= new.covered_to and e.kind = 'tool_call'
-     and exists (select from revisions r where r.channel_id = new.id and r.seq < e.seq and r.noted_seq > e.seq);
+     and v_between @> e.seq;
   return null;
 end $$;
 create trigger channels_forget_outdated after update of covered_to on channels

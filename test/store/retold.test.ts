@@ -158,16 +158,16 @@ test("the first text of a message that was edited before a turn read it is in no
 test("a further edit writes none of the earlier texts anew, however many there are", async () => {
   const { id } = await weir.channel("often");
   await weir.say(id, "status 0", { id: "o-1", addressed: false });
-  const edit = async (to: number): Promise<unknown> =>
+  const revise = async (to: number): Promise<unknown> =>
     store.log.edit(id, "o-1", `status ${to}`, new Date(Date.now() + to), digester);
   const written = async (): Promise<unknown[]> =>
     weir.sql(
       "select revision, xmin::text from revisions where channel_id = $1 and revision <= 8 order by 1",
       id,
     );
-  for (let to = 1; to <= 10; to++) await edit(to);
+  for (let to = 1; to <= 10; to++) await revise(to);
   const before = await written();
-  for (let to = 11; to <= 13; to++) await edit(to);
+  for (let to = 11; to <= 13; to++) await revise(to);
   assert.deepEqual(await written(), before);
 });
 
