@@ -124,15 +124,16 @@ create trigger channels_forget_outdated after update of covered_to on channels
 -- A model that was asked before a deletion may call its tools behind it: such calls of the running turn lose their arguments. To be
 -- asked by the channel's owner where its writer has stopped.
 create function blank_late_calls(p_channel bigint) returns void language plpgsql as $$
-declare v_at timestamptz;
+declare v_at timestamptz; v_turn bigint; v_from bigint;
 begin
   select deleted_at into v_at from search_progress where channel_id = p_channel and deleted_at is not null for update;
   if not found then return; end if;
+  select t.id, t.from_seq into v_turn, v_from from turns t
+   where t.channel_id = p_channel and t.state = 'running' and t.started_at < v_at;
   update entries e set text = '', data = jsonb_set(e.data, '{calls}', (
            select coalesce(jsonb_agg(c.call || '{"arguments": "{}"}' order by c.place), '[]')
              from jsonb_array_elements(e.data->'calls') with ordinality c (call, place)))
-   where e.channel_id = p_channel and e.kind = 'tool_call' and e.appended_at > v_at
-     and e.turn_id = (select t.id from turns t where t.channel_id = p_channel and t.state = 'running' and t.started_at < v_at);
+   where e.channel_id = p_channel and e.kind = 'tool_call' and e.seq > v_from and e.turn_id = v_turn and e.appended_at > v_at;
   update search_progress set deleted_at = null where channel_id = p_channel;
 end $$;
 

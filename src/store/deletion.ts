@@ -12,12 +12,23 @@ import {
   type SummaryRange,
 } from "./extracts.ts";
 import type { Database, Queryable } from "./pool.ts";
-import { blankRetoldCalls, takeRetoldMemories, termsGone } from "./retold.ts";
+import {
+  blankRetoldCalls,
+  findRetoldCalls,
+  type FoundCalls,
+  takeRetoldMemories,
+  termsGone,
+} from "./retold.ts";
 
 /** Who makes the extracts of a deletion, and which are made already. */
 interface ExtractMakers {
   readonly digester: Digester;
   readonly ready: ReadyExtracts;
+}
+
+/** What was done ahead of a deletion. */
+interface DoneAhead extends ExtractMakers {
+  readonly found: FoundCalls;
 }
 
 interface AffectedSummary extends SummaryRange {
@@ -58,7 +69,8 @@ export async function prepareBlanking(
   digester: Digester,
 ): Promise<(client: Queryable) => Promise<Blanked>> {
   const ready = await readyExtracts(db, channel, messageIds, digester);
-  return async (client) => blankMessages(client, channel, messageIds, { digester, ready });
+  const found = await findRetoldCalls(db, channel, messageIds.map(storableText));
+  return async (client) => blankMessages(client, channel, messageIds, { digester, ready, found });
 }
 
 /**
@@ -71,7 +83,7 @@ async function blankMessages(
   client: Queryable,
   channel: ChannelId,
   messageIds: readonly string[],
-  makers: ExtractMakers,
+  { found, ...makers }: DoneAhead,
 ): Promise<Blanked> {
   const ids = messageIds.map(storableText);
   const texts = await client.query<{ seq: Seq; text: string }>(
@@ -88,7 +100,7 @@ async function blankMessages(
     ]);
   const unsaid = { seqs, terms: termsGone(texts.map(({ text }) => text)) };
   const taken = await takeRetoldMemories(client, channel, unsaid);
-  await blankRetoldCalls(client, channel, unsaid);
+  await blankRetoldCalls(client, channel, unsaid, { found });
   await client.query(
     {
       name: "images_delete",

@@ -5,6 +5,8 @@ import type { ChannelId } from "../../src/core/ids.ts";
 import { checkMemories } from "../../src/memory/gates.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { TEST_DIGESTER as digester } from "../support/digester.ts";
+import { prepareBlanking } from "../../src/store/deletion.ts";
+import type { Queryable } from "../../src/store/pool.ts";
 import { openStore } from "./open-store.ts";
 import { rowsWith } from "./rows-with.ts";
 
@@ -198,7 +200,7 @@ async function called(name: string) {
     await store.log.appendTurnEntries(owner, { id: turn.id, after: asked }, drafts, new Date());
   };
   const argumentsOf = async (): Promise<string[]> =>
-    (await store.log.read(id, 3, 9)).flatMap((entry) =>
+    (await store.log.read(id, 3, 99)).flatMap((entry) =>
       entry.kind === "tool_call" ? entry.calls.map((one) => one.arguments) : [],
     );
   return { id, call, argumentsOf };
@@ -209,6 +211,36 @@ test("arguments of tool calls that share a term with a deleted message go with i
   await call();
   await remove(id, "calls-1");
   assert.deepEqual(await argumentsOf(), ["{}", '{"query":"the weather"}']);
+});
+
+test("calls are looked through before the channel's lock is taken; what comes in between is found all the same", async () => {
+  const { id, call, argumentsOf } = await called("ahead");
+  for (let count = 0; count < 5; count++) await call();
+  await weir.say(id, "the word is zxqnew", { id: "ahead-other", addressed: false });
+  const other = await prepareBlanking(weir.db, id, ["ahead-other"], digester);
+  const pin = await prepareBlanking(weir.db, id, ["ahead-1"], digester);
+  await call();
+  const read = new Map<string, number>();
+  const counted = async (client: Queryable, blank: (by: Queryable) => Promise<unknown>): Promise<unknown> =>
+    blank({
+      query: async (statement, values) => {
+        const rows = await client.query(statement, values);
+        read.set(statement.name, rows.length);
+        // oxlint-disable-next-line no-unsafe-type-assertion -- as it came
+        return rows as never;
+      },
+    });
+  await weir.db.transaction(async (client) => counted(client, other));
+  assert.equal(read.get("calls_behind"), 1, "the call in between alone");
+  await weir.db.transaction(async (client) => counted(client, pin));
+  assert.ok((await argumentsOf()).every((one) => !one.includes("774422")));
+  // Edited between: what was found ahead is of other words.
+  await weir.say(id, "it is 991199", { id: "ahead-edited", addressed: false });
+  await call();
+  const edited = await prepareBlanking(weir.db, id, ["ahead-edited"], digester);
+  await edit(id, "ahead-edited", "it is a query");
+  await weir.db.transaction(edited);
+  assert.deepEqual((await argumentsOf()).slice(-2), ["{}", "{}"]);
 });
 
 test("a call that a running turn's model makes behind a deletion loses its arguments before the turn begins again", async () => {
