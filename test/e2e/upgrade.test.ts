@@ -25,7 +25,7 @@ alter table memories add column newer text;
 do $$
 declare v_name text; v_made text; v_changed text;
 begin
-  foreach v_name in array array['append_message', 'edit_message'] loop
+  foreach v_name in array array['append_message', 'revise_message'] loop
     v_made := pg_get_functiondef(v_name::regproc);
     v_changed := regexp_replace(v_made, '\\)(\\s+RETURNS record)', ', OUT newer integer)\\1');
     if v_changed = v_made then raise exception '% does not return a row any more: change this test', v_name; end if;
