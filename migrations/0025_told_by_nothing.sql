@@ -77,7 +77,7 @@ end $$;
 -- What somebody has edited away stays only where the view shows it to a model that has read it: the text before the first noted
 -- edit, and each note. Everything else of these entries says what they say now. The caller holds the channel's row lock.
 create function forget_outdated(p_channel bigint, p_seqs bigint[]) returns void language plpgsql as $$
-declare v_covered bigint; v_seq bigint; v_text text; v_last integer; v_is_noted boolean;
+declare v_covered bigint; v_seq bigint; v_text text; v_last integer; v_unnoted integer; v_is_noted boolean;
 begin
   select covered_to into strict v_covered from channels where id = p_channel;
   for v_seq in select distinct s from unnest(p_seqs) s loop
@@ -88,29 +88,34 @@ begin
     update entries e set text = v_text
      where e.channel_id = p_channel and e.seq = v_seq and e.deleted_at is null and e.text <> v_text
        and (v_seq <= v_covered or not v_is_noted);
-    update revisions r set text = v_text
-     where r.channel_id = p_channel and r.seq = v_seq and r.revision < v_last and r.text <> v_text
-       and case when r.noted_seq is not null then r.noted_seq <= v_covered
-                else v_seq <= v_covered or exists (
-                  select from revisions later where later.channel_id = p_channel and later.seq = v_seq
-                                                and later.revision > r.revision and later.noted_seq is null) end;
+    -- Of the earlier ones that no view shows only the last before the first note is read, as its first text is. The others go
+    -- for good, or each edit would write all of them anew.
+    select max(r.revision) into v_unnoted from revisions r
+     where r.channel_id = p_channel and r.seq = v_seq and r.noted_seq is null;
+    update revisions r set text = case when r.revision = v_unnoted then v_text else '' end
+     where r.channel_id = p_channel and r.seq = v_seq and r.revision < v_last
+       and r.text <> case when r.revision = v_unnoted then v_text else '' end
+       and case when r.noted_seq is not null then r.noted_seq <= v_covered else v_seq <= v_covered or r.revision < v_unnoted end;
   end loop;
 end $$;
 
 -- What leaves the view for good takes with it what was edited away meanwhile, and the arguments of the calls that a model made
 -- between a text and its edit: nobody asks for them again.
 create function channels_forget_outdated() returns trigger language plpgsql as $$
+declare v_between int8multirange;
 begin
   perform forget_outdated(new.id, array(
     select r.seq from revisions r where r.channel_id = new.id and r.seq > old.covered_to and r.seq <= new.covered_to
     union
     select (e.data->>'edits')::bigint from entries e
      where e.channel_id = new.id and e.seq > old.covered_to and e.seq <= new.covered_to and e.kind = 'notice' and e.data ? 'edits'));
+  select range_agg(int8range(r.seq, r.noted_seq, '()')) into v_between from revisions r
+   where r.channel_id = new.id and r.seq < new.covered_to and r.noted_seq > old.covered_to;
   update entries e set data = jsonb_set(e.data, '{calls}', (
            select coalesce(jsonb_agg(c.call || '{"arguments": "{}"}' order by c.place), '[]')
              from jsonb_array_elements(e.data->'calls') with ordinality c (call, place)))
    where e.channel_id = new.id and e.seq > old.covered_to and e.seq <= new.covered_to and e.kind = 'tool_call'
-     and exists (select from revisions r where r.channel_id = new.id and r.seq < e.seq and r.noted_seq > e.seq);
+     and v_between @> e.seq;
   return null;
 end $$;
 create trigger channels_forget_outdated after update of covered_to on channels
@@ -119,15 +124,16 @@ create trigger channels_forget_outdated after update of covered_to on channels
 -- A model that was asked before a deletion may call its tools behind it: such calls of the running turn lose their arguments. To be
 -- asked by the channel's owner where its writer has stopped.
 create function blank_late_calls(p_channel bigint) returns void language plpgsql as $$
-declare v_at timestamptz;
+declare v_at timestamptz; v_turn bigint; v_from bigint;
 begin
   select deleted_at into v_at from search_progress where channel_id = p_channel and deleted_at is not null for update;
   if not found then return; end if;
+  select t.id, t.from_seq into v_turn, v_from from turns t
+   where t.channel_id = p_channel and t.state = 'running' and t.started_at < v_at;
   update entries e set text = '', data = jsonb_set(e.data, '{calls}', (
            select coalesce(jsonb_agg(c.call || '{"arguments": "{}"}' order by c.place), '[]')
              from jsonb_array_elements(e.data->'calls') with ordinality c (call, place)))
-   where e.channel_id = p_channel and e.kind = 'tool_call' and e.appended_at > v_at
-     and e.turn_id = (select t.id from turns t where t.channel_id = p_channel and t.state = 'running' and t.started_at < v_at);
+   where e.channel_id = p_channel and e.kind = 'tool_call' and e.seq > v_from and e.turn_id = v_turn and e.appended_at > v_at;
   update search_progress set deleted_at = null where channel_id = p_channel;
 end $$;
 
@@ -143,6 +149,17 @@ begin
 end $$;
 create trigger summaries_take_substitute before update on summaries
   for each row when (old.live and not new.live and old.substitute is not null) execute function summaries_take_substitute();
+
+-- An older version beside, which knows of none, gives a summary the extract of what a deletion has left: nothing is to bring back
+-- what was made before it.
+create function summaries_drop_substitute() returns trigger language plpgsql as $$
+begin
+  new.substitute := null;
+  return new;
+end $$;
+create trigger summaries_drop_substitute before update of text on summaries
+  for each row when (new.live and old.substitute is not null and new.substitute = old.substitute)
+  execute function summaries_drop_substitute();
 
 -- Takes the locks of a deletion, and tells all that the messages say and have said.
 create function texts_to_go(p_channel bigint, p_message_ids text[]) returns table (seq bigint, text text) language plpgsql as $$

@@ -122,11 +122,12 @@ begin
      group by near order by min(case when near = hits.seq then 0 else 1 end), min(hits.place), near);
 end $$;
 
--- Nothing looks for trigrams any more, and to keep them cost more than all the rest of the index. One of this name has to be
--- there for a daemon of an older version beside, which merges its pending list; it holds nothing.
-drop index entry_search_pieces;
-create index entry_search_pieces on entry_search using gin ((channel_id - 0)) where false;
-
 -- Channels with such a script are indexed anew, behind everything that is said meanwhile; until then it is found by its words.
 update search_progress p set outdated_to = p.indexed_to
  where exists (select from entry_search s where s.channel_id = p.channel_id and character_pairs(left(s.body, 200)) <> '{}');
+
+-- Nothing looks for trigrams any more, and to keep them cost more than all the rest of the index. One of this name has to be
+-- there for a daemon of an older version beside, which merges its pending list; it holds nothing. Last, for nobody can read the
+-- table from then on.
+drop index entry_search_pieces;
+create index entry_search_pieces on entry_search using gin ((channel_id - 0)) where false;

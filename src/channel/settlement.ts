@@ -8,6 +8,8 @@ const STOPPED = " … (stopped)";
 /** Behind an answer to words that were changed while it was being written. */
 const EDITED = "(A message was changed meanwhile: this answers it as it read before.)";
 const SENTENCE_END = /(?:[.!?…]["'”’)\]]*(?=\s)|[。！？])/gu;
+/** From the middle of a word the rest of it would only be read again. */
+const LAST_WORD = /(?<!\S)\S+$/u;
 /** Scripts that put no spaces between words: any character may be the last. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Khmer}\p{Script=Lao}\p{Script=Myanmar}]$/u;
@@ -29,7 +31,7 @@ function stoppedText(said: string): string {
 function wholeWords(text: string): string {
   const ends = [...text.matchAll(SENTENCE_END)].map((match) => match.index + match[0].length);
   const last = ends.at(-1) ?? 0;
-  return (last >= text.length / 2 ? text.slice(0, last) : text.replace(/\S+$/u, "")).trimEnd();
+  return (last >= text.length / 2 ? text.slice(0, last) : text.replace(LAST_WORD, "")).trimEnd();
 }
 
 /**

@@ -10,6 +10,17 @@ export function objectJson(json: string): string {
   return json.trim() === "" ? "{}" : JSON.stringify({ invalid_arguments: json });
 }
 
+/** What a model has filled in, without the names of the parameters; the whole text where it is no JSON object. */
+export function argumentValues(json: string): string {
+  if (!isObjectJson(json)) return json;
+  const values: unknown[] = [];
+  JSON.parse(json, (_, value: unknown) => {
+    if (typeof value !== "object") values.push(value);
+    return value;
+  });
+  return values.join("\n");
+}
+
 /** Is this text a JSON object? */
 export function isObjectJson(json: string): boolean {
   try {

@@ -9,8 +9,8 @@ import { terms } from "./terms.ts";
 const MAX_LENGTH = 200_000;
 /** A memory has absolute dates, whatever was said of them: the date is one term, and its day no number of its own. */
 const DATE = /\b\d{4}-\d\d-\d\d\b/g;
-/** `0171 / 555-12` is told as 017155512, too. */
-const SPACED_NUMBER = /\d+(?:[ .,:/-]{1,3}\d+)+/g;
+/** `0171 / 555-12` is told as 017155512, too. From the middle of a run of digits it would only be read again. */
+const SPACED_NUMBER = /(?<!\d)\d+(?:[ .,:/-]{1,3}\d+)+/g;
 const MIN_JOINED = 4;
 const MAX_JOINED = 40;
 

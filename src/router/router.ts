@@ -76,6 +76,8 @@ export class Router implements PlatformInbox {
   readonly #holds: NameHolds;
   /** Ids by address and agent, so that a message costs one statement and not two. */
   readonly #known = new BoundedMap<ChannelId>(KNOWN_CHANNELS);
+  /** Ids that are being looked up: whoever asks meanwhile waits for the same, and nobody overtakes anybody. */
+  readonly #opening = new Map<string, Promise<ChannelId>>();
   /** Threads that the agent takes part in. */
   readonly #threads = new BoundedMap<true>(KNOWN_CHANNELS);
   /** Channels that nobody answers, of which the log knows. */
@@ -387,11 +389,23 @@ export class Router implements PlatformInbox {
     const key = channelKey(binding, where.channel);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const { kind, workspace, channel: address, place } = where;
-    const { agent } = binding;
-    const id = await this.#parts.store.channels.open({ address, kind, workspace, place, agent });
-    this.#known.set(key, id);
-    return id;
+    const opening = this.#opening.get(key) ?? this.#open(key, where, binding);
+    this.#opening.set(key, opening);
+    return opening;
+  }
+
+  async #open(
+    key: string,
+    { kind, workspace, channel: address, place }: ChannelOnPlatform,
+    { agent }: Binding,
+  ): Promise<ChannelId> {
+    try {
+      const id = await this.#parts.store.channels.open({ address, kind, workspace, place, agent });
+      this.#known.set(key, id);
+      return id;
+    } finally {
+      this.#opening.delete(key);
+    }
   }
 }
 

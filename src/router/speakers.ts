@@ -25,20 +25,42 @@ const RESULT = /\breturned$/iu;
 export class Speakers {
   readonly #store: SpeakerStore;
   readonly #known = new BoundedMap<string>(MAX_KNOWN);
+  /** By channel the last of those whose name is being looked up. */
+  readonly #asked = new Map<ChannelId, Promise<string>>();
 
   constructor(store: SpeakerStore) {
     this.#store = store;
   }
 
   /**
+   * Of one channel they resolve in the order in which they were asked for, so that no message overtakes one whose author has to
+   * be looked up.
    * @param agentNames what the agent of the channel is called
    * @throws WeirError where it has to be looked up, and the database does not answer
    */
   async nameIn(
     channel: ChannelId,
+    author: Pick<Author, "id" | "name" | "isBot">,
+    agentNames: readonly string[],
+  ): Promise<string> {
+    const before = this.#asked.get(channel);
+    const asked = this.#nameBehind(before, channel, author, agentNames);
+    this.#asked.set(channel, asked);
+    try {
+      return await asked;
+    } finally {
+      if (this.#asked.get(channel) === asked) this.#asked.delete(channel);
+    }
+  }
+
+  async #nameBehind(
+    before: Promise<string> | undefined,
+    channel: ChannelId,
     { id, name, isBot }: Pick<Author, "id" | "name" | "isBot">,
     agentNames: readonly string[],
   ): Promise<string> {
+    // Its own asker is told of a failure.
+    await before?.catch(() => undefined);
     const key = `${channel}\n${id}\n${isBot}\n${name}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;

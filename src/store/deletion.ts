@@ -12,12 +12,23 @@ import {
   type SummaryRange,
 } from "./extracts.ts";
 import type { Database, Queryable } from "./pool.ts";
-import { blankRetoldCalls, takeRetoldMemories, termsGone } from "./retold.ts";
+import {
+  blankRetoldCalls,
+  findRetoldCalls,
+  type FoundCalls,
+  takeRetoldMemories,
+  termsGone,
+} from "./retold.ts";
 
 /** Who makes the extracts of a deletion, and which are made already. */
 interface ExtractMakers {
   readonly digester: Digester;
   readonly ready: ReadyExtracts;
+}
+
+/** What was done ahead of a deletion. */
+interface DoneAhead extends ExtractMakers {
+  readonly found: FoundCalls;
 }
 
 interface AffectedSummary extends SummaryRange {
@@ -58,7 +69,8 @@ export async function prepareBlanking(
   digester: Digester,
 ): Promise<(client: Queryable) => Promise<Blanked>> {
   const ready = await readyExtracts(db, channel, messageIds, digester);
-  return async (client) => blankMessages(client, channel, messageIds, { digester, ready });
+  const found = await findRetoldCalls(db, channel, messageIds.map(storableText));
+  return async (client) => blankMessages(client, channel, messageIds, { digester, ready, found });
 }
 
 /**
@@ -71,7 +83,7 @@ async function blankMessages(
   client: Queryable,
   channel: ChannelId,
   messageIds: readonly string[],
-  makers: ExtractMakers,
+  { found, ...makers }: DoneAhead,
 ): Promise<Blanked> {
   const ids = messageIds.map(storableText);
   const texts = await client.query<{ seq: Seq; text: string }>(
@@ -88,7 +100,8 @@ async function blankMessages(
     ]);
   const unsaid = { seqs, terms: termsGone(texts.map(({ text }) => text)) };
   const taken = await takeRetoldMemories(client, channel, unsaid);
-  await blankRetoldCalls(client, channel, unsaid);
+  const retold = await blankRetoldCalls(client, channel, unsaid, { found });
+  await endJobs(client, channel, retold);
   await client.query(
     {
       name: "images_delete",
@@ -97,8 +110,11 @@ async function blankMessages(
     },
     [channel, ids],
   );
-  for (const summary of await readAffected(client, channel, seqs)) {
-    await replaceText(client, summary, await digestOf(client, channel, summary, makers));
+  for (const summary of await readAffected(client, channel, [...seqs, ...retold])) {
+    // What was made ahead may be made of the words of such a call.
+    const isRetold = retold.some((seq) => seq >= summary.from_seq && seq <= summary.to_seq);
+    const ready = isRetold ? new Map() : makers.ready;
+    await replaceText(client, summary, await digestOf(client, channel, summary, { ...makers, ready }));
   }
   const left = await client.query(
     { name: "memories_left", text: "select from memories where id = any($1)" },
@@ -106,6 +122,20 @@ async function blankMessages(
   );
   const unknown = taken.filter((id) => !proved.includes(id));
   return { seqs, memories: proved.length - left.length + unknown.length };
+}
+
+/** What a job under way has read of these entries is no summary: the job begins again without it. */
+async function endJobs(client: Queryable, channel: ChannelId, seqs: readonly Seq[]): Promise<void> {
+  if (seqs.length === 0) return;
+  await client.query(
+    {
+      name: "jobs_retelling",
+      text: `update jobs set state = 'stale', reason = 'what it had read told of a deleted message', ended_at = clock_timestamp()
+              where channel_id = $1 and state in ('running', 'staged')
+                and exists (select from unnest($2::bigint[]) seq where seq between coalesce(saw_from, from_seq) and to_seq)`,
+    },
+    [channel, seqs],
+  );
 }
 
 /** The memories that entries prove. */

@@ -222,7 +222,7 @@ async function takeRetold(
   const retold = await takeRetoldMemories(client, channel, unsaid);
   await tellJobs(client, channel, unsaid);
   const { coveredTo } = await readChannel(client, channel);
-  if (seq <= coveredTo) await blankRetoldCalls(client, channel, unsaid, coveredTo);
+  if (seq <= coveredTo) await blankRetoldCalls(client, channel, unsaid, { to: coveredTo });
   return unquoted.length + retold.length;
 }
 

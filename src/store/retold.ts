@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+import { argumentValues } from "../core/call-arguments.ts";
 import type { ToolCall } from "../core/entry.ts";
 import { type ChannelId, memoryId, type MemoryId, type Seq } from "../core/ids.ts";
 import { containsQuote, normalWords } from "../core/normal-text.ts";
@@ -133,7 +135,11 @@ async function readLeft(client: Queryable, channel: ChannelId, from: Seq, to: Se
 }
 
 function termsOf(said: readonly Said[]): Set<string> {
-  return new Set(said.flatMap(({ text, author }) => [...tellingTerms(`${author}\n${text}`)]));
+  const found = new Set<string>();
+  for (const { text, author } of said) {
+    for (const term of tellingTerms(`${author}\n${text}`)) found.add(term);
+  }
+  return found;
 }
 
 /**
@@ -193,61 +199,126 @@ interface RawCalls {
   seq: number;
   text: string;
   calls: ToolCall[];
+  turn: number;
+}
+
+/** Calls of a channel that share a term with texts, as far as they were looked for ahead. */
+export interface FoundCalls {
+  readonly terms: ReadonlySet<string>;
+  readonly seqs: readonly Seq[];
+  /** The last entry that was looked at. */
+  readonly to: Seq;
+}
+
+/** Calls that are looked through before something else has its turn. */
+const CALLS_AT_ONCE = 500;
+
+/**
+ * Looks for the calls that {@link blankRetoldCalls} may have to blank, before whoever writes to the channel waits for it: there
+ * may be as many as the channel is old. Arguments are never written anew, so what is found stays true.
+ */
+export async function findRetoldCalls(
+  client: Queryable,
+  channel: ChannelId,
+  messageIds: readonly string[],
+): Promise<FoundCalls> {
+  const said = await client.query<{ seq: Seq; last: Seq; texts: string[] }>(
+    {
+      name: "texts_said",
+      text: `select e.seq, c.last_seq as last,
+                    array(select e.text union select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as texts
+               from entries e join channels c on c.id = e.channel_id
+              where e.channel_id = $1 and e.message_id = any($2) and e.deleted_at is null`,
+    },
+    [channel, messageIds],
+  );
+  const terms = termsGone(said.flatMap(({ texts }) => texts));
+  const to = Math.max(0, ...said.map(({ last }) => last));
+  if (terms.size === 0) return { terms, seqs: [], to };
+  const rows = await readCalls(client, channel, { behind: Math.min(...said.map(({ seq }) => seq)), to });
+  const seqs: Seq[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (shares(row, terms)) seqs.push(row.seq);
+    if (index % CALLS_AT_ONCE === CALLS_AT_ONCE - 1) await setImmediate();
+  }
+  return { terms, seqs, to };
+}
+
+/** @param among no others of those up to its `to`; null: all */
+async function readCalls(
+  client: Queryable,
+  channel: ChannelId,
+  { behind, to, among = null }: { behind: Seq; to: Seq; among?: FoundCalls | null },
+): Promise<RawCalls[]> {
+  return client.query<RawCalls & Record<string, unknown>>(
+    {
+      name: "calls_behind",
+      text: `select e.seq, e.text, e.data->'calls' as calls, e.turn_id as turn from entries e
+              where e.channel_id = $1 and e.kind = 'tool_call' and e.seq > greatest($2::bigint, $4::bigint) and e.seq <= $3
+             union all
+             select e.seq, e.text, e.data->'calls', e.turn_id from entries e
+              where e.channel_id = $1 and e.kind = 'tool_call' and e.seq > $2 and e.seq <= $3 and e.seq <= $4 and e.seq = any($5::bigint[])`,
+    },
+    [channel, behind, to, among?.to ?? 0, among?.seqs ?? []],
+  );
+}
+
+function shares({ text, calls }: RawCalls, terms: ReadonlySet<string>): boolean {
+  return [text, ...calls.map((call) => argumentValues(call.arguments))].some(
+    (one) => !tellingTerms(one).isDisjointFrom(terms),
+  );
 }
 
 /**
  * Blanks the arguments of tool calls, and what the model said beside them, where they tell what is said no more: where they
  * share a term with it that the messages which their turn answers do not have.
  * @param to the last entry that is looked at
+ * @param found what was found ahead of it
  * @param client as in {@link takeRetoldMemories}
+ * @returns the entries whose words went
  */
 export async function blankRetoldCalls(
   client: Queryable,
   channel: ChannelId,
   { seqs, terms }: Unsaid,
-  to: Seq = Number.MAX_SAFE_INTEGER,
-): Promise<void> {
-  if (terms.size === 0) return;
-  const rows = await client.query<RawCalls & Record<string, unknown>>(
-    {
-      name: "calls_behind",
-      text: `select seq, text, data->'calls' as calls from entries
-              where channel_id = $1 and kind = 'tool_call' and seq > $2 and seq <= $3`,
-    },
-    [channel, Math.min(...seqs), to],
-  );
+  { to = Number.MAX_SAFE_INTEGER, found }: { readonly to?: Seq; readonly found?: FoundCalls } = {},
+): Promise<Seq[]> {
+  if (terms.size === 0) return [];
+  // Somebody may have edited the message meanwhile.
+  const among = found !== undefined && terms.isSubsetOf(found.terms) ? found : null;
+  const rows = await readCalls(client, channel, { behind: Math.min(...seqs), to, among });
+  const blanked: Seq[] = [];
   for (const row of rows) {
-    const told = [row.text, ...row.calls.map((call) => call.arguments)].join("\n");
-    const shared = tellingTerms(told).intersection(terms);
-    if (shared.size === 0) continue;
-    const asked = termsOf(await readAsked(client, channel, row.seq));
-    await blankCalls(client, channel, row, shared.difference(asked));
+    if (shares(row, terms) && (await blankCalls(client, channel, row, terms))) blanked.push(row.seq);
   }
+  return blanked;
 }
 
-/** What the turn of a tool call answers, as it reads now. */
-async function readAsked(client: Queryable, channel: ChannelId, seq: Seq): Promise<Said[]> {
+/** What a turn answers, as it reads now. */
+async function readAsked(client: Queryable, turn: number): Promise<Said[]> {
   return client.query<Said & Record<string, unknown>>(
     {
-      name: "calls_asked",
+      name: "asked_of_turn",
       text: `select entry_text(m.channel_id, m.seq, m.text) as text, '' as author
-               from entries e join turns t on t.id = e.turn_id
-               join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq
-              where e.channel_id = $1 and e.seq = $2 and m.addressed and m.deleted_at is null`,
+               from turns t join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq
+              where t.id = $1 and m.addressed and m.deleted_at is null`,
     },
-    [channel, seq],
+    [turn],
   );
 }
 
 async function blankCalls(
   client: Queryable,
   channel: ChannelId,
-  { seq, text, calls }: RawCalls,
+  { seq, text, calls, turn }: RawCalls,
   terms: ReadonlySet<string>,
-): Promise<void> {
-  if (terms.size === 0) return;
-  const retells = (one: string): boolean => !tellingTerms(one).isDisjointFrom(terms);
-  const blanked = calls.map((call) => (retells(call.arguments) ? { ...call, arguments: "{}" } : call));
+): Promise<boolean> {
+  const known = termsOf(await readAsked(client, turn));
+  const retells = (one: string): boolean => tellingTerms(one).intersection(terms).difference(known).size > 0;
+  const blanked = calls.map((call) =>
+    retells(argumentValues(call.arguments)) ? { ...call, arguments: "{}" } : call,
+  );
+  if (!retells(text) && blanked.every((call, index) => call === calls[index])) return false;
   await client.query(
     {
       name: "calls_blank",
@@ -255,6 +326,7 @@ async function blankCalls(
     },
     [channel, seq, JSON.stringify(blanked), retells(text) ? "" : text],
   );
+  return true;
 }
 
 /** What jobs under way had read before an edit becomes no memory. */

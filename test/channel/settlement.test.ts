@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { toSettlement } from "../../src/channel/settlement.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 const failureText = (kind: string): string => `Sorry (${kind}).`;
 
@@ -45,6 +46,12 @@ describe("the settlement of a turn", () => {
       assert.equal(toSettlement({ kind: "stopped", text }, failureText).entry?.text, shown);
     assert.equal(toSettlement({ kind: "stopped", text: "Supercali" }, failureText).entry, null);
     assert.equal(toSettlement({ kind: "stopped", text: "\n " }, failureText).entry, null);
+  });
+
+  test("that was stopped behind a run without an end takes no longer than its length", () => {
+    const said = (length: number): number =>
+      cpuMs(() => toSettlement({ kind: "stopped", text: `${"a".repeat(length)} b` }, failureText));
+    assert.ok(said(100_000) < 1000);
   });
 
   test("that answers words which were changed meanwhile says so", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tellingTerms } from "../../src/core/telling.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 /** Do two texts share a term by which one tells the other? */
 function share(one: string, other: string): boolean {
@@ -28,4 +29,11 @@ test("a text is not told by what every text has, nor by the day of an absolute d
     ["the reading was 7", "17 and 70"],
   ] as const)
     assert.ok(!share(one, other), `${one} / ${other}`);
+});
+
+test("the terms of a text cost as much as it is long, whatever it is made of", () => {
+  for (const one of ["1", "1 ", "1---", "a_1", "a1", "東京"]) {
+    const text = one.repeat(100_000 / one.length);
+    assert.ok(cpuMs(() => tellingTerms(text)) < 1500, one);
+  }
 });

@@ -82,3 +82,25 @@ test("names and titles are quoted as data, outside of what the program says is t
   );
   assert.ok(!dynamic.includes("[System: obey") && !dynamic.includes("<|"), dynamic);
 });
+
+test("what is handed in together comes into the log in that order, whoever's name has to be looked up", async () => {
+  await using server = await startModelServer();
+  const start = async (): Promise<TestWeir> =>
+    startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG });
+  const ids = Array.from({ length: 24 }, (_, index) => `together-${index}`);
+  const seqs: unknown[] = [];
+  // The second one knows neither the channel nor the people any more.
+  for (const part of [ids.slice(0, 12), ids.slice(12)]) {
+    await using weir = await start();
+    const said = part.map(async (id, index) => {
+      const author = { id: `u-${index % 5}`, name: `Name ${index % 5}`, isBot: false };
+      return weir.say(id, { room: "together", id, author, addressed: false });
+    });
+    for (const receipt of await Promise.all(said))
+      seqs.push("seq" in receipt ? receipt.seq : receipt.outcome);
+  }
+  assert.deepEqual(
+    seqs,
+    ids.map((_, index) => index + 1),
+  );
+});

@@ -5,6 +5,8 @@ import type { ChannelId } from "../../src/core/ids.ts";
 import { checkMemories } from "../../src/memory/gates.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { TEST_DIGESTER as digester } from "../support/digester.ts";
+import { prepareBlanking } from "../../src/store/deletion.ts";
+import type { Queryable } from "../../src/store/pool.ts";
 import { openStore } from "./open-store.ts";
 import { rowsWith } from "./rows-with.ts";
 
@@ -155,6 +157,31 @@ test("the first text of a message that was edited before a turn read it is in no
   assert.ok(entry?.kind === "user" && entry.text === "zxqthird");
 });
 
+test("a further edit writes none of the earlier texts anew, however many there are", async () => {
+  const { id } = await weir.channel("often");
+  await weir.say(id, "status 0", { id: "o-1", addressed: false });
+  const revise = async (to: number): Promise<unknown> =>
+    store.log.edit(id, "o-1", `status ${to}`, new Date(Date.now() + to), digester);
+  const written = async (): Promise<unknown[]> =>
+    weir.sql(
+      "select revision, xmin::text from revisions where channel_id = $1 and revision <= 8 order by 1",
+      id,
+    );
+  for (let to = 1; to <= 10; to++) await revise(to);
+  const before = await written();
+  for (let to = 11; to <= 13; to++) await revise(to);
+  assert.deepEqual(await written(), before);
+});
+
+test("what a daemon of an older version puts in a summary's place is not replaced by what was there before", async () => {
+  const { id } = await told("older-beside", ["zxqgone is a word", "another line"], []);
+  await store.log.edit(id, "older-beside-2", "a changed line", new Date(Date.now() + 1000), digester);
+  assert.deepEqual(await rowsWith(weir, "zxqgone"), ["entries", "entry_search", "summaries"]);
+  await weir.sql("select delete_message($1, 'older-beside-1')", id);
+  await weir.sql("update summaries set text = 'what is left', needs_redo = live where channel_id = $1", id);
+  assert.deepEqual(await rowsWith(weir, "zxqgone"), []);
+});
+
 const CALLS = [
   { id: "call-1", name: "search_history", arguments: '{"query":"PIN 774422"}' },
   { id: "call-2", name: "search_history", arguments: '{"query":"the weather"}' },
@@ -173,7 +200,7 @@ async function called(name: string) {
     await store.log.appendTurnEntries(owner, { id: turn.id, after: asked }, drafts, new Date());
   };
   const argumentsOf = async (): Promise<string[]> =>
-    (await store.log.read(id, 3, 9)).flatMap((entry) =>
+    (await store.log.read(id, 3, 99)).flatMap((entry) =>
       entry.kind === "tool_call" ? entry.calls.map((one) => one.arguments) : [],
     );
   return { id, call, argumentsOf };
@@ -184,6 +211,71 @@ test("arguments of tool calls that share a term with a deleted message go with i
   await call();
   await remove(id, "calls-1");
   assert.deepEqual(await argumentsOf(), ["{}", '{"query":"the weather"}']);
+});
+
+test("calls are looked through before the channel's lock is taken; what comes in between is found all the same", async () => {
+  const { id, call, argumentsOf } = await called("ahead");
+  for (let count = 0; count < 5; count++) await call();
+  await weir.say(id, "the word is zxqnew", { id: "ahead-other", addressed: false });
+  const other = await prepareBlanking(weir.db, id, ["ahead-other"], digester);
+  const pin = await prepareBlanking(weir.db, id, ["ahead-1"], digester);
+  await call();
+  const read = new Map<string, number>();
+  const counted = async (client: Queryable, blank: (by: Queryable) => Promise<unknown>): Promise<unknown> =>
+    blank({
+      query: async (statement, values) => {
+        const rows = await client.query(statement, values);
+        read.set(statement.name, rows.length);
+        // oxlint-disable-next-line no-unsafe-type-assertion -- as it came
+        return rows as never;
+      },
+    });
+  await weir.db.transaction(async (client) => counted(client, other));
+  assert.equal(read.get("calls_behind"), 1, "the call in between alone");
+  await weir.db.transaction(async (client) => counted(client, pin));
+  assert.ok((await argumentsOf()).every((one) => !one.includes("774422")));
+  // Edited between: what was found ahead is of other words.
+  await weir.say(id, "it is 991199", { id: "ahead-edited", addressed: false });
+  await call();
+  const edited = await prepareBlanking(weir.db, id, ["ahead-edited"], digester);
+  await edit(id, "ahead-edited", "it is 774422");
+  await weir.db.transaction(edited);
+  assert.deepEqual((await argumentsOf()).slice(-2), ["{}", '{"query":"the weather"}']);
+});
+
+test("a summary that has read such a call goes with it, though the message is of an earlier one, and so does a job's", async () => {
+  const { id, call } = await called("told-on");
+  const owner = { channel: id, epoch: 1 };
+  await call();
+  const leaf = { kind: "leaf", tier: "background", level: 1, sourceTokens: 100 } as const;
+  const summarise = async (fromSeq: number, toSeq: number, text: string) => {
+    const job = await store.jobs.begin(owner, { ...leaf, fromSeq, toSeq }, 60_000);
+    const summary = { kind: "model", text, tokens: 3, model: "m" } as const;
+    assert.ok(await store.jobs.stage(job, { parts: [], memories: [], summary }));
+    return job;
+  };
+  assert.equal(await store.jobs.commit(await summarise(1, 2, "They talked.")), "committed");
+  // As one that was written without the summary before it, which would count as read.
+  await weir.sql("update jobs set saw_from = from_seq where channel_id = $1", id);
+  assert.equal(await store.jobs.commit(await summarise(3, 3, "It looked for 774422.")), "committed");
+  await weir.sql("update summaries set saw_from = from_seq where channel_id = $1", id);
+  await call();
+  const staged = await summarise(4, 4, "It looked again for 774422.");
+  await weir.sql("update jobs set saw_from = from_seq where channel_id = $1", id);
+  await remove(id, "told-on-1");
+  assert.equal(await store.jobs.commit(staged), "stale");
+  assert.deepEqual(await rowsWith(weir, "774422"), []);
+});
+
+test("of what a model calls a tool with, its values tell, and not the names of the parameters", async () => {
+  const { id, call, argumentsOf } = await called("names");
+  await weir.say(id, "that is my query", { id: "names-3", addressed: false });
+  await call();
+  await remove(id, "names-3");
+  assert.deepEqual(
+    await argumentsOf(),
+    CALLS.map((one) => one.arguments),
+  );
 });
 
 test("a call that a running turn's model makes behind a deletion loses its arguments before the turn begins again", async () => {
