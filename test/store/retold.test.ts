@@ -260,10 +260,10 @@ test("a summary that has read such a call goes with it, though the message is of
   assert.equal(await store.jobs.commit(await summarise(3, 3, "It looked for 774422.")), "committed");
   await weir.sql("update summaries set saw_from = from_seq where channel_id = $1", id);
   await call();
-  const staged = await summarise(4, 4, "It looked again for 774422.");
+  const waiting = await summarise(4, 4, "It looked again for 774422.");
   await weir.sql("update jobs set saw_from = from_seq where channel_id = $1", id);
   await remove(id, "told-on-1");
-  assert.equal(await store.jobs.commit(staged), "stale");
+  assert.equal(await store.jobs.commit(waiting), "stale");
   assert.deepEqual(await rowsWith(weir, "774422"), []);
 });
 
