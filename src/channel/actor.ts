@@ -12,6 +12,7 @@ import { buildRooms } from "./actor-rooms.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { Outbox } from "./outbox.ts";
 import { RetryTimer } from "./retry-timer.ts";
+import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import { restBefore } from "./turn-attempts.ts";
 import type { TurnRunner } from "./turn-runner.ts";
 import { steadyNow } from "../telemetry/steady-clock.ts";
@@ -252,8 +253,10 @@ export class ChannelActor {
     return true;
   }
 
+  /** Nobody is answered where nothing can be delivered, whoever wakes the channel meanwhile. */
   get #mayBegin(): boolean {
-    return !this.#isClosed && this.#resets === 0;
+    const canAnswer = !(this.#parts.platform instanceof AbsentPlatform);
+    return !this.#isClosed && this.#resets === 0 && canAnswer;
   }
 
   /** Runs a turn, and again where its messages change under it: that is no failed attempt. */

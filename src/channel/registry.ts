@@ -21,6 +21,9 @@ const LOOK_AFTER = 20;
 /** Time from a channel too many to the next look for unused actors, ms. */
 const EVICT_AFTER_MS = 1000;
 
+/** No adapter of this process delivers to a channel: what is due there is left alone. */
+class NotServedError extends Error {}
+
 /**
  * The actors that are in memory: one a channel, loaded from the log when needed and let go when unused. A channel
  * without an actor costs one number, its epoch.
@@ -188,7 +191,7 @@ export class ChannelRegistry implements AsyncDisposable {
       work(await this.get(id));
     } catch (error) {
       // Also for a reason that nobody knows: without a next message nobody else would wake it.
-      const willRetry = !this.#isClosed;
+      const willRetry = !this.#isClosed && !(error instanceof NotServedError);
       this.#parts.log.error({ id, why: errorMessage(error), willRetry }, "wake_failed");
       if (willRetry) this.#owed.add(id, isOfInfrastructure(error));
     }
@@ -261,7 +264,7 @@ export class ChannelRegistry implements AsyncDisposable {
     }
     const { address, kind, workspace, place } = snapshot.channel;
     const platform = this.#parts.platformOf(address) ?? absent;
-    if (platform === undefined) throw new Error(`no adapter speaks for ${formatAddress(address)}`);
+    if (platform === undefined) throw new NotServedError(`no adapter speaks for ${formatAddress(address)}`);
     const onLost = (): void => {
       this.#epochs.delete(id);
       this.#forget(id);

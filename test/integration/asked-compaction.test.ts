@@ -198,7 +198,13 @@ test("a channel that no adapter here can deliver to is summarised, and answered 
   await using weir = await start(server, mute);
   await weir.say("anybody there?", { room: "away", addressed: true });
   const channel = await idOf(weir, "away");
-  assert.equal(parseAnswer(await request(channel))?.kind, "committed");
+  const before = server.requests.length;
+  server.respond(() => text([SUMMARY, " "], { delayMs: 300 }));
+  const asked = request(channel);
+  while (server.requests.length === before) await new Promise(setImmediate);
+  // Also what is said while it is in memory to be summarised.
+  await weir.say("and now?", { room: "away", addressed: true });
+  assert.equal(parseAnswer(await asked)?.kind, "committed");
   assert.equal(weir.daemon.registry.size, 0, "it is let go");
   assert.deepEqual(mute.calls, []);
   assert.equal((await weir.daemon.store.load(channelId(channel))).channel.settledTo, 0);
