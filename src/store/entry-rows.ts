@@ -130,12 +130,15 @@ export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "author_name" | "
  */
 export function selectSaid(channel: string, seqs: string): string {
   // One character more than is quoted tells that there is more; those of two units are enough all the more.
-  return `select e.seq, e.kind, e.at, left(e.text, ${MAX_QUOTE + 1}) as text, e.author_name,
+  // By an array and not by a join: that is planned once, for a table of whatever size, and must stay a look by the key.
+  return `with found as materialized (select ${seqs} as seqs)
+          select e.seq, e.kind, e.at, left(e.text, ${MAX_QUOTE + 1}) as text, e.author_name,
                  (select left(r.text, ${MAX_QUOTE + 1}) from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
                    order by r.revision desc limit 1) as revised
-            from unnest(${seqs}) with ordinality asked (seq, place)
-            join entries e on e.channel_id = ${channel} and e.seq = asked.seq
-           where e.kind in ('user', 'assistant') and e.deleted_at is null order by asked.place`;
+            from entries e
+           where e.channel_id = ${channel} and e.seq = any(array(select unnest(f.seqs) from found f))
+             and e.kind in ('user', 'assistant') and e.deleted_at is null
+           order by array_position((select f.seqs from found f), e.seq)`;
 }
 
 /**
