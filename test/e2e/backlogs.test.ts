@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../support/database.ts";
-import { until } from "../support/discord/login.ts";
 import { ROUTE_MESSAGES, startDiscordServer } from "../support/discord/server.ts";
 import { openMainHome } from "../support/e2e-main.ts";
 import { echoQuestions } from "../support/e2e-model.ts";
 import { startModelServer } from "../support/model-server.ts";
-import { untilNone } from "../support/patience.ts";
+import { untilNone, until } from "../support/patience.ts";
 import { connectionUrl } from "../support/weir.ts";
 import { openStore } from "../store/open-store.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTestDatabase } from "../support/database.ts";
-import { until } from "../support/discord/login.ts";
+import { until } from "../support/patience.ts";
 import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../support/discord/server.ts";
 import type { DiscordOptions } from "../support/discord/state.ts";
 import { echo, Gate } from "../support/e2e-model.ts";

@@ -6,12 +6,11 @@ import {
   type DiscordWeirOptions,
   startDiscordWeir,
 } from "../support/discord/discord-weir.ts";
-import { until } from "../support/discord/login.ts";
 import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../support/discord/server.ts";
 import { echoQuestions } from "../support/e2e-model.ts";
 import { text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
-import { untilNone } from "../support/patience.ts";
+import { untilNone, until } from "../support/patience.ts";
 import { connectionUrl } from "../support/weir.ts";
 
 interface Scene extends AsyncDisposable {

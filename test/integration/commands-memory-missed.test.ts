@@ -5,7 +5,7 @@ import type { Daemon } from "../../src/daemon.ts";
 import { botTexts } from "../platforms/slack/slack-harness.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { startDiscordWeir } from "../support/discord/discord-weir.ts";
-import { until } from "../support/discord/login.ts";
+import { until } from "../support/patience.ts";
 import { startDiscordServer } from "../support/discord/server.ts";
 import { echo } from "../support/e2e-model.ts";
 import { startModelServer } from "../support/model-server.ts";

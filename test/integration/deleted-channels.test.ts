@@ -6,13 +6,12 @@ import { openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { type DiscordServer, startDiscordServer } from "../support/discord/server.ts";
 import { type DiscordWeir, startDiscordWeir } from "../support/discord/discord-weir.ts";
-import { until } from "../support/discord/login.ts";
 import { text } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { startSlackServer } from "../support/slack/server.ts";
 import { startSlackWeir } from "../support/slack/slack-weir.ts";
 import { connectionUrl } from "../support/weir.ts";
-import { Patience } from "../support/patience.ts";
+import { Patience, until } from "../support/patience.ts";
 
 /** What people said there, as the log has it now. */
 async function saidIn({ store }: Daemon, address: ChannelAddress): Promise<string[]> {

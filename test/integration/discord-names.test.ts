@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import type { Binding } from "../../src/router/bindings.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type DiscordWeir, startDiscordWeir } from "../support/discord/discord-weir.ts";
-import { until } from "../support/discord/login.ts";
+import { until } from "../support/patience.ts";
 import { type DiscordServer, startDiscordServer } from "../support/discord/server.ts";
 import { echo } from "../support/e2e-model.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";

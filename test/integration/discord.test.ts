@@ -6,7 +6,6 @@ import {
   type DiscordWeirOptions,
   startDiscordWeir,
 } from "../support/discord/discord-weir.ts";
-import { until } from "../support/discord/login.ts";
 import {
   type DiscordServer,
   ROUTE_MESSAGE,
@@ -17,7 +16,7 @@ import { echo } from "../support/e2e-model.ts";
 import { text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { connectionUrl } from "../support/weir.ts";
-import { Patience } from "../support/patience.ts";
+import { Patience, until } from "../support/patience.ts";
 
 interface Scene extends AsyncDisposable {
   readonly discord: DiscordServer;

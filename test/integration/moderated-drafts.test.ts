@@ -4,7 +4,7 @@ import { splitText } from "../../src/core/split.ts";
 import { PlatformError } from "../../src/platforms/platform.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { startDiscordWeir } from "../support/discord/discord-weir.ts";
-import { until } from "../support/discord/login.ts";
+import { until } from "../support/patience.ts";
 import { startDiscordServer } from "../support/discord/server.ts";
 import { heldText, text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";

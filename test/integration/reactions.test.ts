@@ -3,13 +3,12 @@ import { test } from "node:test";
 import { createTestDatabase } from "../support/database.ts";
 import { type DiscordServer, startDiscordServer } from "../support/discord/server.ts";
 import { type DiscordWeir, startDiscordWeir } from "../support/discord/discord-weir.ts";
-import { until } from "../support/discord/login.ts";
 import { text } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { startSlackServer } from "../support/slack/server.ts";
 import { startSlackWeir } from "../support/slack/slack-weir.ts";
 import { connectionUrl } from "../support/weir.ts";
-import { Patience } from "../support/patience.ts";
+import { Patience, until } from "../support/patience.ts";
 
 interface Scene extends AsyncDisposable {
   readonly discord: DiscordServer;

@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { createTestDatabase } from "../support/database.ts";
 import { type Held, hold } from "../support/compaction.ts";
 import { text } from "../support/model-behaviours.ts";
-import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { type ChatRequest, type ModelServer, startModelServer } from "../support/model-server.ts";
+import { until } from "../support/patience.ts";
 import { startWeir, type TestWeir } from "../support/weir.ts";
 
 const database = await createTestDatabase();
@@ -24,23 +25,28 @@ interface Room {
 
 let rooms = 0;
 
-function openRoom(weir: TestWeir, server: ModelServer): Room {
+/** Of each room: the answers that a model has begun. By room, for a turn of another one must not count here. */
+const begunIn = new Map<string, Held[]>();
+
+function roomOf(request: ChatRequest): string {
+  const [room] = /\brate-\d+\b/.exec(JSON.stringify(request.messages)) ?? [];
+  return room ?? assert.fail("a request of no room");
+}
+
+function openRoom(weir: TestWeir): Room {
   const room = `rate-${++rooms}`;
   const author = { id: `u-${room}`, name: "Ann", isBot: false };
   const held: Held[] = [];
+  begunIn.set(room, held);
   let answered = 0;
-  server.respond(() => {
-    const next = hold();
-    held.push(next);
-    return next.behaviour;
-  });
+  const { channels, log } = weir.daemon.store;
+  const channelId = async () => (await channels.find({ platform: "test", name: room }))?.id ?? assert.fail();
   const ends = (): number =>
     weir.events.filter((event) => event.type === "turn_settled" && event.channel === `test:${room}`).length;
   const say = async (words: string): Promise<boolean> => {
-    const receipt = await weir.say(words, { room, author });
+    const receipt = await weir.say(`${room}: ${words}`, { room, author });
     if (receipt.outcome !== "accepted") throw new Error(receipt.outcome);
-    const channel = await weir.daemon.store.channels.find({ platform: "test", name: room });
-    const [entry] = await weir.daemon.store.log.read(channel?.id ?? assert.fail(), receipt.seq, receipt.seq);
+    const [entry] = await log.read(await channelId(), receipt.seq, receipt.seq);
     return entry?.kind === "user" && entry.addressed;
   };
   return {
@@ -48,18 +54,20 @@ function openRoom(weir: TestWeir, server: ModelServer): Room {
     async begin() {
       // A channel that is only being loaded can't say what waits in it.
       assert.ok(await say("first"));
-      while (held.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+      await until("first turn", () => held.length > 0);
     },
     async answer() {
-      const channel = await weir.daemon.store.channels.find({ platform: "test", name: room });
-      const actor = channel && (await weir.daemon.registry.inMemory(channel.id));
-      // Between two turns there is a moment in which none runs, and one waits.
-      while (held.length === answered && (actor?.status.due ?? 0) > 0)
-        await new Promise((resolve) => setTimeout(resolve, 2));
-      if (held.length === answered) return false;
+      const id = await channelId();
+      // By the log, which knows of a turn to come before the channel in memory does.
+      let isQuiet = false;
+      await until("turn, nor a channel without work", async () => {
+        isQuiet = held.length === answered && (await channels.unfinished(id)) === null;
+        return isQuiet || held.length > answered;
+      });
+      if (isQuiet) return false;
       const settledBefore = ends();
       held[answered++]?.release(text("an answer"));
-      while (ends() === settledBefore) await new Promise((resolve) => setTimeout(resolve, 2));
+      await until("end of the turn", () => ends() > settledBefore);
       return true;
     },
     get turns() {
@@ -69,6 +77,11 @@ function openRoom(weir: TestWeir, server: ModelServer): Room {
 }
 
 async function start(server: ModelServer): Promise<TestWeir> {
+  server.respond((request) => {
+    const next = hold();
+    begunIn.get(roomOf(request))?.push(next);
+    return next.behaviour;
+  });
   return startWeir({
     connection: database.connection,
     modelUrl: server.url,
@@ -80,7 +93,7 @@ async function start(server: ModelServer): Promise<TestWeir> {
 test("who talks on while answers are written causes no more turns than the limit says", async () => {
   await using server = await startModelServer();
   await using weir = await start(server);
-  const room = openRoom(weir, server);
+  const room = openRoom(weir);
   await room.begin();
   for (let turn = 0; turn < 33; turn++) {
     await room.say(`on and on ${turn}`);
@@ -93,7 +106,7 @@ test("who talks on while answers are written causes no more turns than the limit
 test("what waits behind a running turn is answered together, and counts as one", async () => {
   await using server = await startModelServer();
   await using weir = await start(server);
-  const room = openRoom(weir, server);
+  const room = openRoom(weir);
   await room.begin();
   for (let more = 0; more < 10; more++) assert.ok(await room.say(`more ${more}`));
   while (await room.answer());
@@ -107,7 +120,7 @@ test("what waits behind a running turn is answered together, and counts as one",
 test("what comes while the channel is being loaded waits with the first message, and costs nothing", async () => {
   await using server = await startModelServer();
   await using weir = await start(server);
-  const room = openRoom(weir, server);
+  const room = openRoom(weir);
   // Each is said as soon as the one before is in the log: much sooner than the channel is in memory.
   for (const words of ["one", "two", "three", "four", "five"]) assert.ok(await room.say(words), words);
   while (await room.answer());
@@ -130,7 +143,7 @@ test("however messages and answers come, a minute has no more turns of a person 
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
-      const room = openRoom(weir, server);
+      const room = openRoom(weir);
       await room.begin();
       for (const { kind, count } of steps) {
         // Messages that come at once with the end of a turn may be too late for the one that was to take them.

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { type DiscordWeir, startDiscordWeir } from "../support/discord/discord-weir.ts";
-import { until } from "../support/discord/login.ts";
+import { until } from "../support/patience.ts";
 import { startDiscordServer } from "../support/discord/server.ts";
 import { echo } from "../support/e2e-model.ts";
 import { startModelServer } from "../support/model-server.ts";

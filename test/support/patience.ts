@@ -71,3 +71,13 @@ export async function untilNone<Left>(look: () => Promise<Left | null>): Promise
     if (why !== null) throw new Error(`${why}, and there is left: ${JSON.stringify(left)}`);
   }
 }
+
+/** Looks until there is what is waited for. @throws Error if that is not to be expected any more */
+export async function until(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
+  const patience = new Patience();
+  while (!(await look())) {
+    const why = patience.whyOver();
+    if (why !== null) throw new Error(`No ${what}: ${why}.`);
+    await delay(5);
+  }
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { until } from "../../support/discord/login.ts";
+import { until } from "../../support/patience.ts";
 import { AwayError } from "../chat/away-error.ts";
 import { openDiscordScene } from "./discord-harness.ts";
 

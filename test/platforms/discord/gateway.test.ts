@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Gap } from "../../../src/platforms/platform.ts";
-import { until } from "../../support/discord/login.ts";
+import { until } from "../../support/patience.ts";
 import { ROUTE_MESSAGES } from "../../support/discord/server.ts";
 import { type DiscordScene, openDiscordScene } from "./discord-harness.ts";
 

@@ -11,7 +11,7 @@ import { compareIds, idOfTime, timeOfId } from "../../../src/platforms/discord/s
 import { DISCORD_TIMING } from "../../../src/platforms/discord/timing.ts";
 import { pino } from "pino";
 import type { OutboundMessage } from "../../../src/core/message.ts";
-import { until } from "../../support/discord/login.ts";
+import { until } from "../../support/patience.ts";
 import { type DiscordScene, openDiscordScene } from "./discord-harness.ts";
 
 /** A history that knows nothing of the gateway, as right after a start. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { until } from "../../support/discord/login.ts";
+import { until } from "../../support/patience.ts";
 import { Random } from "../../fuzz/random.ts";
 import { HUGE, type Json, mutated } from "../../support/mutated.ts";
 import { openSlackScene } from "../slack/slack-harness.ts";

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import type { OutboundMessage } from "../../../src/core/message.ts";
 import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
-import { until } from "../../support/discord/login.ts";
+import { until } from "../../support/patience.ts";
 import { ROUTE_MESSAGE, ROUTE_MESSAGES } from "../../support/discord/server.ts";
 import { COMMANDS, discordConfig, type DiscordScene, FAST, openDiscordScene } from "./discord-harness.ts";
 

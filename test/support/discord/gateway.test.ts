@@ -4,7 +4,8 @@ import { test } from "node:test";
 import { Events, GatewayDispatchEvents, GatewayIntentBits, GatewayOpcodes } from "discord.js";
 import type { Client } from "discord.js";
 
-import { createClient, login, until } from "./login.ts";
+import { createClient, login } from "./login.ts";
+import { until } from "../patience.ts";
 import { startDiscordServer } from "./server.ts";
 import type { DiscordServer } from "./server.ts";
 import type { DiscordOptions } from "./state.ts";

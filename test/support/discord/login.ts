@@ -2,7 +2,6 @@
 import { Client, Events, GatewayIntentBits, Partials } from "discord.js";
 import type { ClientOptions } from "discord.js";
 
-import { Patience } from "../patience.ts";
 import type { DiscordServer } from "./server.ts";
 
 const INTENTS = [
@@ -41,16 +40,4 @@ export async function login(
   await client.login(server.token);
   await ready;
   return client;
-}
-
-/** Resolves once the look says true. @throws Error where that is not to be expected any more */
-export async function until(what: string, look: () => boolean): Promise<void> {
-  const patience = new Patience();
-  while (!look()) {
-    const why = patience.whyOver();
-    if (why !== null) throw new Error(`No ${what}: ${why}.`);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
-  }
 }

@@ -5,7 +5,8 @@ import { ChannelType, Events } from "discord.js";
 
 import { startChildScript } from "../child-script.ts";
 import { driveDiscord } from "./control.ts";
-import { login, until } from "./login.ts";
+import { login } from "./login.ts";
+import { until } from "../patience.ts";
 import { startDiscordServer } from "./server.ts";
 
 test("edits come whole, partial, and as unfurls that change no text", async () => {
