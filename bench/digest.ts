@@ -1,12 +1,12 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
-import { type Digest, digestEntries } from "../src/compactor/digest.ts";
+import { type Digest, digestEntries } from "../src/compactor/summary/digest.ts";
 import { Renderer } from "../src/context/render.ts";
 import type { Entry } from "../src/core/entry.ts";
-import type { Slices } from "../src/core/slices.ts";
-import { createTimeFormat } from "../src/core/time.ts";
-import { terms } from "../src/core/terms.ts";
-import { estimateTokens } from "../src/core/tokens.ts";
+import type { Slices } from "../src/async/slices.ts";
+import { createTimeFormat } from "../src/text/time.ts";
+import { terms } from "../src/text/terms.ts";
+import { estimateTokens } from "../src/text/tokens.ts";
 import { atOnce } from "../test/support/at-once.ts";
 import { createRandom, createTalk, PEOPLE } from "./support/conversation.ts";
 import { type Bench, type Figure, quantile, type Row, sum } from "./support/figure.ts";

@@ -2,8 +2,8 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
 import { pino } from "pino";
-import { findEmbeddedPostgres } from "../src/store/embedded/embedded-postgres.ts";
-import { Database } from "../src/store/pool.ts";
+import { findEmbeddedPostgres } from "../src/store/database/embedded/embedded-postgres.ts";
+import { Database } from "../src/store/database/database.ts";
 import { makeFolder } from "./support/daemon.ts";
 import { type Bench, type Figure, median, type Row } from "./support/figure.ts";
 

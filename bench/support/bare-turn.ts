@@ -1,5 +1,5 @@
 import { OpenAI } from "openai";
-import type { Database } from "../../src/store/pool.ts";
+import type { Database } from "../../src/store/database/database.ts";
 
 /** The scripted model, under a name of its own: what it serves is told apart. */
 export const BARE_MODEL = "reply-0-8+bare";

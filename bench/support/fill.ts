@@ -1,5 +1,5 @@
 import { agentId, type ChannelId } from "../../src/core/ids.ts";
-import type { Database } from "../../src/store/pool.ts";
+import type { Database } from "../../src/store/database/database.ts";
 import { createTalk, PEOPLE } from "./conversation.ts";
 import type { BenchDaemon } from "./daemon.ts";
 

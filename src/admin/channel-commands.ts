@@ -1,9 +1,9 @@
-import { counted } from "../core/text.ts";
-import type { TimeFormat } from "../core/time.ts";
+import { counted } from "../text/text.ts";
+import type { TimeFormat } from "../text/time.ts";
 import { STOPPED } from "../router/text-commands.ts";
-import { inTime } from "../telemetry/in-time.ts";
-import type { BacklogRow } from "../store/gaps.ts";
-import { displayableLine } from "../platforms/terminal/displayable.ts";
+import { withDeadline } from "../async/deadline.ts";
+import type { BacklogRow } from "../store/channels/gaps.ts";
+import { displayableLine } from "../text/displayable.ts";
 import { type AskedCommand, channelTitle, type CommandParts } from "./command-parts.ts";
 import { describeAnswer, forceCompaction, quoteSummary } from "./compact-answer.ts";
 
@@ -36,7 +36,7 @@ export async function forceAndDescribe(
   showsText: boolean,
 ): Promise<string> {
   const { compactor } = await registry.get(id);
-  const answer = await inTime(forceCompaction(compactor, store.compactions), COMPACT_WAIT_MS);
+  const answer = await withDeadline(forceCompaction(compactor, store.compactions), COMPACT_WAIT_MS);
   if (answer === null) return `This is still being summarised. ${typed("context")} shows how far it is.`;
   const quoted = showsText ? quoteSummary(answer) : "";
   return quoted === "" ? describeAnswer(answer) : `${describeAnswer(answer)}\n\n${quoted}`;

@@ -1,7 +1,7 @@
-import { counted, sliceWhole } from "../core/text.ts";
-import type { TimeFormat } from "../core/time.ts";
-import { displayableLine } from "../platforms/terminal/displayable.ts";
-import type { MemoryRecord } from "../store/memories.ts";
+import { counted, sliceWhole } from "../text/text.ts";
+import type { TimeFormat } from "../text/time.ts";
+import { displayableLine } from "../text/displayable.ts";
+import type { MemoryRecord } from "../store/memory/memories.ts";
 import { type ChannelReport, MAX_MEMORIES } from "./channel-report.ts";
 import { formatContextReport } from "./context-format.ts";
 

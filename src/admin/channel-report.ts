@@ -1,7 +1,7 @@
 import type { JobKind, Tier } from "../core/compaction.ts";
 import type { Seq } from "../core/ids.ts";
-import type { ChannelRow } from "../store/channels.ts";
-import type { MemoryRecord } from "../store/memories.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
+import type { MemoryRecord } from "../store/memory/memories.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";
 import { type ContextReport, reportContext } from "./context-report.ts";

@@ -1,11 +1,11 @@
-import { sceneOf } from "../channel/actor-turn-channel.ts";
+import { sceneOf } from "../channel/turns/turn-channel.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
 import type { Author } from "../core/message.ts";
 import type { Asker, InboundCommand, PlatformCapabilities } from "../platforms/platform.ts";
-import type { ChannelRow } from "../store/channels.ts";
-import type { Digester } from "../store/extracts.ts";
-import type { AskingChannel } from "../store/memories.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
+import type { Digester } from "../store/compaction/extracts.ts";
+import type { AskingChannel } from "../store/memory/memories.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { Typed } from "./command-table.ts";

@@ -1,6 +1,6 @@
 import type { InboundCommand } from "../platforms/platform.ts";
 import type { Commands } from "../router/text-commands.ts";
-import type { ChannelRow } from "../store/channels.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
 import { describeStatus, forceAndDescribe, NOTHING_TO_STOP, reset, stop } from "./channel-commands.ts";
 import type { AskedCommand, CommandParts } from "./command-parts.ts";
 import { type CommandName, commandNamed, helpLines, type Typed, typedWith } from "./command-table.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ChannelCompactor } from "../compactor/compactor.ts";
-import { counted } from "../core/text.ts";
-import type { CompactionStore } from "../store/compactions.ts";
+import { counted } from "../text/text.ts";
+import type { CompactionStore } from "../store/compaction/compactions.ts";
 
 /** What came of a compaction that a person asked for, as one process tells another. */
 export type CompactAnswer = z.infer<typeof Answer>;

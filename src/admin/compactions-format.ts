@@ -1,8 +1,8 @@
 import type { JobKind } from "../core/compaction.ts";
-import { counted } from "../core/text.ts";
-import type { TimeFormat } from "../core/time.ts";
-import { displayable, displayableLine } from "../platforms/terminal/displayable.ts";
-import type { CompactionRecord } from "../store/compactions.ts";
+import { counted } from "../text/text.ts";
+import type { TimeFormat } from "../text/time.ts";
+import { displayable, displayableLine } from "../text/displayable.ts";
+import type { CompactionRecord } from "../store/compaction/compactions.ts";
 
 const WHAT: Readonly<Record<JobKind, string>> = {
   leaf: "summary of",

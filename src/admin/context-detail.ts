@@ -1,7 +1,7 @@
 import leven from "leven";
 import type { Context, ModelMessage, ToolSpec } from "../core/context.ts";
-import { counted, truncateMiddle } from "../core/text.ts";
-import { displayable, displayableLine } from "../platforms/terminal/displayable.ts";
+import { counted, truncateMiddle } from "../text/text.ts";
+import { displayable, displayableLine } from "../text/displayable.ts";
 import type { Typed } from "./command-table.ts";
 import type { ContextReport } from "./context-report.ts";
 

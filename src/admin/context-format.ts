@@ -1,5 +1,5 @@
-import { counted } from "../core/text.ts";
-import { displayableLine } from "../platforms/terminal/displayable.ts";
+import { counted } from "../text/text.ts";
+import { displayableLine } from "../text/displayable.ts";
 import type { ContextReport } from "./context-report.ts";
 
 const BAR_WIDTH = 40;

@@ -1,4 +1,4 @@
-import { sceneOf } from "../channel/actor-turn-channel.ts";
+import { sceneOf } from "../channel/turns/turn-channel.ts";
 import { UsageAnchor } from "../channel/usage-anchor.ts";
 import { fitContext } from "../context/emergency.ts";
 import { type Budget, usableTokens, usageOf } from "../context/usage.ts";
@@ -6,8 +6,8 @@ import { type Calibration, realTokens } from "../core/calibration.ts";
 import type { Context } from "../core/context.ts";
 import { dueMessages } from "../core/history.ts";
 import { formatAddress } from "../core/ids.ts";
-import type { ChannelSnapshot } from "../store/history.ts";
-import type { ModelCallTotals } from "../store/model-calls.ts";
+import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
+import type { ModelCallTotals } from "../store/turns/model-calls.ts";
 import { type Agent, budgetOf } from "../turn/agent.ts";
 import { nextSources } from "../turn/context-sources.ts";
 

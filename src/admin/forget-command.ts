@@ -1,7 +1,7 @@
-import { blank, BLANKED_AT_ONCE } from "../router/blank.ts";
+import { blank, BLANKED_AT_ONCE } from "../router/redact-messages.ts";
 import { insist } from "../router/insist.ts";
-import type { ChannelRow } from "../store/channels.ts";
-import type { OwnedMemory } from "../store/memories.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
+import type { OwnedMemory } from "../store/memory/memories.ts";
 import { type AskedCommand, askingChannel, type CommandParts, placeName } from "./command-parts.ts";
 import { explainForget, formatAllForgotten, formatForgotten, warnOfAll } from "./forget-format.ts";
 import { MEMORIES_ASKED } from "./memory-format.ts";

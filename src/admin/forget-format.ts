@@ -1,7 +1,7 @@
 import type { Memory } from "../core/memory.ts";
-import { counted } from "../core/text.ts";
-import type { TimeFormat } from "../core/time.ts";
-import { displayableLine } from "../platforms/terminal/displayable.ts";
+import { counted } from "../text/text.ts";
+import type { TimeFormat } from "../text/time.ts";
+import { displayableLine } from "../text/displayable.ts";
 import type { Typed } from "./command-table.ts";
 import { memoryLines, MEMORIES_ASKED } from "./memory-format.ts";
 

@@ -1,7 +1,7 @@
 import type { Entry } from "../core/entry.ts";
-import { displayable, displayableLine } from "../platforms/terminal/displayable.ts";
-import type { TimeFormat } from "../core/time.ts";
-import type { ChannelRow } from "../store/channels.ts";
+import { displayable, displayableLine } from "../text/displayable.ts";
+import type { TimeFormat } from "../text/time.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
 
 /** One entry of the log as a line (or several, indented) for a person. Pure. */
 export function formatEntry(

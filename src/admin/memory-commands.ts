@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 import type { UserEntry } from "../core/entry.ts";
 import type { MemoryDraft } from "../core/memory.ts";
 import { COMMAND_PREFIX, type InboundMessage } from "../core/message.ts";
-import { counted, displayName, storableText } from "../core/text.ts";
+import { counted, displayName, storableText } from "../text/text.ts";
 import { checkMemories } from "../memory/gates.ts";
-import { normalWords } from "../core/normal-text.ts";
+import { normalWords } from "../text/normal-text.ts";
 import { hasRelativeDate } from "../memory/relative-dates.ts";
 import { insist } from "../router/insist.ts";
 import { parseTextCommand } from "../router/text-command.ts";
-import type { BearingMessage } from "../router/text-commands.ts";
-import type { ChannelRow } from "../store/channels.ts";
+import type { ProvingMessage } from "../router/text-commands.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Agent } from "../turn/agent.ts";
 import { type AskedCommand, askingChannel, type CommandParts, placeName } from "./command-parts.ts";
 import { formatMemories, MEMORIES_ASKED } from "./memory-format.ts";
@@ -67,7 +67,7 @@ export async function remember(
 export function memoryIn(
   { agentOf }: Pick<CommandParts, "agentOf">,
   channel: ChannelRow,
-  message: BearingMessage,
+  message: ProvingMessage,
 ): MemoryDraft | null {
   const typed = parseTextCommand(message.text, (name) => name === "remember");
   const words = onOneLine(typed?.argument ?? "");
@@ -81,7 +81,7 @@ function onOneLine(text: string): string {
 }
 
 /** The memory of somebody's own words, through the same gates as one that a model found; or why it is none. */
-function draftMemory(agent: Agent, message: BearingMessage, words: string): MemoryDraft | string {
+function draftMemory(agent: Agent, message: ProvingMessage, words: string): MemoryDraft | string {
   const { at, author, text, id } = message;
   const name = displayName(author.name);
   const entry: UserEntry = {

@@ -1,9 +1,9 @@
 import { formatAddress } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
-import { counted } from "../core/text.ts";
-import type { TimeFormat } from "../core/time.ts";
-import { displayable, displayableLine } from "../platforms/terminal/displayable.ts";
-import type { MemoryRecord } from "../store/memories.ts";
+import { counted } from "../text/text.ts";
+import type { TimeFormat } from "../text/time.ts";
+import { displayable, displayableLine } from "../text/displayable.ts";
+import type { MemoryRecord } from "../store/memory/memories.ts";
 
 /** Memories that `/memory` shows. */
 const SHOWN = 30;

@@ -1,9 +1,9 @@
 import type { AssistantEntry, UserEntry } from "../core/entry.ts";
 import type { Memory } from "../core/memory.ts";
-import { counted, sliceWhole } from "../core/text.ts";
-import type { TimeFormat } from "../core/time.ts";
-import { displayableLine } from "../platforms/terminal/displayable.ts";
-import type { AnswerRecord } from "../store/answers.ts";
+import { counted, sliceWhole } from "../text/text.ts";
+import type { TimeFormat } from "../text/time.ts";
+import { displayableLine } from "../text/displayable.ts";
+import type { AnswerRecord } from "../store/turns/answer-provenance.ts";
 
 /** Something that was said earlier, and found for an answer. */
 export type RecalledEntry = UserEntry | AssistantEntry;

@@ -1,12 +1,12 @@
 import type { ChannelCompactor } from "../compactor/compactor.ts";
-import type { StaleEpochError } from "../store/errors.ts";
-import type { ChannelSnapshot } from "../store/history.ts";
-import type { ActorParts } from "./actor-parts.ts";
-import { createChannelCompactor } from "./channel-compactor.ts";
+import type { StaleEpochError } from "../store/database/errors.ts";
+import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
+import type { ActorParts } from "./channel-context.ts";
+import { createChannelCompactor } from "./compaction/channel-compactor.ts";
 import { GuardedHistory } from "./guarded-history.ts";
 import { LastRequest } from "./last-request.ts";
-import { Outbox } from "./outbox.ts";
-import { TurnRunner } from "./turn-runner.ts";
+import { Outbox } from "./delivery/outbox.ts";
+import { TurnRunner } from "./turns/turn-runner.ts";
 import { UsageAnchor } from "./usage-anchor.ts";
 
 /** What an actor works with, built from the log as it was in one moment. */

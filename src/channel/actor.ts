@@ -4,18 +4,18 @@ import type { Entry } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
 import { dueMessages } from "../core/history.ts";
 import { formatAddress, type Seq } from "../core/ids.ts";
-import type { ChannelSnapshot } from "../store/history.ts";
-import { StaleEpochError } from "../store/errors.ts";
-import type { Beginner, RunningTurn } from "../store/turn-rows.ts";
-import type { ActorParts, ActorStatus } from "./actor-parts.ts";
+import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
+import { StaleEpochError } from "../store/database/errors.ts";
+import type { TurnClaim, RunningTurn } from "../store/turns/turn-rows.ts";
+import type { ActorParts, ActorStatus } from "./channel-context.ts";
 import { buildRooms } from "./actor-rooms.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
-import type { Outbox } from "./outbox.ts";
-import { RetryTimer } from "./retry-timer.ts";
+import type { Outbox } from "./delivery/outbox.ts";
+import { RetryTimer } from "../async/retry-timer.ts";
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
-import { restBefore } from "./turn-attempts.ts";
-import type { TurnRunner } from "./turn-runner.ts";
-import { steadyNow } from "../telemetry/steady-clock.ts";
+import { restBefore } from "./turns/turn-attempts.ts";
+import type { TurnRunner } from "./turns/turn-runner.ts";
+import { steadyNow } from "../async/clock.ts";
 
 /**
  * The single writer of one channel's turns and answers.
@@ -94,7 +94,7 @@ export class ChannelActor {
    * A message that wants an answer is about to be appended: where nothing else is to be done, its turn is prepared.
    * @returns who begins it with the append; null: it begins later
    */
-  expect(text: string): Beginner | null {
+  expect(text: string): TurnClaim | null {
     if (!this.#mayBegin || this.#isInDoubt || this.#noticing > 0 || this.#leftBehind !== null) return null;
     return dueMessages(this.history.current).length === 0 ? this.#runner.expect(text) : null;
   }

@@ -11,12 +11,12 @@ import {
   type TurnRange,
 } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
-import type { ResetTurn } from "../store/channels.ts";
-import type { Delivery } from "../store/deliveries.ts";
-import type { ChannelSnapshot } from "../store/history.ts";
+import type { ResetTurn } from "../store/channels/channels.ts";
+import type { Delivery } from "../store/turns/deliveries.ts";
+import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { Store } from "../store/store.ts";
-import type { Settlement } from "../store/turns.ts";
-import { outdatedQuotes } from "./outdated-quotes.ts";
+import type { Settlement } from "../store/turns/turns.ts";
+import { staleReferences } from "./stale-references.ts";
 import type { Owner } from "./owner.ts";
 
 /** Keeps the changes of a history apart, each with its write and the reads that belong to it. */
@@ -155,7 +155,7 @@ export class GuardedHistory {
   /** What tools quote reads as it does now, as in the fold of the rows. The caller holds the mutex. */
   async #append(entries: readonly Entry[]): Promise<void> {
     const longer = appendEntries(this.#history, entries);
-    const outdated = outdatedQuotes(longer.entries, this.#history.lastSeq + 1);
+    const outdated = staleReferences(longer.entries, this.#history.lastSeq + 1);
     if (outdated.length === 0) {
       this.#history = longer;
       return;

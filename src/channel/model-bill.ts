@@ -1,8 +1,8 @@
 import { errorMessage } from "../core/errors.ts";
 import { formatAddress, type TurnId } from "../core/ids.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
-import type { ModelCallRow } from "../store/model-calls.ts";
-import type { ActorParts } from "./actor-parts.ts";
+import type { ModelCallRow } from "../store/turns/model-calls.ts";
+import type { ActorParts } from "./channel-context.ts";
 
 /**
  * Tells of a model call, and makes the line of it on the channel's bill.

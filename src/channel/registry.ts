@@ -4,13 +4,13 @@ import { errorMessage } from "../core/errors.ts";
 import { formatAddress, type ChannelId, type Seq } from "../core/ids.ts";
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import type { Platform } from "../platforms/platform.ts";
-import { isOfInfrastructure } from "../store/errors.ts";
-import type { Beginner, RunningTurn } from "../store/turn-rows.ts";
+import { isOfInfrastructure } from "../store/database/errors.ts";
+import type { TurnClaim, RunningTurn } from "../store/turns/turn-rows.ts";
 import { ChannelActor } from "./actor.ts";
-import { LostChannels } from "./lost-channels.ts";
-import { OwedWakes } from "./owed-wakes.ts";
+import { TakeoverWatch } from "./takeover-watch.ts";
+import { WakeRetry } from "./wake-retry.ts";
 import type { RegistryParts } from "./registry-parts.ts";
-import { steadyNow } from "../telemetry/steady-clock.ts";
+import { steadyNow } from "../async/clock.ts";
 
 /** Channels that are loaded side by side after a start: one whose row is locked holds up no other. */
 const RESUMED_AT_ONCE = 8;
@@ -38,15 +38,15 @@ export class ChannelRegistry implements AsyncDisposable {
   /** Messages that were only listened to, of channels that are not in memory. */
   readonly #heard = new Map<ChannelId, number>();
   readonly #sweep: NodeJS.Timeout;
-  readonly #owed = new OwedWakes(async (id) => this.#wake(id));
-  readonly #lost: LostChannels;
+  readonly #owed = new WakeRetry(async (id) => this.#wake(id));
+  readonly #lost: TakeoverWatch;
   #eviction: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(parts: RegistryParts) {
     this.#parts = parts;
     const { store, log, lostLookMs } = parts;
-    this.#lost = new LostChannels({
+    this.#lost = new TakeoverWatch({
       unfinished: async (id) => (this.#actors.has(id) ? null : store.channels.unfinished(id)),
       take: async (id) => this.#wake(id),
       log,
@@ -124,7 +124,7 @@ export class ChannelRegistry implements AsyncDisposable {
    * A message that wants an answer is about to be appended: a channel in memory prepares for it.
    * @returns who begins its turn; null: nobody yet
    */
-  expect(id: ChannelId, text: string): Beginner | null {
+  expect(id: ChannelId, text: string): TurnClaim | null {
     return this.#ready.get(id)?.expect(text) ?? null;
   }
 

@@ -9,12 +9,12 @@ import {
 import type { Config } from "../config/config.ts";
 import { OperatorError } from "../core/errors.ts";
 import { buildDaemon } from "../daemon.ts";
-import { assertExists, mayHaveDaemon } from "../store/open-database.ts";
-import type { RequestStore } from "../store/requests.ts";
+import { assertExists, mayHaveDaemon } from "../store/database/open.ts";
+import type { RequestStore } from "../store/commands/requests.ts";
 import type { Store } from "../store/store.ts";
 import { aborted, type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
 import { findChannel, withStore } from "./view.ts";
-import { WaitingLine } from "./waiting-line.ts";
+import { Spinner } from "./spinner.ts";
 
 export interface CompactTimes {
   /** How long a daemon may take to take a request, ms. */
@@ -44,7 +44,7 @@ async function askDaemon(io: Io, config: Config, name: string): Promise<CompactA
   let answer: CompactAnswer | null = null;
   const work = async (store: Store): Promise<void> => {
     const channel = await findChannel(store, name);
-    using _line = new WaitingLine(io.stderr, `Asking the daemon to summarise ${name}`);
+    using _line = new Spinner(io.stderr, `Asking the daemon to summarise ${name}`);
     answer = await ask(store.requests, await store.requests.add(channel.id), io.shutdown, TIMES);
   };
   await withStore(io, config, work, "asker");
@@ -97,7 +97,7 @@ async function compactHere(io: Io, config: Config, name: string): Promise<Compac
   await using daemon = await buildDaemon({ config, log, platforms: () => [], bindings: [] });
   if (daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
   const channel = await findChannel(daemon.store, name);
-  using _line = new WaitingLine(io.stderr, `Summarising ${name}`);
+  using _line = new Spinner(io.stderr, `Summarising ${name}`);
   const work = daemon.registry.visit(channel.id, async ({ compactor }) =>
     forceCompaction(compactor, daemon.store.compactions),
   );

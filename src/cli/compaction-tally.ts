@@ -1,5 +1,5 @@
 import type { Tier } from "../core/compaction.ts";
-import { counted } from "../core/text.ts";
+import { counted } from "../text/text.ts";
 import type { WeirEvent } from "../telemetry/events.ts";
 
 /** Counts what the compactors do in a replay. */

@@ -1,5 +1,5 @@
 import { formatCompaction } from "../admin/compactions-format.ts";
-import { createTimeFormat } from "../core/time.ts";
+import { createTimeFormat } from "../text/time.ts";
 import { type CommonOptions, type Io, readConfig, say, sayJson } from "./io.ts";
 import { findChannel, withStore } from "./view.ts";
 

@@ -2,12 +2,12 @@ import { performance } from "node:perf_hooks";
 import type { AgentConfig, Config } from "../config/config.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
 import type { Finding } from "../core/finding.ts";
-import { type Models, openModels } from "../llm/open-models.ts";
+import { type Models, openModels } from "../llm/model-provider.ts";
 import { diagnoseDiscord } from "../platforms/discord/diagnose.ts";
 import { diagnoseSlack } from "../platforms/slack/diagnose.ts";
-import { loadPrompts, promptSources } from "../prompts.ts";
-import { NotMigratedError } from "../store/migrate.ts";
-import { openDatabase } from "../store/open-database.ts";
+import { loadPrompts, promptSources } from "../prompts/load.ts";
+import { NotMigratedError } from "../store/database/migrate.ts";
+import { openDatabase } from "../store/database/open.ts";
 import { lookAtNames } from "./names.ts";
 import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
 

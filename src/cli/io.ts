@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
-import { displayable, displayableJson } from "../platforms/terminal/displayable.ts";
+import { displayable, displayableJson } from "../text/displayable.ts";
 import { createLog, type LogTarget } from "../telemetry/log.ts";
 
 /** What a command may use of the process around it. */

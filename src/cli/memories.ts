@@ -1,6 +1,6 @@
 import { formatMemoryCard } from "../admin/memory-format.ts";
 import { formatAddress } from "../core/ids.ts";
-import { createTimeFormat, type TimeFormat } from "../core/time.ts";
+import { createTimeFormat, type TimeFormat } from "../text/time.ts";
 import { type CommonOptions, type Io, readConfig, say, sayJson } from "./io.ts";
 import { findChannel, withStore } from "./view.ts";
 

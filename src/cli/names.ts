@@ -5,8 +5,8 @@ import type { Server } from "../core/message.ts";
 import { discordServers } from "../platforms/discord/diagnose.ts";
 import { plainName } from "../router/bindings.ts";
 import { isAmbiguous, isOpen, type UsedName, usedNames } from "../router/confirmed-names.ts";
-import type { ConfirmedName } from "../store/names.ts";
-import { openDatabase } from "../store/open-database.ts";
+import type { ConfirmedName } from "../store/channels/confirmed-names.ts";
+import { openDatabase } from "../store/database/open.ts";
 import { createStore } from "../store/store.ts";
 import { type Io, openLog } from "./io.ts";
 

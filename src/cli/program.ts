@@ -1,8 +1,8 @@
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { describeConfig } from "../config/describe-config.ts";
 import { startLoopbackServer } from "../platforms/loopback/server.ts";
-import { loadPrompts, promptSources } from "../prompts.ts";
-import { migrateDatabase } from "../store/open-database.ts";
+import { loadPrompts, promptSources } from "../prompts/load.ts";
+import { migrateDatabase } from "../store/database/open.ts";
 import { compact } from "./compact.ts";
 import { type CompactionsOptions, showCompactions } from "./compactions.ts";
 import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";

@@ -7,7 +7,7 @@ import { type Recording, readRecording } from "./recording.ts";
 import { ReplayPlatform } from "./replay-platform.ts";
 import { ReplayTally } from "./replay-tally.ts";
 import { findAgent } from "./session.ts";
-import { WaitingLine } from "./waiting-line.ts";
+import { Spinner } from "./spinner.ts";
 import { bindPlatform } from "../router/bindings.ts";
 
 /** How long the end waits for compactions, ms; and without a word. */
@@ -96,7 +96,7 @@ async function untilCompacted(io: Io, daemon: Daemon): Promise<void> {
   const quiet = daemon.registry.compactionsIdle().then(() => true);
   const isQuietAlready = await Promise.race([quiet, delay(QUIET_AT_ONCE_MS, false)]);
   if (isQuietAlready) return;
-  using _line = new WaitingLine(io.stderr, "waiting for the last summaries");
+  using _line = new Spinner(io.stderr, "waiting for the last summaries");
   const tooLong = delay(MAX_WAIT_MS, undefined, { signal: late.signal }).catch(() => undefined);
   await Promise.race([quiet, tooLong, aborted(io.shutdown)]);
   late.abort();

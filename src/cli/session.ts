@@ -10,7 +10,7 @@ import { chooseMode, createProcessTerminal } from "../platforms/terminal/process
 import type { SettledTurns } from "../platforms/terminal/settled-turns.ts";
 import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
 import type { Events } from "../telemetry/events.ts";
-import { closeDataFolder } from "../store/data-folder.ts";
+import { closeDataFolder } from "../store/database/data-folder.ts";
 import { createLog } from "../telemetry/log.ts";
 import { aborted, type Io, openLog, say } from "./io.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";

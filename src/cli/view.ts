@@ -4,12 +4,12 @@ import { formatEntry } from "../admin/log-format.ts";
 import type { Config } from "../config/config.ts";
 import { OperatorError } from "../core/errors.ts";
 import { formatAddress, parseAddress } from "../core/ids.ts";
-import { createTimeFormat } from "../core/time.ts";
+import { createTimeFormat } from "../text/time.ts";
 import { createAgents } from "../agents.ts";
-import { openModels } from "../llm/open-models.ts";
-import { loadPrompts, promptSources } from "../prompts.ts";
-import type { ChannelRow } from "../store/channels.ts";
-import { openDatabase } from "../store/open-database.ts";
+import { openModels } from "../llm/model-provider.ts";
+import { loadPrompts, promptSources } from "../prompts/load.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
+import { openDatabase } from "../store/database/open.ts";
 import { createStore, type Store } from "../store/store.ts";
 import { type CommonOptions, type Io, openLog, readConfig, say, sayJson } from "./io.ts";
 

@@ -2,12 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Job, Tier } from "../core/compaction.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History } from "../core/history.ts";
-import { StaleEpochError } from "../store/errors.ts";
+import { StaleEpochError } from "../store/database/errors.ts";
 import type { JobEnd } from "./job-runner.ts";
-import type { CompactorParts, ForcedOutcome } from "./parts.ts";
-import { type Decision, decide } from "./policy.ts";
-import { Rest } from "./rest.ts";
-import { countLive, mustProgress, PRIORITY, priorityOf } from "./urgency.ts";
+import type { CompactorParts, ForcedOutcome } from "./target.ts";
+import { type Decision, decide } from "./policy/policy.ts";
+import { Rest } from "../async/backoff.ts";
+import { countLive, mustProgress, PRIORITY, priorityOf } from "./policy/priority.ts";
 
 /**
  * Watches one channel: looks how full its context is, decides, and has at most one job under way. It calls no model

@@ -2,16 +2,21 @@ import type { CommitOutcome, Job, JobResult, SummaryDraft } from "../core/compac
 import { unreachable } from "../core/errors.ts";
 import { type History, legalCuts, type Summary } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
-import { estimateTokens } from "../core/tokens.ts";
+import { estimateTokens } from "../text/tokens.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
 import type { Store } from "../store/store.ts";
-import type { CompactorAgent } from "./agent.ts";
+import type { Summariser } from "./summariser.ts";
 import type { Breaker } from "./breaker.ts";
-import { REFUSAL_KINDS } from "./checks.ts";
-import { nextStep } from "./ladder.ts";
-import { editNotes } from "./edit-notes.ts";
-import { MIN_SOURCE_TOKENS } from "./policy.ts";
-import { type AttemptOutcome, attemptSummary, type Material, type SummarisedRange } from "./worker.ts";
+import { REFUSAL_KINDS } from "./summary/summary-checks.ts";
+import { nextStep } from "./policy/fallback-ladder.ts";
+import { editNotes } from "./summary/edit-notes.ts";
+import { MIN_SOURCE_TOKENS } from "./policy/policy.ts";
+import {
+  type AttemptOutcome,
+  attemptSummary,
+  type Material,
+  type SummarisedRange,
+} from "./summary/summary-attempt.ts";
 
 /** How a job ended. */
 export type JobEnd =
@@ -31,7 +36,7 @@ export type JobEnd =
 
 export interface JobRunnerParts {
   readonly store: Pick<Store, "jobs" | "log" | "coverage" | "mergedOf" | "modelCalls">;
-  readonly agent: CompactorAgent;
+  readonly agent: Summariser;
   readonly breaker: Breaker;
   /** Told of an attempt that brought no summary. */
   readonly onRefused: (job: Job, why: string) => void;

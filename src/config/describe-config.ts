@@ -1,5 +1,5 @@
 import { originOf } from "../core/address.ts";
-import { counted } from "../core/text.ts";
+import { counted } from "../text/text.ts";
 import type { AgentConfig, BindingConfig, ChatPlatformConfig, Config, PlatformsConfig } from "./config.ts";
 
 /** What an operator sees of a configuration that is right. Says which secrets are set, never what they are. */

@@ -1,4 +1,4 @@
-import { sliceWhole } from "../core/text.ts";
+import { sliceWhole } from "../text/text.ts";
 
 /** What an error message shows of a value of the operator's: enough to find it, never a secret. */
 

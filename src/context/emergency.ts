@@ -1,10 +1,10 @@
 import type { Context } from "../core/context.ts";
 import { type History, isCounted, legalCuts, omit, turnView } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
-import { estimateTokens } from "../core/tokens.ts";
+import { estimateTokens } from "../text/tokens.ts";
 import { assemble, type ContextSources, isToolEntry, NO_TRIMS, type Trims } from "./assemble.ts";
 import { KEEP_SHARE, lastCoverable } from "./keep.ts";
-import { type Budget, partAt, roomAt } from "./usage.ts";
+import { type Budget, partAt, tokenBudgetAt } from "./usage.ts";
 
 /**
  * Emergency: makes a request fit the window at once and without a model. It changes the view, never the log.
@@ -31,7 +31,7 @@ const SHORTEST_ITEM = 40;
 
 /** Fits a context into the budget: stubs and no pictures, then the omission, then caps, then a second omission that spares nothing settled. */
 export function fitContext(sources: ContextSources, budget: Budget): Fit {
-  const emergency = roomAt(budget, budget.emergencyThreshold);
+  const emergency = tokenBudgetAt(budget, budget.emergencyThreshold);
   const { history } = sources;
   // A recall that took more would itself drive messages out of the view.
   const trims: Trims = { ...NO_TRIMS, room: Math.floor(partAt(budget, ROOM_SHARE)) };
@@ -42,7 +42,7 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
 
   const stubsOnly: Trims = { ...trims, stubs: "all", withoutImages: true };
   const stubbed = assemble(sources, stubsOnly);
-  if (stubbed.tokens < roomAt(budget, budget.aggressiveThreshold)) {
+  if (stubbed.tokens < tokenBudgetAt(budget, budget.aggressiveThreshold)) {
     return { context: stubbed, history, omitTo: null, tokensBefore, overflows: false };
   }
   const limit = Math.floor(emergency) - 1;
@@ -55,7 +55,7 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
       history: left.history,
       omitTo,
       tokensBefore,
-      overflows: context.tokens > roomAt(budget, 1),
+      overflows: context.tokens > tokenBudgetAt(budget, 1),
     };
   };
   const fit = attempt(planOmission(sources, budget, stubbed.tokens));
@@ -70,7 +70,7 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
  */
 export function planOmission(sources: ContextSources, budget: Budget, tokens: number): Seq | null {
   const { history, turn, renderer } = sources;
-  const target = roomAt(budget, budget.target);
+  const target = tokenBudgetAt(budget, budget.target);
   const last = lastOmittable(sources, budget);
   const counted = history.entries.filter(isCounted).length;
   const cuts = legalCuts(history.entries);

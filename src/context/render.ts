@@ -2,9 +2,9 @@ import { objectJson } from "../core/call-arguments.ts";
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
 import type { Absence, Entry, RememberedStatement, ToolResultEntry, UserEntry } from "../core/entry.ts";
 import type { Summary, SummarySpan } from "../core/history.ts";
-import { counted, displayName, sliceWhole, truncateMiddle } from "../core/text.ts";
-import type { TimeFormat } from "../core/time.ts";
-import { estimateTokens, HEAVIEST_UNIT, MESSAGE_OVERHEAD } from "../core/tokens.ts";
+import { counted, displayName, sliceWhole, truncateMiddle } from "../text/text.ts";
+import type { TimeFormat } from "../text/time.ts";
+import { estimateTokens, HEAVIEST_UNIT, MESSAGE_OVERHEAD } from "../text/tokens.ts";
 
 /** The texts that entries need besides their own; the templates in `prompts/` have them. */
 export interface EntryTexts {

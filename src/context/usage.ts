@@ -30,7 +30,7 @@ export function usableTokens(budget: Budget): number {
 }
 
 /** Estimated tokens at which a whole request takes this share of the usable window. */
-export function roomAt(budget: Budget, share: number): number {
+export function tokenBudgetAt(budget: Budget, share: number): number {
   return estimatedRoom(share * usableTokens(budget), budget.calibration);
 }
 

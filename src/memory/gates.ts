@@ -2,11 +2,11 @@ import { z } from "zod";
 import type { Entry } from "../core/entry.ts";
 import type { Seq } from "../core/ids.ts";
 import { MEMORY_TYPES, type MemoryDraft, type MemorySource } from "../core/memory.ts";
-import { isExact, tellingTerms } from "../core/telling.ts";
-import { splitSentences } from "../core/terms.ts";
-import { displayName, storableText } from "../core/text.ts";
+import { isExact, tellingTerms } from "../text/telling-terms.ts";
+import { splitSentences } from "../text/terms.ts";
+import { displayName, storableText } from "../text/text.ts";
 import { hasRelativeDate } from "./relative-dates.ts";
-import { containsQuote, countWords, normalWords } from "../core/normal-text.ts";
+import { containsQuote, countWords, normalWords } from "../text/normal-text.ts";
 
 /** The deterministic gates between what a model wants remembered and what becomes a memory. Pure. */
 

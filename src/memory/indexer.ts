@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
-import type { SearchStore } from "../store/search.ts";
+import type { SearchStore } from "../store/search/search.ts";
 
 /** How long the index may lag behind the log, ms. */
 const INTERVAL_MS = 500;

@@ -1,6 +1,6 @@
 import type { Memory } from "../core/memory.ts";
-import { rankDocuments } from "../core/terms.ts";
-import type { MemoryHit } from "../store/memories.ts";
+import { rankDocuments } from "../text/terms.ts";
+import type { MemoryHit } from "../store/memory/memories.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Age at which the boost of what is new has halved. */

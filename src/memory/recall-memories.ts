@@ -1,8 +1,8 @@
 import type { Memory } from "../core/memory.ts";
-import { questionTerms } from "../core/terms.ts";
-import { sliceWhole, storableText } from "../core/text.ts";
-import type { AskingChannel, MemoryHit, MemoryQuery, MemoryStore } from "../store/memories.ts";
-import type { SearchStore } from "../store/search.ts";
+import { questionTerms } from "../text/terms.ts";
+import { sliceWhole, storableText } from "../text/text.ts";
+import type { AskingChannel, MemoryHit, MemoryQuery, MemoryStore } from "../store/memory/memories.ts";
+import type { SearchStore } from "../store/search/search.ts";
 import { rankMemories } from "./rank-memories.ts";
 import { orQuery } from "./terms.ts";
 

@@ -1,8 +1,8 @@
 import type { EntryReference } from "../core/entry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
-import { sliceWhole, storableText } from "../core/text.ts";
-import type { SearchQuery, SearchStore } from "../store/search.ts";
+import { sliceWhole, storableText } from "../text/text.ts";
+import type { SearchQuery, SearchStore } from "../store/search/search.ts";
 import type { MemoryRecallQuery, RecallMemories } from "./recall-memories.ts";
 import { choosePairs, chooseTerms, findPieces, orQuery, pairLexemes, tellingLiterals } from "./terms.ts";
 

@@ -1,4 +1,4 @@
-import { sliceWhole } from "../core/text.ts";
+import { sliceWhole } from "../text/text.ts";
 
 /** Which terms of a query pick the candidates of a search. Pure. */
 

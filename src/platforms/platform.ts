@@ -62,7 +62,7 @@ export interface Platform extends AsyncDisposable {
    * Shows people that an answer to these messages is being made, until the next text, or `isWorking` false, or, where
    * nobody says so any more, for some seconds: call it again while it lasts. Best effort: does not throw, tells nobody.
    */
-  showWorking?(channel: ChannelAddress, inReplyTo: readonly string[], isWorking: boolean): void;
+  showTyping?(channel: ChannelAddress, inReplyTo: readonly string[], isWorking: boolean): void;
 }
 
 export interface PlatformCapabilities {

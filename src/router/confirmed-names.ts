@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Server } from "../core/message.ts";
-import type { ConfirmedName, NameStore } from "../store/names.ts";
+import type { ConfirmedName, NameStore } from "../store/channels/confirmed-names.ts";
 import { type Binding, isId, type NameKind, plainName } from "./bindings.ts";
 
 /**

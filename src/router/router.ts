@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
-import { BoundedMap } from "../core/bounded-map.ts";
+import { BoundedMap } from "../async/bounded-map.ts";
 import type { Absence } from "../core/entry.ts";
 import { type AgentId, type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import type {
@@ -13,21 +13,21 @@ import type {
   Server,
 } from "../core/message.ts";
 import type { Gap, GapStep, InboundCommand, PlatformInbox, Standing } from "../platforms/platform.ts";
-import type { ChannelRow } from "../store/channels.ts";
-import type { Digester } from "../store/extracts.ts";
-import type { GapRow } from "../store/gaps.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
+import type { Digester } from "../store/compaction/extracts.ts";
+import type { GapRow } from "../store/channels/gaps.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
-import type { AskLimits } from "./ask-limits.ts";
+import type { TurnRateLimit } from "./turn-rate-limit.ts";
 import { type Binding, findBinding, isAnswered, type NameHolds, refusal, rule } from "./bindings.ts";
-import { Changes } from "./changes.ts";
+import { MessageChanges } from "./message-changes.ts";
 import type { ConfirmedNames } from "./confirmed-names.ts";
-import { Erasures } from "./erasures.ts";
+import { ChannelErasure } from "./channel-erasure.ts";
 import { insist } from "./insist.ts";
 import { assertStorable, blame } from "./storable-event.ts";
 import type { Speakers } from "./speakers.ts";
 import { type Commands, TextCommands, UNLIMITED } from "./text-commands.ts";
-import type { Voice } from "./voice.ts";
+import type { Notices } from "./notices.ts";
 
 export interface RouterParts {
   readonly store: Store;
@@ -44,10 +44,10 @@ export interface RouterParts {
   readonly digesterOf: (channel: ChannelRow) => Digester;
   /** Runs what people ask with a slash; it answers the asker alone. */
   readonly commands: Commands;
-  readonly limits: AskLimits;
+  readonly limits: TurnRateLimit;
   /** Whether an agent is shown pictures: for the others none are kept. */
   readonly seesImages: (agent: AgentId) => boolean;
-  readonly voice: Voice;
+  readonly voice: Notices;
   /** The one sentence for a person whose wish is not fulfilled. */
   readonly failureText: (kind: "too_often" | "internal") => string;
 }
@@ -87,16 +87,16 @@ export class Router implements PlatformInbox {
   /** By channel and agent: it is being loaded, for a message that waits for an answer. */
   readonly #loadedFor = new Set<string>();
   readonly #commands: TextCommands;
-  readonly #changes: Changes;
+  readonly #changes: MessageChanges;
   /** Takes back what was said in channels that were deleted; to be begun once at the start, and disposed of. */
-  readonly erasures: Erasures;
+  readonly erasures: ChannelErasure;
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
     this.#holds = (platform, kind, name, server) => parts.names.holds(platform, kind, name, server);
     this.#commands = new TextCommands(parts);
-    this.#changes = new Changes(parts);
-    this.erasures = new Erasures(parts);
+    this.#changes = new MessageChanges(parts);
+    this.erasures = new ChannelErasure(parts);
   }
 
   async receive(event: InboundEvent): Promise<Receipt> {

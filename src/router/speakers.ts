@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { BoundedMap } from "../core/bounded-map.ts";
+import { BoundedMap } from "../async/bounded-map.ts";
 import type { ChannelId } from "../core/ids.ts";
 import type { Author } from "../core/message.ts";
-import { displayName, normalForm, sliceWhole, storableText } from "../core/text.ts";
-import type { SpeakerStore } from "../store/speakers.ts";
+import { displayName, normalForm, sliceWhole, storableText } from "../text/text.ts";
+import type { SpeakerStore } from "../store/channels/speakers.ts";
 
 /** People whose name in a channel is remembered; others are looked up. */
 const MAX_KNOWN = 20_000;

@@ -1,7 +1,7 @@
 import { errorMessage, UnstorableError, WeirError } from "../core/errors.ts";
 import type { InboundEvent } from "../core/message.ts";
-import { storableText } from "../core/text.ts";
-import { ruleOfRefusal } from "../store/errors.ts";
+import { storableText } from "../text/text.ts";
+import { ruleOfRefusal } from "../store/database/errors.ts";
 
 /** Bytes of an identifier: both stand in an index, and Postgres takes 2,704 there. */
 const MAX_ID_BYTES = 2000;

@@ -4,11 +4,11 @@ import { formatAddress } from "../core/ids.ts";
 import type { MemoryDraft } from "../core/memory.ts";
 import type { InboundMessage } from "../core/message.ts";
 import type { Asker, InboundCommand } from "../platforms/platform.ts";
-import type { ChannelRow } from "../store/channels.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Store } from "../store/store.ts";
 import { insist } from "./insist.ts";
 import { parseTextCommand, type TextCommand } from "./text-command.ts";
-import type { Voice } from "./voice.ts";
+import type { Notices } from "./notices.ts";
 
 export interface Commands {
   has(name: string): boolean;
@@ -16,18 +16,18 @@ export interface Commands {
   /** Whether the message in which a command is typed is kept: it is in the log once the command has run. */
   keepsMessage(name: string): boolean;
   /** The memory that a message bears because its author wants it remembered; null: it bears none. */
-  memoryIn(channel: ChannelRow, message: BearingMessage): MemoryDraft | null;
+  memoryIn(channel: ChannelRow, message: ProvingMessage): MemoryDraft | null;
   /** Whether the operator has named somebody as an owner: they may give commands wherever they are. */
   isNamedOwner(channel: ChannelRow, asker: Asker): boolean;
 }
 
 /** What a memory takes from the message that bears it. */
-export type BearingMessage = Pick<InboundMessage, "id" | "author" | "text" | "at">;
+export type ProvingMessage = Pick<InboundMessage, "id" | "author" | "text" | "at">;
 
 export interface TextCommandsParts {
   readonly store: Pick<Store, "runCommands">;
   readonly commands: Commands;
-  readonly voice: Voice;
+  readonly voice: Notices;
   readonly log: Logger;
   readonly failureText: (kind: "internal") => string;
 }

@@ -1,28 +1,28 @@
 import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
-import { AnswerStore } from "./answers.ts";
-import { AttachedStore } from "./attached.ts";
-import { ChannelStore } from "./channels.ts";
-import { CompactionStore } from "./compactions.ts";
-import { type Coverage, loadCoverage, readMerged } from "./coverage.ts";
-import { DeliveryStore } from "./deliveries.ts";
-import { ErasureStore } from "./erasures.ts";
-import { GapStore } from "./gaps.ts";
-import { HeardMarkStore } from "./heard-marks.ts";
-import { type ChannelSnapshot, loadSnapshot } from "./history.ts";
-import { JobStore } from "./jobs.ts";
-import { LogStore } from "./log.ts";
-import { MemoryStore } from "./memories.ts";
-import { NameStore } from "./names.ts";
-import { ModelCallStore } from "./model-calls.ts";
-import { PeopleStore } from "./people.ts";
-import { RunCommandStore } from "./run-commands.ts";
-import type { Database } from "./pool.ts";
-import { ReactionStore } from "./reactions.ts";
-import { RequestStore } from "./requests.ts";
-import { SpeakerStore } from "./speakers.ts";
-import { SearchStore } from "./search.ts";
-import { TurnStore } from "./turns.ts";
+import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
+import { AttachmentStore } from "./log/attachments.ts";
+import { ChannelStore } from "./channels/channels.ts";
+import { CompactionStore } from "./compaction/compactions.ts";
+import { type Coverage, loadCoverage, readMerged } from "./compaction/summaries.ts";
+import { DeliveryStore } from "./turns/deliveries.ts";
+import { ErasureStore } from "./log/erasures.ts";
+import { GapStore } from "./channels/gaps.ts";
+import { ListeningWatermarkStore } from "./channels/listening-watermarks.ts";
+import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
+import { JobStore } from "./compaction/jobs.ts";
+import { LogStore } from "./log/log.ts";
+import { MemoryStore } from "./memory/memories.ts";
+import { NameStore } from "./channels/confirmed-names.ts";
+import { ModelCallStore } from "./turns/model-calls.ts";
+import { PersonalDataStore } from "./log/personal-data.ts";
+import { RunCommandStore } from "./commands/run-commands.ts";
+import type { Database } from "./database/database.ts";
+import { ReactionStore } from "./log/reactions.ts";
+import { RequestStore } from "./commands/requests.ts";
+import { SpeakerStore } from "./channels/speakers.ts";
+import { SearchStore } from "./search/search.ts";
+import { TurnStore } from "./turns/turns.ts";
 
 /** All rows of Weir, by what they are about. */
 export interface Store {
@@ -36,12 +36,12 @@ export interface Store {
   readonly jobs: JobStore;
   readonly compactions: CompactionStore;
   readonly requests: RequestStore;
-  readonly people: PeopleStore;
+  readonly people: PersonalDataStore;
   readonly runCommands: RunCommandStore;
-  readonly answers: AnswerStore;
-  readonly attached: AttachedStore;
+  readonly answers: AnswerProvenanceStore;
+  readonly attached: AttachmentStore;
   readonly gaps: GapStore;
-  readonly heardMarks: HeardMarkStore;
+  readonly heardMarks: ListeningWatermarkStore;
   readonly erasures: ErasureStore;
   readonly reactions: ReactionStore;
   readonly names: NameStore;
@@ -65,12 +65,12 @@ export function createStore(db: Database): Store {
     jobs: new JobStore(db),
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),
-    people: new PeopleStore(db),
+    people: new PersonalDataStore(db),
     runCommands: new RunCommandStore(db),
-    answers: new AnswerStore(db),
-    attached: new AttachedStore(db),
+    answers: new AnswerProvenanceStore(db),
+    attached: new AttachmentStore(db),
     gaps: new GapStore(db),
-    heardMarks: new HeardMarkStore(db),
+    heardMarks: new ListeningWatermarkStore(db),
     erasures: new ErasureStore(db),
     reactions: new ReactionStore(db),
     names: new NameStore(db),

@@ -2,9 +2,9 @@ import type { AgentConfig } from "../config/config.ts";
 import { type EntryTexts, Renderer } from "../context/render.ts";
 import type { Budget } from "../context/usage.ts";
 import type { Anchor } from "../core/calibration.ts";
-import { createTimeFormat, type TimeFormat } from "../core/time.ts";
+import { createTimeFormat, type TimeFormat } from "../text/time.ts";
 import type { Model } from "../llm/model.ts";
-import type { FailureKind } from "../prompts.ts";
+import type { FailureKind } from "../prompts/load.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /** The models that agents may use, and what is known of their windows. */

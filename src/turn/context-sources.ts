@@ -3,8 +3,8 @@ import { capText } from "../context/render.ts";
 import { dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
 import { turnId } from "../core/ids.ts";
 import type { EntryReference, RememberedStatement } from "../core/entry.ts";
-import { displayName, sliceWhole } from "../core/text.ts";
-import { estimateTokens, HEAVIEST_UNIT } from "../core/tokens.ts";
+import { displayName, sliceWhole } from "../text/text.ts";
+import { estimateTokens, HEAVIEST_UNIT } from "../text/tokens.ts";
 import type { Agent } from "./agent.ts";
 
 /** People of the newest messages that the dynamic part names. */

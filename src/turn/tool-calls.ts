@@ -1,7 +1,7 @@
 import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
-import { sliceWhole, storableText } from "../core/text.ts";
-import { withOwnIds } from "../llm/call-ids.ts";
+import { sliceWhole, storableText } from "../text/text.ts";
+import { withOwnIds } from "../llm/chat/call-ids.ts";
 import { type Tool, type ToolContext, ToolFailure, ToolInputError, type ToolOutcome } from "../tools/tool.ts";
 
 /** Calls of one answer that are run; a model that asks for more is told so. */

@@ -7,7 +7,7 @@ import type { History, TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
-import type { FailureKind } from "../prompts.ts";
+import type { FailureKind } from "../prompts/load.ts";
 import type { Reaction } from "../tools/tool.ts";
 import { type Agent, budgetOf } from "./agent.ts";
 import { visibleAnswer } from "./answer-text.ts";

@@ -3,8 +3,8 @@ import { describe, test } from "node:test";
 import { formatChannelReport } from "../../src/admin/channel-format.ts";
 import { type ChannelReport, MAX_MEMORIES } from "../../src/admin/channel-report.ts";
 import { agentId, memoryId } from "../../src/core/ids.ts";
-import { createTimeFormat } from "../../src/core/time.ts";
-import type { MemoryRecord } from "../../src/store/memories.ts";
+import { createTimeFormat } from "../../src/text/time.ts";
+import type { MemoryRecord } from "../../src/store/memory/memories.ts";
 
 const EMPTY: ChannelReport = {
   channel: "terminal:main",

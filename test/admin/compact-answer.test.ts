@@ -10,7 +10,7 @@ import {
 } from "../../src/admin/compact-answer.ts";
 import type { Job } from "../../src/core/compaction.ts";
 import { channelId, jobId } from "../../src/core/ids.ts";
-import type { CompactionRecord } from "../../src/store/compactions.ts";
+import type { CompactionRecord } from "../../src/store/compaction/compactions.ts";
 
 const DONE: CompactAnswer = {
   kind: "committed",

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { formatCompaction } from "../../src/admin/compactions-format.ts";
 import { jobId } from "../../src/core/ids.ts";
-import { createTimeFormat } from "../../src/core/time.ts";
-import type { CompactionRecord } from "../../src/store/compactions.ts";
+import { createTimeFormat } from "../../src/text/time.ts";
+import type { CompactionRecord } from "../../src/store/compaction/compactions.ts";
 
 const SUMMARY = { kind: "model", model: "small", tokens: 310, live: true, needsRedo: false } as const;
 const DONE: CompactionRecord = {

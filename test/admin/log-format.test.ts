@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { formatEntry } from "../../src/admin/log-format.ts";
 import type { Entry } from "../../src/core/entry.ts";
 import { agentId, memoryId, turnId } from "../../src/core/ids.ts";
-import { createTimeFormat } from "../../src/core/time.ts";
+import { createTimeFormat } from "../../src/text/time.ts";
 
 const at = new Date("2026-11-21T14:05:00Z");
 const base = { seq: 5, at, deleted: false, tokens: 9 };

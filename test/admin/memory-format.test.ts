@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { formatMemories, formatMemoryCard, MEMORIES_ASKED } from "../../src/admin/memory-format.ts";
 import { agentId, memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
-import { createTimeFormat } from "../../src/core/time.ts";
+import { createTimeFormat } from "../../src/text/time.ts";
 
 const time = createTimeFormat("UTC");
 const memory: Memory = {

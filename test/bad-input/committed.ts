@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { storableText } from "../../src/core/text.ts";
-import { estimateTokens } from "../../src/core/tokens.ts";
+import { storableText } from "../../src/text/text.ts";
+import { estimateTokens } from "../../src/text/tokens.ts";
 import { checkFold } from "../support/compaction.ts";
 import type { TestWeir } from "../support/weir.ts";
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { digestEntries, digestTexts } from "../../src/compactor/digest.ts";
+import { digestEntries, digestTexts } from "../../src/compactor/summary/digest.ts";
 import type { UserEntry } from "../../src/core/entry.ts";
-import { createTimeFormat } from "../../src/core/time.ts";
-import { estimateTokens, MESSAGE_OVERHEAD } from "../../src/core/tokens.ts";
+import { createTimeFormat } from "../../src/text/time.ts";
+import { estimateTokens, MESSAGE_OVERHEAD } from "../../src/text/tokens.ts";
 import { atOnce } from "../support/at-once.ts";
-import { UNKNOWN_WINDOW } from "../../src/llm/model-catalog.ts";
+import { UNKNOWN_WINDOW } from "../../src/llm/catalog/model-catalog.ts";
 import {
   agentRequests,
   compaction,

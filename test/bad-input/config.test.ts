@@ -7,7 +7,7 @@ import * as fc from "fast-check";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { agentId } from "../../src/core/ids.ts";
-import { loadPrompts, PromptError } from "../../src/prompts.ts";
+import { loadPrompts, PromptError } from "../../src/prompts/load.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const KEY = "sk-bad-input-5f1c7a9e3b";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { chunkTranscript, MIN_CHUNK_TOKENS } from "../../src/compactor/chunks.ts";
-import { cleanSummary } from "../../src/compactor/clean-summary.ts";
-import { transcribe } from "../../src/compactor/transcript.ts";
+import { chunkTranscript, MIN_CHUNK_TOKENS } from "../../src/compactor/summary/chunks.ts";
+import { cleanSummary } from "../../src/compactor/summary/clean-summary.ts";
+import { transcribe } from "../../src/compactor/summary/transcript.ts";
 import { capText, escapeLabels, Renderer } from "../../src/context/render.ts";
 import type { UserEntry } from "../../src/core/entry.ts";
-import { displayName } from "../../src/core/text.ts";
-import { createTimeFormat } from "../../src/core/time.ts";
+import { displayName } from "../../src/text/text.ts";
+import { createTimeFormat } from "../../src/text/time.ts";
 import { atOnce } from "../support/at-once.ts";
 import { assertNoAuthority, NASTY, NASTY_NAMES, nastyText } from "./corpus.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { storableText } from "../../src/core/text.ts";
+import { storableText } from "../../src/text/text.ts";
 import { agentRequests, checkFold, openScene } from "../support/compaction.ts";
 import { text } from "../support/model-behaviours.ts";
 import type { TestWeir } from "../support/weir.ts";

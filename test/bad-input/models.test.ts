@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { storableText } from "../../src/core/text.ts";
-import { estimateTokens, MESSAGE_OVERHEAD } from "../../src/core/tokens.ts";
+import { storableText } from "../../src/text/text.ts";
+import { estimateTokens, MESSAGE_OVERHEAD } from "../../src/text/tokens.ts";
 import { agentRequests, checkFold, openScene, type Scene } from "../support/compaction.ts";
 import {
   endlessRepetition,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { after, test } from "node:test";
-import { storableText } from "../../src/core/text.ts";
+import { storableText } from "../../src/text/text.ts";
 import { openTerminal } from "../platforms/terminal/terminal-harness.ts";
 import { environment, openHome, openSeed } from "../support/e2e.ts";
 import { text, toolCalls } from "../support/model-behaviours.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createChatModel } from "../../src/llm/chat-model.ts";
+import { createChatModel } from "../../src/llm/chat/chat-model.ts";
 import { openScene } from "../support/compaction.ts";
 import { rawStream, text } from "../support/model-behaviours.ts";
 import { ask } from "../support/model-calls.ts";

@@ -4,7 +4,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { GuardedHistory } from "../../src/channel/guarded-history.ts";
 import type { Entry } from "../../src/core/entry.ts";
 import type { ChannelId } from "../../src/core/ids.ts";
-import type { ChannelSnapshot } from "../../src/store/history.ts";
+import type { ChannelSnapshot } from "../../src/store/channels/snapshot.ts";
 import { openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { beginTurn } from "../support/turns.ts";

@@ -1,5 +1,5 @@
 /** A place at which something can be made to wait, and of which a test learns that it does. */
-export class Hold {
+export class ReplayBuffer {
   #armed: PromiseWithResolvers<void> | null = null;
   #reached = Promise.withResolvers<void>();
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { findEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres.ts";
+import { findEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
 
 const INT8 = 20;
 const types: pg.CustomTypesConfig = {

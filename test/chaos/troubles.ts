@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { findEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres.ts";
+import { findEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
 import { postmasterPid, startQuietly } from "../support/embedded-folder.ts";
 import { unspaced } from "./answers.ts";
 import { finalTexts } from "./delivery-checks.ts";

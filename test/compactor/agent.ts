@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { CompactorTexts, WorkerAgent } from "../../src/compactor/worker.ts";
+import type { CompactorTexts, WorkerAgent } from "../../src/compactor/summary/summary-attempt.ts";
 import { agentId } from "../../src/core/ids.ts";
-import { createTimeFormat } from "../../src/core/time.ts";
-import { loadPrompts, type Prompts } from "../../src/prompts.ts";
+import { createTimeFormat } from "../../src/text/time.ts";
+import { loadPrompts, type Prompts } from "../../src/prompts/load.ts";
 
 const ID = agentId("main");
 

@@ -1,4 +1,4 @@
-import type { CompactionState, Decision } from "../../src/compactor/policy.ts";
+import type { CompactionState, Decision } from "../../src/compactor/policy/policy.ts";
 import type { JobPlan } from "../../src/core/compaction.ts";
 import type { Entry, UserEntry } from "../../src/core/entry.ts";
 import { cover, type History, type Summary, type TurnRange } from "../../src/core/history.ts";
@@ -82,7 +82,7 @@ export function stateOf(
   return {
     history,
     tokens: parts.reduce((sum, tokens) => sum + tokens, fixed + (history.omission?.tokens ?? 0)),
-    roomAt: (share) => share * usable,
+    tokenBudgetAt: (share) => share * usable,
     keepTokens: 0.4 * usable,
     summaryCap,
     rules: {

@@ -1,6 +1,6 @@
 import type { Entry, EntryReference, ToolCall } from "../../src/core/entry.ts";
 import { turnId } from "../../src/core/ids.ts";
-import { estimateTokens } from "../../src/core/tokens.ts";
+import { estimateTokens } from "../../src/text/tokens.ts";
 
 /** Entries of a channel, one a minute from 2026-11-21 14:00 UTC: seq 5 is of 14:05. */
 function base(seq: number, text: string): { seq: number; at: Date; deleted: boolean; tokens: number } {

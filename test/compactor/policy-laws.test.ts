@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { type CompactionState, decide } from "../../src/compactor/policy.ts";
+import { type CompactionState, decide } from "../../src/compactor/policy/policy.ts";
 import { KEEP_SHARE, lastCoverable } from "../../src/context/keep.ts";
 import { type JobPlan, MAX_LIVE_SUMMARIES, TOP_LEVEL } from "../../src/core/compaction.ts";
 import { type History, isCounted, legalCuts, omit } from "../../src/core/history.ts";
@@ -36,7 +36,7 @@ function assertPlan(state: CompactionState, plan: JobPlan): void {
 }
 
 function assertLeaf(state: CompactionState, plan: JobPlan): void {
-  const { history, rules, roomAt } = state;
+  const { history, rules, tokenBudgetAt } = state;
   const { entries, coveredTo, omittedTo } = history;
   assert.equal(plan.fromSeq, coveredTo + 1);
   assert.equal(plan.level, 1);
@@ -50,7 +50,7 @@ function assertLeaf(state: CompactionState, plan: JobPlan): void {
   const keep = {
     firstKept: state.firstKept,
     keepMessages: rules.keepMessages,
-    maxTokens: roomAt(KEEP_SHARE),
+    maxTokens: tokenBudgetAt(KEEP_SHARE),
     tokensOf,
   };
   const last = lastCoverable(entries, keep);
@@ -60,7 +60,7 @@ function assertLeaf(state: CompactionState, plan: JobPlan): void {
   assert.notEqual(plan.tier, "forced");
   const share = plan.tier === "background" ? 0.3 : 0.5;
   assert.ok(covered.filter(isCounted).length >= entries.filter(isCounted).length * share);
-  assert.ok(state.tokens - gone + state.summaryCap <= roomAt(rules.target));
+  assert.ok(state.tokens - gone + state.summaryCap <= tokenBudgetAt(rules.target));
 }
 
 function sum(entries: History["entries"]): number {
@@ -131,7 +131,7 @@ describe("the decisions of a channel", () => {
       talk.history = settleDown(talk.history, look);
       for (const { level } of talk.history.summaries) levels.add(level);
       const state = look(talk.history);
-      assert.ok(state.tokens < state.roomAt(0.8));
+      assert.ok(state.tokens < state.tokenBudgetAt(0.8));
       if (wasDue && talk.history.summaries.at(-1)?.level === 1) assert.ok(talk.history.entries.length >= 20);
     }
     assert.deepEqual(

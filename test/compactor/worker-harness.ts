@@ -5,12 +5,12 @@ import {
   type AttemptOutcome,
   attemptSummary,
   type Material,
-} from "../../src/compactor/worker.ts";
+} from "../../src/compactor/summary/summary-attempt.ts";
 import type { JobResult } from "../../src/core/compaction.ts";
 import type { Entry } from "../../src/core/entry.ts";
 import type { Summary } from "../../src/core/history.ts";
-import { estimateTokens } from "../../src/core/tokens.ts";
-import { createChatModel } from "../../src/llm/chat-model.ts";
+import { estimateTokens } from "../../src/text/tokens.ts";
+import { createChatModel } from "../../src/llm/chat/chat-model.ts";
 import type { ModelCallRecord } from "../../src/llm/model.ts";
 import type { ChatRequest, ModelServer } from "../support/model-server.ts";
 import { workerAgent } from "./agent.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { Material } from "../../src/compactor/worker.ts";
+import type { Material } from "../../src/compactor/summary/summary-attempt.ts";
 import type { Entry } from "../../src/core/entry.ts";
 import { legalCuts, type Summary, viewOrder } from "../../src/core/history.ts";
 import { turnId } from "../../src/core/ids.ts";
-import { estimateTokens } from "../../src/core/tokens.ts";
+import { estimateTokens } from "../../src/text/tokens.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
 import {
   type Behaviour,

@@ -6,7 +6,7 @@ import type { Budget } from "../../src/context/usage.ts";
 import { UNCALIBRATED } from "../../src/core/calibration.ts";
 import type { ModelMessage } from "../../src/core/context.ts";
 import type { EntryReference, RememberedStatement } from "../../src/core/entry.ts";
-import { loadPrompts } from "../../src/prompts.ts";
+import { loadPrompts } from "../../src/prompts/load.ts";
 import { createTools } from "../../src/tools/tools.ts";
 import { type Agent, createAgent } from "../../src/turn/agent.ts";
 import { contextSources, NOTHING_ATTACHED } from "../../src/turn/context-sources.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import type { Entry, EntryReference, TurnEntryDraft } from "../../src/core/entry.ts";
 import { appendEntries, dueMessages, type History, settle, type TurnRange } from "../../src/core/history.ts";
 import { turnId } from "../../src/core/ids.ts";
-import { estimateTokens } from "../../src/core/tokens.ts";
+import { estimateTokens } from "../../src/text/tokens.ts";
 
 /** Something that happens in a channel. */
 export type Step =

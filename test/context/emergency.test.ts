@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { chooseTurn } from "../../src/channel/due.ts";
+import { nextTurn } from "../../src/channel/turns/next-turn.ts";
 import { assemble } from "../../src/context/assemble.ts";
 import { type Fit, fitContext, planOmission } from "../../src/context/emergency.ts";
 import { type Budget, usableTokens } from "../../src/context/usage.ts";
@@ -41,7 +41,7 @@ function fixedPart(): number {
 }
 
 function talkWithin(budget: Budget): Conversation {
-  return new Conversation((history) => chooseTurn(history, budget));
+  return new Conversation((history) => nextTurn(history, budget));
 }
 
 function lastOf(talk: Conversation): Seen {

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { cleanSummary } from "../../src/compactor/clean-summary.ts";
+import { cleanSummary } from "../../src/compactor/summary/clean-summary.ts";
 import {
   capText,
   escapeLabels,
@@ -14,8 +14,8 @@ import {
 } from "../../src/context/render.ts";
 import type { Entry } from "../../src/core/entry.ts";
 import { memoryId, turnId } from "../../src/core/ids.ts";
-import { createTimeFormat } from "../../src/core/time.ts";
-import { estimateTokens } from "../../src/core/tokens.ts";
+import { createTimeFormat } from "../../src/text/time.ts";
+import { estimateTokens } from "../../src/text/tokens.ts";
 import { anySteps, anyText, Conversation } from "./conversation.ts";
 import { cpuMs } from "../support/cpu-time.ts";
 

@@ -5,7 +5,14 @@ import * as fc from "fast-check";
 
 import { assemble } from "../../src/context/assemble.ts";
 import { fitContext } from "../../src/context/emergency.ts";
-import { type Budget, partAt, roomAt, summaryCap, usableTokens, usageOf } from "../../src/context/usage.ts";
+import {
+  type Budget,
+  partAt,
+  tokenBudgetAt,
+  summaryCap,
+  usableTokens,
+  usageOf,
+} from "../../src/context/usage.ts";
 import { type Calibration, realTokens } from "../../src/core/calibration.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../src/context/render.ts";
 import { MAX_LIVE_SUMMARIES, SUMMARIES_SHARE } from "../../src/core/compaction.ts";
@@ -21,13 +28,13 @@ const dear: Calibration = { factor: 2, anchor: { estimated: 1000, reported: 1800
 describe("the room of a budget", () => {
   test("is the share of the usable window where nothing was reported", () => {
     const budget = budgetOf(10_000, 2000);
-    assert.equal(roomAt(budget, 0.5), 4000);
+    assert.equal(tokenBudgetAt(budget, 0.5), 4000);
     assert.equal(partAt(budget, 0.5), 4000);
   });
 
   test("begins at the anchor for a whole request, and goes by the factor for a part of one", () => {
     const budget = calibrated(10_000, 2000, dear);
-    assert.equal(roomAt(budget, 0.5), 1000 + (4000 - 1800) / 2);
+    assert.equal(tokenBudgetAt(budget, 0.5), 1000 + (4000 - 1800) / 2);
     assert.equal(partAt(budget, 0.5), 2000);
     assert.equal(usableTokens(budget), 8000, "what people see is in the model's own tokens");
   });

@@ -5,7 +5,7 @@ import { type Home, openHome, openSeed } from "../support/e2e.ts";
 import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
-import { findEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres.ts";
+import { findEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
 import { ask, postmasterPid } from "../support/embedded-folder.ts";
 import type { TestProcess } from "../support/process.ts";
 

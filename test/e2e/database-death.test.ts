@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
-import { findEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres.ts";
+import { findEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
 import { assertWhole, type Home, openHome, openSeed } from "../support/e2e.ts";
 import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
 import { postmasterPid } from "../support/embedded-folder.ts";

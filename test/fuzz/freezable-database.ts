@@ -1,8 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { QueryResultRow } from "pg";
 import { pino } from "pino";
-import { translateDatabaseError } from "../../src/store/errors.ts";
-import { type Connection, Database, type Queryable, type Statement } from "../../src/store/pool.ts";
+import { translateDatabaseError } from "../../src/store/database/errors.ts";
+import {
+  type Connection,
+  Database,
+  type Queryable,
+  type Statement,
+} from "../../src/store/database/database.ts";
 import type { Pulse } from "./pulse.ts";
 
 /**

@@ -2,8 +2,8 @@ import { pino } from "pino";
 import type { ChannelActor } from "../../src/channel/actor.ts";
 import { ChannelRegistry } from "../../src/channel/registry.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
-import type { CompactorTiming } from "../../src/compactor/parts.ts";
-import type { CompactionState, Decision } from "../../src/compactor/policy.ts";
+import type { CompactorTiming } from "../../src/compactor/target.ts";
+import type { CompactionState, Decision } from "../../src/compactor/policy/policy.ts";
 import { CompactionQueue } from "../../src/compactor/queue.ts";
 import type { StaffedAgent } from "../../src/agents.ts";
 import type { AgentId, ChannelId } from "../../src/core/ids.ts";
@@ -11,20 +11,20 @@ import { Indexer } from "../../src/memory/indexer.ts";
 import { RecallMemories } from "../../src/memory/recall-memories.ts";
 import { Recall } from "../../src/memory/recall.ts";
 import type { Model } from "../../src/llm/model.ts";
-import type { Models } from "../../src/llm/open-models.ts";
-import { AskLimits } from "../../src/router/ask-limits.ts";
+import type { Models } from "../../src/llm/model-provider.ts";
+import { TurnRateLimit } from "../../src/router/turn-rate-limit.ts";
 import { bindPlatform } from "../../src/router/bindings.ts";
-import { Voice } from "../../src/router/voice.ts";
+import { Notices } from "../../src/router/notices.ts";
 import { ConfirmedNames } from "../../src/router/confirmed-names.ts";
 import { Speakers } from "../../src/router/speakers.ts";
 import { Router } from "../../src/router/router.ts";
-import type { Connection, Database } from "../../src/store/pool.ts";
+import type { Connection, Database } from "../../src/store/database/database.ts";
 import { createStore, type Store } from "../../src/store/store.ts";
 import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
 import { ANNEX, type Chat, ChatFront, PLATFORM } from "./chat.ts";
 import { FreezableDatabase } from "./freezable-database.ts";
 import type { Mutant } from "./mutants/mutant.ts";
-import type { Pace } from "./pace.ts";
+import type { RateLimiter } from "./pace.ts";
 import { AGENT, type Profile, SECOND_AGENT, staff } from "./profile.ts";
 import type { Pulse } from "./pulse.ts";
 import type { CrashPoint } from "./schedule.ts";
@@ -46,7 +46,7 @@ export interface IncarnationParts {
   /** The run's connections, for all incarnations. */
   readonly shared: Database;
   readonly pulse: Pulse;
-  readonly pace: Pace;
+  readonly pace: RateLimiter;
   readonly profile: Profile;
   readonly chat: Chat;
   readonly isStreaming: boolean;
@@ -150,8 +150,8 @@ export class Incarnation {
       speakers: new Speakers(store.speakers),
       namesOf: () => [],
       commands: NO_COMMANDS,
-      limits: new AskLimits(() => performance.now()),
-      voice: new Voice(() => main, log),
+      limits: new TurnRateLimit(() => performance.now()),
+      voice: new Notices(() => main, log),
       seesImages: () => false,
       failureText: () => "",
     });

@@ -1,5 +1,5 @@
 import type { ChannelId } from "../../src/core/ids.ts";
-import type { Database } from "../../src/store/pool.ts";
+import type { Database } from "../../src/store/database/database.ts";
 
 /** A channel's rows as they are in one moment, seen from outside of every incarnation. */
 export interface State {

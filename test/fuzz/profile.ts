@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { type Agents, createAgents } from "../../src/agents.ts";
-import type { CompactorAgent } from "../../src/compactor/agent.ts";
+import type { Summariser } from "../../src/compactor/summariser.ts";
 import type { AgentConfig } from "../../src/config/config.ts";
 import type { Anchor } from "../../src/core/calibration.ts";
 import { agentId } from "../../src/core/ids.ts";
-import { ModelFactors } from "../../src/llm/model-factors.ts";
+import { ModelFactors } from "../../src/llm/catalog/model-factors.ts";
 import type { Model } from "../../src/llm/model.ts";
-import type { Models } from "../../src/llm/open-models.ts";
-import { loadPrompts, type Prompts } from "../../src/prompts.ts";
+import type { Models } from "../../src/llm/model-provider.ts";
+import { loadPrompts, type Prompts } from "../../src/prompts/load.ts";
 import { Random } from "./random.ts";
 
 export const AGENT = agentId("main");
@@ -106,7 +106,7 @@ const PROMPTS = shortPrompts();
 export interface Miscast {
   readonly config?: (config: AgentConfig) => AgentConfig;
   readonly system?: (text: string, now: Date) => string;
-  readonly compactorAgent?: (agent: CompactorAgent) => CompactorAgent;
+  readonly compactorAgent?: (agent: Summariser) => Summariser;
 }
 
 export interface Staff {

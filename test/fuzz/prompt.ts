@@ -1,6 +1,6 @@
 import { estimateMessage } from "../../src/context/render.ts";
 import type { ModelMessage } from "../../src/core/context.ts";
-import { estimateTokens } from "../../src/core/tokens.ts";
+import { estimateTokens } from "../../src/text/tokens.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
 import { MARKER } from "./texts.ts";
 

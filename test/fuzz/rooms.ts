@@ -1,6 +1,6 @@
 import type { AgentId, ChannelAddress, ChannelId } from "../../src/core/ids.ts";
 import type { ChannelKind } from "../../src/core/message.ts";
-import type { Decision } from "../../src/compactor/policy.ts";
+import type { Decision } from "../../src/compactor/policy/policy.ts";
 import type { History } from "../../src/core/history.ts";
 import { ANNEX, PLATFORM } from "./chat.ts";
 import type { Incarnation } from "./incarnation.ts";

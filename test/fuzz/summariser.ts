@@ -1,5 +1,5 @@
 import type { ToolCall } from "../../src/core/entry.ts";
-import { estimateTokens } from "../../src/core/tokens.ts";
+import { estimateTokens } from "../../src/text/tokens.ts";
 import { ModelError, type ModelAnswer, type ModelRequest } from "../../src/llm/model.ts";
 import { SUMMARISER } from "./profile.ts";
 import { Random } from "./random.ts";

@@ -1,6 +1,6 @@
 import { believedWindow } from "./checks/i6-fits.ts";
 import { createHash } from "node:crypto";
-import type { CompactionState, Decision } from "../../src/compactor/policy.ts";
+import type { CompactionState, Decision } from "../../src/compactor/policy/policy.ts";
 import { formatAddress } from "../../src/core/ids.ts";
 import type { ModelAnswer, ModelRequest } from "../../src/llm/model.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
@@ -144,7 +144,7 @@ export class Witness {
     const { rooms, findings } = this.#world;
     const { isResting } = state;
     findings.note(`decided ${JSON.stringify(decision)}${isResting ? " (resting)" : ""}`);
-    const isFull = state.tokens >= state.roomAt(state.rules.backgroundThreshold);
+    const isFull = state.tokens >= state.tokenBudgetAt(state.rules.backgroundThreshold);
     // Histories are values: the one that was measured belongs to the actor that has it.
     const room = rooms.find(({ id }) => incarnation.actor(id)?.history.current === state.history);
     if (room === undefined) return;

@@ -1,8 +1,8 @@
 import { pino } from "pino";
-import { decide } from "../../src/compactor/policy.ts";
+import { decide } from "../../src/compactor/policy/policy.ts";
 import { formatAddress } from "../../src/core/ids.ts";
-import { inTime } from "../../src/telemetry/in-time.ts";
-import { type Connection, Database } from "../../src/store/pool.ts";
+import { withDeadline } from "../../src/async/deadline.ts";
+import { type Connection, Database } from "../../src/store/database/database.ts";
 import { createStore, type Store } from "../../src/store/store.ts";
 import { DeletedTexts } from "./checks/i12-deleted.ts";
 import { differences } from "./checks/i9-fold.ts";
@@ -15,7 +15,7 @@ import { ModelScript } from "./model-script.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { observe, type View } from "./observe.ts";
 import { makeProfile, OFF, type Profile } from "./profile.ts";
-import { Pace } from "./pace.ts";
+import { RateLimiter } from "./pace.ts";
 import { Pulse } from "./pulse.ts";
 import { Random } from "./random.ts";
 import { PLANS, type Room } from "./rooms.ts";
@@ -35,7 +35,7 @@ const CONNECTIONS = 5;
 export class World implements AsyncDisposable {
   readonly findings = new Findings();
   readonly pulse = new Pulse();
-  readonly pace = new Pace();
+  readonly pace = new RateLimiter();
   readonly rooms: Room[] = [];
   readonly script: ModelScript;
   readonly chat = new Chat();
@@ -229,6 +229,6 @@ export class World implements AsyncDisposable {
     }
     const released = Promise.all([this.probe[Symbol.asyncDispose](), this.#shared[Symbol.asyncDispose]()]);
     // Of a run that hangs, a connection never comes back: it ends with its database, which is dropped next.
-    await inTime(released, RELEASED_WITHIN_MS);
+    await withDeadline(released, RELEASED_WITHIN_MS);
   }
 }

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseAnswer } from "../../src/admin/compact-answer.ts";
 import { channelId } from "../../src/core/ids.ts";
-import { RequestDesk } from "../../src/admin/request-desk.ts";
+import { RequestServer } from "../../src/admin/request-server.ts";
 import type { ChannelRegistry } from "../../src/channel/registry.ts";
 import { openStore, SILENT } from "../store/open-store.ts";
 import { rowsWith } from "../store/rows-with.ts";
@@ -155,7 +155,7 @@ test("old requests are removed while the daemon runs", async () => {
     visit: async () => Promise.reject(new Error("not here")),
   };
   const parts = { store: beside.store, registry, serves: () => true, log: SILENT };
-  await using desk = new RequestDesk({ ...parts, cleanEveryMs: 20 });
+  await using desk = new RequestServer({ ...parts, cleanEveryMs: 20 });
   const { requests } = beside.store;
   desk.open();
   for (let look = 1; look <= 2; look++) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { estimateTokens } from "../../src/core/tokens.ts";
+import { estimateTokens } from "../../src/text/tokens.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { text } from "../support/model-behaviours.ts";
 import { contextLengthError } from "../support/model-refusals.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { InboundMessage, Receipt } from "../../src/core/message.ts";
-import { translateDatabaseError } from "../../src/store/errors.ts";
+import { translateDatabaseError } from "../../src/store/database/errors.ts";
 import { openStore } from "../store/open-store.ts";
 import { rowsWith } from "../store/rows-with.ts";
 import { ANN, authorOf, BEN, command } from "../support/commands.ts";

@@ -5,7 +5,7 @@ import { contextLengthError } from "../support/model-refusals.ts";
 import { text } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { startWeir } from "../support/weir.ts";
-import { estimateTokens } from "../../src/core/tokens.ts";
+import { estimateTokens } from "../../src/text/tokens.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());

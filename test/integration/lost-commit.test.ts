@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { translateDatabaseError } from "../../src/store/errors.ts";
-import type { SearchStore } from "../../src/store/search.ts";
+import { translateDatabaseError } from "../../src/store/database/errors.ts";
+import type { SearchStore } from "../../src/store/search/search.ts";
 import { checkFold, compactionParts, openScene, script, summariserRequests } from "../support/compaction.ts";
 import { BACKGROUND, fillTo } from "../support/full-channel.ts";
 import { createTestDatabase } from "../support/database.ts";

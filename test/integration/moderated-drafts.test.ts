@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { splitText } from "../../src/core/split.ts";
+import { splitText } from "../../src/text/split-message.ts";
 import { PlatformError } from "../../src/platforms/platform.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { startDiscordWeir } from "../support/discord/discord-weir.ts";

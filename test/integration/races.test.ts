@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { ChannelRow } from "../../src/store/channels.ts";
+import type { ChannelRow } from "../../src/store/channels/channels.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { stalledStream, text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";

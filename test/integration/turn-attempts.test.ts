@@ -1,5 +1,5 @@
 /** What counts as an attempt at a turn: what it fails by itself, and no trouble of the world around it. */
-// proves: src/channel/turn-attempts.ts
+// proves: src/channel/turns/turn-attempts.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { openStore, type OpenStore } from "../store/open-store.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { estimateTokens } from "../../src/core/tokens.ts";
+import { estimateTokens } from "../../src/text/tokens.ts";
 import { listen, openScene, type Scene } from "../support/compaction.ts";
 import { status, text } from "../support/model-behaviours.ts";
 import { contextLengthError } from "../support/model-refusals.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { boundedText } from "../../src/llm/bounded-body.ts";
-import { chatEvents, StreamBudget } from "../../src/llm/chat-events.ts";
-import { createChatModel } from "../../src/llm/chat-model.ts";
+import { boundedText } from "../../src/llm/http/bounded-body.ts";
+import { chatEvents, StreamBudget } from "../../src/llm/chat/chat-events.ts";
+import { createChatModel } from "../../src/llm/chat/chat-model.ts";
 import type { ModelError } from "../../src/llm/model.ts";
 import { cpuMsOf } from "../support/cpu-time.ts";
 import { flood, rawStream } from "../support/model-behaviours.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { createChatModel } from "../../src/llm/chat-model.ts";
+import { createChatModel } from "../../src/llm/chat/chat-model.ts";
 import { toolCalls } from "../support/model-behaviours.ts";
 import { ask, SEARCH_HISTORY } from "../support/model-calls.ts";
 import { startModelServer } from "../support/model-server.ts";

@@ -49,8 +49,10 @@ describe("the terms of a search", () => {
 
 describe("the pieces of a query", () => {
   test("are identifiers, paths and links, letter by letter", () => {
-    const { literals, unspaced } = findPieces("why does src/core/split.ts fail in splitText with E_LIMIT?");
-    assert.deepEqual(literals, ["src/core/split.ts", "splitText", "E_LIMIT"]);
+    const { literals, unspaced } = findPieces(
+      "why does src/text/split-message.ts fail in splitText with E_LIMIT?",
+    );
+    assert.deepEqual(literals, ["src/text/split-message.ts", "splitText", "E_LIMIT"]);
     assert.equal(unspaced, "");
   });
 

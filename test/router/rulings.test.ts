@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { agentId } from "../../src/core/ids.ts";
 import type { InboundMessage } from "../../src/core/message.ts";
-import { AskLimits } from "../../src/router/ask-limits.ts";
+import { TurnRateLimit } from "../../src/router/turn-rate-limit.ts";
 import { type Binding, bindPlatform, findBinding, rule } from "../../src/router/bindings.ts";
 import { parseTextCommand } from "../../src/router/text-command.ts";
 import { cpuMs } from "../support/cpu-time.ts";
@@ -128,7 +128,7 @@ describe("what becomes of a message", () => {
 describe("limits of asking", () => {
   test("a person may ask so often a minute, and is told once", () => {
     let now = 0;
-    const limits = new AskLimits(() => now);
+    const limits = new TurnRateLimit(() => now);
     assert.deepEqual(
       Array.from({ length: 5 }, () => limits.ask("ann", 2)),
       ["within", "within", "first_over", "over", "over"],
@@ -142,7 +142,7 @@ describe("limits of asking", () => {
   });
 
   test("bots that talk with one another are stopped, until a person speaks", () => {
-    const limits = new AskLimits(() => 0);
+    const limits = new TurnRateLimit(() => 0);
     const turns = (): number =>
       Array.from({ length: 20 }, () => limits.heard("c", true, true)).filter(Boolean).length;
     const first = turns();

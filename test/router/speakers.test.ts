@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { agentId, type ChannelId } from "../../src/core/ids.ts";
-import { displayName } from "../../src/core/text.ts";
+import { displayName } from "../../src/text/text.ts";
 import { Speakers, unreserved } from "../../src/router/speakers.ts";
 import { createStore } from "../../src/store/store.ts";
 import { openStore } from "../store/open-store.ts";

@@ -4,7 +4,10 @@ import { spawn } from "node:child_process";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
-import { type EmbeddedPostgres, findEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres.ts";
+import {
+  type EmbeddedPostgres,
+  findEmbeddedPostgres,
+} from "../../src/store/database/embedded/embedded-postgres.ts";
 import { startChildScript } from "../support/child-script.ts";
 import {
   ask,

@@ -1,5 +1,5 @@
 /** A server that ends while a daemon uses it: started again, or given up with a reason. */
-// proves: src/store/embedded/supervisor.ts
+// proves: src/store/database/embedded/supervisor.ts
 import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,8 +9,8 @@ import {
   type EmbeddedPostgres,
   findEmbeddedPostgres,
   startEmbeddedPostgres,
-} from "../../src/store/embedded/embedded-postgres.ts";
-import { SUPERVISION, waitBeforeStart } from "../../src/store/embedded/supervisor.ts";
+} from "../../src/store/database/embedded/embedded-postgres.ts";
+import { SUPERVISION, waitBeforeStart } from "../../src/store/database/embedded/supervisor.ts";
 import {
   ask,
   connect,

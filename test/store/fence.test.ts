@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { TurnEntryDraft } from "../../src/core/entry.ts";
-import { StaleEpochError } from "../../src/store/errors.ts";
-import type { Settlement } from "../../src/store/turns.ts";
+import { StaleEpochError } from "../../src/store/database/errors.ts";
+import type { Settlement } from "../../src/store/turns/turns.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
 import { TEST_DIGESTER } from "../support/digester.ts";

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { pino } from "pino";
 import { agentId, type ChannelId } from "../../src/core/ids.ts";
 import type { InboundMessage } from "../../src/core/message.ts";
-import { type Connection, Database } from "../../src/store/pool.ts";
-import type { Appended } from "../../src/store/message-rows.ts";
-import type { Beginner } from "../../src/store/turn-rows.ts";
+import { type Connection, Database } from "../../src/store/database/database.ts";
+import type { Appended } from "../../src/store/log/message-rows.ts";
+import type { TurnClaim } from "../../src/store/turns/turn-rows.ts";
 import { createStore, type Store } from "../../src/store/store.ts";
 
 export const SILENT = pino({ level: "silent" });
@@ -23,7 +23,7 @@ export interface OpenStore extends AsyncDisposable {
     channel: ChannelId,
     text: string,
     overrides?: Partial<InboundMessage>,
-    beginner?: Beginner | null,
+    beginner?: TurnClaim | null,
   ): Promise<Appended>;
   /** The same. @returns its seq */
   say(channel: ChannelId, text: string, overrides?: Partial<InboundMessage>): Promise<number>;

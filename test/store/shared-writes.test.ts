@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { channelId } from "../../src/core/ids.ts";
-import { StaleEpochError } from "../../src/store/errors.ts";
+import { StaleEpochError } from "../../src/store/database/errors.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
 import { beginTurn } from "../support/turns.ts";

@@ -1,7 +1,7 @@
 /** A newer version migrates under a running daemon: what its connections have prepared no longer fits. */
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { Database } from "../../src/store/pool.ts";
+import { Database } from "../../src/store/database/database.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { SILENT } from "./open-store.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { pino } from "pino";
-import { Database } from "../../src/store/pool.ts";
+import { Database } from "../../src/store/database/database.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const log = pino({ level: "silent" });

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { ChannelId } from "../../src/core/ids.ts";
 import type { InboundMessage } from "../../src/core/message.ts";
-import type { Appended } from "../../src/store/message-rows.ts";
-import type { Beginner } from "../../src/store/turn-rows.ts";
+import type { Appended } from "../../src/store/log/message-rows.ts";
+import type { TurnClaim } from "../../src/store/turns/turn-rows.ts";
 import { beginTurn } from "../support/turns.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
@@ -16,7 +16,7 @@ const { store } = weir;
 
 const append = async (
   channel: ChannelId,
-  beginner: Beginner | null,
+  beginner: TurnClaim | null,
   overrides?: Partial<InboundMessage>,
 ): Promise<Appended> => weir.append(channel, "are you there?", overrides, beginner);
 

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { Breaker } from "../../src/compactor/breaker.ts";
-import type { Compaction } from "../../src/channel/compaction.ts";
-import { COMPACTOR_TIMING } from "../../src/compactor/parts.ts";
+import type { Compaction } from "../../src/channel/compaction/compaction.ts";
+import { COMPACTOR_TIMING } from "../../src/compactor/target.ts";
 import type { Config } from "../../src/config/config.ts";
 import type { ChannelId } from "../../src/core/ids.ts";
-import type { Connection } from "../../src/store/pool.ts";
+import type { Connection } from "../../src/store/database/database.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "./database.ts";

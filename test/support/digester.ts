@@ -1,4 +1,4 @@
-import type { Digester } from "../../src/store/extracts.ts";
+import type { Digester } from "../../src/store/compaction/extracts.ts";
 
 /** A digest that tells what it was made of. */
 export const TEST_DIGESTER: Digester = {

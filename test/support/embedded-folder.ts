@@ -6,12 +6,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Client } from "pg";
 import { pino } from "pino";
-import { observePostmaster } from "../../src/store/embedded/postmaster.ts";
+import { observePostmaster } from "../../src/store/database/embedded/postmaster.ts";
 import {
   type EmbeddedConnection,
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from "../../src/store/embedded/embedded-postgres.ts";
+} from "../../src/store/database/embedded/embedded-postgres.ts";
 
 const run = promisify(execFile);
 

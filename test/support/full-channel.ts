@@ -1,9 +1,9 @@
 import { createAgents } from "../../src/agents.ts";
-import { sceneOf } from "../../src/channel/actor-turn-channel.ts";
+import { sceneOf } from "../../src/channel/turns/turn-channel.ts";
 import { assemble } from "../../src/context/assemble.ts";
 import { usableTokens, usageOf } from "../../src/context/usage.ts";
-import { openModels } from "../../src/llm/open-models.ts";
-import { loadPrompts, promptSources } from "../../src/prompts.ts";
+import { openModels } from "../../src/llm/model-provider.ts";
+import { loadPrompts, promptSources } from "../../src/prompts/load.ts";
 import { budgetOf } from "../../src/turn/agent.ts";
 import { nextSources } from "../../src/turn/context-sources.ts";
 import { type ConfigLines, reading, type Scene } from "./compaction.ts";

@@ -1,7 +1,7 @@
 /** Run by a test: takes the lock of the data folder that it is given, says so, and keeps it until its input ends. */
 import { once } from "node:events";
 import { errorMessage } from "../../src/core/errors.ts";
-import { acquireDataLock } from "../../src/store/data-lock.ts";
+import { acquireDataLock } from "../../src/store/database/data-lock.ts";
 
 const [dataDir = ""] = process.argv.slice(2);
 try {

@@ -1,7 +1,7 @@
 /** Run by a test: starts the embedded server of the data folder that it is given, says so, and waits to be killed. */
 import { once } from "node:events";
 import { pino } from "pino";
-import { startEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres.ts";
+import { startEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
 
 const [dataDir = ""] = process.argv.slice(2);
 await startEmbeddedPostgres({ dataDir, log: pino({ level: "silent" }) });

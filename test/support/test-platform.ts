@@ -85,7 +85,7 @@ export class TestPlatform implements Platform {
     this.#tell();
   }
 
-  showWorking(_: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {
+  showTyping(_: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {
     this.signs.push(isWorking);
   }
 

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { pino } from "pino";
-import { isLiveProcess } from "../../src/store/live-process.ts";
-import { Database } from "../../src/store/pool.ts";
+import { isLiveProcess } from "../../src/store/database/live-process.ts";
+import { Database } from "../../src/store/database/database.ts";
 import { startChildScript } from "./child-script.ts";
 import { endGuardian, startGuardian, startTestServer } from "./test-server.ts";
 

@@ -4,9 +4,9 @@ import { chmod, mkdtemp, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { startEmbeddedPostgres } from "../../src/store/embedded/embedded-postgres.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { type Connection, Database } from "../../src/store/pool.ts";
+import { startEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
+import { migrate } from "../../src/store/database/migrate.ts";
+import { type Connection, Database } from "../../src/store/database/database.ts";
 
 /** The variable by which test processes learn where the server is: a Connection as JSON. */
 export const CONNECTION_VARIABLE = "WEIR_TEST_CONNECTION";

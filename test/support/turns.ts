@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { Owner } from "../../src/channel/owner.ts";
 import type { Seq } from "../../src/core/ids.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { RunningTurn } from "../../src/store/turn-rows.ts";
-import type { Settlement } from "../../src/store/turns.ts";
+import type { RunningTurn } from "../../src/store/turns/turn-rows.ts";
+import type { Settlement } from "../../src/store/turns/turns.ts";
 
 /** Begins a turn in a channel in which none runs. */
 export async function beginTurn(store: Store, owner: Owner, fromSeq: Seq, toSeq: Seq): Promise<RunningTurn> {

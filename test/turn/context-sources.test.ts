@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 
 import type { EntryReference } from "../../src/core/entry.ts";
-import { estimateTokens } from "../../src/core/tokens.ts";
+import { estimateTokens } from "../../src/text/tokens.ts";
 import { contextSources, NOTHING_LOOKED_UP } from "../../src/turn/context-sources.ts";
 import { defaultAgent, sourcesOf } from "../context/agent.ts";
 import { anyText, Conversation, type Seen } from "../context/conversation.ts";

@@ -1,5 +1,5 @@
 import type { MemoryType } from "../../core/memory.ts";
-import { splitSentences, terms } from "../../core/terms.ts";
+import { splitSentences, terms } from "../../text/terms.ts";
 import type { NumberedLine } from "./transcript.ts";
 
 /** One item of `memory_save`, as its schema wants it. */

@@ -3,11 +3,11 @@ import { setImmediate as nextTick } from "node:timers/promises";
 
 import type { ToolSpec } from "../../core/context.ts";
 import type { ToolCall } from "../../core/entry.ts";
-import { rankSentences } from "../../core/extract.ts";
-import { terms } from "../../core/terms.ts";
-import { sliceWhole } from "../../core/text.ts";
-import { estimateTokens } from "../../core/tokens.ts";
-import { inSlices } from "../../telemetry/in-slices.ts";
+import { rankSentences } from "../../text/rank-sentences.ts";
+import { terms } from "../../text/terms.ts";
+import { sliceWhole } from "../../text/text.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+import { inSlices } from "../../async/in-slices.ts";
 import { ModelError } from "../model.ts";
 import type { Model, ModelAnswer, ModelCallOptions, ModelRequest } from "../model.ts";
 import { notify } from "../notify.ts";

@@ -1,6 +1,6 @@
-import type { SpokenLine } from "../../core/extract.ts";
-import { questionTerms, rankDocuments, splitSentences, terms } from "../../core/terms.ts";
-import { normalForm, sliceWhole } from "../../core/text.ts";
+import type { SpokenLine } from "../../text/rank-sentences.ts";
+import { questionTerms, rankDocuments, splitSentences, terms } from "../../text/terms.ts";
+import { normalForm, sliceWhole } from "../../text/text.ts";
 
 /** Under this share of a question, a sentence is a coincidence. */
 const MIN_COVERAGE = 0.25;

@@ -1,5 +1,5 @@
 import type { ModelMessage } from "../../core/context.ts";
-import type { SpokenLine } from "../../core/extract.ts";
+import type { SpokenLine } from "../../text/rank-sentences.ts";
 
 /** `[2026-11-21 14:05] NAME: text`, as the context renders what people said; lists and quotations put a mark before it. */
 const LINE =

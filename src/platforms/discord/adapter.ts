@@ -2,25 +2,25 @@ import type { Logger } from "pino";
 import type { DiscordConfig } from "../../config/config.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
-import { unlessAborted } from "../../core/unless-aborted.ts";
-import { Connection, type Session } from "../chat/connection.ts";
-import { Intake } from "../chat/intake.ts";
+import { unlessAborted } from "../../async/unless-aborted.ts";
+import { Connection, type Session } from "../shared/connection.ts";
+import { Intake } from "../intake/intake.ts";
 import type { Platform, PlatformCapabilities, PlatformCommand, PlatformInbox } from "../platform.ts";
-import { DiscordApi, PLATFORM_NAME } from "./api.ts";
-import { Directory } from "./directory.ts";
-import { DiscordEvents } from "./events.ts";
-import { GatewaySession } from "./gateway-session.ts";
-import { DiscordHistory } from "./history.ts";
-import { Hold } from "./hold.ts";
-import { listGuilds } from "./guilds.ts";
-import { createNewest, type Newest } from "./newest.ts";
-import { placePayload, readyPayload } from "./payload.ts";
-import { People } from "./people.ts";
-import { Poster } from "./poster.ts";
-import { MessageReader } from "./reader.ts";
-import { type Bot, Self } from "./self.ts";
-import { SpokenMeanwhile } from "./spoken.ts";
-import { SlashCommands } from "./slash-commands.ts";
+import { DiscordApi, PLATFORM_NAME } from "./rest/api.ts";
+import { Directory } from "./rest/directory.ts";
+import { DiscordEvents } from "./inbound/events.ts";
+import { GatewaySession } from "./gateway/session.ts";
+import { DiscordHistory } from "./rest/history.ts";
+import { ReplayBuffer } from "./gateway/replay-buffer.ts";
+import { listGuilds } from "./rest/guilds.ts";
+import { createNewest, type Newest } from "./rest/last-messages.ts";
+import { placePayload, readyPayload } from "./inbound/payload.ts";
+import { People } from "./rest/people.ts";
+import { Poster } from "./outbound/poster.ts";
+import { MessageReader } from "./inbound/reader.ts";
+import { type Bot, Self } from "./gateway/bot-identity.ts";
+import { RecentActivity } from "./gateway/recent-activity.ts";
+import { SlashCommands } from "./inbound/slash-commands.ts";
 import { DISCORD_TIMING, type DiscordTiming } from "./timing.ts";
 
 export interface DiscordOptions {
@@ -54,8 +54,8 @@ interface Intaking {
   readonly intake: Intake;
   readonly events: DiscordEvents;
   readonly commands: SlashCommands;
-  readonly hold: Hold<HeldEvent>;
-  readonly spoken: SpokenMeanwhile;
+  readonly hold: ReplayBuffer<HeldEvent>;
+  readonly spoken: RecentActivity;
 }
 
 class DiscordPlatform implements Platform {
@@ -155,8 +155,8 @@ class DiscordPlatform implements Platform {
     await this.#poster.react(channel, messageId, emoji);
   }
 
-  showWorking(channel: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {
-    this.#poster.showWorking(channel, isWorking);
+  showTyping(channel: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {
+    this.#poster.showTyping(channel, isWorking);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -185,13 +185,13 @@ class DiscordPlatform implements Platform {
       intake,
       events,
       commands: new SlashCommands({ api, inbox, commands, reader, log }),
-      hold: new Hold({
+      hold: new ReplayBuffer({
         take: ({ t, d, bot }) => events.take(t, d, bot),
         channelOf: ({ d }) => placePayload.safeParse(d).data?.channel_id ?? null,
         isKept: ({ t }) => t === "CHANNEL_DELETE" || t === "THREAD_DELETE",
         miss: ({ d }) => events.miss(d),
       }),
-      spoken: new SpokenMeanwhile(directory, intake),
+      spoken: new RecentActivity(directory, intake),
     };
   }
 

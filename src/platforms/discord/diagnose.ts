@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { DiscordConfig } from "../../config/config.ts";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
 import type { Finding } from "../../core/finding.ts";
-import { DiscordApi, DiscordRefusal } from "./api.ts";
+import { DiscordApi, DiscordRefusal } from "./rest/api.ts";
 import type { Server } from "../../core/message.ts";
-import { listGuilds } from "./guilds.ts";
-import { gatewayPayload } from "./payload.ts";
-import { MISSING_INTENT, WRONG_TOKEN } from "./refusals.ts";
+import { listGuilds } from "./rest/guilds.ts";
+import { gatewayPayload } from "./inbound/payload.ts";
+import { MISSING_INTENT, WRONG_TOKEN } from "./rest/api-errors.ts";
 import { DISCORD_TIMING } from "./timing.ts";
 
 /** What Weir does in a server. */

@@ -3,28 +3,28 @@ import type { Logger } from "pino";
 import type { SlackConfig } from "../../config/config.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
-import { unlessAborted } from "../../core/unless-aborted.ts";
-import { Connection, type Session } from "../chat/connection.ts";
-import { Intake } from "../chat/intake.ts";
+import { unlessAborted } from "../../async/unless-aborted.ts";
+import { Connection, type Session } from "../shared/connection.ts";
+import { Intake } from "../intake/intake.ts";
 import type { Platform, PlatformCapabilities, PlatformCommand, PlatformInbox } from "../platform.ts";
 import { placeOf, PLATFORM_NAME } from "./address.ts";
-import { SlackApi, type SlackApiOptions, SlackError } from "./api.ts";
-import { createApp, type Handlers } from "./bolt-app.ts";
-import { SlashCommands } from "./commands.ts";
-import { SlackEvents } from "./events.ts";
-import { SlackHistory } from "./history.ts";
-import { openHttpSession } from "./http-session.ts";
-import { findJoined } from "./joined.ts";
+import { SlackApi, type SlackApiOptions, SlackError } from "./web/api.ts";
+import { createApp, type Handlers } from "./connection/bolt-app.ts";
+import { SlashCommands } from "./inbound/slash-commands.ts";
+import { SlackEvents } from "./inbound/events.ts";
+import { SlackHistory } from "./web/history.ts";
+import { openHttpSession } from "./connection/http-session.ts";
+import { findJoinedChannels } from "./web/joined-channels.ts";
 import { missingScopes } from "./manifest.ts";
-import { type Bot, Names, nothing } from "./names.ts";
-import { fitMrkdwn } from "./outbound.ts";
-import { People } from "./people.ts";
-import { MAX_POST_LENGTH, Poster } from "./poster.ts";
-import { MessageReader } from "./reader.ts";
-import { forOperator } from "./refusals.ts";
-import { openSocketSession } from "./socket-session.ts";
+import { type Bot, Names, nothing } from "./web/names.ts";
+import { fitMrkdwn } from "./outbound/mrkdwn.ts";
+import { People } from "./web/people.ts";
+import { MAX_POST_LENGTH, Poster } from "./outbound/poster.ts";
+import { MessageReader } from "./inbound/reader.ts";
+import { forOperator } from "./web/api-errors.ts";
+import { openSocketSession } from "./connection/socket-session.ts";
 import { SLACK_TIMING, type SlackTiming } from "./timing.ts";
-import { UpdateBudget } from "./update-budget.ts";
+import { UpdateBudget } from "./web/update-budget.ts";
 
 export interface SlackOptions {
   readonly config: SlackConfig;
@@ -153,8 +153,8 @@ class SlackPlatform implements Platform {
     await new SlackApi(this.#apiOptions).call("chat.postEphemeral", body, nothing);
   }
 
-  showWorking(channel: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {
-    this.#poster.showWorking(channel, isWorking);
+  showTyping(channel: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {
+    this.#poster.showTyping(channel, isWorking);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -182,7 +182,7 @@ class SlackPlatform implements Platform {
       command: async (command, acknowledge) => slash.run(command, acknowledge),
       connected: () => {
         intake.resume();
-        intake.search(async () => findJoined(api, this.#names));
+        intake.search(async () => findJoinedChannels(api, this.#names));
       },
       disconnected: () => intake.interrupt(),
     };

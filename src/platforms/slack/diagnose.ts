@@ -3,10 +3,10 @@ import { z } from "zod";
 import type { SlackConfig } from "../../config/config.ts";
 import { errorMessage } from "../../core/errors.ts";
 import type { Finding } from "../../core/finding.ts";
-import { SlackApi, SlackError } from "./api.ts";
+import { SlackApi, SlackError } from "./web/api.ts";
 import { missingScopes } from "./manifest.ts";
-import { Names } from "./names.ts";
-import { tokenProblem } from "./refusals.ts";
+import { Names } from "./web/names.ts";
+import { tokenProblem } from "./web/api-errors.ts";
 
 const PATIENCE_MS = 10_000;
 const APPS = "https://api.slack.com/apps";

@@ -1,4 +1,4 @@
-import { counted } from "../../core/text.ts";
+import { counted } from "../../text/text.ts";
 import type { CompactionNews } from "./settled-turns.ts";
 
 /** What goes on in the background, in a few words that stand beside the prompt. */

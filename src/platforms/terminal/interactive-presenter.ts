@@ -1,6 +1,6 @@
 import type { OutboundMessage } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
-import { displayable, displayableLine, heldBack } from "./displayable.ts";
+import { displayable, displayableLine, heldBack } from "../../text/displayable.ts";
 import { refusal, runCommand, takeIn, typedMessage } from "./intake.ts";
 import { OutputClosedError } from "./output.ts";
 import type { Presenter, Session } from "./presenter.ts";

@@ -1,7 +1,7 @@
 import type { InboundEvent, InboundMessage, OutboundMessage, Receipt } from "../../core/message.ts";
 import { errorMessage, unreachable } from "../../core/errors.ts";
 import type { PlatformInbox } from "../platform.ts";
-import { displayableJson } from "./displayable.ts";
+import { displayableJson } from "../../text/displayable.ts";
 import { PLATFORM_NAME, type Intake, runCommand, takeIn } from "./intake.ts";
 import { type JsonlCommand, parseJsonlLine } from "./jsonl-grammar.ts";
 import { JsonlRoutes } from "./jsonl-routes.ts";

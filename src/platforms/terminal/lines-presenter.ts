@@ -1,7 +1,7 @@
 import { unreachable } from "../../core/errors.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
-import { displayable } from "./displayable.ts";
+import { displayable } from "../../text/displayable.ts";
 import { refusal, runCommand, takeIn, typedMessage } from "./intake.ts";
 import { type InputLine, LineReader } from "./line-reader.ts";
 import type { Presenter, Session } from "./presenter.ts";

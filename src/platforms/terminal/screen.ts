@@ -1,8 +1,8 @@
 import { createInterface, type Interface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
-import { endPosition } from "./columns.ts";
-import { displayable } from "./displayable.ts";
+import { endPosition } from "../../text/columns.ts";
+import { displayable } from "../../text/displayable.ts";
 import { type Output, OutputClosedError } from "./output.ts";
 
 interface ScreenHandlers {

@@ -1,4 +1,4 @@
-import type { Database } from "../../../src/store/pool.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 import { MARKER } from "../texts.ts";
 import type { PromptCheck } from "./prompt-check.ts";
 import type { RowCheck } from "./row-check.ts";

@@ -1,5 +1,5 @@
 import { SUMMARY_LABEL_TOKENS } from "../../../src/context/render.ts";
-import type { CompactionState, Decision } from "../../../src/compactor/policy.ts";
+import type { CompactionState, Decision } from "../../../src/compactor/policy/policy.ts";
 import type { Entry } from "../../../src/core/entry.ts";
 import { isCounted, legalCuts } from "../../../src/core/history.ts";
 
@@ -15,15 +15,15 @@ export function checkI14(state: CompactionState, decision: Decision): string[] {
   }
   if (decision.kind !== "job" || decision.plan.kind !== "leaf") return [];
   const { plan } = decision;
-  const { history, rules, roomAt } = state;
+  const { history, rules, tokenBudgetAt } = state;
   // That it covers all that is omitted is asked elsewhere (I15).
   if (plan.toSeq < history.omittedTo) return [];
   const left = tokensBehind(state, plan.toSeq);
-  const target = roomAt(rules.target);
+  const target = tokenBudgetAt(rules.target);
   if (left <= target || last === null || last <= plan.toSeq) return [];
   // What heals an omission need not cover more than that where it makes the context no fuller than it may be.
   const isHealing = plan.tier === "emergency" && plan.toSeq === history.omittedTo;
-  if (isHealing && left < roomAt(rules.backgroundThreshold)) return [];
+  if (isHealing && left < tokenBudgetAt(rules.backgroundThreshold)) return [];
   return [
     `a leaf up to ${plan.toSeq} leaves ${Math.ceil(left)} tokens of ${Math.floor(target)} at the target, ` +
       `and all up to ${last} may leave`,

@@ -1,4 +1,4 @@
-import type { CompactionState, Decision } from "../../../src/compactor/policy.ts";
+import type { CompactionState, Decision } from "../../../src/compactor/policy/policy.ts";
 import type { JobPlan } from "../../../src/core/compaction.ts";
 import type { WeirEvent } from "../../../src/telemetry/events.ts";
 import type { Incarnation } from "../incarnation.ts";

@@ -1,5 +1,5 @@
 import { SUMMARY_LABEL_TOKENS } from "../../../src/context/render.ts";
-import { estimateTokens } from "../../../src/core/tokens.ts";
+import { estimateTokens } from "../../../src/text/tokens.ts";
 import { ANNEX_ROOM } from "../rooms.ts";
 import type { RowCheck } from "./row-check.ts";
 

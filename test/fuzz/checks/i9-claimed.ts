@@ -1,5 +1,5 @@
 import type { ChannelId } from "../../../src/core/ids.ts";
-import type { Database } from "../../../src/store/pool.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 
 /**
  * Each message that is settled was one of those that some turn was begun for, or a reset went over it: what a turn has not

@@ -1,4 +1,4 @@
-import type { Database } from "../../../src/store/pool.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 import type { Chat } from "../chat.ts";
 
 /**

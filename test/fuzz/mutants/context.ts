@@ -3,10 +3,10 @@ import {
   type MemoryHit,
   type MemoryQuery,
   MemoryStore,
-} from "../../../src/store/memories.ts";
-import { type SearchQuery, SearchStore } from "../../../src/store/search.ts";
+} from "../../../src/store/memory/memories.ts";
+import { type SearchQuery, SearchStore } from "../../../src/store/search/search.ts";
 import { channelId } from "../../../src/core/ids.ts";
-import type { Database } from "../../../src/store/pool.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 import type { Mutant } from "./mutant.ts";
 
 /** Remembers what any channel said, whoever asks. */

@@ -1,4 +1,4 @@
-import { type CompactionState, type Decision, decide } from "../../../src/compactor/policy.ts";
+import { type CompactionState, type Decision, decide } from "../../../src/compactor/policy/policy.ts";
 import type { Mutant } from "./mutant.ts";
 
 /** Ends a leaf where a call has still its results behind it. */

@@ -1,7 +1,7 @@
 import type { Job, JobResult } from "../../../src/core/compaction.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
-import { JobStore } from "../../../src/store/jobs.ts";
-import type { Database } from "../../../src/store/pool.ts";
+import { JobStore } from "../../../src/store/compaction/jobs.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 import type { Mutant } from "./mutant.ts";
 import { changeFunction, dropGuards } from "./sql.ts";
 

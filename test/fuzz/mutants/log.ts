@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { HistoryMutex } from "../../../src/channel/guarded-history.ts";
 import type { Entry, TurnEntryDraft } from "../../../src/core/entry.ts";
 import type { ChannelId, Seq, TurnId } from "../../../src/core/ids.ts";
-import { ChannelStore } from "../../../src/store/channels.ts";
-import { LogStore } from "../../../src/store/log.ts";
-import type { Database } from "../../../src/store/pool.ts";
+import { ChannelStore } from "../../../src/store/channels/channels.ts";
+import { LogStore } from "../../../src/store/log/log.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 import type { Mutant } from "./mutant.ts";
 
 /**

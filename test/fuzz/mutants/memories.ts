@@ -1,6 +1,6 @@
 import type { Job, JobResult } from "../../../src/core/compaction.ts";
-import { JobStore } from "../../../src/store/jobs.ts";
-import type { Database } from "../../../src/store/pool.ts";
+import { JobStore } from "../../../src/store/compaction/jobs.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 import type { Mutant } from "./mutant.ts";
 import { changeFunction } from "./sql.ts";
 

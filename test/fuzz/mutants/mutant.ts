@@ -1,7 +1,7 @@
 import type { HistoryMutex } from "../../../src/channel/guarded-history.ts";
-import type { CompactionState, Decision } from "../../../src/compactor/policy.ts";
+import type { CompactionState, Decision } from "../../../src/compactor/policy/policy.ts";
 import type { Model } from "../../../src/llm/model.ts";
-import type { Database } from "../../../src/store/pool.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Miscast } from "../profile.ts";
 

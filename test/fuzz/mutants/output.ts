@@ -1,6 +1,6 @@
 import type { Job, JobResult } from "../../../src/core/compaction.ts";
 import type { Model } from "../../../src/llm/model.ts";
-import { JobStore } from "../../../src/store/jobs.ts";
+import { JobStore } from "../../../src/store/compaction/jobs.ts";
 import { BAD } from "../texts.ts";
 import type { Mutant } from "./mutant.ts";
 

@@ -1,4 +1,4 @@
-import type { Database } from "../../../src/store/pool.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 
 /**
  * Replaces pieces of a function's body in the test's database.

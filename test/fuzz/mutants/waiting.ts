@@ -1,8 +1,8 @@
 import type { ModelAnswer, Model } from "../../../src/llm/model.ts";
-import { type CompactionState, type Decision, decide } from "../../../src/compactor/policy.ts";
-import { DeliveryStore } from "../../../src/store/deliveries.ts";
-import type { RunningTurn } from "../../../src/store/turn-rows.ts";
-import { TurnStore } from "../../../src/store/turns.ts";
+import { type CompactionState, type Decision, decide } from "../../../src/compactor/policy/policy.ts";
+import { DeliveryStore } from "../../../src/store/turns/deliveries.ts";
+import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
+import { TurnStore } from "../../../src/store/turns/turns.ts";
 import { SUMMARISER } from "../profile.ts";
 import type { Mutant } from "./mutant.ts";
 

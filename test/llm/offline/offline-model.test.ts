@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { estimateTokens } from "../../../src/core/tokens.ts";
+import { estimateTokens } from "../../../src/text/tokens.ts";
 import type { ModelMessage } from "../../../src/core/context.ts";
 import { createOfflineModel } from "../../../src/llm/offline/offline-model.ts";
 import { ask, modelRequest, said, SEARCH_HISTORY } from "../../support/model-calls.ts";

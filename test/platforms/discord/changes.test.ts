@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../support/patience.ts";
-import { AwayError } from "../chat/away-error.ts";
+import { AwayError } from "../intake/away-error.ts";
 import { openDiscordScene } from "./discord-harness.ts";
 
 test("what is taken back is told also where Discord does not say at first where it stood", async () => {

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import type { DiscordConfig } from "../../../src/config/config.ts";
-import { storableText } from "../../../src/core/text.ts";
+import { storableText } from "../../../src/text/text.ts";
 import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
 import type { DiscordTiming } from "../../../src/platforms/discord/timing.ts";
 import type { Platform, PlatformCommand } from "../../../src/platforms/platform.ts";

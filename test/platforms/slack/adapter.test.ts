@@ -206,11 +206,11 @@ test("answers go to the thread, reactions and removals to their message; the sig
   const { slack, ana, general, platform } = scene;
   const root = slack.world.say(ana, general, "root");
   const channel = { platform: "slack", name: `${general.id}/${root}` };
-  platform.showWorking?.(channel, [], true);
-  platform.showWorking?.(channel, [], true);
+  platform.showTyping?.(channel, [], true);
+  platform.showTyping?.(channel, [], true);
   await slack.journal.until("the sign", () => slack.statuses.size === 1);
   assert.equal(slack.journal.calls("assistant.threads.setStatus").length, 1);
-  platform.showWorking?.({ platform: "slack", name: general.id }, [], true);
+  platform.showTyping?.({ platform: "slack", name: general.id }, [], true);
   await slack.journal.until(
     "it is known",
     () => slack.journal.calls("assistant.threads.setStatus")[0]?.outcome === "answered",
@@ -229,19 +229,19 @@ test("the sign goes where nothing comes of it, and is not asked for again where 
   await using scene = await openSlackScene();
   const { slack, platform } = scene;
   const channel = { platform: "slack", name: `${scene.general.id}/1763712000.000100` };
-  platform.showWorking?.(channel, [], true);
+  platform.showTyping?.(channel, [], true);
   await slack.journal.until("the sign", () => slack.statuses.get(channel.name) === "is thinking…");
   await slack.journal.until("no sign", () => {
-    platform.showWorking?.(channel, [], false);
+    platform.showTyping?.(channel, [], false);
     return slack.statuses.get(channel.name) === "";
   });
   const method = "assistant.threads.setStatus";
   slack.faults.next({ method, fault: "error", error: "not_allowed" });
-  platform.showWorking?.(channel, [], true);
+  platform.showTyping?.(channel, [], true);
   await slack.journal.until("the refusal", () => slack.faults.pending === 0);
   const calls = slack.journal.calls(method).length;
-  platform.showWorking?.(channel, [], false);
-  platform.showWorking?.(channel, [], true);
+  platform.showTyping?.(channel, [], false);
+  platform.showTyping?.(channel, [], true);
   await platform.send(outbound({ platform, channel: channel.name }, { text: "hi" }));
   assert.equal(slack.journal.calls(method).length, calls);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AwayError } from "../chat/away-error.ts";
+import { AwayError } from "../intake/away-error.ts";
 import { openSlackScene } from "./slack-harness.ts";
 
 test("a deletion is acknowledged when it is stored; where it is delivered again meanwhile, it is stored once", async () => {

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { emojiName, shownEmoji } from "../../../src/platforms/slack/emoji.ts";
-import { attachedWords, readableText, unescapeText } from "../../../src/platforms/slack/inbound.ts";
-import { fitMrkdwn, toMrkdwn } from "../../../src/platforms/slack/outbound.ts";
+import { emojiName, shownEmoji } from "../../../src/platforms/slack/outbound/emoji.ts";
+import {
+  attachedWords,
+  readableText,
+  unescapeText,
+} from "../../../src/platforms/slack/inbound/readable-text.ts";
+import { fitMrkdwn, toMrkdwn } from "../../../src/platforms/slack/outbound/mrkdwn.ts";
 import { escapeText } from "../../support/slack/world.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 

@@ -3,7 +3,7 @@ import type { SlackConfig } from "../../../src/config/config.ts";
 import type { Platform, PlatformCommand } from "../../../src/platforms/platform.ts";
 import { tsOf } from "../../../src/platforms/slack/address.ts";
 import { createSlack } from "../../../src/platforms/slack/adapter.ts";
-import { unescapeText } from "../../../src/platforms/slack/inbound.ts";
+import { unescapeText } from "../../../src/platforms/slack/inbound/readable-text.ts";
 import type { SlackTiming } from "../../../src/platforms/slack/timing.ts";
 import type { ScriptedFault } from "../../support/slack/faults.ts";
 import type { SlackChannel, SlackUser } from "../../support/slack/model.ts";

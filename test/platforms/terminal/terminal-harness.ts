@@ -1,5 +1,5 @@
 import { PassThrough } from "node:stream";
-import { displayable } from "../../../src/platforms/terminal/displayable.ts";
+import { displayable } from "../../../src/text/displayable.ts";
 import type {
   CompactionNews,
   EmergencyNews,

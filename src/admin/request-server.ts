@@ -1,0 +1,144 @@
+import type { Logger } from "pino";
+import type { ChannelRegistry } from "../channel/registry.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { ChannelAddress } from "../core/ids.ts";
+import type { CompactionStore } from "../store/compaction/compactions.ts";
+import type { RequestStore, WaitingRequest } from "../store/commands/requests.ts";
+import { type CompactAnswer, forceCompaction, storableAnswer } from "./compact-answer.ts";
+
+export interface RequestServerParts {
+  readonly store: { readonly requests: RequestStore; readonly compactions: CompactionStore };
+  readonly registry: Pick<ChannelRegistry, "visit">;
+  /** Can this daemon deliver to the channel? */
+  readonly serves: (channel: ChannelAddress) => boolean;
+  readonly log: Logger;
+  /** How often old requests are removed, ms. Default: an hour. */
+  readonly cleanEveryMs?: number;
+}
+
+/** How often it looks by itself, where a notification was lost, ms. */
+const POLL_MS = 2000;
+const CLEAN_EVERY_MS = 3_600_000;
+/** A channel of another daemon's platform is left to that daemon for so long, ms. */
+const OTHERS_FIRST_MS = 500;
+
+/**
+ * Takes what commands beside this daemon ask of it (`weir compact`), and answers in the same row. It hears of a request
+ * by NOTIFY and looks by itself as well, so a lost connection costs seconds and no request.
+ */
+export class RequestServer implements AsyncDisposable {
+  readonly #parts: RequestServerParts;
+  readonly #work = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #listening: Promise<AsyncDisposable | null> | null = null;
+  #looking: Promise<void> | null = null;
+  #isLookWanted = false;
+  #cleanedAt = -Infinity;
+  /** The trouble that was told of last. */
+  #warned: string | null = null;
+  #isClosed = false;
+
+  constructor(parts: RequestServerParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins to take requests. Must not throw. */
+  open(): void {
+    this.#look();
+  }
+
+  /** Takes nothing new. Resolves once what was taken is answered: close the registry first. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+    await (await this.#listening)?.[Symbol.asyncDispose]();
+    await Promise.all(this.#work);
+  }
+
+  /** Looks now, or once more after the look that is under way. */
+  #look(): void {
+    this.#isLookWanted = true;
+    this.#looking ??= this.#lookWhileWanted().finally(() => {
+      this.#looking = null;
+    });
+  }
+
+  async #lookWhileWanted(): Promise<void> {
+    while (this.#isLookWanted && !this.#isClosed) {
+      this.#isLookWanted = false;
+      clearTimeout(this.#timer);
+      const nextMs = await this.#takeAll().catch((error: unknown) => {
+        this.#warn(error);
+        return POLL_MS;
+      });
+      if (!this.#isClosed) this.#timer = setTimeout(() => this.#look(), nextMs).unref();
+    }
+  }
+
+  /** @returns when to look again, ms */
+  async #takeAll(): Promise<number> {
+    const { store, serves } = this.#parts;
+    await this.#listen();
+    let nextMs = POLL_MS;
+    for (const request of await store.requests.waiting()) {
+      const waitMs = serves(request.address) ? 0 : OTHERS_FIRST_MS - request.ageMs;
+      if (waitMs > 0) nextMs = Math.min(nextMs, waitMs);
+      else if (await store.requests.take(request.id)) this.#begin(request);
+    }
+    await this.#clean();
+    this.#warned = null;
+    return nextMs;
+  }
+
+  /** Also in a daemon that runs for months. */
+  async #clean(): Promise<void> {
+    const { store, cleanEveryMs = CLEAN_EVERY_MS } = this.#parts;
+    if (performance.now() - this.#cleanedAt < cleanEveryMs) return;
+    await store.requests.clean();
+    this.#cleanedAt = performance.now();
+  }
+
+  async #listen(): Promise<void> {
+    this.#listening ??= this.#parts.store.requests
+      .listen(
+        () => this.#look(),
+        () => {
+          this.#listening = null;
+        },
+      )
+      .catch((error: unknown) => {
+        this.#warn(error);
+        return null;
+      });
+    // Not heard now: the next look tries again.
+    if ((await this.#listening) === null) this.#listening = null;
+  }
+
+  #begin(request: WaitingRequest): void {
+    const work = this.#answer(request).catch((error: unknown) => this.#warn(error));
+    this.#work.add(work);
+    void work.finally(() => this.#work.delete(work));
+  }
+
+  async #answer({ id, channel }: WaitingRequest): Promise<void> {
+    const { store, registry } = this.#parts;
+    let answer: CompactAnswer = { kind: "failed" };
+    try {
+      answer = await registry.visit(channel, async ({ compactor }) => {
+        return forceCompaction(compactor, store.compactions);
+      });
+    } catch (error) {
+      this.#warn(error);
+    }
+    await store.requests.answer(id, storableAnswer(answer));
+  }
+
+  #warn(error: unknown): void {
+    const why = errorMessage(error);
+    // A database that stays away is told once, not at every look.
+    if (why === this.#warned) return;
+    this.#warned = why;
+    this.#parts.log.warn({ why }, "request_failed");
+  }
+}

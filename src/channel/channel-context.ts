@@ -1,0 +1,63 @@
+import type { Logger } from "pino";
+import type { Summariser } from "../compactor/summariser.ts";
+import type { ChannelAddress, Seq } from "../core/ids.ts";
+import type { ChannelKind, Place } from "../core/message.ts";
+import type { Indexer } from "../memory/indexer.ts";
+import type { RecallMemories } from "../memory/recall-memories.ts";
+import type { Recall } from "../memory/recall.ts";
+import type { Platform } from "../platforms/platform.ts";
+import type { Store } from "../store/store.ts";
+import type { Events } from "../telemetry/events.ts";
+import type { Agent } from "../turn/agent.ts";
+import type { Compaction } from "./compaction/compaction.ts";
+import type { HistoryMutex } from "./guarded-history.ts";
+import type { Owner } from "./owner.ts";
+
+/** What every actor of a daemon shares. */
+export interface SharedParts {
+  readonly store: Store;
+  readonly recall: Recall;
+  readonly memories: RecallMemories;
+  readonly indexer: Indexer;
+  readonly events: Events;
+  readonly log: Logger;
+  readonly now: () => Date;
+  readonly compaction: Compaction;
+  /** Of a channel's history; left out: a real one. The protocol's fuzz puts a wrong one here. */
+  readonly createMutex?: () => HistoryMutex;
+  /** Wake-ups that wait in one mailbox. */
+  readonly mailboxSize: number;
+  /** First rest of a turn that processes have ended over, ms; left out: a second. */
+  readonly restFromMs?: number;
+}
+
+/** What one actor is made of. */
+export interface ActorParts extends SharedParts {
+  readonly owner: Owner;
+  readonly address: ChannelAddress;
+  readonly kind: ChannelKind;
+  /** "" where the platform has no such thing. */
+  readonly workspace: string;
+  /** Null: its platform has told no names. */
+  readonly place: Place | null;
+  readonly agent: Agent;
+  readonly compactorAgent: Summariser;
+  readonly platform: Platform;
+  /** Answers are shown while they are written, where the platform can. */
+  readonly streams: boolean;
+  /** Told once, when another daemon has taken the channel. */
+  readonly onLost: () => void;
+}
+
+/** What an actor is about, for a look from outside. */
+export interface ActorStatus {
+  /** Milliseconds; null: no turn runs. */
+  readonly turnRunningForMs: number | null;
+  /** Messages that wait for an answer. */
+  readonly due: number;
+  /** Messages up to here belong to a turn, or to none. */
+  readonly takenTo: Seq;
+  /** A message waits that no turn has taken yet: what comes now is answered with it. */
+  readonly isAwaiting: boolean;
+  readonly delivering: boolean;
+}

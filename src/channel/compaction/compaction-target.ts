@@ -1,0 +1,157 @@
+import type { CompactionTarget } from "../../compactor/target.ts";
+import { assemble, type ContextSources } from "../../context/assemble.ts";
+import { KEEP_SHARE } from "../../context/keep.ts";
+import { fitContext } from "../../context/emergency.ts";
+import { type Budget, partAt, tokenBudgetAt, summaryCap } from "../../context/usage.ts";
+import type { Context } from "../../core/context.ts";
+import { dueMessages, type History, type TurnRange } from "../../core/history.ts";
+import { formatAddress } from "../../core/ids.ts";
+import { StaleEpochError } from "../../store/database/errors.ts";
+import { type Agent, budgetOf } from "../../turn/agent.ts";
+import { nextSources } from "../../turn/context-sources.ts";
+import type { ActorParts } from "../channel-context.ts";
+import { sceneOf } from "../turns/turn-channel.ts";
+import { tellCompaction } from "./compaction-notice.ts";
+import { type KnownRequest, mayBeFull } from "./fullness.ts";
+import type { GuardedHistory } from "../guarded-history.ts";
+import type { LastRequest } from "../last-request.ts";
+import type { UsageAnchor } from "../usage-anchor.ts";
+
+export type CompactionTargetParts = ActorParts & {
+  readonly history: GuardedHistory;
+  readonly usage: UsageAnchor;
+  readonly lastRequest: LastRequest;
+  /** The turn that runs, if any. */
+  readonly running: () => TurnRange | null;
+  readonly onLostBy: (error: StaleEpochError) => void;
+};
+
+/** A channel, as its compactor sees it. */
+export function createCompactionTarget(parts: CompactionTargetParts): CompactionTarget {
+  const { history, owner, agent, events, address, usage, lastRequest } = parts;
+  const channel = formatAddress(address);
+  const { compaction } = agent.config;
+  const budget = (): Budget => budgetOf(agent, lastRequest.model, usage.of(lastRequest.model));
+  /** What is in every request, whatever was said; null: nobody has looked yet. */
+  let everyRequest: Pick<RequestSize, "fixed" | "dynamic"> | null = null;
+  const sizeOf = createSizes(
+    parts,
+    ({ fixed, dynamic }: RequestSize) => void (everyRequest = { fixed, dynamic }),
+  );
+
+  const known = (current: History): KnownRequest => {
+    everyRequest ??= sizeWithoutEntries(requestSources(parts, current, parts.running()));
+    const { fixed, dynamic } = everyRequest;
+    return {
+      everyRequest: fixed + Math.max(dynamic, lastRequest.dynamicTokens),
+      room: () => tokenBudgetAt(budget(), compaction.backgroundThreshold),
+      maxRawMessages: compaction.maxRawMessages,
+    };
+  };
+
+  return {
+    channel,
+    owner,
+    history,
+    mayBeFull: (current) => mayBeFull(current, known(current)),
+    // However many messages there are, and whatever is due of the summaries.
+    lacksRoom: (current) =>
+      mayBeFull(
+        { ...current, summaries: [] },
+        { ...known(current), maxRawMessages: Number.POSITIVE_INFINITY },
+      ),
+    measure(current) {
+      const limits = budget();
+      const running = parts.running();
+      const size = sizeOf(current, running);
+      return {
+        tokens: size.all + recalledSpare(size, lastRequest) + (current.omission?.tokens ?? 0),
+        tokenBudgetAt: (share) => tokenBudgetAt(limits, share),
+        keepTokens: partAt(limits, KEEP_SHARE),
+        summaryCap: summaryCap(limits),
+        rules: compaction,
+        firstKept: firstKept(current, running),
+        tokensOf: (entry) => agent.renderer.render(entry, { stub: true }).tokens,
+      };
+    },
+    async relieve() {
+      // A turn that runs makes its own requests fit, before each of them.
+      if (parts.running() !== null) return false;
+      const current = await history.snapshot();
+      const limits = budget();
+      const size = sizeOf(current, null);
+      const tokens = size.all + recalledSpare(size, lastRequest);
+      if (tokens < tokenBudgetAt(limits, limits.emergencyThreshold)) return false;
+      const fit = fitContext(requestSources(parts, current, null), limits);
+      if (fit.omitTo === null) return false;
+      if (!(await history.omit(fit.omitTo)))
+        throw new StaleEpochError(`channel ${channel} has another owner`);
+      const omitted = history.current.omission?.count ?? 0;
+      const { omitTo: omittedTo, tokensBefore } = fit;
+      const tokensAfter = fit.context.tokens;
+      events.emit({ type: "emergency", channel, omitted, omittedTo, tokensBefore, tokensAfter });
+      return true;
+    },
+    onCommitted: (plan, messages) => tellCompaction(parts, plan, messages),
+    onLost: (error) => parts.onLostBy(error),
+  };
+}
+
+/** Sizes of the request that would be sent. One look asks twice: whether there is an emergency, and what is due. */
+function createSizes(
+  parts: CompactionTargetParts,
+  onMeasured: (size: RequestSize) => void,
+): (of: History, running: TurnRange | null) => RequestSize {
+  let measured: { readonly history: History; readonly running: TurnRange | null; size: RequestSize } | null =
+    null;
+  return (of, running) => {
+    if (measured?.history !== of || measured.running !== running) {
+      const size = sizeOfRequest(assemble(requestSources(parts, of, running)));
+      measured = { history: of, running, size };
+      onMeasured(size);
+    }
+    return measured.size;
+  };
+}
+
+/** The request that would be sent now. */
+function requestSources(
+  parts: { readonly agent: Agent } & Pick<CompactionTargetParts, "address" | "kind" | "place" | "now">,
+  history: History,
+  running: TurnRange | null,
+): ContextSources {
+  return nextSources(parts.agent, history, { running, now: parts.now(), scene: sceneOf(parts) });
+}
+
+/** Estimated tokens of a request: all of it, what is the same whatever was said, and what changes with each. */
+interface RequestSize {
+  readonly all: number;
+  readonly fixed: number;
+  readonly dynamic: number;
+}
+
+function sizeOfRequest(context: Context): RequestSize {
+  const fixed = tokensIn(context, ["tools", "system"]);
+  return { all: context.tokens, fixed, dynamic: tokensIn(context, ["dynamic"]) };
+}
+
+/** Does not render what was said: most channels are far from full when they are loaded, and many are never asked. */
+function sizeWithoutEntries(sources: ContextSources): RequestSize {
+  const history = { ...sources.history, entries: [], summaries: [] };
+  return sizeOfRequest(assemble({ ...sources, history }));
+}
+
+/** By how much the dynamic part of the last request was larger than that of one without recall. */
+function recalledSpare({ dynamic }: RequestSize, lastRequest: LastRequest): number {
+  return Math.max(0, lastRequest.dynamicTokens - dynamic);
+}
+
+function tokensIn(context: Context, keys: readonly string[]): number {
+  return context.segments.reduce((sum, { key, tokens }) => sum + (keys.includes(key) ? tokens : 0), 0);
+}
+
+/** Nothing from here on may be covered: it waits for a turn, or belongs to the one that runs. */
+function firstKept(history: History, running: TurnRange | null): number {
+  const due = dueMessages(history)[0]?.seq ?? Infinity;
+  return Math.min(due, running?.fromSeq ?? Infinity, history.lastSeq + 1);
+}

@@ -1,0 +1,117 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { ChannelAddress, TurnId } from "../../core/ids.ts";
+import type { OutboundMessage } from "../../core/message.ts";
+import { sliceWhole } from "../../text/text.ts";
+import type { PieceTiming, Platform } from "../../platforms/platform.ts";
+import type { DeliveryStore } from "../../store/turns/deliveries.ts";
+import type { Owner } from "../owner.ts";
+import { unlessAborted } from "../../async/unless-aborted.ts";
+
+export interface DraftParts {
+  readonly platform: Platform;
+  readonly deliveries: DeliveryStore;
+  readonly owner: Owner;
+  readonly address: ChannelAddress;
+  readonly turnId: TurnId;
+  readonly idempotencyKey: string;
+  readonly inReplyTo: readonly string[];
+  readonly timing: PieceTiming;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Shows an answer while it is written. The delivery's row is committed before the first visible byte, and the
+ * platform's id is stored before any edit: whoever comes after a crash edits this message into the final answer. No piece is
+ * shown over that: before each further one the log is asked whose channel it is.
+ * What goes wrong here is no failure of the turn; the final text is sent by the outbox whatever became of the draft.
+ */
+export class Draft {
+  readonly #parts: DraftParts;
+  #wanted: string | null = null;
+  #shown: string | null = null;
+  #messageId: string | null = null;
+  /** By it the platform knows what is shown: that of the turn's row, once it is open. */
+  #key: string;
+  #pump: Promise<void> | null = null;
+  readonly #closing = new AbortController();
+
+  constructor(parts: DraftParts) {
+    this.#parts = parts;
+    this.#key = parts.idempotencyKey;
+  }
+
+  /** The platform's id of the message that shows it; null: none that we know of. */
+  get messageId(): string | null {
+    return this.#messageId;
+  }
+
+  /** Shows this text as soon as the platform allows it; null: what was shown is void. Returns at once. */
+  show(text: string | null): void {
+    this.#wanted = text;
+    if (text === null || text === this.#shown || this.#closing.signal.aborted || this.#pump !== null) return;
+    this.#pump = this.#run();
+  }
+
+  /** Ends the showing. Resolves when no call to the platform is under way, or the channel is let go. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    if (this.#pump !== null) await unlessAborted(this.#pump, this.#parts.signal);
+    // Nothing that we know of is left to be changed.
+    if (this.#messageId === null) this.#parts.timing.ended?.(this.#key);
+  }
+
+  /** Must not throw: nobody waits for it but `close`. */
+  async #run(): Promise<void> {
+    const { timing } = this.#parts;
+    const { intervalMs, firstAfterMs = 0 } = timing;
+    const signal = AbortSignal.any([this.#parts.signal, this.#closing.signal]);
+    try {
+      if (this.#messageId === null && firstAfterMs > 0) await delay(firstAfterMs, undefined, { signal });
+      while (!signal.aborted && this.#wanted !== null && this.#wanted !== this.#shown) {
+        if (timing.mayShow?.(this.#key) !== false) await this.#showOnce(this.#wanted);
+        if (intervalMs > 0) await delay(intervalMs, undefined, { signal });
+      }
+    } catch {
+      // The platform or the database did not take a piece: no more pieces, the final text comes from the outbox.
+      this.#closing.abort();
+    }
+    this.#pump = null;
+  }
+
+  async #showOnce(text: string): Promise<void> {
+    const { platform, deliveries, owner, turnId, idempotencyKey } = this.#parts;
+    const message = this.#message(text);
+    if (this.#messageId === null) {
+      const delivery = await deliveries.open(owner, turnId, idempotencyKey);
+      const key = delivery.idempotencyKey;
+      // Another key: an earlier run of the turn opened it.
+      const mayBeThere = key !== idempotencyKey;
+      if (key !== this.#key) this.#parts.timing.ended?.(this.#key);
+      this.#key = key;
+      this.#messageId =
+        delivery.messageId ?? (await platform.send({ ...message, idempotencyKey: key, mayBeThere }));
+      await deliveries.shown(owner, delivery.id, this.#messageId);
+      if (delivery.messageId !== null)
+        await platform.edit(delivery.messageId, { ...message, idempotencyKey: key });
+    } else {
+      await deliveries.refuseOldEpoch(owner);
+      await platform.edit(this.#messageId, { ...message, idempotencyKey: this.#key });
+    }
+    this.#shown = text;
+  }
+
+  #message(text: string): OutboundMessage {
+    const { address, idempotencyKey, inReplyTo, platform } = this.#parts;
+    const fitting = sliceWhole(text, 0, platform.capabilities.maxTextLength);
+    return {
+      channel: address,
+      idempotencyKey,
+      mayBeThere: false,
+      mayBeInPart: true,
+      text: fitting,
+      final: false,
+      inReplyTo,
+      kind: "answer",
+    };
+  }
+}

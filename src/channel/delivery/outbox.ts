@@ -1,0 +1,309 @@
+import { setTimeout as delay } from "node:timers/promises";
+import PQueue from "p-queue";
+import { errorMessage } from "../../core/errors.ts";
+import type { ChannelAddress, TurnId } from "../../core/ids.ts";
+import { formatAddress } from "../../core/ids.ts";
+import { jittered } from "../../async/jittered.ts";
+import type { OutboundMessage } from "../../core/message.ts";
+import { splitText } from "../../text/split-message.ts";
+import { type Platform, PlatformError } from "../../platforms/platform.ts";
+import type { Delivery, DeliveryStore, PendingAnswer, OrphanedDraft } from "../../store/turns/deliveries.ts";
+import { StaleEpochError } from "../../store/database/errors.ts";
+import type { Events } from "../../telemetry/events.ts";
+import { Draft } from "./draft.ts";
+import type { Owner } from "../owner.ts";
+import { ABORTED, unlessAborted } from "../../async/unless-aborted.ts";
+import { steadyNow } from "../../async/clock.ts";
+
+/** First and longest wait before an answer is sent again, give or take a quarter, ms. */
+const RETRY_FROM_MS = 500;
+const RETRY_TO_MS = 20_000;
+/** The end of the key of a part that was posted anew. */
+const ANEW = "/anew";
+
+export interface OutboxParts {
+  readonly owner: Owner;
+  readonly address: ChannelAddress;
+  readonly platform: Platform;
+  /** Answers are shown while they are written, where the platform can. */
+  readonly streams: boolean;
+  readonly deliveries: DeliveryStore;
+  readonly events: Events;
+  /** Told where another daemon has taken the channel. */
+  readonly onLost: (error: StaleEpochError) => void;
+}
+
+/**
+ * A channel's answers on their way to its platform, in order. "Sent" means that the platform acknowledged it. What
+ * the platform does not take now is sent again, with the same idempotency key, until it does; the turns go on.
+ *
+ * A part: pending → sent, or failed where the channel is gone or the text refused. One whose draft was deleted by somebody is posted
+ * anew, once, unless the question was deleted as well. What was shown of an answer that never came: pending → failed, once the
+ * platform has taken it back.
+ */
+export class Outbox {
+  readonly #parts: OutboxParts;
+  readonly #queue = new PQueue({ concurrency: 1 });
+  readonly #closing = new AbortController();
+  /** Turns whose answer is here, so that reading the log again does not bring it twice. */
+  readonly #underWay = new Set<TurnId>();
+  /** For each look-up that is open, the turns that were under way at any time of it: what it read of them may be old. */
+  readonly #lookUps = new Set<Set<TurnId>>();
+  /** Messages that are being taken back. */
+  readonly #leaving = new Set<string>();
+  /** Notes of what was sent that are not committed yet: the next answer does not wait for them. */
+  readonly #notes = new Set<Promise<unknown>>();
+
+  constructor(parts: OutboxParts) {
+    this.#parts = parts;
+  }
+
+  /** Nothing is on its way, and the log knows of all that was. */
+  get isIdle(): boolean {
+    return this.#isEmpty && this.#notes.size === 0;
+  }
+
+  get #isEmpty(): boolean {
+    return this.#queue.size === 0 && this.#queue.pending === 0;
+  }
+
+  /** Resolves when all that was handed in is sent, failed, or left to the next owner by `close`. */
+  async idle(): Promise<void> {
+    await this.#queue.onIdle();
+    await Promise.all(this.#notes);
+  }
+
+  /** Texts into which an answer is split for this platform. */
+  split(text: string): string[] {
+    return splitText(text, this.#parts.platform.capabilities.maxTextLength);
+  }
+
+  /** A message that shows an answer while it is written; null where the platform shows none, or an older one waits. */
+  openDraft(turnId: TurnId, idempotencyKey: string, inReplyTo: readonly string[]): Draft | null {
+    const { platform, deliveries, owner, address, streams } = this.#parts;
+    const { streaming } = platform.capabilities;
+    if (!streams || streaming === false || !this.#isEmpty) return null;
+    const signal = this.#closing.signal;
+    return new Draft({
+      platform,
+      deliveries,
+      owner,
+      address,
+      turnId,
+      idempotencyKey,
+      inReplyTo,
+      signal,
+      timing: streaming,
+    });
+  }
+
+  /** Hands in a settled answer; one that is under way already is not taken twice. */
+  deliver(answer: PendingAnswer): void {
+    if (this.#underWay.has(answer.turnId)) return;
+    this.#underWay.add(answer.turnId);
+    for (const known of this.#lookUps) known.add(answer.turnId);
+    void this.#queue.add(async () => {
+      const notes = await this.#deliverAll(answer);
+      const noted = this.#noted(answer, notes);
+      this.#notes.add(noted);
+      void noted.finally(() => this.#notes.delete(noted));
+    });
+  }
+
+  /** Tells that an answer was delivered, once the log says so. */
+  async #noted(
+    { turnId, acceptedAt, parts }: PendingAnswer,
+    notes: readonly Promise<boolean>[],
+  ): Promise<void> {
+    const turnMs = Math.round(steadyNow() - acceptedAt.getTime());
+    const isWhole = (await Promise.all(notes)).every(Boolean) && notes.length === parts.length;
+    this.#underWay.delete(turnId);
+    if (!isWhole) return;
+    const channel = formatAddress(this.#parts.address);
+    this.#parts.events.emit({ type: "reply_delivered", channel, turn: turnId, parts: parts.length, turnMs });
+  }
+
+  /** Takes up what is settled, and by the log not delivered or not taken back yet. */
+  async recover(): Promise<void> {
+    const { deliveries, owner } = this.#parts;
+    const known = new Set(this.#underWay);
+    this.#lookUps.add(known);
+    const { answers, shownInVain } = await deliveries
+      .owed(owner.channel)
+      .finally(() => this.#lookUps.delete(known));
+    // It may have been noted as sent since it was read; what is owed of it still, another look-up finds.
+    for (const answer of answers) if (!known.has(answer.turnId)) this.deliver(answer);
+    for (const { id, messageId } of shownInVain) this.withdraw(messageId, id);
+  }
+
+  /**
+   * Takes back what was shown of an answer that never came, until the platform has done so. Returns at once.
+   * @param id of its row; null: it could not be stored, and where this process ends before, the message stays
+   */
+  withdraw(messageId: string, id: OrphanedDraft["id"] | null): void {
+    if (this.#leaving.has(messageId)) return;
+    this.#leaving.add(messageId);
+    const { platform, address } = this.#parts;
+    void this.#queue.add(async () => {
+      const done = await this.#insist(async () => platform.remove?.(address, messageId));
+      if (done !== "left" && id !== null) await this.#fail([{ id }], "withdrawn");
+      this.#leaving.delete(messageId);
+    });
+  }
+
+  /** Ends all waiting; what is not sent stays pending in the log. */
+  close(): void {
+    this.#closing.abort();
+    this.#queue.clear();
+  }
+
+  /** @returns the notes of the parts that were sent */
+  async #deliverAll(answer: PendingAnswer): Promise<Promise<boolean>[]> {
+    const texts = this.split(answer.text);
+    const notes: Promise<boolean>[] = [];
+    for (const [index, part] of answer.parts.entries()) {
+      const sent = await this.#untilSent(part, answer, texts[part.part] ?? "");
+      // The channel is gone or refuses the text: so will be the rest of the answer.
+      if (sent === "failed") await this.#fail(answer.parts.slice(index), "refused");
+      if (sent === "failed" || sent === "left") break;
+      notes.push(this.#note(part, sent.result));
+    }
+    return notes;
+  }
+
+  /** Writes down that a part was sent, until that is in the log. Must not throw. @returns false: it is left to the next owner */
+  async #note({ id }: Delivery, messageId: string): Promise<boolean> {
+    const { owner, deliveries, onLost } = this.#parts;
+    for (let waitMs = RETRY_FROM_MS; ; waitMs = Math.min(waitMs * 2, RETRY_TO_MS)) {
+      try {
+        await deliveries.sent(owner, id, messageId);
+        return true;
+      } catch (error) {
+        if (error instanceof StaleEpochError) {
+          onLost(error);
+          return false;
+        }
+        this.#tellFailure(error, waitMs);
+        if (this.#closing.signal.aborted) return false;
+        await this.#pause(waitMs);
+      }
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+  }
+
+  /**
+   * Repeats what a platform is asked for until it is done.
+   * @returns `failed`: the platform will never do it; `left`: to the next owner of the channel
+   */
+  async #insist<Result>(
+    ask: () => Promise<Result>,
+  ): Promise<{ readonly result: Result } | "failed" | "left"> {
+    const { signal } = this.#closing;
+    for (let waitMs = RETRY_FROM_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, RETRY_TO_MS)) {
+      try {
+        // A platform that never answers must not keep the channel from being let go: the next owner asks again.
+        const result = await unlessAborted(ask(), signal);
+        if (result === ABORTED) break;
+        return { result };
+      } catch (error) {
+        if (error instanceof StaleEpochError) {
+          this.#parts.onLost(error);
+          return "left";
+        }
+        const isFinal = error instanceof PlatformError && !error.retryable;
+        const retryInMs = isFinal
+          ? null
+          : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ?? jittered(waitMs));
+        this.#tellFailure(error, retryInMs);
+        if (retryInMs === null) return "failed";
+        await this.#pause(retryInMs);
+      }
+    }
+    return "left";
+  }
+
+  async #untilSent(
+    part: Delivery,
+    answer: PendingAnswer,
+    text: string,
+  ): Promise<{ readonly result: string } | "failed" | "left"> {
+    let current = part;
+    let mayBeThere = answer.isRecovered || part.drafted;
+    const send = async (): Promise<string> => {
+      const sending = this.#sendPart(current, { ...answer, mayBeThere }, text);
+      mayBeThere = true;
+      return sending;
+    };
+    return this.#insist(async () => {
+      try {
+        return await send();
+      } catch (error) {
+        if (!(error instanceof PlatformError && error.isMessageGone)) throw error;
+        const anew = await this.#postedAnew(current);
+        if (anew === null) throw error;
+        this.#tellFailure(error, 0);
+        current = anew;
+        mayBeThere = false;
+        return send();
+      }
+    });
+  }
+
+  /** The row is changed before anything is sent. @returns null: it is to stay deleted */
+  async #postedAnew(part: Delivery): Promise<Delivery | null> {
+    const { owner, deliveries } = this.#parts;
+    // Who deletes it a second time means it.
+    if (part.idempotencyKey.endsWith(ANEW)) return null;
+    const idempotencyKey = `${part.idempotencyKey}${ANEW}`;
+    if (!(await deliveries.postAnew(owner, part.id, idempotencyKey))) return null;
+    return { ...part, idempotencyKey, messageId: null, drafted: false };
+  }
+
+  /** Such a part need not be tried any more. */
+  async #fail(parts: readonly Pick<Delivery, "id">[], reason: string): Promise<void> {
+    try {
+      for (const part of parts) await this.#parts.deliveries.failed(this.#parts.owner, part.id, reason);
+    } catch (error) {
+      // They stay pending, and the next owner tries again.
+      this.#tellFailure(error, null);
+    }
+  }
+
+  /** @returns the platform's id of the message that now shows the text */
+  async #sendPart(
+    part: Delivery,
+    answer: PendingAnswer & { readonly mayBeThere: boolean },
+    text: string,
+  ): Promise<string> {
+    const { platform, address } = this.#parts;
+    const turnMs = Math.max(0, Math.round(steadyNow() - answer.acceptedAt.getTime()));
+    const message: OutboundMessage = {
+      channel: address,
+      idempotencyKey: part.idempotencyKey,
+      mayBeThere: answer.mayBeThere,
+      ...(part.drafted && { mayBeInPart: true }),
+      text,
+      final: true,
+      inReplyTo: answer.inReplyTo,
+      kind: answer.kind,
+      timing: { turnMs, modelMs: Math.round(answer.modelMs) },
+    };
+    if (part.messageId !== null) {
+      await platform.edit(part.messageId, message);
+      return part.messageId;
+    }
+    const messageId = await platform.send(message);
+    // The key may have brought back the piece that a draft had shown before its acknowledgement was lost.
+    if (part.drafted && platform.capabilities.takesIdempotencyKeys) await platform.edit(messageId, message);
+    return messageId;
+  }
+
+  #tellFailure(error: unknown, retryInMs: number | null): void {
+    const kind = error instanceof PlatformError ? error.kind : "error";
+    const channel = formatAddress(this.#parts.address);
+    this.#parts.events.emit({ type: "delivery_failed", channel, kind, why: errorMessage(error), retryInMs });
+  }
+}

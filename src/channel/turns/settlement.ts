@@ -1,0 +1,82 @@
+import type { TurnEntryDraft } from "../../core/entry.ts";
+import type { Settlement } from "../../store/turns/turns.ts";
+import type { FailureKind } from "../../prompts/load.ts";
+import type { TurnOutcome } from "../../turn/turn.ts";
+
+/** Behind what had been said when `/stop` came. */
+const STOPPED = " … (stopped)";
+/** Behind an answer to words that were changed while it was being written. */
+const EDITED = "(A message was changed meanwhile: this answers it as it read before.)";
+const SENTENCE_END = /(?:[.!?…]["'”’)\]]*(?=\s)|[。！？])/gu;
+/** From the middle of a word the rest of it would only be read again. */
+const LAST_WORD = /(?<!\S)\S+$/u;
+/** Scripts that put no spaces between words: any character may be the last. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Khmer}\p{Script=Lao}\p{Script=Myanmar}]$/u;
+
+/**
+ * What had been said when it was stopped, up to the end of a sentence, or else of a word, and that it was stopped. Pure.
+ * @returns "" where no whole word had been
+ */
+function stoppedText(said: string): string {
+  const text = said.trim();
+  const isWhole = text === "" || /[.!?…。！？]["'”’)\]]*$/u.test(text) || UNSPACED.test(text);
+  const whole = isWhole ? text : wholeWords(text);
+  if (whole === "") return "";
+  const isInCode = (whole.match(/^\s*```/gm)?.length ?? 0) % 2 === 1;
+  return whole + (isInCode ? "\n```\n" : "") + (isInCode ? STOPPED.trimStart() : STOPPED);
+}
+
+/** Without the sentence at its end that was not ended, where not half of the text is lost by that, else without the last word. */
+function wholeWords(text: string): string {
+  const ends = [...text.matchAll(SENTENCE_END)].map((match) => match.index + match[0].length);
+  const last = ends.at(-1) ?? 0;
+  return (last >= text.length / 2 ? text.slice(0, last) : text.replace(LAST_WORD, "")).trimEnd();
+}
+
+/**
+ * How a turn's outcome goes into the log. Never silence: a failure has a sentence for the person, without a word of
+ * the provider's. What a model or a provider says of it may quote what people wrote, and a row outlives a deletion: it
+ * is `told` in a log line, and not stored. Pure.
+ * @param isEdited a message that it answers was changed behind the model's back
+ */
+export function toSettlement(
+  outcome: TurnOutcome,
+  failureText: (kind: FailureKind) => string,
+  isEdited = false,
+): Pick<Settlement, "state" | "reason"> & {
+  told: string | null;
+  entry: (TurnEntryDraft & { text: string }) | null;
+} {
+  switch (outcome.kind) {
+    case "answered":
+      return {
+        state: "answered",
+        reason: null,
+        told: null,
+        entry: {
+          kind: "assistant",
+          text: isEdited ? `${outcome.text}\n\n${EDITED}` : outcome.text,
+          stopped: false,
+        },
+      };
+    case "skipped":
+      return { state: "skipped", reason: null, told: outcome.reason, entry: null };
+    case "stopped": {
+      const text = stoppedText(outcome.text);
+      return {
+        state: "stopped",
+        reason: null,
+        told: null,
+        entry: text === "" ? null : { kind: "assistant", text, stopped: true },
+      };
+    }
+    case "failed":
+      return {
+        state: "failed",
+        reason: outcome.why,
+        told: outcome.said === undefined ? outcome.why : `${outcome.why}: ${outcome.said}`,
+        entry: { kind: "notice", text: failureText(outcome.failure) },
+      };
+  }
+}

@@ -1,0 +1,97 @@
+import { answeredMessages, type TurnRange } from "../../core/history.ts";
+import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
+import type { ChannelKind, Place } from "../../core/message.ts";
+import { StaleEpochError } from "../../store/database/errors.ts";
+import type { ModelCallRow } from "../../store/turns/model-calls.ts";
+import type { Scene } from "../../turn/context-sources.ts";
+import type { TurnChannel } from "../../turn/turn.ts";
+import type { ActorParts } from "../channel-context.ts";
+import { attachedTo } from "./attachments.ts";
+import type { Draft } from "../delivery/draft.ts";
+import type { GuardedHistory } from "../guarded-history.ts";
+import type { LastRequest } from "../last-request.ts";
+import { billLine } from "../model-bill.ts";
+import type { TurnRecall } from "./turn-recall.ts";
+import type { UsageAnchor } from "../usage-anchor.ts";
+
+export type TurnChannelParts = Omit<ActorParts, "recall"> & {
+  readonly recall: TurnRecall;
+  readonly history: GuardedHistory;
+  readonly turn: TurnRange;
+  readonly draft: Draft | null;
+  readonly usage: UsageAnchor;
+  readonly lastRequest: LastRequest;
+  /** Takes the lines of its model calls; whoever runs the turn stores them. */
+  readonly bill: ModelCallRow[];
+  /** Told before every model call: its request may be what makes a compaction due. */
+  readonly onRequest: () => void;
+};
+
+/** Different emoji that one run of a turn tries: nobody can have the platform flooded, nor a message walled in. */
+const MAX_REACTIONS = 3;
+
+/** Where a channel is, as a person would say it. */
+export function sceneOf({
+  address,
+  kind,
+  place,
+}: {
+  readonly address: ChannelAddress;
+  readonly kind: ChannelKind;
+  readonly place: Place | null;
+}): Scene {
+  return { platform: address.platform, channel: titleOf(address, kind, place) };
+}
+
+function titleOf(address: ChannelAddress, kind: ChannelKind, place: Place | null): string {
+  if (kind === "dm") return "a direct conversation";
+  if (place === null) return address.name;
+  const inside = place.workspace === "" ? "" : ` in ${place.workspace}`;
+  return place.parent === null
+    ? `#${place.channel}${inside}`
+    : `the thread "${place.channel}" of #${place.parent.name}${inside}`;
+}
+
+/** What a turn of this channel may do to it. */
+export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
+  const { history, turn, draft, owner, address, platform, events, now, recall, indexer } = parts;
+  const channel = formatAddress(address);
+  const reactions = new Set<string>();
+  return {
+    scene: sceneOf(parts),
+    async react(emoji) {
+      const newest = answeredMessages(history.current, turn).at(-1);
+      if (platform.react === undefined) return "unsupported";
+      if (newest === undefined) return "gone";
+      if (reactions.size >= MAX_REACTIONS && !reactions.has(emoji)) return "enough";
+      reactions.add(emoji);
+      await platform.react(address, newest.messageId, emoji);
+      return "shown";
+    },
+    attached: async () => attachedTo(parts, history.current, turn),
+    snapshot: async () => history.snapshot(),
+    onRequest(model, context) {
+      parts.lastRequest.note(model, context);
+      parts.onRequest();
+    },
+    anchor: (model) => parts.usage.of(model),
+    async append(drafts) {
+      await history.appendTurnEntries(turn, drafts, now());
+      indexer.mark(owner.channel);
+    },
+    async omit(omittedTo, tokensBefore, tokensAfter) {
+      const isOurs = await history.omit(omittedTo);
+      if (!isOurs) throw new StaleEpochError(`channel ${channel} has another owner`);
+      const omitted = history.current.omission?.count ?? 0;
+      events.emit({ type: "emergency", channel, omitted, omittedTo, tokensBefore, tokensAfter });
+    },
+    recall: async (text, scope, limit, signal) => recall.entries(text, scope, limit, signal),
+    recallMemories: async (text, purpose, limit, signal) => recall.memories(text, purpose, limit, signal),
+    showDraft: (text) => draft?.show(text),
+    onCall(record, estimatedTokens) {
+      parts.usage.note(record, estimatedTokens);
+      parts.bill.push(billLine(parts, turn.id, record, estimatedTokens));
+    },
+    onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel, tool, why }),
+  };
+}

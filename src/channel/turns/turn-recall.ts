@@ -1,0 +1,161 @@
+import PQueue from "p-queue";
+import type { EntryReference, RecalledIds } from "../../core/entry.ts";
+import { type History, rawFrom, type TurnRange } from "../../core/history.ts";
+import type { Seq } from "../../core/ids.ts";
+import type { Memory } from "../../core/memory.ts";
+import type { RecallQuery } from "../../memory/recall.ts";
+import type { MemoryRecallQuery } from "../../memory/recall-memories.ts";
+import { withDeadline } from "../../async/deadline.ts";
+import type { FirstRecall } from "../../turn/first-recall.ts";
+import type { ActorParts } from "../channel-context.ts";
+import type { GuardedHistory } from "../guarded-history.ts";
+
+/** A recall that takes longer is dropped, not waited for, ms. */
+const RECALL_WITHIN_MS = 400;
+/** Searches of one turn at once: a model may ask for many, and other channels want to find something as well. */
+const SEARCHES_AT_ONCE = 2;
+
+/** A search that was begun before it was asked for. */
+interface Ahead<Found> {
+  readonly text: string;
+  readonly limit: number;
+  readonly found: Promise<Found[]>;
+}
+
+/** What one turn finds in its channel's log and among its memories. Disposing ends what it is still looking for. */
+export class TurnRecall implements Disposable {
+  readonly #parts: ActorParts;
+  readonly #history: GuardedHistory;
+  readonly #turn: Pick<TurnRange, "fromSeq" | "toSeq">;
+  readonly #searches = new PQueue({ concurrency: SEARCHES_AT_ONCE });
+  readonly #all = new AbortController();
+  /** Of what the turn looks for by itself. */
+  readonly #automatic = new AbortController();
+  #entriesAhead: Ahead<EntryReference> | null = null;
+  #memoriesAhead: Ahead<Memory> | null = null;
+  #found: RecalledIds = { entries: [], memories: [] };
+
+  constructor(parts: ActorParts, history: GuardedHistory, turn: Pick<TurnRange, "fromSeq" | "toSeq">) {
+    this.#parts = parts;
+    this.#history = history;
+    this.#turn = turn;
+  }
+
+  /** It was begun for this turn, and for these words. */
+  isFor({ fromSeq, toSeq }: Pick<TurnRange, "fromSeq" | "toSeq">, { text }: FirstRecall): boolean {
+    return this.#turn.fromSeq === fromSeq && this.#turn.toSeq === toSeq && this.#entriesAhead?.text === text;
+  }
+
+  /** What was found before the model was asked. */
+  get found(): RecalledIds {
+    return this.#found;
+  }
+
+  /** Looks already for what the turn will ask for first. */
+  start({ text, entries, memories }: FirstRecall): void {
+    if (entries === 0 || memories === 0) return;
+    const both = this.#search(this.#automatic.signal, async (signal) =>
+      this.#parts.recall.findWithMemories(
+        { ...this.#entriesQuery(text, "hidden", entries), signal },
+        this.#parts.memories,
+        { ...this.#memoriesQuery(text, memories), signal },
+      ),
+    );
+    const [said, remembered] = [both.then((one) => one.entries), both.then((one) => one.memories)];
+    this.#entriesAhead = ahead(text, entries, said);
+    this.#memoriesAhead = ahead(text, memories, remembered);
+  }
+
+  /**
+   * @param scope `hidden`: only what is not in the view, and nothing that comes late; `all`: for a tool
+   * @param signal of the tool's call
+   */
+  async entries(
+    text: string,
+    scope: "hidden" | "all",
+    limit: number,
+    signal = this.#automatic.signal,
+  ): Promise<EntryReference[]> {
+    const find = async (): Promise<EntryReference[]> =>
+      this.#search(signal, async (until) =>
+        this.#parts.recall.find({ ...this.#entriesQuery(text, scope, limit), signal: until }),
+      );
+    // A tool call is what the model waits for; the automatic recall only helps.
+    if (scope === "all") return find();
+    const found = await this.#orNothingLate(taken(this.#entriesAhead, text, limit) ?? find());
+    this.#found = { ...this.#found, entries: found.map(({ seq }) => seq) };
+    return found;
+  }
+
+  /**
+   * @param purpose `turn`: nothing that comes late
+   * @param signal of the tool's call
+   */
+  async memories(
+    text: string,
+    purpose: "turn" | "tool",
+    limit: number,
+    signal = this.#automatic.signal,
+  ): Promise<Memory[]> {
+    const find = async (): Promise<Memory[]> =>
+      this.#search(signal, async (until) =>
+        this.#parts.memories.find({ ...this.#memoriesQuery(text, limit), signal: until }),
+      );
+    if (purpose === "tool") return find();
+    const found = await this.#orNothingLate(taken(this.#memoriesAhead, text, limit) ?? find());
+    this.#found = { ...this.#found, memories: found.map(({ id }) => id) };
+    return found;
+  }
+
+  [Symbol.dispose](): void {
+    this.#all.abort();
+  }
+
+  /** Runs a search when the others of this turn leave it room, until either signal ends it. */
+  async #search<Found>(signal: AbortSignal, find: (until: AbortSignal) => Promise<Found>): Promise<Found> {
+    const until = AbortSignal.any([signal, this.#all.signal]);
+    return this.#searches.add(async () => {
+      until.throwIfAborted();
+      return find(until);
+    });
+  }
+
+  /** What comes late is dropped, and what was dropped is not looked for any longer. */
+  async #orNothingLate<Found>(search: Promise<Found[]>): Promise<Found[]> {
+    try {
+      const found = await withDeadline(search, RECALL_WITHIN_MS);
+      if (found !== null) return found;
+    } catch (error) {
+      if (!this.#automatic.signal.aborted && !this.#all.signal.aborted) throw error;
+    }
+    this.#automatic.abort();
+    return [];
+  }
+
+  #entriesQuery(text: string, scope: "hidden" | "all", limit: number): RecallQuery {
+    const history = this.#history.current;
+    const to = scope === "hidden" ? rawFrom(history) - 1 : Math.min(history.lastSeq, this.#turn.fromSeq - 1);
+    const { channel } = this.#parts.owner;
+    return { channel, text, from: afterReset(history), to, limit, neighbours: 2 };
+  }
+
+  #memoriesQuery(text: string, limit: number): MemoryRecallQuery {
+    const { agent, owner, workspace, kind } = this.#parts;
+    return { agent: agent.config.id, channel: owner.channel, workspace, kind, text, limit };
+  }
+}
+
+function ahead<Found>(text: string, limit: number, found: Promise<Found[]>): Ahead<Found> {
+  // Whoever asks for it is told what went wrong; nobody may.
+  found.catch(() => undefined);
+  return { text, limit, found };
+}
+
+function taken<Found>(from: Ahead<Found> | null, text: string, limit: number): Promise<Found[]> | null {
+  return from !== null && from.text === text && from.limit === limit ? from.found : null;
+}
+
+/** What was said before a `/reset` is not brought back: somebody asked for that. */
+function afterReset({ summaries }: History): Seq {
+  return (summaries.findLast(({ kind }) => kind === "reset")?.toSeq ?? 0) + 1;
+}

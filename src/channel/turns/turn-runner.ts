@@ -1,0 +1,336 @@
+import { randomUUID } from "node:crypto";
+import { dueMessages, isEditedSince } from "../../core/history.ts";
+import { formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
+import { isOfInfrastructure, StaleEpochError } from "../../store/database/errors.ts";
+import type { ModelCallRow } from "../../store/turns/model-calls.ts";
+import type { TurnClaim, RunningTurn } from "../../store/turns/turn-rows.ts";
+import type { Settlement, TurnEnd } from "../../store/turns/turns.ts";
+import { storableText } from "../../text/text.ts";
+import { budgetOf } from "../../turn/agent.ts";
+import { type FirstRecall, firstRecall, recallFor } from "../../turn/first-recall.ts";
+import { runTurn, type TurnResult } from "../../turn/turn.ts";
+import type { ActorParts } from "../channel-context.ts";
+import { createTurnChannel } from "./turn-channel.ts";
+import type { Draft } from "../delivery/draft.ts";
+import { nextTurn } from "./next-turn.ts";
+import type { GuardedHistory } from "../guarded-history.ts";
+import type { LastRequest } from "../last-request.ts";
+import { storeBillLine } from "../model-bill.ts";
+import type { Outbox } from "../delivery/outbox.ts";
+import { toSettlement } from "./settlement.ts";
+import { reasonToGiveUp } from "./turn-attempts.ts";
+import { TurnRecall } from "./turn-recall.ts";
+import type { UsageAnchor } from "../usage-anchor.ts";
+import { showTyping } from "../delivery/typing-indicator.ts";
+import { steadyNow } from "../../async/clock.ts";
+
+const STOP = "stop";
+/** Why a running turn is ended from outside: `/stop`; its messages changed; the actor goes. */
+export type Interruption = typeof STOP | "redo" | "close";
+
+/** Whose messages a turn answers. */
+interface Asked {
+  readonly inReplyTo: string[];
+  readonly acceptedAt: Date;
+  /** Messages that still have a text. */
+  readonly count: number;
+}
+
+/** What a turn's draft has shown of its answer. */
+interface Opened {
+  readonly idempotencyKey: string;
+  /** The platform's id of the message that shows it; null: none that we know of. */
+  readonly shown: string | null;
+}
+
+interface RunParts {
+  readonly asked: Asked;
+  readonly draft: Draft | null;
+  readonly bill: ModelCallRow[];
+  readonly recall: TurnRecall;
+}
+
+/** What a channel keeps of its model requests. */
+export interface RequestParts {
+  readonly usage: UsageAnchor;
+  readonly last: LastRequest;
+  /** Must not throw or wait. */
+  readonly onRequest: () => void;
+}
+
+/** Runs one turn of a channel at a time: whom it answers, its draft, its settlement. */
+export class TurnRunner {
+  readonly #parts: ActorParts;
+  readonly #history: GuardedHistory;
+  readonly #outbox: Outbox;
+  readonly #request: RequestParts;
+  /** When a message became durable, by this process' clock; for the time that a person waited. */
+  readonly #acceptedAt = new Map<Seq, Date>();
+  /** What the turn that is being begun will ask for. */
+  #ahead: TurnRecall | null = null;
+  /** The message whose append was to begin its turn, and the turn that has begun so. */
+  #expected: { readonly seq: Seq; turn: RunningTurn | null } | null = null;
+  /** The last turn that failed by itself, and how often. */
+  #failed: { readonly turn: TurnId; readonly times: number } | null = null;
+  #takenTo: Seq = 0;
+  #running: { turn: RunningTurn; interrupt: AbortController; startedAt: number } | null = null;
+
+  constructor(parts: ActorParts, history: GuardedHistory, outbox: Outbox, request: RequestParts) {
+    this.#parts = parts;
+    this.#history = history;
+    this.#outbox = outbox;
+    this.#request = request;
+  }
+
+  /** Null: no turn runs. */
+  get runningForMs(): number | null {
+    return this.#running && steadyNow() - this.#running.startedAt;
+  }
+
+  /** The turn that runs. */
+  get running(): RunningTurn | null {
+    return this.#running?.turn ?? null;
+  }
+
+  /** A message became durable just now. */
+  accepted(seq: Seq): void {
+    this.#acceptedAt.set(seq, new Date(steadyNow()));
+  }
+
+  /** A message was accepted that no turn has settled yet. */
+  get isAwaited(): boolean {
+    return this.#acceptedAt.size > 0;
+  }
+
+  /** A message behind `seq` was accepted that no turn has settled yet. */
+  isAwaitedBehind(seq: Seq): boolean {
+    return this.#acceptedAt.keys().some((accepted) => accepted > seq);
+  }
+
+  /** Messages up to here belong to a turn that has begun, or is being begun. */
+  get takenTo(): Seq {
+    return this.#takenTo;
+  }
+
+  #take({ toSeq }: Pick<RunningTurn, "toSeq">): void {
+    this.#takenTo = Math.max(this.#takenTo, toSeq);
+  }
+
+  /** Messages up to here are settled. */
+  forget(settledTo: Seq): void {
+    for (const seq of this.#acceptedAt.keys()) if (seq <= settledTo) this.#acceptedAt.delete(seq);
+  }
+
+  /** A text has gone: a turn that has shown it to its model, or is about to, is ended to begin again. */
+  gone(seq: Seq): void {
+    this.#dropAhead();
+    if (seq <= (this.#running?.turn.toSeq ?? 0)) this.interrupt("redo");
+  }
+
+  /**
+   * A message is being appended: looks already for what its turn will want to know, should it be alone in it.
+   * @returns who begins that turn with the append
+   */
+  expect(text: string): TurnClaim {
+    const { lastSeq } = this.#history.current;
+    const seq = lastSeq + 1;
+    this.#expected = { seq, turn: null };
+    this.#lookAhead({ fromSeq: seq, toSeq: seq }, recallFor(this.#history.current, storableText(text)));
+    return { epoch: this.#parts.owner.epoch, lastSeq };
+  }
+
+  /** The turn of a message has begun with its append. */
+  begun(turn: RunningTurn | null): void {
+    if (turn === null) return;
+    this.#take(turn);
+    if (this.#expected?.seq === turn.fromSeq) this.#expected.turn = turn;
+  }
+
+  /** The log is read again, or a reset ends what has begun: what it says from then on counts. */
+  expectNothing(): void {
+    this.#expected = null;
+  }
+
+  /**
+   * Begins the turn that was left running, or one that takes what is due.
+   * @returns null: nothing is due; `unknown`: by the log a turn runs that we have not heard of
+   */
+  async next(leftBehind: RunningTurn | null): Promise<RunningTurn | "unknown" | null> {
+    const { store, owner, agent } = this.#parts;
+    if (leftBehind !== null) {
+      this.#take(leftBehind);
+      const { id, failures } = leftBehind;
+      return store.turns.beginAgain(
+        owner,
+        leftBehind,
+        this.#failed?.turn === id ? this.#failed.times : failures,
+      );
+    }
+    const history = await this.#history.snapshot();
+    const chosen = nextTurn(history, budgetOf(agent, agent.config.model));
+    if (chosen === null) return null;
+    const begun = this.#expected?.seq === chosen.fromSeq ? this.#expected.turn : null;
+    this.#expected = null;
+    const range = begun ?? chosen;
+    this.#take(range);
+    // While its row is being written, it is looked for what it will want to know.
+    const wanted = firstRecall(history, range.toSeq);
+    if (this.#ahead?.isFor(range, wanted) !== true) this.#lookAhead(range, wanted);
+    return begun ?? (await store.turns.begin(owner, range.fromSeq, range.toSeq)) ?? "unknown";
+  }
+
+  /** What was looked for ahead is not wanted any more. */
+  #dropAhead(): void {
+    this.#ahead?.[Symbol.dispose]();
+    this.#ahead = null;
+  }
+
+  #lookAhead(range: Pick<RunningTurn, "fromSeq" | "toSeq">, wanted: FirstRecall): void {
+    this.#dropAhead();
+    this.#ahead = new TurnRecall(this.#parts, this.#history, range);
+    this.#ahead.start(wanted);
+  }
+
+  /** Ends the running turn. @returns false where none runs */
+  interrupt(reason: Interruption): boolean {
+    this.#dropAhead();
+    this.#running?.interrupt.abort(reason);
+    return this.#running !== null;
+  }
+
+  /**
+   * Runs a turn to its settlement, and hands its answer to the outbox.
+   * @param isStopped `/stop` came before it could begin: it says nothing
+   * @returns false where it did not settle: it was interrupted to be begun again, here or by the next owner
+   * @throws where the log could not be written: whether the turn is settled is in doubt
+   */
+  async run(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
+    try {
+      return await this.#attempt(turn, isStopped);
+    } catch (error) {
+      const isOurs = !isOfInfrastructure(error) && !(error instanceof StaleEpochError);
+      if (isOurs) this.#failed = { turn: turn.id, times: turn.failures + 1 };
+      throw error;
+    }
+  }
+
+  async #attempt(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
+    const { events, address, platform } = this.#parts;
+    const interrupt = new AbortController();
+    if (isStopped) interrupt.abort(STOP);
+    this.#running = { turn, interrupt, startedAt: steadyNow() };
+    // From here on a deletion ends the turn; before, it voided what was found ahead.
+    using recall = this.#ahead ?? new TurnRecall(this.#parts, this.#history, turn);
+    this.#ahead = null;
+    interrupt.signal.addEventListener("abort", () => recall[Symbol.dispose](), { once: true });
+    const idempotencyKey = randomUUID();
+    const asked = await this.#askedBy(turn);
+    const bill: ModelCallRow[] = [];
+    const draft = this.#outbox.openDraft(turn.id, idempotencyKey, asked.inReplyTo);
+    using _ = showTyping(platform, address, asked.inReplyTo);
+    const channel = formatAddress(address);
+    const { fromSeq, toSeq, attempts: attempt } = turn;
+    events.emit({ type: "turn_started", channel, turn: turn.id, fromSeq, toSeq, attempt });
+    try {
+      const result = await this.#run(turn, { asked, draft, bill, recall }, interrupt.signal);
+      // Its message's id must be stored before the settlement reads it.
+      await draft?.close();
+      if (interrupt.signal.aborted && interrupt.signal.reason !== STOP) return false;
+      const opened = { idempotencyKey, shown: draft?.messageId ?? null };
+      // One transaction with the turn. Where that is in doubt, so is its bill: it is not written twice.
+      const told = { ...result, calls: bill.splice(0), recalled: recall.found };
+      await this.#settle(turn, asked, told, opened);
+      return true;
+    } finally {
+      for (const line of bill) storeBillLine(this.#parts, line);
+      await draft?.close();
+      this.#running = null;
+    }
+  }
+
+  async #run(
+    turn: RunningTurn,
+    { asked, draft, bill, recall }: RunParts,
+    signal: AbortSignal,
+  ): Promise<TurnResult> {
+    const { agent, now } = this.#parts;
+    if (signal.aborted) return { outcome: { kind: "stopped", text: "" }, modelMs: 0 };
+    if (asked.count === 0)
+      return { outcome: { kind: "skipped", reason: "every message was deleted" }, modelMs: 0 };
+    const why = reasonToGiveUp(turn);
+    if (why !== null) return { outcome: { kind: "failed", failure: "gave_up", why }, modelMs: 0 };
+    const channel = createTurnChannel({
+      ...this.#parts,
+      recall,
+      history: this.#history,
+      turn,
+      draft,
+      bill,
+      usage: this.#request.usage,
+      lastRequest: this.#request.last,
+      onRequest: this.#request.onRequest,
+    });
+    return runTurn(agent, channel, turn, { now }, signal);
+  }
+
+  async #settle(
+    turn: RunningTurn,
+    asked: Asked,
+    result: TurnResult & Required<Pick<Settlement, "calls" | "recalled">>,
+    opened: Opened,
+  ): Promise<void> {
+    const { agent, now, indexer, owner } = this.#parts;
+    const { entry, told, ...end } = toSettlement(
+      result.outcome,
+      (kind) => agent.texts.failure({ kind }),
+      isEditedSince(this.#history.current, turn),
+    );
+    const texts = entry === null ? [] : this.#outbox.split(entry.text);
+    const idempotencyKeys = texts.map((_, part) => (part === 0 ? opened.idempotencyKey : randomUUID()));
+    const { modelMs, calls, recalled } = result;
+    const settlement: Settlement = { ...end, modelMs, entry, idempotencyKeys, calls, recalled };
+    const parts = await this.#history.settle(turn, settlement, now());
+    const { inReplyTo, acceptedAt } = asked;
+    if (entry === null) {
+      // Also what an earlier run of this turn has shown. The row lacks the id where the draft could not store it.
+      await this.#outbox.recover();
+      if (opened.shown !== null) this.#outbox.withdraw(opened.shown, null);
+    } else {
+      indexer.mark(owner.channel);
+      this.#outbox.deliver({
+        turnId: turn.id,
+        text: entry.text,
+        kind: entry.kind === "assistant" ? "answer" : "notice",
+        inReplyTo,
+        modelMs,
+        acceptedAt,
+        isRecovered: false,
+        // The row lacks the id where the draft could not store it.
+        parts: parts.map((one) =>
+          one.part === 0 ? { ...one, messageId: one.messageId ?? opened.shown } : one,
+        ),
+      });
+    }
+    this.tell(turn.id, { ...end, reason: told, modelMs, inReplyTo }, acceptedAt);
+    this.forget(turn.toSeq);
+  }
+
+  /** Tells how a turn ended, once that is in the log. */
+  tell(turn: TurnId, end: TurnEnd, acceptedAt: Date = new Date(steadyNow())): void {
+    const { events, address } = this.#parts;
+    const { state: outcome, reason, inReplyTo, modelMs } = end;
+    const turnMs = Math.round(steadyNow() - acceptedAt.getTime());
+    const channel = formatAddress(address);
+    events.emit({ type: "turn_settled", channel, turn, outcome, reason, inReplyTo, turnMs, modelMs });
+  }
+
+  /** Whose messages a turn answers. */
+  async #askedBy(turn: RunningTurn): Promise<Asked> {
+    const history = await this.#history.snapshot();
+    const messages = dueMessages(history).filter(({ seq }) => seq <= turn.toSeq);
+    const times = messages.map(({ seq }) => this.#acceptedAt.get(seq) ?? new Date(steadyNow()));
+    const acceptedAt = times.toSorted((a, b) => a.getTime() - b.getTime())[0] ?? new Date(steadyNow());
+    const count = messages.filter(({ deleted }) => !deleted).length;
+    return { inReplyTo: messages.map(({ messageId }) => messageId), acceptedAt, count };
+  }
+}

@@ -1,0 +1,57 @@
+import type { ChannelId } from "../core/ids.ts";
+import { RetryTimer } from "../async/retry-timer.ts";
+
+/** Channels that have something due and could not be woken: they are tried until they are. */
+export class WakeRetry {
+  /** The database was away: what is true of one is true of all. */
+  readonly #away: Wakes;
+  /** It failed at that channel, for a reason that nobody knows: none of the others is to wait for it. */
+  readonly #odd: Wakes;
+
+  /** @param wake must not throw: where it fails again, it adds the channel again */
+  constructor(wake: (id: ChannelId) => Promise<void>) {
+    this.#away = new Wakes(wake);
+    this.#odd = new Wakes(wake);
+  }
+
+  /** @param isAway the database was */
+  add(id: ChannelId, isAway: boolean): void {
+    (isAway ? this.#away : this.#odd).add(id);
+  }
+
+  close(): void {
+    this.#away.close();
+    this.#odd.close();
+  }
+}
+
+class Wakes {
+  readonly #wake: (id: ChannelId) => Promise<void>;
+  readonly #owed = new Set<ChannelId>();
+  readonly #timer = new RetryTimer();
+  #isClosed = false;
+
+  constructor(wake: (id: ChannelId) => Promise<void>) {
+    this.#wake = wake;
+  }
+
+  add(id: ChannelId): void {
+    this.#owed.add(id);
+    if (!this.#isClosed) this.#timer.schedule(() => void this.#retry());
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer.cancel();
+  }
+
+  async #retry(): Promise<void> {
+    for (const id of Array.from(this.#owed)) {
+      this.#owed.delete(id);
+      await this.#wake(id);
+      // Still so, and the next try is set: the others would only wait for the same.
+      if (this.#isClosed || this.#owed.has(id)) return;
+    }
+    if (this.#owed.size === 0) this.#timer.succeeded();
+  }
+}

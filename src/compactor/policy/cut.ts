@@ -1,0 +1,89 @@
+import type { Entry } from "../../core/entry.ts";
+import { isCounted, legalCuts } from "../../core/history.ts";
+import type { Seq } from "../../core/ids.ts";
+
+/** What a cut is to reach. */
+export interface CutGoal {
+  /** Share of the raw counted entries that it covers at least. */
+  readonly share: number;
+  /** Estimated tokens of the request that it gets down to. */
+  readonly target: number;
+}
+
+/** What a cut is chosen from. */
+export interface CutState {
+  /** The raw entries, by seq. */
+  readonly entries: readonly Entry[];
+  /** The last seq that may leave the view. */
+  readonly lastCoverable: Seq;
+  /** Estimated tokens of the request with the new summary in it, before any of `entries` has left. */
+  readonly tokens: number;
+  readonly tokensOf: (entry: Entry) => number;
+  /** Null: everything that may leave. */
+  readonly goal: CutGoal | null;
+}
+
+/** The raw entries up to `toSeq` leave the view. */
+export interface Cut {
+  readonly toSeq: Seq;
+  /** Estimated tokens of the raw entries that it covers. */
+  readonly tokens: number;
+  /** Messages, calls and results among them. */
+  readonly counted: number;
+}
+
+interface Candidate extends Cut {
+  /** From its last entry to the next one, in milliseconds. */
+  readonly silence: number;
+}
+
+/** Of as many candidates as lead to the first good cut, this share more may compete with it. */
+const SILENCE_SHARE = 0.2;
+
+/**
+ * Chooses where the covered range ends: whole groups until the goal is reached, or until only what must be kept is
+ * left.
+ *
+ * The longest silence is looked for behind the first cut that reaches the goal, not before it: a fifth more of the
+ * candidates compete, and each of them reaches the goal, too. So a pause in the talk never costs the share or the
+ * target. Of equal silences the later one wins.
+ * @returns null: no whole group may leave
+ */
+export function chooseCut(state: CutState): Cut | null {
+  const candidates = findCandidates(state);
+  const first = state.goal === null ? -1 : firstReaching(candidates, state, state.goal);
+  const window =
+    first === -1
+      ? candidates.slice(-1)
+      : candidates.slice(first, first + 1 + Math.floor((first + 1) * SILENCE_SHARE));
+  let best: Candidate | null = null;
+  for (const candidate of window) {
+    if (best === null || candidate.silence >= best.silence) best = candidate;
+  }
+  return best === null ? null : { toSeq: best.toSeq, tokens: best.tokens, counted: best.counted };
+}
+
+function firstReaching(candidates: readonly Candidate[], state: CutState, goal: CutGoal): number {
+  const floor = state.entries.filter(isCounted).length * goal.share;
+  return candidates.findIndex(
+    ({ counted, tokens }) => counted >= floor && state.tokens - tokens <= goal.target,
+  );
+}
+
+/** Every legal cut that leaves what must be kept, oldest first. */
+function findCandidates({ entries, lastCoverable, tokensOf }: CutState): Candidate[] {
+  const cuts = legalCuts(entries);
+  const candidates: Candidate[] = [];
+  let tokens = 0;
+  let counted = 0;
+  for (const [index, entry] of entries.entries()) {
+    if (entry.seq > lastCoverable) break;
+    tokens += tokensOf(entry);
+    counted += Number(isCounted(entry));
+    const next = entries[index + 1];
+    // Messages that came late may carry an earlier time than those before them.
+    const silence = next === undefined ? 0 : Math.max(0, next.at.getTime() - entry.at.getTime());
+    if (cuts.has(entry.seq)) candidates.push({ toSeq: entry.seq, tokens, counted, silence });
+  }
+  return candidates;
+}

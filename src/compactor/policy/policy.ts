@@ -1,0 +1,207 @@
+import type { CompactionConfig } from "../../config/config.ts";
+import { lastCoverable } from "../../context/keep.ts";
+import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
+import {
+  type JobKind,
+  type JobPlan,
+  MAX_LIVE_SUMMARIES,
+  MERGE_AT,
+  type Tier,
+  TOP_LEVEL,
+} from "../../core/compaction.ts";
+import type { Entry } from "../../core/entry.ts";
+import { type History, isCounted, rawFrom, type Summary } from "../../core/history.ts";
+import type { Seq } from "../../core/ids.ts";
+import { chooseCut, type Cut } from "./cut.ts";
+
+/** What the compactor knows of a channel when it decides. */
+export interface CompactionState {
+  readonly history: History;
+  /** Estimated tokens of the whole request, the omitted entries included. */
+  readonly tokens: number;
+  /** Estimated tokens at which a request takes this share of the usable window. */
+  readonly tokenBudgetAt: (share: number) => number;
+  /** Estimated tokens that the newest messages may keep. */
+  readonly keepTokens: number;
+  /** Longest summary, estimated tokens. */
+  readonly summaryCap: number;
+  readonly rules: Pick<
+    CompactionConfig,
+    "enabled" | "backgroundThreshold" | "aggressiveThreshold" | "target" | "keepMessages" | "maxRawMessages"
+  >;
+  /** First entry that must stay raw: unsettled, or of the running turn; lastSeq + 1 where there is none. */
+  readonly firstKept: Seq;
+  readonly tokensOf: (entry: Entry) => number;
+  /** A person asked for it. */
+  readonly isForced: boolean;
+  /** Why the last leaf was begun, if its calls sufficed for the beginning of its range alone; else null. */
+  readonly cutShort: Tier | null;
+  /** Redos and background work wait: the summariser is away or was just refused. */
+  readonly isResting: boolean;
+}
+
+/** `blocked`: something is due, and nothing can be done about it; the next append tries again. */
+export type Decision =
+  | { readonly kind: "job"; readonly plan: JobPlan }
+  | { readonly kind: "blocked"; readonly tier: Tier; readonly reason: string }
+  | { readonly kind: "idle" };
+
+/** Share of the raw counted entries that a leaf covers at least; null: all that may leave. */
+const LEAF_SHARE: Readonly<Record<Tier, number | null>> = {
+  background: 0.3,
+  aggressive: 0.5,
+  emergency: 0.5,
+  forced: null,
+};
+/** A text of fewer estimated tokens is not worth a model's call. */
+export const MIN_SOURCE_TOKENS = 100;
+
+const IDLE: Decision = { kind: "idle" };
+
+/**
+ * Decides what a channel's one job is to be now. In order: a merge where no more summaries fit; what a person asked
+ * for; an omitted range; aggressive; the rest of a leaf that was cut short; a merge; background; a redo. What is blocked does not hold up what comes after
+ * it. Pure: the same state gives the same decision.
+ */
+export function decide(state: CompactionState): Decision {
+  const { history, rules, isForced, isResting } = state;
+  if (!rules.enabled && !isForced) return IDLE;
+  if (history.summaries.filter(isWritten).length >= MAX_LIVE_SUMMARIES) return mergeNow(history);
+  if (isForced) return planLeaf(state, "forced");
+  if (history.omittedTo > history.coveredTo) return planLeaf(state, "emergency");
+  const steps = isResting ? [aggressive] : [aggressive, goOn, merge, background, redo];
+  let blocked = IDLE;
+  for (const step of steps) {
+    const decision = step(state);
+    if (decision.kind === "job") return decision;
+    if (blocked.kind === "idle") blocked = decision;
+  }
+  return blocked;
+}
+
+/** A reset has no text: there is nothing to merge, to write again, or to count. */
+function isWritten(summary: Summary): boolean {
+  return summary.kind !== "reset";
+}
+
+function aggressive(state: CompactionState): Decision {
+  return isAt(state, state.rules.aggressiveThreshold) ? planLeaf(state, "aggressive") : IDLE;
+}
+
+function background(state: CompactionState): Decision {
+  const { history, rules } = state;
+  const isMany = history.entries.filter(isCounted).length >= rules.maxRawMessages;
+  return isMany || isAt(state, rules.backgroundThreshold) ? planLeaf(state, "background") : IDLE;
+}
+
+/** The rest of a leaf that was cut short, down to what it was to reach. */
+function goOn(state: CompactionState): Decision {
+  const { cutShort, rules } = state;
+  if (cutShort === null || (cutShort !== "forced" && !isAt(state, rules.target))) return IDLE;
+  const decision = planLeaf(state, cutShort === "emergency" ? "background" : cutShort, 0);
+  return decision.kind === "job" ? decision : IDLE;
+}
+
+function isAt(state: CompactionState, threshold: number, tokens = state.tokens): boolean {
+  return tokens >= state.tokenBudgetAt(threshold);
+}
+
+/** @param leastShare of the raw counted entries, unless a person asked for all */
+function planLeaf(state: CompactionState, tier: Tier, leastShare = LEAF_SHARE[tier]): Decision {
+  const { history, summaryCap, rules } = state;
+  const hasOmitted = history.omittedTo > history.coveredTo;
+  const omittedTokens = hasOmitted ? (history.omission?.tokens ?? 0) : 0;
+  // A leaf begins behind the last summary: what is omitted goes into it, all of it.
+  const tokens = state.tokens - omittedTokens + summaryCap + SUMMARY_LABEL_TOKENS;
+  const healsEnough = tier === "emergency" && !isAt(state, rules.backgroundThreshold, tokens);
+  const share = LEAF_SHARE[tier] === null ? null : leastShare;
+  const cut = healsEnough ? null : cutRaw(state, share, tokens);
+  if (!hasOmitted && cut === null) return { kind: "blocked", tier, reason: whyNoCut(state) };
+  const sourceTokens = omittedTokens + (cut?.tokens ?? 0);
+  if (!hasOmitted && sourceTokens < MIN_SOURCE_TOKENS) {
+    const reason = `what could be summarised is too little: about ${sourceTokens} tokens`;
+    return { kind: "blocked", tier, reason };
+  }
+  const fromSeq = history.coveredTo + 1;
+  const toSeq = cut?.toSeq ?? history.omittedTo;
+  return { kind: "job", plan: { kind: "leaf", tier, fromSeq, toSeq, level: 1, sourceTokens } };
+}
+
+function cutRaw(state: CompactionState, share: number | null, tokens: number): Cut | null {
+  const { history, tokenBudgetAt, rules, tokensOf } = state;
+  return chooseCut({
+    entries: history.entries,
+    lastCoverable: lastToCover(state),
+    tokens,
+    tokensOf,
+    goal: share === null ? null : { share, target: tokenBudgetAt(rules.target) },
+  });
+}
+
+function lastToCover({ history, keepTokens, rules, firstKept, tokensOf }: CompactionState): Seq {
+  const { keepMessages } = rules;
+  return lastCoverable(history.entries, { firstKept, keepMessages, maxTokens: keepTokens, tokensOf });
+}
+
+function whyNoCut(state: CompactionState): string {
+  if (!state.history.entries.some(isCounted))
+    return state.history.coveredTo === 0
+      ? "nothing has been said here yet"
+      : "nothing has been said here since the last summary or reset";
+  const first = rawFrom(state.history);
+  if (lastToCover(state) >= first) return "a tool call among the oldest messages still waits for its result";
+  return state.firstKept <= first
+    ? "the oldest messages still wait for their answer"
+    : "there is nothing before the newest messages, which are kept";
+}
+
+function merge({ history }: CompactionState): Decision {
+  const plan = planMerge(history);
+  return plan === null ? IDLE : { kind: "job", plan };
+}
+
+/** No leaf can be committed before it. */
+function mergeNow(history: History): Decision {
+  const plan = planMerge(history);
+  if (plan !== null) return { kind: "job", plan };
+  const reason = "there are too many summaries, and no level has enough to merge";
+  return { kind: "blocked", tier: "background", reason };
+}
+
+/** The oldest summaries of the lowest level that is full; into the top level goes what is there already, too. */
+function planMerge({ summaries }: History): JobPlan | null {
+  for (let level = 1; level < TOP_LEVEL; level++) {
+    const oldest = summaries
+      .filter((summary) => isWritten(summary) && summary.level === level)
+      .slice(0, MERGE_AT);
+    if (oldest.length < MERGE_AT) continue;
+    const rolling =
+      level + 1 === TOP_LEVEL
+        ? summaries.filter((summary) => isWritten(summary) && summary.level === TOP_LEVEL)
+        : [];
+    const merged = [...rolling, ...oldest];
+    if (isContiguous(merged)) return planOf("merge", merged, level + 1);
+  }
+  return null;
+}
+
+function isContiguous(summaries: readonly Summary[]): boolean {
+  return summaries.every(({ fromSeq }, index) => {
+    const before = summaries[index - 1];
+    return before === undefined || before.toSeq + 1 === fromSeq;
+  });
+}
+
+function redo({ history }: CompactionState): Decision {
+  const oldest = history.summaries.find((summary) => isWritten(summary) && summary.needsRedo);
+  const plan = oldest === undefined ? null : planOf("redo", [oldest], oldest.level);
+  return plan === null ? IDLE : { kind: "job", plan };
+}
+
+function planOf(kind: JobKind, replaced: readonly Summary[], level: number): JobPlan | null {
+  const first = replaced[0];
+  const last = replaced.at(-1);
+  if (first === undefined || last === undefined) return null;
+  const sourceTokens = replaced.reduce((sum, { tokens }) => sum + tokens, 0);
+  return { kind, tier: "background", fromSeq: first.fromSeq, toSeq: last.toSeq, level, sourceTokens };
+}

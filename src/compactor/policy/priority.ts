@@ -1,0 +1,31 @@
+import { type JobPlan, MAX_LIVE_SUMMARIES } from "../../core/compaction.ts";
+import type { History } from "../../core/history.ts";
+
+/** The higher, the sooner: the order in which the jobs of all channels get a slot. */
+export const PRIORITY = {
+  full: 7,
+  forced: 6,
+  leftOver: 5,
+  omitted: 5,
+  aggressive: 4,
+  merge: 3,
+  background: 2,
+  redo: 1,
+} as const;
+
+export function priorityOf(plan: JobPlan, liveSummaries: number): number {
+  if (plan.kind === "merge") return liveSummaries >= MAX_LIVE_SUMMARIES ? PRIORITY.full : PRIORITY.merge;
+  if (plan.kind === "redo") return PRIORITY.redo;
+  if (plan.tier === "emergency") return PRIORITY.omitted;
+  return PRIORITY[plan.tier];
+}
+
+/** Progress from aggressive up does not depend on a model. */
+export function mustProgress(job: JobPlan, liveSummaries: number): boolean {
+  if (job.kind === "redo") return false;
+  return job.tier !== "background" || (job.kind === "merge" && liveSummaries >= MAX_LIVE_SUMMARIES);
+}
+
+export function countLive({ summaries }: History): number {
+  return summaries.filter(({ kind }) => kind !== "reset").length;
+}

@@ -1,0 +1,226 @@
+import type { Entry } from "../../core/entry.ts";
+import type { Seq } from "../../core/ids.ts";
+import { SliceCounter, type Slices } from "../../async/slices.ts";
+import { sliceWhole } from "../../text/text.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+import type { TranscriptLine } from "./transcript.ts";
+
+/** A line of a transcript, or a piece of one that is long. Pieces depend on nothing but the text. */
+interface Piece {
+  readonly line: TranscriptLine;
+  /** 0, 1, … */
+  readonly piece: number;
+  readonly body: string;
+  /** With its head and a line break. */
+  readonly tokens: number;
+}
+
+/** A stretch of a transcript that fits one request. */
+export interface Chunk {
+  readonly text: string;
+  readonly tokens: number;
+  readonly lines: readonly TranscriptLine[];
+  /** Where it ends: the last entry, and which piece of it. */
+  readonly end: Position;
+}
+
+/** A place between two pieces of a transcript: behind this one. */
+interface Position {
+  readonly seq: Seq;
+  readonly piece: number;
+}
+
+/** The smallest chunk that may be asked for, in tokens: no piece is larger. */
+export const MIN_CHUNK_TOKENS = 250;
+const MIN_BODY_TOKENS = 60;
+/** Marks where a long text goes on. */
+const GOES_ON = "… ";
+/** No character weighs more, in tokens: so many fit for sure. */
+const HEAVIEST_CHARACTER = 2.6;
+
+/** A transcript in one piece. */
+export function wholeTranscript(lines: readonly TranscriptLine[]): string {
+  return lines.map(({ head, body }) => head + body).join("\n");
+}
+
+/**
+ * Cuts a transcript into chunks of at most `maxTokens` each, and drops nothing: a chunk ends where a summary may, where
+ * it can hold so much; else an entry stays in one chunk; a longer entry is cut between lines or words.
+ * @param maxTokens at least MIN_CHUNK_TOKENS
+ * @param from the chunks begin behind this place
+ * @returns null: there is no such place
+ */
+export function* chunkTranscript(
+  lines: readonly TranscriptLine[],
+  maxTokens: number,
+  from: Position | null = null,
+): Slices<Chunk[] | null> {
+  const pieces = yield* piecesOfAll(lines);
+  const behind = from === null ? -1 : placeOf(pieces, from);
+  if (from !== null && behind < 0) return null;
+  const chunks: Piece[][] = [];
+  let open: Piece[] = [];
+  let room = maxTokens;
+  const add = (group: readonly Piece[]): void => {
+    const tokens = sum(group);
+    if (tokens > room && open.length > 0) {
+      chunks.push(open);
+      open = [];
+      room = maxTokens;
+    }
+    open.push(...group);
+    room -= tokens;
+  };
+  const ends = legalEnds(lines);
+  const together = (before: Entry, next: Entry): boolean => sameEntry(before, next) || !ends.has(before.seq);
+  for (const group of groupsOf(pieces.slice(behind + 1), together)) {
+    if (sum(group) <= maxTokens) add(group);
+    else
+      for (const entry of groupsOf(group, sameEntry)) {
+        if (sum(entry) <= maxTokens) add(entry);
+        else for (const piece of entry) add([piece]);
+      }
+  }
+  const found: Chunk[] = [];
+  for (const chunk of [...chunks, open].filter(({ length }) => length > 0)) {
+    found.push(toChunk(chunk));
+    yield;
+  }
+  return found;
+}
+
+/** An entry that was edited meanwhile may have fewer pieces than it had: then it is the last of them. */
+function placeOf(pieces: readonly Piece[], { seq, piece: last }: Position): number {
+  return pieces.findLastIndex(({ line, piece }) => line.entry.seq === seq && piece <= last);
+}
+
+function sum(pieces: readonly Piece[]): number {
+  return pieces.reduce((total, { tokens }) => total + tokens, 0);
+}
+
+/** Neighbours that belong together. */
+function groupsOf(pieces: readonly Piece[], belongs: (before: Entry, next: Entry) => boolean): Piece[][] {
+  const groups: Piece[][] = [];
+  let before: Piece | null = null;
+  for (const piece of pieces) {
+    const group = groups.at(-1);
+    if (group !== undefined && before !== null && belongs(before.line.entry, piece.line.entry))
+      group.push(piece);
+    else groups.push([piece]);
+    before = piece;
+  }
+  return groups;
+}
+
+function sameEntry(before: Entry, next: Entry): boolean {
+  return before.seq === next.seq;
+}
+
+/**
+ * The seqs of the lines behind which a summary of the lines before may end: all that follow have higher seqs (in the view
+ * what arrived during a turn stands behind its answer), and no call is parted from its results.
+ */
+export function legalEnds(lines: readonly TranscriptLine[]): ReadonlySet<Seq> {
+  const ends = new Set<Seq>();
+  let lowestBehind = Infinity;
+  const lowest = lines
+    .toReversed()
+    .map(({ entry }) => (lowestBehind = Math.min(lowestBehind, entry.seq)))
+    .toReversed();
+  let highest = 0;
+  for (const [index, { entry }] of lines.entries()) {
+    highest = Math.max(highest, entry.seq);
+    const next = lines[index + 1]?.entry;
+    if (highest < (lowest[index + 1] ?? Infinity) && next?.kind !== "tool_result") ends.add(entry.seq);
+  }
+  return ends;
+}
+
+function toChunk(pieces: readonly Piece[]): Chunk {
+  const texts = groupsOf(pieces, sameEntry).map((group) => {
+    const first = group[0];
+    if (first === undefined) return "";
+    const body = group.map((piece) => piece.body).join("");
+    return first.line.head + (first.piece > 0 ? GOES_ON + body.trim() : body.trimEnd());
+  });
+  const last = pieces.at(-1);
+  return {
+    text: texts.join("\n"),
+    tokens: sum(pieces),
+    lines: [...new Set(pieces.map(({ line }) => line))],
+    end: { seq: last?.line.entry.seq ?? 0, piece: last?.piece ?? 0 },
+  };
+}
+
+/** So many characters are cut into pieces in one slice: a few milliseconds. */
+const SLICE_CHARACTERS = 10_000;
+
+function* piecesOfAll(lines: readonly TranscriptLine[]): Slices<Piece[]> {
+  const pieces: Piece[] = [];
+  const slice = new SliceCounter(SLICE_CHARACTERS);
+  for (const line of lines) {
+    for (const piece of piecesOf(line)) {
+      pieces.push(piece);
+      if (slice.isOver(piece.body.length)) yield;
+    }
+  }
+  return pieces;
+}
+
+function* piecesOf(line: TranscriptLine): Generator<Piece, void, void> {
+  const head = estimateTokens(`${line.head}${GOES_ON}\n`);
+  const whole = head + estimateTokens(line.body, MIN_CHUNK_TOKENS);
+  if (whole <= MIN_CHUNK_TOKENS) {
+    yield { line, piece: 0, body: line.body, tokens: whole };
+    return;
+  }
+  let piece = 0;
+  for (const { text, tokens } of splitText(line.body, Math.max(MIN_BODY_TOKENS, MIN_CHUNK_TOKENS - head)))
+    yield { line, piece: piece++, body: text, tokens: head + tokens };
+}
+
+interface Counted {
+  readonly text: string;
+  readonly tokens: number;
+}
+
+/** A text in pieces of at most `maxTokens`, between lines, else between words; joined they are the text again. */
+function* splitText(text: string, maxTokens: number): Generator<Counted, void, void> {
+  let open: Counted = { text: "", tokens: 0 };
+  for (const part of partsOf(text, maxTokens)) {
+    if (open.text !== "" && open.tokens + part.tokens > maxTokens) {
+      yield open;
+      open = { text: "", tokens: 0 };
+    }
+    open = { text: open.text + part.text, tokens: open.tokens + part.tokens };
+  }
+  yield open;
+}
+
+/** Lines; the words of one that is too long; slices of a word that is. */
+function* partsOf(text: string, maxTokens: number): Generator<Counted> {
+  for (const [line] of text.matchAll(/[^\n]*\n|[^\n]+/g)) {
+    const tokens = estimateTokens(line, maxTokens);
+    if (tokens <= maxTokens) {
+      yield { text: line, tokens };
+      continue;
+    }
+    for (const [word] of line.matchAll(/\s*\S+|\s+/g)) yield* slicesOf(word, maxTokens);
+  }
+}
+
+function* slicesOf(word: string, maxTokens: number): Generator<Counted> {
+  const tokens = estimateTokens(word, maxTokens);
+  if (tokens <= maxTokens) {
+    yield { text: word, tokens };
+    return;
+  }
+  const length = Math.floor(maxTokens / HEAVIEST_CHARACTER);
+  for (let rest = word; rest !== "";) {
+    const cut = sliceWhole(rest, 0, length);
+    // What is escaped stays with its backslash.
+    const slice = cut.length < rest.length && cut.endsWith("\\") ? cut.slice(0, -1) || cut : cut;
+    yield { text: slice, tokens: estimateTokens(slice) };
+    rest = rest.slice(slice.length);
+  }
+}

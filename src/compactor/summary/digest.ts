@@ -1,0 +1,215 @@
+import { capText, escapeLabels } from "../../context/render.ts";
+import type { Entry, NoticeEntry } from "../../core/entry.ts";
+import { rankSentences, type SpokenLine } from "../../text/rank-sentences.ts";
+import { isCounted } from "../../core/history.ts";
+import type { Seq } from "../../core/ids.ts";
+import { SliceCounter, type Slices } from "../../async/slices.ts";
+import { displayName, sliceWhole } from "../../text/text.ts";
+import type { TimeFormat } from "../../text/time.ts";
+import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
+
+/** A summary's text that was made without a model. */
+export interface Digest {
+  readonly text: string;
+  /** Estimated. */
+  readonly tokens: number;
+}
+
+/** What stands round the lines of a digest; the templates in `prompts/` have the words. */
+export interface DigestFrame {
+  /** Messages, calls and results that are not deleted. */
+  readonly count: number;
+  /** Who said something, the most talkative first, at most twelve. */
+  readonly people: readonly string[];
+  /** When the first and the last entry were said, in the agent's time zone; "" where there is none. */
+  readonly fromTime: string;
+  readonly toTime: string;
+  /** "" where nothing is worth a line. */
+  readonly lines: string;
+}
+
+export interface DigestOptions {
+  /** Longest digest, estimated tokens. */
+  readonly maxTokens: number;
+  readonly frame: (values: DigestFrame) => string;
+  readonly agentName: string;
+}
+
+/** Entries that are put into lines in one slice. */
+const SLICE_ENTRIES = 500;
+/** More names than this say nothing about who took part. */
+const MOST_PEOPLE = 12;
+
+/**
+ * The deterministic digest of a range: the sentences that matter, word for word, with who said them and when.
+ * Deleted entries, and the passages and memories that a tool result quotes, contribute nothing; of an edited text only
+ * the newest form does.
+ * @param entries by seq
+ * @returns never more than `maxTokens`; the frame alone where nothing is worth a line
+ */
+export function* digestEntries(
+  entries: readonly Entry[],
+  time: TimeFormat,
+  { maxTokens, frame, agentName }: DigestOptions,
+): Slices<Digest> {
+  const left = entries.filter(({ deleted }) => !deleted);
+  // When something was deleted is no secret: a range of deleted entries still has its time.
+  const times = (left.length > 0 ? left : entries).map(({ at }) => at.getTime()).toSorted((a, b) => a - b);
+  const [first] = times;
+  const last = times.at(-1);
+  const values = {
+    count: left.filter(isCounted).length,
+    people: peopleOf(left),
+    fromTime: first === undefined ? "" : time.minute(new Date(first)),
+    toTime: last === undefined ? "" : time.minute(new Date(last)),
+  };
+  const edited = newestEdits(left);
+  const lines: SpokenLine[] = [];
+  const slice = new SliceCounter(SLICE_ENTRIES);
+  for (const entry of left) {
+    if (!edited.has(entry.seq)) lines.push(...linesOf(entry, time, agentName));
+    if (slice.isOver(1)) yield;
+  }
+  return yield* shrink(lines, maxTokens, (text) => frame({ ...values, lines: text }));
+}
+
+/**
+ * The digest of summaries, for a merge: their weightiest sentences, each with its author and time where the summary
+ * names them.
+ * @returns never more than `maxTokens`; "" only where every text is
+ */
+export function* digestTexts(
+  texts: readonly string[],
+  { maxTokens }: Pick<DigestOptions, "maxTokens">,
+): Slices<Digest> {
+  const lines = texts.flatMap((text) => text.split("\n").map((line) => parseLine(line)));
+  const digest = yield* shrink(lines, maxTokens, (text) => text);
+  return digest.text === "" ? capped(texts.join("\n").trim(), maxTokens) : digest;
+}
+
+/** The most talkative people first; of equals the one who spoke first. */
+function peopleOf(entries: readonly Entry[]): string[] {
+  const counts = new Map<string, number>();
+  for (const entry of entries) {
+    if (entry.kind !== "user") continue;
+    const name = displayName(entry.author.name);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const byCount = [...counts].toSorted(([, a], [, b]) => b - a);
+  return byCount.slice(0, MOST_PEOPLE).map(([name]) => name);
+}
+
+function isEdit(entry: Entry): entry is NoticeEntry & { edits: NonNullable<NoticeEntry["edits"]> } {
+  return entry.kind === "notice" && entry.edits !== null;
+}
+
+/** The entries whose text somebody has replaced later in the range: messages, and earlier edits of the same message. */
+function newestEdits(entries: readonly Entry[]): Set<Seq> {
+  const replaced = new Set<Seq>();
+  const newest = new Map<Seq, Seq>();
+  for (const entry of entries) {
+    if (!isEdit(entry)) continue;
+    replaced.add(newest.get(entry.edits.seq) ?? entry.edits.seq);
+    newest.set(entry.edits.seq, entry.seq);
+  }
+  return replaced;
+}
+
+function linesOf(entry: Entry, time: TimeFormat, agentName: string): SpokenLine[] {
+  const line = (author: string, text: string): SpokenLine => ({
+    time: time.minute(entry.at),
+    author: displayName(author),
+    text,
+  });
+  switch (entry.kind) {
+    case "user":
+      return [line(entry.author.name, entry.text)];
+    case "assistant":
+    case "tool_call":
+      return [line(agentName, entry.text)];
+    case "tool_result":
+      // What it quotes is in the log, or a memory: copied here, a later deletion would not reach it.
+      return [line(entry.tool, entry.text)];
+    case "notice":
+      return entry.edits === null ? [] : [line(entry.edits.author, entry.text)];
+  }
+}
+
+/** `[2026-11-21 14:05] NAME: text`, as digests have it. */
+const SPOKEN = /^\[(\d{4}-\d\d-\d\d \d\d:\d\d)\] (.{1,80}?): (.*)$/u;
+
+/** A line of a summary; what does not look spoken has neither author nor time. */
+function parseLine(line: string): SpokenLine {
+  const [, time, author, text] = SPOKEN.exec(line) ?? [];
+  return time === undefined || author === undefined || text === undefined
+    ? { time: "", author: "", text: line }
+    : { time, author, text };
+}
+
+/** Characters that are weighed, over all lines: what is more would take seconds, and a deletion makes its channel wait. */
+const MOST_CHARACTERS = 400_000;
+
+/** Of lines that are too much together, the beginnings and the ends of the long ones. */
+function bounded(lines: readonly SpokenLine[]): readonly SpokenLine[] {
+  const all = lines.reduce((sum, { text }) => sum + text.length, 0);
+  const share = Math.floor(MOST_CHARACTERS / Math.max(1, lines.length));
+  if (all <= MOST_CHARACTERS) return lines;
+  return lines.map((line) => {
+    const { text } = line;
+    if (text.length <= share) return line;
+    const tail = sliceWhole(text, text.length - Math.floor(share * 0.3), text.length);
+    return { ...line, text: `${sliceWhole(text, 0, Math.floor(share * 0.7))}\n${tail}` };
+  });
+}
+
+/** Takes fewer characters of the lines until all of it fits. */
+function* shrink(
+  all: readonly SpokenLine[],
+  maxTokens: number,
+  frame: (lines: string) => string,
+): Slices<Digest> {
+  const lines = bounded(all);
+  const room = maxTokens - estimateTokens(frame(""));
+  const digestWithin = yield* rankSentences(lines);
+  yield;
+  let length = startLength(lines, room);
+  if (room <= 0) length = 0;
+  while (length > 0) {
+    const digest = escapeDigest(yield* digestWithin(length));
+    if (digest === "") break;
+    yield;
+    const text = frame(digest);
+    const tokens = estimateTokens(text);
+    if (tokens <= maxTokens) return { text, tokens };
+    // The frame's share does not shrink: only what the lines have too much of counts.
+    length = Math.floor(Math.min(length, digest.length) * Math.min(0.95, room / estimateTokens(digest)));
+  }
+  return capped(frame(""), maxTokens);
+}
+
+/** About as many characters of these lines as fit, to begin with. */
+function startLength(lines: readonly SpokenLine[], room: number): number {
+  const all = lines.map(({ time, author, text }) => `[${time}] ${author}: ${text}`).join("\n");
+  const tokens = estimateTokens(all);
+  // What is dense (links, numbers) is also what a digest takes.
+  return tokens <= room ? all.length : Math.floor((all.length * room) / tokens);
+}
+
+/**
+ * Escapes what looks like Weir's labels, but for the head of a line, which is ours. It is done last: two sentences
+ * that were apart may make a label together.
+ */
+function escapeDigest(digest: string): string {
+  const escaped = digest.split("\n").map((line) => {
+    const head = /^\[\d{4}-\d\d-\d\d \d\d:\d\d\] /.exec(line)?.[0] ?? "";
+    return head + escapeLabels(line.slice(head.length));
+  });
+  return escaped.join("\n");
+}
+
+function capped(text: string, maxTokens: number): Digest {
+  const tokens = estimateTokens(text);
+  if (tokens <= maxTokens) return { text, tokens };
+  const cut = capText(text, maxTokens + MESSAGE_OVERHEAD);
+  return { text: cut, tokens: estimateTokens(cut) };
+}

@@ -1,0 +1,87 @@
+import { escapeLabels } from "../../context/render.ts";
+import type { Entry } from "../../core/entry.ts";
+import { sliceWhole } from "../../text/text.ts";
+
+/** What plain extraction finds in tool calls and results: it must not depend on a model's attention. */
+export interface Hints {
+  readonly files: readonly string[];
+  readonly commands: readonly string[];
+  readonly errors: readonly string[];
+  readonly links: readonly string[];
+}
+
+const MAX_HINTS = 12;
+/** Characters. */
+const MAX_LENGTH = 160;
+const MAX_LINK = 300;
+
+const LINK = /https?:\/\/[^\s"'<>`\\)\]}]+/g;
+/** Where a path ends in a text. */
+const BETWEEN_PATHS = /[\s"'<>`()[\]{},;=|]+/;
+const FILE =
+  /^[\w~@+.-][\w@+./\\-]*\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|swift|c|h|cc|cpp|hpp|cs|php|sh|sql|md|txt|jsonl?|ya?ml|toml|ini|conf|cfg|env|log|lock|csv|tsv|html?|css|xml|pdf|png|jpe?g|svg|zip|gz|tar|docx?|xlsx?)$|^\/[\w@+./-]+$/i;
+/** `:12:3` or a full stop behind a path. A look behind reads backwards: from the front it begins at each of the marks. */
+const BEHIND_PATH = /$(?<=([.:!?]*(?::\d+)*[.:!?]*))/;
+const ERROR =
+  /\b(?:\w{0,40}(?:error|exception)|traceback|fatal|panic|failed|failure|denied|ENOENT|EACCES|ECONN\w+)\b/i;
+const COMMAND_KEYS: ReadonlySet<string> = new Set(["command", "cmd", "script", "shell"]);
+
+/** The newest first: they are the ones that still matter. What results quote from the log is not looked at. */
+export function collectHints(entries: readonly Entry[]): Hints {
+  const files = new Set<string>();
+  const commands = new Set<string>();
+  const errors = new Set<string>();
+  const links = new Set<string>();
+  for (const entry of entries.toReversed()) {
+    if (entry.deleted) continue;
+    for (const text of toolTexts(entry)) {
+      for (const [link] of text.matchAll(LINK)) {
+        // A link that is cut is none.
+        if (link.length <= MAX_LINK) add(links, link, MAX_LINK);
+      }
+      for (const file of filesIn(text.replaceAll(LINK, " "))) add(files, file);
+    }
+    if (entry.kind === "tool_call") {
+      for (const call of entry.calls)
+        for (const command of commandsOf(call.arguments)) add(commands, command);
+    }
+    if (entry.kind === "tool_result") {
+      for (const line of entry.text.split("\n")) if (ERROR.test(line)) add(errors, line);
+    }
+  }
+  return { files: [...files], commands: [...commands], errors: [...errors], links: [...links] };
+}
+
+function add(found: Set<string>, text: string, maxLength = MAX_LENGTH): void {
+  const line = escapeLabels(sliceWhole(text.replaceAll(/\s+/g, " ").trim(), 0, maxLength));
+  if (line !== "" && found.size < MAX_HINTS) found.add(line);
+}
+
+function filesIn(text: string): string[] {
+  const words = text.split(BETWEEN_PATHS).filter(({ length }) => length <= MAX_LENGTH);
+  return words.map((word) => withoutBehind(word)).filter((word) => FILE.test(word));
+}
+
+function withoutBehind(word: string): string {
+  const behind = BEHIND_PATH.exec(word)?.[1] ?? "";
+  return word.slice(0, word.length - behind.length);
+}
+
+function toolTexts(entry: Entry): string[] {
+  if (entry.kind === "tool_call") return entry.calls.map((call) => call.arguments);
+  return entry.kind === "tool_result" ? [entry.text] : [];
+}
+
+function commandsOf(json: string): string[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    // A model wrote it: arguments that are no JSON hold no command.
+    return [];
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, one]) =>
+    COMMAND_KEYS.has(key) && typeof one === "string" ? [one] : [],
+  );
+}

@@ -1,0 +1,140 @@
+import { capText, type EntryTexts, spanNote, summaryLabel } from "../../context/render.ts";
+import type { ModelMessage } from "../../core/context.ts";
+import type { Entry } from "../../core/entry.ts";
+import type { Summary } from "../../core/history.ts";
+import type { TimeFormat } from "../../text/time.ts";
+import { collectHints, type Hints } from "./hints.ts";
+import { type LengthLimit, lengthLimit } from "./length-limit.ts";
+import type { TranscriptLine } from "./transcript.ts";
+import { estimateRequest, memoryTools, wantedTokens, type WriterTexts, type WritingTask } from "./writer.ts";
+
+/** The texts that a summariser reads besides what is to be summarised; the templates in `prompts/` have them. */
+export interface CompactorTexts extends WriterTexts, Pick<EntryTexts, "editNote" | "absence"> {
+  instructions(values: { readonly agentName: string; readonly agentPrompt: string }): string;
+  background(values: { readonly text: string }): string;
+  task(values: TaskValues): string;
+  merge(values: LengthLimit & { readonly count: number }): string;
+}
+
+interface TaskValues extends LengthLimit, Hints {
+  readonly first: number;
+  readonly last: number;
+  readonly part: number;
+  readonly parts: number;
+  readonly redo: boolean;
+  readonly memory: boolean;
+}
+
+/** For whom a summary is written. */
+export interface WorkerAgent {
+  /** Its rendered system prompt. */
+  readonly systemText: string;
+  readonly agentName: string;
+  readonly time: TimeFormat;
+  readonly texts: CompactorTexts;
+}
+
+/** Estimates may be a little short; so many tokens stay free. */
+const SLACK_TOKENS = 512;
+/** Output for one `memory_save`, beside the summary; at most an eighth of the window. */
+const MEMORY_OUTPUT_TOKENS = 1024;
+/** The agent's own prompt may take so much of the summariser's window. */
+const AGENT_SHARE = 0.25;
+
+export interface RequestOptions {
+  /** Of the summariser. */
+  readonly windowTokens: number;
+  readonly thinkingAllowance: number;
+  /** `memory_save` is offered. */
+  readonly isMemory: boolean;
+  readonly isRedo: boolean;
+  /** The summary before the range. */
+  readonly background: SummaryText | null;
+}
+
+type Limits = Pick<WritingTask, "capTokens" | "sourceTokens">;
+
+/**
+ * Builds a summariser's requests: the instructions; the summary before the range, as background; the transcript and
+ * nothing else (so a retry sends the same bytes), or the summaries to merge; and last the task with its limit.
+ */
+export class RequestBuilder {
+  readonly #agent: WorkerAgent;
+  readonly #options: RequestOptions;
+
+  constructor(agent: WorkerAgent, options: RequestOptions) {
+    this.#agent = agent;
+    this.#options = options;
+  }
+
+  transcript(
+    text: string,
+    lines: readonly TranscriptLine[],
+    limits: Limits,
+    place: { readonly part: number; readonly parts: number },
+  ): ModelMessage[] {
+    const { isRedo, isMemory } = this.#options;
+    const task = this.#agent.texts.task({
+      ...place,
+      ...collectHints(lines.map(({ entry }) => entry)),
+      ...lengthLimit(wantedTokens(limits), text),
+      first: lines[0]?.number ?? 1,
+      last: lines.at(-1)?.number ?? 1,
+      redo: isRedo,
+      memory: isMemory,
+    });
+    return [...this.#opening(), user(text), user(task)];
+  }
+
+  /** @param summaries of one channel, oldest first */
+  merge(summaries: readonly SummaryText[], limits: Limits): ModelMessage[] {
+    const { texts, time } = this.#agent;
+    const limit = lengthLimit(wantedTokens(limits), summaries.map(({ text }) => text).join("\n"));
+    const task = texts.merge({ count: summaries.length, ...limit });
+    return [this.#system(), ...summaryMessages(summaries, time), user(task)];
+  }
+
+  outputTokens(capTokens: number): number {
+    const { windowTokens, thinkingAllowance, isMemory } = this.#options;
+    const eighth = Math.floor(windowTokens / 8);
+    const forMemories = isMemory ? Math.min(MEMORY_OUTPUT_TOKENS, eighth) : 0;
+    return capTokens + Math.min(thinkingAllowance, eighth) + forMemories;
+  }
+
+  /** Tokens that the window leaves for a transcript of these entries, or for summaries to merge. */
+  room(entries: readonly Entry[], capTokens: number): number {
+    const { windowTokens, isMemory, isRedo } = this.#options;
+    const { texts } = this.#agent;
+    const place = { first: 1, last: entries.length, part: 1, parts: 2, redo: isRedo, memory: isMemory };
+    const task = texts.task({ ...collectHints(entries), ...place, ...lengthLimit(capTokens, "") });
+    const fixed = estimateRequest([...this.#opening(), user(task)], memoryTools(texts, isMemory));
+    return Math.floor(windowTokens - this.outputTokens(capTokens) - SLACK_TOKENS - fixed);
+  }
+
+  #opening(): ModelMessage[] {
+    const { background } = this.#options;
+    if (background === null) return [this.#system()];
+    const { time, texts } = this.#agent;
+    const { span } = background;
+    const text = span === null ? background.text : `${spanNote(time, span)}\n${background.text}`;
+    return [this.#system(), user(texts.background({ text }))];
+  }
+
+  #system(): ModelMessage {
+    const { systemText, agentName, texts } = this.#agent;
+    const agentPrompt = capText(systemText, Math.floor(this.#options.windowTokens * AGENT_SHARE));
+    return { role: "system", text: texts.instructions({ agentName, agentPrompt }) };
+  }
+}
+
+/** A summary that is to be made into one with others. */
+export type SummaryText = Pick<Summary, "text" | "span">;
+
+/** Summaries as messages of a request. */
+export function summaryMessages(summaries: readonly SummaryText[], time: TimeFormat): ModelMessage[] {
+  return summaries.map(({ text, span }) => user(`${summaryLabel(time, span)}\n${text}`));
+}
+
+function user(text: string): ModelMessage {
+  return { role: "user", text };
+}

@@ -1,0 +1,389 @@
+import type { JobKind, JobResult, SummaryPart } from "../../core/compaction.ts";
+import type { Entry } from "../../core/entry.ts";
+import { joinSpans, legalCuts, type Summary } from "../../core/history.ts";
+import type { Seq } from "../../core/ids.ts";
+import type { MemoryDraft } from "../../core/memory.ts";
+import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
+import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
+import { type Model, type ModelCallRecord, ModelError } from "../../llm/model.ts";
+import { mergeMemories } from "../../memory/gates.ts";
+import { inSlices } from "../../async/in-slices.ts";
+import { type Refusal, refuse } from "./summary-checks.ts";
+import { type Chunk, chunkTranscript, legalEnds, MIN_CHUNK_TOKENS, wholeTranscript } from "./chunks.ts";
+import { RequestBuilder, summaryMessages, type SummaryText, type WorkerAgent } from "./requests.ts";
+import { sourcesOf, transcribe, type TranscriptLine } from "./transcript.ts";
+import {
+  CallBudget,
+  estimateRequest,
+  TEXT_CALLS,
+  writeSummary,
+  type WritingTask,
+  type Written,
+} from "./writer.ts";
+
+export type { CompactorTexts, WorkerAgent } from "./requests.ts";
+
+export interface Material {
+  readonly kind: JobKind;
+  /** Raw entries of the range; null where only summaries fit. */
+  readonly entries: readonly Entry[] | null;
+  /** To be merged, or the one to be written again. */
+  readonly summaries: readonly Summary[];
+  /** The live summary before the range. */
+  readonly neighbour: Summary | null;
+}
+
+export interface AttemptOptions {
+  readonly model: Model;
+  readonly modelName: string;
+  /** Of the summariser. */
+  readonly windowTokens: number;
+  /** Longest summary, estimated tokens. */
+  readonly capTokens: number;
+  readonly sourceTokens: number;
+  /** Output tokens that the model may think with, at most an eighth of its window. */
+  readonly thinkingAllowance: number;
+  /** Model calls that it may take, all parts of a long range together. */
+  readonly maxCalls: number;
+  readonly memory: boolean;
+  /** The range of a leaf may end here or behind here already, where the calls do not suffice for all of it; null: it may not. */
+  readonly mayEndFrom: Seq | null;
+  /** What an earlier attempt has finished of the same range. */
+  readonly done: JobResult;
+  readonly signal: AbortSignal;
+  /** Called after each finished part of a long transcript, before the next call. */
+  readonly onProgress: (result: JobResult) => Promise<void>;
+  readonly onCall: (record: ModelCallRecord, estimatedTokens: number) => void;
+}
+
+export type AttemptOutcome =
+  /** `range`: the beginning of the material that the summary is of; null: all of it. */
+  | { readonly kind: "finished"; readonly result: JobResult; readonly range: SummarisedRange | null }
+  /** Its calls are used up. What it has finished is saved, and more than before it: another attempt goes on from there. */
+  | { readonly kind: "unfinished" }
+  | { readonly kind: "refused"; readonly refusal: Refusal }
+  /** `why`: the kind of failure, and nothing that a provider said. */
+  | { readonly kind: "unavailable"; readonly why: string }
+  | { readonly kind: "aborted" };
+
+export interface SummarisedRange {
+  readonly toSeq: Seq;
+  /** Estimated tokens of its entries. */
+  readonly sourceTokens: number;
+}
+
+/** The shortest summary of a part. */
+const MIN_PART_TOKENS = 120;
+/** Of a summary that is to be merged: its label, and what a message costs. */
+const LABEL_TOKENS = SUMMARY_LABEL_TOKENS + MESSAGE_OVERHEAD;
+const NOTHING_SAID: Refusal = { kind: "empty", why: "there is nothing to summarise" };
+
+/**
+ * One attempt at one summary with one model. A transcript that does not fit one request is summarised in parts, which
+ * are then put together; parts that an earlier attempt has finished are not asked for again.
+ * @throws what `onProgress` throws, and nothing of the model's
+ */
+export async function attemptSummary(
+  agent: WorkerAgent,
+  material: Material,
+  options: AttemptOptions,
+): Promise<AttemptOutcome> {
+  const attempt = new Attempt(agent, material, options);
+  try {
+    return await attempt.run();
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    if (options.signal.aborted || error.kind === "aborted") return { kind: "aborted" };
+    return { kind: "unavailable", why: error.kind };
+  }
+}
+
+type Combined = SummaryText & Pick<Summary, "tokens">;
+type Limits = Pick<WritingTask, "capTokens" | "sourceTokens">;
+
+class Attempt {
+  readonly #agent: WorkerAgent;
+  readonly #material: Material;
+  readonly #options: AttemptOptions;
+  readonly #lines: readonly TranscriptLine[];
+  #parts: readonly SummaryPart[];
+  #memories: readonly MemoryDraft[];
+  #requests: RequestBuilder;
+  /** Tokens that a transcript may take in one request. */
+  #room: number;
+  readonly #budget: CallBudget;
+  /** Parts that this attempt has finished, or made of several. */
+  #savedParts = 0;
+
+  constructor(agent: WorkerAgent, material: Material, options: AttemptOptions) {
+    this.#agent = agent;
+    this.#material = material;
+    this.#options = options;
+    this.#budget = new CallBudget(options.maxCalls);
+    this.#lines = material.entries === null ? [] : transcribe(material.entries, agent);
+    this.#parts = options.done.parts;
+    this.#memories = options.done.memories;
+    const { neighbour } = material;
+    const background = neighbour === null || neighbour.kind === "reset" ? null : neighbour;
+    this.#requests = this.#builder(options.windowTokens, background);
+    this.#room = this.#roomOf(this.#requests);
+    if (this.#room >= MIN_CHUNK_TOKENS || background === null) return;
+    // In a small window the transcript is worth more than what came before it.
+    this.#requests = this.#builder(options.windowTokens, null);
+    this.#room = this.#roomOf(this.#requests);
+  }
+
+  async run(): Promise<AttemptOutcome> {
+    if (this.#room < MIN_CHUNK_TOKENS) return { kind: "unavailable", why: "its window is too small" };
+    try {
+      return await this.#write();
+    } catch (error) {
+      if (!(error instanceof ModelError) || error.kind !== "context_length") throw error;
+      // The window is smaller than it was thought to be, or the text has more tokens: once more, in smaller pieces.
+      if (error.window !== undefined) this.#requests = this.#builder(error.window, null);
+      const room = Math.min(this.#roomOf(this.#requests), Math.floor(this.#room / 2));
+      this.#room = Math.max(MIN_CHUNK_TOKENS, room);
+      return this.#write();
+    }
+  }
+
+  get #isMemory(): boolean {
+    return this.#options.memory && this.#material.kind === "leaf";
+  }
+
+  #builder(windowTokens: number, background: Summary | null): RequestBuilder {
+    const { thinkingAllowance } = this.#options;
+    const isRedo = this.#material.kind === "redo";
+    return new RequestBuilder(this.#agent, {
+      windowTokens,
+      thinkingAllowance,
+      isMemory: this.#isMemory,
+      isRedo,
+      background,
+    });
+  }
+
+  #roomOf(requests: RequestBuilder): number {
+    return requests.room(this.#material.entries ?? [], this.#options.capTokens);
+  }
+
+  async #write(): Promise<AttemptOutcome> {
+    const { kind, summaries } = this.#material;
+    const tokens = estimateTokens(wholeTranscript(this.#lines), this.#room);
+    const isWhole = tokens <= this.#room && this.#parts.length === 0;
+    if (this.#lines.length > 0 && (isWhole || kind !== "merge" || summaries.length === 0)) {
+      return isWhole ? this.#finish(await this.#writeWhole(tokens)) : this.#writeParts();
+    }
+    const written = summaries.filter((one) => one.kind !== "reset");
+    if (written.length === 0) return { kind: "refused", refusal: NOTHING_SAID };
+    const limits = { capTokens: this.#options.capTokens, sourceTokens: sumTokens(written) };
+    return this.#finish(await this.#combine(written, limits));
+  }
+
+  async #writeWhole(tokens: number): Promise<Written> {
+    const { capTokens, sourceTokens } = this.#options;
+    const text = wholeTranscript(this.#lines);
+    // What a merge or a redo replaces says nothing about how long the text is from which it is written.
+    const limits = { capTokens, sourceTokens: this.#material.kind === "leaf" ? sourceTokens : tokens };
+    return this.#writeText(text, this.#lines, { ...limits, keptCalls: 0 }, { part: 1, parts: 1 });
+  }
+
+  /** Each part is saved before the next one is asked for. */
+  async #writeParts(): Promise<AttemptOutcome> {
+    const chunks = await this.#chunksLeft();
+    const parts = this.#planned(chunks.length);
+    const share = Math.max(MIN_PART_TOKENS, Math.floor(this.#room / parts));
+    const capTokens = Math.min(this.#options.capTokens, share, Math.floor(this.#room / 2));
+    for (const chunk of chunks) {
+      const mayBegin = this.#mayBegin();
+      const range = mayBegin && this.#parts.length < parts ? null : this.#finishedRange(chunk);
+      if (range !== null) return this.#putTogether(range);
+      if (!mayBegin) return { kind: "unfinished" };
+      const limits = { capTokens, sourceTokens: chunk.tokens, keptCalls: TEXT_CALLS };
+      const place = { part: this.#parts.length + 1, parts: Math.max(parts, this.#parts.length + 1) };
+      const written = await this.#writeText(chunk.text, chunk.lines, limits, place);
+      if (written.kind === "refused") return written;
+      this.#addPart(chunk, written);
+      await this.#options.onProgress({ parts: this.#parts, memories: this.#memories, summary: null });
+      if (this.#options.signal.aborted) return { kind: "aborted" };
+    }
+    return this.#putTogether(null);
+  }
+
+  /** Parts that there are to be in the end: of a range that may end earlier, as many as the calls and one request suffice for. */
+  #planned(chunks: number): number {
+    const all = this.#parts.length + chunks;
+    if (this.#options.mayEndFrom === null) return all;
+    const affordable = Math.floor((this.#options.maxCalls - TEXT_CALLS - 1) / this.#callsOfPart);
+    const mergeable = Math.floor(this.#room / (MIN_PART_TOKENS + LABEL_TOKENS));
+    return Math.min(all, Math.max(2, Math.min(affordable, mergeable)));
+  }
+
+  /** Those of a model that does as it is told: the memories, if any, and the text. */
+  get #callsOfPart(): number {
+    return this.#isMemory ? 2 : 1;
+  }
+
+  /** One part in any case: so each attempt gets on. Further ones as long as a shorter text can be asked for, too. */
+  #mayBegin(): boolean {
+    return this.#savedParts === 0 || this.#budget.left - TEXT_CALLS > this.#callsOfPart;
+  }
+
+  /** What the finished parts are of, where a summary may end there. @param next what comes behind them */
+  #finishedRange(next: Chunk): SummarisedRange | null {
+    const { mayEndFrom } = this.#options;
+    const entries = this.#material.entries ?? [];
+    const last = this.#parts.at(-1);
+    const following = next.lines[0];
+    if (mayEndFrom === null || last === undefined || following === undefined) return null;
+    if (following.entry.seq === last.toSeq || !legalEnds(this.#lines).has(last.toSeq)) return null;
+    const behind = Math.min(...this.#lines.slice(following.number - 1).map(({ entry }) => entry.seq));
+    const cuts = legalCuts(entries);
+    const toSeq = entries.findLast(({ seq }) => seq < behind && cuts.has(seq))?.seq ?? 0;
+    if (toSeq < mayEndFrom || toSeq < last.toSeq) return null;
+    return { toSeq, sourceTokens: sumTokens(entries.filter(({ seq }) => seq <= toSeq)) };
+  }
+
+  /** @param range what the finished parts are of; null: all that is to be summarised */
+  async #putTogether(range: SummarisedRange | null): Promise<AttemptOutcome> {
+    const { capTokens, modelName } = this.#options;
+    const sourceTokens = range?.sourceTokens ?? this.#options.sourceTokens;
+    const joined = this.#parts.map(({ text }) => text).join("\n");
+    const isFit = refuse({ text: joined, finish: "stop" }, { capTokens, sourceTokens }) === null;
+    if (isFit) return this.#finish({ kind: "written", text: joined, model: modelName, memories: [] }, range);
+    // It takes more calls than are kept for it: the next attempt has all of its own.
+    if (this.#savedParts > 0 && !this.#fitsRequest(textsOf(this.#parts))) return { kind: "unfinished" };
+    const end = await this.#makeFewer();
+    if (end !== null) return end;
+    const texts = textsOf(this.#parts);
+    // Against the whole: parts that are short already need not shrink by a third once more.
+    const limits = { capTokens, sourceTokens: Math.max(sumTokens(texts), sourceTokens) };
+    return this.#finish(await this.#combine(texts, limits), range);
+  }
+
+  /**
+   * Makes one part of several neighbours until one request holds all parts; each step is saved, however many there are.
+   * @returns null: they may be put together
+   */
+  async #makeFewer(): Promise<AttemptOutcome | null> {
+    for (;;) {
+      if (this.#savedParts > 0 && this.#budget.left < TEXT_CALLS) return { kind: "unfinished" };
+      const group = this.#fitsRequest(textsOf(this.#parts)) ? [] : this.#groupToMerge();
+      const [first, second] = group;
+      const last = group.at(-1);
+      if (first === undefined || second === undefined || last === undefined) return null;
+      const written = await this.#combineHalf(textsOf(group));
+      if (written.kind === "refused") return written;
+      const part = { ...last, fromSeq: first.fromSeq, text: written.text };
+      this.#parts = this.#parts.toSpliced(this.#parts.indexOf(first), group.length, part);
+      this.#savedParts++;
+      await this.#options.onProgress({ parts: this.#parts, memories: this.#memories, summary: null });
+      if (this.#options.signal.aborted) return { kind: "aborted" };
+    }
+  }
+
+  /** The shortest part, with as many behind it as one request holds. */
+  #groupToMerge(): readonly SummaryPart[] {
+    const lengths = this.#parts.map(({ text }) => estimateTokens(text));
+    const from = Math.min(lengths.indexOf(Math.min(...lengths)), this.#parts.length - 2);
+    let to = from + 1;
+    while (to < this.#parts.length && this.#fitsRequest(textsOf(this.#parts.slice(from, to + 1)))) to++;
+    return this.#parts.slice(from, to);
+  }
+
+  /** What follows the finished parts; where they do not belong to this transcript, all of it, and they are void. */
+  async #chunksLeft(): Promise<Chunk[]> {
+    const last = this.#parts.at(-1);
+    const isOurs = this.#parts[0]?.fromSeq === this.#lines[0]?.entry.seq;
+    const from = last === undefined ? null : { seq: last.toSeq, piece: last.piece };
+    const left =
+      isOurs || last === undefined ? await inSlices(chunkTranscript(this.#lines, this.#room, from)) : null;
+    if (left !== null) return left;
+    this.#parts = [];
+    return (await inSlices(chunkTranscript(this.#lines, this.#room))) ?? [];
+  }
+
+  #addPart({ lines, end }: Chunk, { text, memories }: Extract<Written, { kind: "written" }>): void {
+    const part = { fromSeq: lines[0]?.entry.seq ?? end.seq, toSeq: end.seq, piece: end.piece, text };
+    this.#parts = [...this.#parts, part];
+    this.#savedParts++;
+    this.#memories = mergeMemories([...this.#memories, ...memories]);
+  }
+
+  async #writeText(
+    text: string,
+    lines: readonly TranscriptLine[],
+    limits: Limits & Pick<WritingTask, "keptCalls">,
+    place: { readonly part: number; readonly parts: number },
+  ): Promise<Written> {
+    const messages = this.#requests.transcript(text, lines, limits, place);
+    const sources = this.#isMemory ? sourcesOf(lines) : null;
+    return this.#ask({ ...limits, messages, sources, sample: text });
+  }
+
+  #fitsRequest(summaries: readonly SummaryText[]): boolean {
+    return estimateRequest(summaryMessages(summaries, this.#agent.time), []) <= this.#room;
+  }
+
+  /** Makes one summary of several, oldest first; in halves where they do not fit one request. */
+  async #combine(summaries: readonly Combined[], limits: Limits): Promise<Written> {
+    if (summaries.length > 1 && !this.#fitsRequest(summaries)) {
+      const middle = Math.ceil(summaries.length / 2);
+      const halves: Combined[] = [];
+      for (const half of [summaries.slice(0, middle), summaries.slice(middle)]) {
+        const written = await this.#combineHalf(half);
+        if (written.kind === "refused") return written;
+        const { text } = written;
+        halves.push({ text, span: joinSpans(half.map(({ span }) => span)), tokens: estimateTokens(text) });
+      }
+      return this.#combine(halves, limits);
+    }
+    const messages = this.#requests.merge(summaries, limits);
+    const sample = summaries.map(({ text }) => text).join("\n");
+    return this.#ask({ ...limits, messages, sources: null, sample, keptCalls: 0 });
+  }
+
+  /** So short that two of them fit one request. */
+  async #combineHalf(summaries: readonly Combined[]): Promise<Written> {
+    const sourceTokens = sumTokens(summaries);
+    const capTokens = Math.min(this.#options.capTokens, Math.floor(this.#room / 2) - LABEL_TOKENS);
+    const [only] = summaries;
+    if (summaries.length === 1 && only !== undefined && sourceTokens <= capTokens) {
+      return { kind: "written", text: only.text, model: this.#options.modelName, memories: [] };
+    }
+    return this.#combine(summaries, { capTokens, sourceTokens });
+  }
+
+  async #ask(task: Omit<WritingTask, "maxOutputTokens">): Promise<Written> {
+    const { texts, agentName } = this.#agent;
+    const maxOutputTokens = this.#requests.outputTokens(task.capTokens);
+    const { model, modelName, windowTokens, signal, onCall } = this.#options;
+    const options = {
+      model,
+      modelName,
+      windowTokens,
+      signal,
+      onCall,
+      texts,
+      agentName,
+      budget: this.#budget,
+    };
+    return writeSummary({ ...task, maxOutputTokens }, options);
+  }
+
+  #finish(written: Written, range: SummarisedRange | null = null): AttemptOutcome {
+    if (written.kind === "refused") return written;
+    const { text, model, memories } = written;
+    const summary = { kind: "model", text, tokens: estimateTokens(text), model } as const;
+    const all = mergeMemories([...this.#memories, ...memories]);
+    return { kind: "finished", result: { parts: [], memories: all, summary }, range };
+  }
+}
+
+function textsOf(parts: readonly SummaryPart[]): Combined[] {
+  return parts.map(({ text }) => ({ text, span: null, tokens: estimateTokens(text) }));
+}
+
+function sumTokens(all: readonly { readonly tokens: number }[]): number {
+  return all.reduce((sum, { tokens }) => sum + tokens, 0);
+}

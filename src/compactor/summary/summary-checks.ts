@@ -1,0 +1,87 @@
+import { normalForm } from "../../text/text.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+import type { ModelAnswer } from "../../llm/model.ts";
+
+export const REFUSAL_KINDS = ["empty", "cut_off", "refusal", "over_cap", "inflated", "calls_spent"] as const;
+
+/** Why a summary is not committed. */
+export interface Refusal {
+  readonly kind: (typeof REFUSAL_KINDS)[number];
+  /** For a log: nothing of the text. */
+  readonly why: string;
+}
+
+export interface SummaryLimits {
+  /** Longest summary, estimated tokens. */
+  readonly capTokens: number;
+  /** Estimated tokens of what it summarises. */
+  readonly sourceTokens: number;
+  /** Estimated tokens of a text. */
+  readonly estimate?: (text: string) => number;
+}
+
+/** Share of its source that a summary may take. */
+const MAX_RATIO = 0.7;
+
+/** @returns null: the summary is good enough to be committed */
+export function refuse(
+  answer: Pick<ModelAnswer, "text" | "finish">,
+  { capTokens, sourceTokens, estimate = estimateTokens }: SummaryLimits,
+): Refusal | null {
+  const { text, finish } = answer;
+  if (finish === "filtered") return { kind: "cut_off", why: "the provider's filter ended it" };
+  if (!/[\p{L}\p{N}]/u.test(text)) return { kind: "empty", why: "it says nothing" };
+  if (finish === "length") return { kind: "cut_off", why: "it was cut off at the longest answer" };
+  if (isRefusal(text)) return { kind: "refusal", why: "the model declined" };
+  const tokens = estimate(text);
+  if (tokens > capTokens)
+    return { kind: "over_cap", why: `it has ${tokens} tokens, its cap is ${capTokens}` };
+  if (tokens > sourceTokens * MAX_RATIO) {
+    return { kind: "inflated", why: `it has ${tokens} tokens, what it summarises has ${sourceTokens}` };
+  }
+  return null;
+}
+
+/** A model that declines does so in a few sentences; a longer text has something to say. */
+const LONGEST_REFUSAL_TOKENS = 150;
+
+/** What a model is asked for here, as the verb after "I cannot". */
+const TASK =
+  "(?:help|assist|summari[sz]e|compl[yi]|provide|fulfil|create|generate|continue|do (?:that|this)|process|write|produce|engage|discuss|share|answer|support|access|see|view|read)";
+const CANNOT =
+  "(?:can(?:'t|not| not)|could(?:n't| not)|won't|will not|(?:'m| am) (?:unable|not able|not allowed)|must decline|have to decline|do(?:n't| not) (?:have|feel))";
+
+/** Beginnings of texts in which a model declines; each is anchored. */
+const REFUSALS: readonly RegExp[] = [
+  /^(?:i'm|i am) (?:\w+ )?(?:sorry|afraid)\b/i,
+  new RegExp(`^(?:sorry|(?:my )?apologies|i apologi[sz]e|unfortunately)\\b.{0,40}\\bi ?${CANNOT}`, "i"),
+  new RegExp(`^i ?${CANNOT}\\b.{0,30}\\b${TASK}`, "i"),
+  /^as an? (?:ai|artificial intelligence|(?:large )?language model)\b[^.]{0,60}\bi\b/i,
+  /^(?:es )?tut mir (?:\p{L}+ )?leid/iu,
+  /^(?:leider )?(?:kann|darf) ich\b.{0,120}\bnicht\b/i,
+  /^ich (?:kann|darf) (?:leider )?.{0,80}\bnicht\b.{0,30}(?:helfen|zusammenfassen|erstellen|antworten|beantworten)/i,
+  /^als (?:ki|künstliche intelligenz|(?:großes )?sprachmodell)\b[^.]{0,60}\bich\b/iu,
+  /^(?:je suis )?(?:\p{L}+ )?désolée?(?![\p{L}])/iu,
+  /^(?:malheureusement,? )?je (?:ne peux pas|ne suis pas en mesure|ne suis pas capable|regrette)/i,
+  /^en tant (?:qu'|que )(?:ia|intelligence artificielle|assistant|modèle)/iu,
+  /^(?:lo siento|lo lamento|lamento|disculp[ae])/i,
+  /^(?:lamentablemente,? )?no (?:puedo|me es posible) .{0,20}(?:ayudar|resumir|hacer|proporcionar|cumplir|generar|crear|continuar)/i,
+  /^como (?:una? )?(?:ia|inteligencia artificial|modelo de lenguaje)(?![\p{L}])/iu,
+  /^(?:大変)?(?:申し訳|すみません|ごめんなさい|恐れ入りますが)/,
+  /^(?:私は)?(?:ai|人工知能|言語モデル)(?:として|アシスタント|です|なので)/i,
+  /^(?:この|その|ご)?(?:要約|お手伝い|対応|回答|リクエスト).{0,12}(?:できません|いたしかねます|致しかねます)/,
+  /^(?:很|非常|十分|实在)?(?:抱歉|对不起|對不起|不好意思)/,
+  /^(?:很遗憾[,,]?)?我?(?:无法|無法|不能|不可以).{0,12}(?:帮助|协助|总结|摘要|提供|满足|完成|回答|生成|幫助|協助|總結|滿足)/,
+  /^(?:作为|作為|身为)(?:一[个個名])?(?:ai|人工智能|人工智慧|(?:大型|大)?语言模型|語言模型)/i,
+];
+
+/** Short, and begins as a refusal: a summary that reports that somebody refused is none. */
+function isRefusal(text: string): boolean {
+  const plain = normalForm(text, "NFC")
+    .replaceAll("\u2019", "'")
+    .replace(/^[\s\p{P}\p{S}]+/u, "")
+    .replace(/^(?:compaction )?summary\b[\s\p{P}\p{S}]*/iu, "")
+    .replaceAll(/\s+/g, " ");
+  if (!REFUSALS.some((pattern) => pattern.test(plain))) return false;
+  return estimateTokens(plain) <= LONGEST_REFUSAL_TOKENS;
+}

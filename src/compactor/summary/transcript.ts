@@ -1,0 +1,134 @@
+import { absenceText, type EntryTexts, escapeLabels } from "../../context/render.ts";
+import type { Entry, NoticeEntry } from "../../core/entry.ts";
+import { viewOrder } from "../../core/history.ts";
+import type { Seq } from "../../core/ids.ts";
+import { counted, displayName, truncateMiddle } from "../../text/text.ts";
+import type { TimeFormat } from "../../text/time.ts";
+
+/** What a transcript needs besides the entries. */
+export interface TranscriptStyle {
+  readonly agentName: string;
+  readonly time: TimeFormat;
+  readonly texts: Pick<EntryTexts, "editNote" | "absence">;
+}
+
+/** An entry as the summariser reads it: `12. [2026-11-21 14:05] NAME: text`. */
+export interface TranscriptLine {
+  /** From 1. */
+  readonly number: number;
+  /** With the text that it has now. */
+  readonly entry: Entry;
+  /** Number, time and who. */
+  readonly head: string;
+  /** What was said or done; may have line breaks, and all lines but the first are indented. */
+  readonly body: string;
+}
+
+/** Longest arguments and result of a tool that are shown, in UTF-16 units: what a tool found matters, not how. */
+const MAX_ARGUMENTS = 300;
+const MAX_RESULT = 1200;
+const INDENT = "    ";
+
+/**
+ * Numbers entries as lines, in the order of the view. Deleted texts and told failures are left out; an edit shows as
+ * the text that holds now, or, where the edited message is not among them, as one note. What a tool result quotes is left
+ * out as well: it was said elsewhere in the log, and a deletion there could not reach a summary here.
+ */
+export function transcribe(entries: readonly Entry[], style: TranscriptStyle): TranscriptLine[] {
+  const present = new Set(entries.map(({ seq }) => seq));
+  const newest = newestNotes(entries);
+  const lines: TranscriptLine[] = [];
+  for (const entry of viewOrder(entries)) {
+    if (isOutdated(entry, newest)) continue;
+    const current = withNewText(entry, newest.get(entry.seq)?.text);
+    const said = current.deleted ? null : describe(current, present, style);
+    if (said === null || said.body.trim() === "") continue;
+    const number = lines.length + 1;
+    const head = `${number}. [${style.time.minute(current.at)}] ${said.who}`;
+    lines.push({ number, entry: current, head, body: indented(said.body) });
+  }
+  return lines;
+}
+
+/** The entries by the numbers under which a model cites them. */
+export function sourcesOf(lines: readonly TranscriptLine[]): ReadonlyMap<number, Entry> {
+  return new Map(lines.map(({ number, entry }) => [number, entry]));
+}
+
+/** The last note of an edit of each entry: its text counts. */
+function newestNotes(entries: readonly Entry[]): ReadonlyMap<Seq, NoticeEntry> {
+  const newest = new Map<Seq, NoticeEntry>();
+  for (const entry of entries.toSorted((a, b) => a.seq - b.seq)) {
+    if (isEditNote(entry)) newest.set(entry.edits.seq, entry);
+  }
+  return newest;
+}
+
+/** A later note tells of the same message: by then the two say the same. */
+function isOutdated(entry: Entry, newest: ReadonlyMap<Seq, NoticeEntry>): boolean {
+  return isEditNote(entry) && newest.get(entry.edits.seq) !== entry;
+}
+
+function isEditNote(entry: Entry): entry is NoticeEntry & { edits: NonNullable<NoticeEntry["edits"]> } {
+  return entry.kind === "notice" && entry.edits !== null && !entry.deleted && entry.text !== "";
+}
+
+function withNewText(entry: Entry, text: string | undefined): Entry {
+  return text === undefined || entry.kind !== "user" ? entry : { ...entry, text };
+}
+
+interface Said {
+  /** `NAME: `, or "" where the body says who. */
+  readonly who: string;
+  readonly body: string;
+}
+
+function describe(entry: Entry, present: ReadonlySet<Seq>, style: TranscriptStyle): Said | null {
+  // No name of a person has brackets: so nobody else's line looks like the agent's.
+  const agent = `${displayName(style.agentName)} [agent]`;
+  switch (entry.kind) {
+    case "user":
+      return { who: `${displayName(entry.author.name)}: `, body: escapeLabels(entry.text) };
+    case "assistant":
+      return { who: `${agent}: `, body: escapeLabels(entry.text) };
+    case "tool_call": {
+      const calls = entry.calls.map(
+        (call) => `${agent} called ${displayName(call.name)}(${shortened(call.arguments, MAX_ARGUMENTS)})`,
+      );
+      const isSilent = entry.text.trim() === "";
+      const said = isSilent ? [] : [escapeLabels(entry.text)];
+      return { who: isSilent ? "" : `${agent}: `, body: [...said, ...calls].join("\n") };
+    }
+    case "tool_result": {
+      const { references, memories } = entry;
+      const quoted = references.length === 0 ? [] : [`(${counted(references.length, "earlier message")})`];
+      if (memories.length > 0) quoted.push(`(${counted(memories.length, "memory", "memories")})`);
+      const text = entry.text === "" ? [] : [shortened(entry.text, MAX_RESULT)];
+      return { who: "", body: `${displayName(entry.tool)} returned: ${[...text, ...quoted].join("\n")}` };
+    }
+    case "notice": {
+      if (entry.absence !== undefined)
+        return { who: "", body: absenceText(entry.absence, style.time, style.texts) };
+      if (!isEditNote(entry) || present.has(entry.edits.seq)) return null;
+      const { author, at } = entry.edits;
+      const text = escapeLabels(entry.text);
+      const values = { author: displayName(author), original: style.time.minute(at), text };
+      return { who: "", body: style.texts.editNote(values) };
+    }
+  }
+}
+
+function shortened(text: string, limit: number): string {
+  return escapeLabels(truncateMiddle(text, limit));
+}
+
+/** Whatever some reader takes for the end of a line. */
+const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
+/** `[2026-11-21 14:05]`, wherever it stands. */
+const TIME = /(?<!\\)\[(?=\s*\d{4}-\d\d-\d\d)/g;
+
+/** Lines after the first are set apart, so that no text can pass for a numbered line of its own. */
+function indented(text: string): string {
+  const [first = "", ...rest] = text.split(LINE_END).filter((line) => line.trim() !== "");
+  return [first, ...rest.map((line) => INDENT + line.replaceAll(TIME, "\\["))].join("\n");
+}

@@ -1,0 +1,234 @@
+import type { ModelMessage, ToolSpec } from "../../core/context.ts";
+import type { Entry, ToolCall } from "../../core/entry.ts";
+import type { MemoryDraft } from "../../core/memory.ts";
+import { storableText } from "../../text/text.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+import { capText, estimateMessage } from "../../context/render.ts";
+import { type Model, type ModelAnswer, type ModelCallRecord, ModelError } from "../../llm/model.ts";
+import { checkMemories, memorySaveParameters, mergeMemories } from "../../memory/gates.ts";
+import { type Refusal, refuse } from "./summary-checks.ts";
+import { cleanSummary } from "./clean-summary.ts";
+import { type LengthLimit, lengthLimit } from "./length-limit.ts";
+
+/** Of the calls that a summary may take, so many are kept for its text and a shorter one; the others are rounds of `memory_save`. */
+export const TEXT_CALLS = 2;
+const MEMORY_SAVE = "memory_save";
+/** A share of what would be refused: models count badly. */
+const SHORTER = 0.75;
+
+export interface WriterTexts {
+  /** Description of the tool. */
+  readonly memorySave: string;
+  memoryResult(values: { readonly kept: number; readonly dropped: readonly string[] }): string;
+  shorten(values: LengthLimit): string;
+}
+
+/** Counts the model calls of one attempt, over all that it writes. */
+export class CallBudget {
+  #left: number;
+
+  constructor(calls: number) {
+    this.#left = calls;
+  }
+
+  get left(): number {
+    return this.#left;
+  }
+
+  take(): void {
+    this.#left--;
+  }
+}
+
+export interface WriterOptions {
+  readonly model: Model;
+  readonly modelName: string;
+  readonly windowTokens: number;
+  readonly agentName: string;
+  readonly texts: WriterTexts;
+  readonly budget: CallBudget;
+  readonly signal: AbortSignal;
+  readonly onCall: (record: ModelCallRecord, estimatedTokens: number) => void;
+}
+
+/** One summary that is to be written. */
+export interface WritingTask {
+  readonly messages: readonly ModelMessage[];
+  readonly capTokens: number;
+  readonly sourceTokens: number;
+  readonly maxOutputTokens: number;
+  /** The lines that memories may cite, by number; null: memories are not asked for. */
+  readonly sources: ReadonlyMap<number, Entry> | null;
+  /** In the language of the summary. */
+  readonly sample: string;
+  /** So many of the attempt's calls are not for this one. */
+  readonly keptCalls: number;
+}
+
+export type Written =
+  | {
+      readonly kind: "written";
+      readonly text: string;
+      readonly model: string;
+      readonly memories: readonly MemoryDraft[];
+    }
+  | { readonly kind: "refused"; readonly refusal: Refusal };
+
+/** The summary that fits a cap and is not inflated, with some room to spare. */
+export function wantedTokens({
+  capTokens,
+  sourceTokens,
+}: Pick<WritingTask, "capTokens" | "sourceTokens">): number {
+  return Math.min(capTokens, sourceTokens / 2);
+}
+
+/** The tool as the summariser is offered it; none where it saves no memories. */
+export function memoryTools(texts: Pick<WriterTexts, "memorySave">, isOffered: boolean): ToolSpec[] {
+  if (!isOffered) return [];
+  return [{ name: MEMORY_SAVE, description: texts.memorySave, parameters: memorySaveParameters }];
+}
+
+/** Estimated tokens of a request. */
+export function estimateRequest(messages: readonly ModelMessage[], tools: readonly ToolSpec[]): number {
+  const toolTokens = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
+  return messages.reduce((sum, message) => sum + estimateMessage(message), toolTokens);
+}
+
+/**
+ * Has one summary written: rounds of `memory_save` first, then the text; one that is too long is asked for once more,
+ * shorter.
+ * @throws ModelError
+ */
+export async function writeSummary(task: WritingTask, options: WriterOptions): Promise<Written> {
+  const tools = memoryTools(options.texts, task.sources !== null);
+  let messages = task.messages;
+  let memories: readonly MemoryDraft[] = [];
+  let isShortened = false;
+  for (;;) {
+    const callsLeft = options.budget.left - task.keptCalls;
+    if (callsLeft <= 0) return { kind: "refused", refusal: CALLS_SPENT };
+    options.budget.take();
+    const fits = estimateRequest(messages, tools) + task.maxOutputTokens <= options.windowTokens;
+    // Rounds that no longer fit have done their work: the gates have kept what is in them.
+    if (!fits && !isShortened) messages = task.messages;
+    const maySave = fits && !isShortened && task.sources !== null && callsLeft > TEXT_CALLS;
+    const answer = await ask(task, options, { messages, tools, toolChoice: maySave ? "auto" : "none" });
+    if (answer === null) return { kind: "refused", refusal: emptyRefusal(task) };
+    if (maySave && answer.calls.length > 0) {
+      const saved = runCalls(answer.calls, task, options);
+      memories = mergeMemories([...memories, ...saved.memories]);
+      messages = [
+        ...messages,
+        { role: "assistant", text: answer.text, calls: answer.calls },
+        ...saved.results,
+      ];
+      continue;
+    }
+    const text = cleanSummary(answer.text);
+    const refusal = refuse({ text, finish: answer.finish }, task);
+    if (refusal === null) return { kind: "written", text, model: answer.model, memories };
+    if (isShortened || callsLeft <= 1 || !isTooLong(text, refusal, task)) return { kind: "refused", refusal };
+    isShortened = true;
+    messages = [...messages, ...askShorter(answer.text, messages, tools, task, options)];
+  }
+}
+
+/** What was too long, as much of it as the window leaves room for, and the wish for a shorter one. */
+function askShorter(
+  text: string,
+  messages: readonly ModelMessage[],
+  tools: readonly ToolSpec[],
+  task: WritingTask,
+  options: WriterOptions,
+): ModelMessage[] {
+  const wish = shortenMessage(task, options);
+  const taken = estimateRequest([...messages, wish], tools) + task.maxOutputTokens;
+  const shown = capText(text, options.windowTokens - taken);
+  return shown === "" ? [wish] : [{ role: "assistant", text: shown, calls: [] }, wish];
+}
+
+function shortenMessage(task: WritingTask, { texts }: WriterOptions): ModelMessage {
+  return { role: "user", text: texts.shorten(lengthLimit(wantedTokens(task) * SHORTER, task.sample)) };
+}
+
+/** Refused for nothing but its length: also one that was cut off, where what there is of it is too long already. */
+function isTooLong(text: string, { kind }: Refusal, { capTokens }: WritingTask): boolean {
+  if (kind === "over_cap" || kind === "inflated") return true;
+  return kind === "cut_off" && estimateTokens(text) > capTokens;
+}
+
+const CALLS_SPENT: Refusal = { kind: "calls_spent", why: "its model calls are used up" };
+
+function emptyRefusal(task: WritingTask): Refusal {
+  return refuse({ text: "", finish: "stop" }, task) ?? { kind: "empty", why: "it says nothing" };
+}
+
+interface Asking {
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ToolSpec[];
+  readonly toolChoice: "auto" | "none";
+}
+
+/** @returns null: an answer without text and without calls */
+async function ask(task: WritingTask, options: WriterOptions, asking: Asking): Promise<ModelAnswer | null> {
+  const estimated = estimateRequest(asking.messages, asking.tools);
+  try {
+    return await options.model.answer(
+      {
+        ...asking,
+        model: options.modelName,
+        maxOutputTokens: task.maxOutputTokens,
+        temperature: undefined,
+        task: "summarise",
+        textLimit: wantedTokens(task),
+      },
+      {
+        signal: options.signal,
+        onCall: (record) => {
+          options.onCall(record, estimated);
+        },
+      },
+    );
+  } catch (error) {
+    if (error instanceof ModelError && error.kind === "empty") return null;
+    throw error;
+  }
+}
+
+interface Saved {
+  readonly memories: readonly MemoryDraft[];
+  readonly results: readonly ModelMessage[];
+}
+
+/** What a model's calls bring, and what it is told of them; nothing here fails. */
+function runCalls(calls: readonly ToolCall[], task: WritingTask, options: WriterOptions): Saved {
+  const memories: MemoryDraft[] = [];
+  const results = calls.map((call): ModelMessage => {
+    const checked = checkCall(call, task, options);
+    memories.push(...checked.kept);
+    const dropped = checked.dropped.map(({ index, why }) => `memories[${index}]: ${storableText(why)}`);
+    const text = options.texts.memoryResult({ kept: checked.kept.length, dropped });
+    return { role: "tool", callId: call.id, text };
+  });
+  return { memories, results };
+}
+
+function checkCall(
+  call: ToolCall,
+  task: WritingTask,
+  { agentName }: WriterOptions,
+): ReturnType<typeof checkMemories> {
+  if (call.name !== MEMORY_SAVE) return nothingKept(`the only tool is ${MEMORY_SAVE}`);
+  let input: unknown;
+  try {
+    input = JSON.parse(call.arguments);
+  } catch {
+    return nothingKept("the arguments are not valid JSON");
+  }
+  const promptText = task.messages.flatMap(({ role, text }) => (role === "system" ? [text] : [])).join("\n");
+  return checkMemories(input, { sources: task.sources ?? new Map(), promptText, agentName });
+}
+
+function nothingKept(why: string): ReturnType<typeof checkMemories> {
+  return { kept: [], dropped: [{ index: 0, why }] };
+}

@@ -1,0 +1,45 @@
+import { MIN_WINDOW } from "../../config/config.ts";
+import { type Anchor, isTelling } from "../../core/calibration.ts";
+import { UNKNOWN_WINDOW } from "./model-catalog.ts";
+import { ModelFactors } from "./model-factors.ts";
+
+/** What was learned of models' windows, and of what their providers count. */
+export abstract class KnownWindows {
+  readonly #factors = new ModelFactors();
+  readonly #refused = new Map<string, number>();
+  /** Tokens of the largest prompt that was answered, as its provider counted them. */
+  readonly #answered = new Map<string, number>();
+
+  windowOf(model: string, configured: number): number {
+    const limit = this.#limitOf(model);
+    if (configured > 0) return Math.min(configured, limit ?? configured);
+    return limit ?? this.believedWindow(model) ?? UNKNOWN_WINDOW;
+  }
+
+  learnWindow(model: string, tokens: number): void {
+    this.#refused.set(model, Math.max(MIN_WINDOW, Math.min(tokens, this.#refused.get(model) ?? tokens)));
+  }
+
+  factorOf(model: string): number {
+    return this.#factors.of(model);
+  }
+
+  learnFactor(model: string, report: Anchor): void {
+    this.#factors.learn(model, report);
+    if (isTelling(report) && report.reported > (this.#answered.get(model) ?? 0))
+      this.#answered.set(model, report.reported);
+  }
+
+  protected abstract believedWindow(model: string): number | undefined;
+
+  /** What the server runs the model with, however large the model's own window is. */
+  protected abstract runningWindow(model: string): number | undefined;
+
+  #limitOf(model: string): number | undefined {
+    const running = this.runningWindow(model);
+    const refused = this.#refused.get(model);
+    if (refused === undefined) return running;
+    // A refusal is words; that a larger prompt was answered is a fact.
+    return Math.min(running ?? Infinity, Math.max(refused, this.#answered.get(model) ?? 0));
+  }
+}

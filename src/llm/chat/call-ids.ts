@@ -1,0 +1,31 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { ToolCall } from "../../core/entry.ts";
+
+/**
+ * Ids as real servers make them: `call_…` of 29 characters (OpenAI), 9 letters and digits (Mistral), `toolu_…`,
+ * `chatcmpl-tool-…` of 46 (vLLM), `functions.NAME:0` (Kimi, which wants to read its own again). An id goes back with
+ * every later request, twice, and no estimate counts it.
+ */
+const USABLE_ID = /^[\w.:-]{1,64}$/;
+
+/** @returns the id, or one that is made of it where it cannot be sent back: the same of the same; "" stays */
+export function usableId(id: string): string {
+  return id === "" || USABLE_ID.test(id) ? id : makeId(createHash("sha256").update(id).digest());
+}
+
+/** The calls of one answer, each with an id that can be sent back and that no other one of them has. */
+export function withOwnIds(calls: readonly ToolCall[]): ToolCall[] {
+  const seen = new Set<string>();
+  return calls.map((call) => {
+    const given = usableId(call.id);
+    const id = given === "" || seen.has(given) ? makeId(randomBytes(9)) : given;
+    seen.add(id);
+    return { ...call, id };
+  });
+}
+
+/** Nine letters and digits: Mistral refuses any other form, and all others take it. */
+function makeId(bytes: Buffer): string {
+  const letters = "abcdefghijklmnopqrstuvwxyz012345";
+  return Array.from(bytes.subarray(0, 9), (byte) => letters.charAt(byte % letters.length)).join("");
+}

@@ -1,0 +1,207 @@
+import { OpenAI } from "openai";
+
+import { AnswerAccumulator } from "./answer-accumulator.ts";
+import { chatEvents, StreamBudget } from "./chat-events.ts";
+import { chatChunk } from "./chat-chunk.ts";
+import type { ChatChunk } from "./chat-chunk.ts";
+import { chatFetch } from "../http/chat-fetch.ts";
+import { chatRequestBody, correctedDialect, initialDialect } from "./chat-request.ts";
+import type { Dialect } from "./chat-request.ts";
+import { classifyFailure } from "../http/model-failure.ts";
+import { ModelError } from "../model.ts";
+import type { Model, ModelAnswer, ModelCallOptions, ModelRequest, TokenUsage } from "../model.ts";
+import { notify } from "../notify.ts";
+import { Watchdog } from "../http/watchdog.ts";
+import type { ModelTimeouts } from "../http/watchdog.ts";
+
+/** As many fields as a dialect has: each is corrected at most once, and then the refusal stands. */
+const MAX_CORRECTIONS = 6;
+
+const JSON_BODY = { "content-type": "application/json" };
+
+/** An OpenAI-compatible server (Chat Completions). */
+export interface ChatServer {
+  /** With the version, as `https://api.openai.com/v1`. */
+  readonly baseUrl: string;
+  /** Undefined: the server wants none. */
+  readonly apiKey: string | undefined;
+  /** OpenAI's own server, which takes other fields than the compatible ones. */
+  readonly isOpenAi: boolean;
+  readonly timeouts: ModelTimeouts;
+}
+
+/**
+ * A model server with one attempt a call: no retry, except that a field which the server does not know is left
+ * out or renamed; where that is answered, it is remembered per model.
+ */
+export function createChatModel(server: ChatServer): Model {
+  const client = new OpenAI({
+    baseURL: server.baseUrl,
+    // The client insists on a key; servers without one ignore it.
+    apiKey: server.apiKey ?? "none",
+    organization: null,
+    project: null,
+    maxRetries: 0,
+    // The watchdog ends the request; the client's own timeout is only out of its way.
+    timeout: server.timeouts.totalMs + 60_000,
+    logLevel: "off",
+    fetch: chatFetch,
+  });
+  const dialects = new Map<string, Dialect>();
+  return {
+    async answer(request, options) {
+      let dialect = dialects.get(request.model) ?? initialDialect(request.model, server.isOpenAi);
+      for (let corrections = 0; ; corrections++) {
+        try {
+          const answer = await attempt(client, server, request, dialect, options);
+          // Not before: a refusal of something else may repeat what a person wrote about such a field.
+          if (corrections > 0) dialects.set(request.model, dialect);
+          return answer;
+        } catch (error) {
+          const failure = classifyFailure(error, request, new Date());
+          const corrected =
+            failure.kind === "rejected" ? correctedDialect(dialect, failure.message) : undefined;
+          if (corrected === undefined || corrections >= MAX_CORRECTIONS) throw failure;
+          dialect = corrected;
+        }
+      }
+    },
+  };
+}
+
+/** One HTTP request; every outcome is told to `onCall` and every failure is a {@link ModelError}. */
+async function attempt(
+  client: OpenAI,
+  server: ChatServer,
+  request: ModelRequest,
+  dialect: Dialect,
+  options: ModelCallOptions,
+): Promise<ModelAnswer> {
+  const startedAt = performance.now();
+  const call = new Attempt(request, options, startedAt);
+  using watchdog = new Watchdog(options.signal, server.timeouts);
+  let failure: ModelError | undefined;
+  try {
+    return await call.run(client, dialect, watchdog);
+  } catch (error) {
+    failure = verdict(error, request, options.signal, watchdog, server.apiKey);
+    throw failure;
+  } finally {
+    notify(options.onCall, {
+      model: request.model,
+      outcome: failure?.kind ?? "answered",
+      usage: call.usage,
+      firstTokenMs: call.firstTokenMs,
+      totalMs: performance.now() - startedAt,
+    });
+  }
+}
+
+/** The client reports an ended request in several ways, or not at all: the one who ended it knows better. */
+function verdict(
+  error: unknown,
+  request: ModelRequest,
+  caller: AbortSignal,
+  watchdog: Watchdog,
+  apiKey: string | undefined,
+): ModelError {
+  const { model } = request;
+  if (caller.aborted) return new ModelError("aborted", model, "the caller ended the call", { cause: error });
+  if (watchdog.verdict !== undefined)
+    return new ModelError("timeout", model, watchdog.verdict, { cause: error });
+  return classifyFailure(error, request, new Date(), apiKey);
+}
+
+class Attempt {
+  firstTokenMs: number | undefined;
+  readonly #request: ModelRequest;
+  readonly #options: ModelCallOptions;
+  readonly #startedAt: number;
+  readonly #answer: AnswerAccumulator;
+  #events = 0;
+
+  constructor(request: ModelRequest, options: ModelCallOptions, startedAt: number) {
+    this.#request = request;
+    this.#options = options;
+    this.#startedAt = startedAt;
+    this.#answer = new AnswerAccumulator(request);
+  }
+
+  get usage(): TokenUsage | undefined {
+    return this.#answer.usage;
+  }
+
+  async run(client: OpenAI, dialect: Dialect, watchdog: Watchdog): Promise<ModelAnswer> {
+    watchdog.signal.throwIfAborted();
+    try {
+      const body = JSON.stringify(chatRequestBody(this.#request, dialect));
+      const { signal } = watchdog;
+      // As a text: the client's own encoder goes over an object several times.
+      const response = await client
+        .post("/chat/completions", { body, headers: JSON_BODY, signal, stream: true })
+        .asResponse();
+      const budget = new StreamBudget();
+      await this.#read(chatEvents(response, budget), budget, watchdog);
+    } catch (error) {
+      // A complete answer stays one, whatever happens to the connection after it.
+      if (!this.#answer.isFinished || this.#options.signal.aborted) throw error;
+    }
+    this.#options.signal.throwIfAborted();
+    return this.#complete(watchdog);
+  }
+
+  async #read(stream: AsyncIterable<unknown>, budget: StreamBudget, watchdog: Watchdog): Promise<void> {
+    for await (const event of stream) {
+      this.#events++;
+      const { isAlive, isAnswer, text, voided } = this.#answer.add(this.#parse(event));
+      if (isAlive) budget.earn();
+      if (isAnswer) this.firstTokenMs ??= performance.now() - this.#startedAt;
+      if (voided) notify(this.#options.onRestart);
+      if (text !== "") notify(this.#options.onText, text);
+      if (this.#answer.isFinished) watchdog.finishing();
+      else if (isAlive) watchdog.progress();
+      // Leaving the loop ends the request.
+      if (this.#answer.isOverlong) return;
+    }
+  }
+
+  #parse(event: unknown): ChatChunk {
+    const { model } = this.#request;
+    const { data: chunk, error } = chatChunk.safeParse(event);
+    if (chunk === undefined) {
+      throw new ModelError("unavailable", model, "the server sent something that is no chat completion", {
+        cause: error,
+      });
+    }
+    if (chunk.object === "error")
+      throw new ModelError("unavailable", model, chunk.message ?? "error in mid-stream");
+    return chunk;
+  }
+
+  #complete(watchdog: Watchdog): ModelAnswer {
+    const { model, maxOutputTokens } = this.#request;
+    const accumulated = this.#answer;
+    if (!accumulated.isFinished && !accumulated.isOverlong) {
+      throw new ModelError("unavailable", model, this.#cutMessage(watchdog));
+    }
+    if (accumulated.finishReason === "error") {
+      throw new ModelError("unavailable", model, "the server ended its answer with an error");
+    }
+    const rest = accumulated.end();
+    if (rest !== "") notify(this.#options.onText, rest);
+    const answer = accumulated.answer(model);
+    if (answer !== undefined) return answer;
+    const reason =
+      accumulated.finishReason === "length" || accumulated.isOverlong
+        ? `the model spent its ${maxOutputTokens} output tokens on thinking: raise max_output_tokens`
+        : "an answer without text and without calls";
+    throw new ModelError("empty", model, reason);
+  }
+
+  #cutMessage(watchdog: Watchdog): string {
+    if (watchdog.verdict !== undefined) return watchdog.verdict;
+    return this.#events === 0
+      ? "the server's answer holds no events: does base_url point at an OpenAI-compatible API (most end in /v1)?"
+      : "the stream ended before the answer did";
+  }
+}

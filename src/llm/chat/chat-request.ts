@@ -1,0 +1,157 @@
+import type {
+  ChatCompletionContentPart,
+  ChatCompletionCreateParamsStreaming,
+  ChatCompletionMessageParam,
+} from "openai/resources/chat/completions";
+
+import type { ModelMessage } from "../../core/context.ts";
+import { objectJson } from "../../core/call-arguments.ts";
+import type { ToolCall } from "../../core/entry.ts";
+import { unreachable } from "../../core/errors.ts";
+import type { ModelRequest } from "../model.ts";
+
+/**
+ * Which of the fields that "OpenAI-compatible" servers disagree about a model takes. A server's refusal corrects
+ * it, once per field; what was learned so, and then answered, is kept for the life of the process.
+ */
+export interface Dialect {
+  readonly outputLimit: "max_tokens" | "max_completion_tokens";
+  /** The largest output limit that the server takes. */
+  readonly outputCap: number | undefined;
+  readonly takesStreamOptions: boolean;
+  readonly takesTemperature: boolean;
+  readonly takesTools: boolean;
+  /** Sent as `reasoning_effort`. */
+  readonly reasoning: "none" | undefined;
+}
+
+/**
+ * OpenAI's current models refuse `max_tokens` and every other server knows it, so the server decides. On Chat
+ * Completions they take tools only with `reasoning_effort: "none"` (gpt-5.4 and later), and an answer that a
+ * person waits for should not spend its output limit on thinking.
+ * Source: the providers' model pages and their refusals, read in November 2026.
+ */
+export function initialDialect(model: string, isOpenAi: boolean): Dialect {
+  return {
+    outputLimit: isOpenAi ? "max_completion_tokens" : "max_tokens",
+    outputCap: undefined,
+    takesStreamOptions: true,
+    takesTemperature: true,
+    takesTools: true,
+    reasoning: isOpenAi && /^gpt-(?:5\.[4-9]|[6-9])/.test(model) ? "none" : undefined,
+  };
+}
+
+/**
+ * The dialect that a refusal asks for.
+ * @param refusal the server's own words
+ * @returns undefined where the refusal is about something else: then it stands
+ */
+export function correctedDialect(dialect: Dialect, refusal: string): Dialect | undefined {
+  const cap = outputCapIn(refusal);
+  if (cap !== undefined && (dialect.outputCap === undefined || cap < dialect.outputCap)) {
+    return { ...dialect, outputCap: cap };
+  }
+  if (/reasoning_effort/i.test(refusal)) return correctedReasoning(dialect, refusal);
+  if (dialect.outputLimit === "max_tokens" && /max_completion_tokens/i.test(refusal)) {
+    return { ...dialect, outputLimit: "max_completion_tokens" };
+  }
+  if (dialect.outputLimit === "max_completion_tokens" && /max_completion_tokens/i.test(refusal)) {
+    return { ...dialect, outputLimit: "max_tokens" };
+  }
+  if (dialect.takesStreamOptions && /stream_options|include_usage/i.test(refusal)) {
+    return { ...dialect, takesStreamOptions: false };
+  }
+  if (dialect.takesTemperature && /temperature/i.test(refusal))
+    return { ...dialect, takesTemperature: false };
+  if (dialect.takesTools && NO_TOOLS.test(refusal)) return { ...dialect, takesTools: false };
+  return undefined;
+}
+
+/** Ollama; OpenRouter; vLLM started without a tool parser; others. */
+const NO_TOOLS =
+  /does not support tools|support tool use|enable-auto-tool-choice|(?:tools?|function calling) (?:is|are) not supported/i;
+
+function correctedReasoning(dialect: Dialect, refusal: string): Dialect | undefined {
+  if (dialect.reasoning === "none") return { ...dialect, reasoning: undefined };
+  return /tools/i.test(refusal) ? { ...dialect, reasoning: "none" } : undefined;
+}
+
+/** "supports at most 16384 completion tokens" (OpenAI), "max_tokens: 9000 > 8192, which is the maximum allowed number of output tokens" (Anthropic). */
+function outputCapIn(refusal: string): number | undefined {
+  const match =
+    /at most (\d+) (?:completion|output) tokens/i.exec(refusal) ??
+    /> (\d+), which is the maximum allowed number of output tokens/i.exec(refusal);
+  return match?.[1] === undefined ? undefined : Number(match[1]);
+}
+
+/** What is sent for a request: Chat Completions, streamed. */
+export function chatRequestBody(
+  request: ModelRequest,
+  dialect: Dialect,
+): ChatCompletionCreateParamsStreaming {
+  const limit = Math.min(request.maxOutputTokens, dialect.outputCap ?? Number.POSITIVE_INFINITY);
+  const hasTools = dialect.takesTools && request.tools.length > 0;
+  return {
+    model: request.model,
+    messages: request.messages.map((message) => messageParam(message)),
+    stream: true,
+    [dialect.outputLimit]: limit,
+    ...(dialect.takesStreamOptions && { stream_options: { include_usage: true } }),
+    ...(dialect.takesTemperature &&
+      request.temperature !== undefined && { temperature: request.temperature }),
+    ...(dialect.reasoning !== undefined && { reasoning_effort: dialect.reasoning }),
+    ...(hasTools && {
+      tools: request.tools.map(({ name, description, parameters }) => ({
+        type: "function",
+        function: { name, description, parameters: { ...parameters } },
+      })),
+      tool_choice: request.toolChoice,
+    }),
+  };
+}
+
+function messageParam(message: ModelMessage): ChatCompletionMessageParam {
+  switch (message.role) {
+    case "system":
+      return { role: "system", content: message.text };
+    case "user":
+      return { role: "user", content: userContent(message) };
+    case "tool":
+      return { role: "tool", tool_call_id: message.callId, content: message.text };
+    case "assistant":
+      return {
+        role: "assistant",
+        // Not "": gateways to Anthropic refuse an empty text block beside calls.
+        content: message.text === "" && message.calls.length > 0 ? null : message.text,
+        ...(message.calls.length > 0 && { tool_calls: message.calls.map((call) => callParam(call)) }),
+      };
+    default:
+      return unreachable(message);
+  }
+}
+
+function userContent({
+  text,
+  images = [],
+}: ModelMessage & { role: "user" }): string | ChatCompletionContentPart[] {
+  if (images.length === 0) return text;
+  const pictures = images.map(({ type, base64 }) => ({
+    type: "image_url" as const,
+    image_url: { url: `data:${type};base64,${base64}` },
+  }));
+  return [{ type: "text", text }, ...pictures];
+}
+
+function callParam({ id, name, arguments: json }: ToolCall) {
+  return {
+    id,
+    type: "function" as const,
+    function: { name: functionName(name), arguments: objectJson(json) },
+  };
+}
+
+/** As OpenAI takes it: one invented name would have each later request of the channel refused. */
+function functionName(name: string): string {
+  return name.replaceAll(/[^\w-]/g, "_").slice(0, 64) || "unnamed";
+}

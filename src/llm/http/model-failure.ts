@@ -1,0 +1,109 @@
+import { APIConnectionError, APIError } from "openai";
+import { z } from "zod";
+
+import { errorMessage } from "../../core/errors.ts";
+import { sliceWhole } from "../../text/text.ts";
+import { ModelError } from "../model.ts";
+import type { ModelErrorKind, ModelRequest } from "../model.ts";
+import { retryAfterMs } from "./retry-after.ts";
+import { windowRefusal } from "./window-refusal.ts";
+import type { RefusalText } from "./window-refusal.ts";
+
+/** Characters of a provider's text that a log line keeps: some answer with a whole HTML page. */
+const MAX_MESSAGE = 1000;
+
+const numberOrText = z.union([z.string(), z.number()]).transform(String);
+const errorBody = z.object({
+  message: z.string().nullish().catch(undefined),
+  code: numberOrText.nullish().catch(undefined),
+  type: z.string().nullish().catch(undefined),
+  n_ctx: z.number().nullish().catch(undefined),
+});
+
+/**
+ * The one place where a failure of a call becomes a kind. By status and code; by words only where servers agree
+ * on no code (the window).
+ * @param error what the client threw
+ * @param request what it was sent, so far as it matters
+ * @param now for a `Retry-After` that is a date
+ * @param apiKey some gateways repeat the key that they refuse; the message, which goes to the log, does not
+ */
+export function classifyFailure(
+  error: unknown,
+  { model, messages }: Pick<ModelRequest, "model" | "messages">,
+  now: Date,
+  apiKey?: string,
+): ModelError {
+  // A key that is cut is no longer found: it goes first.
+  const shown = (text: string): string =>
+    sliceWhole(apiKey === undefined ? text : text.replaceAll(apiKey, "[key]"), 0, MAX_MESSAGE);
+  if (error instanceof ModelError) return error.withMessage(shown(error.message));
+  const isAnswered = error instanceof APIError && !(error instanceof APIConnectionError);
+  if (!isAnswered) {
+    // Refused and reset connections, the raw TypeError of a destroyed socket, broken event-stream JSON.
+    return new ModelError("unavailable", model, shown(connectionMessage(error)), { cause: error });
+  }
+  const text = refusalText(error);
+  // An error inside a stream has no status of its own; OpenRouter puts one into its code.
+  const status = error.status ?? statusIn(text.code);
+  const sent = messages.map((message) => message.text);
+  const refusal = windowRefusal(text, sent);
+  const kind = kindOf(status, text, refusal !== undefined);
+  return new ModelError(kind, model, shown(error.message), {
+    cause: error,
+    status,
+    retryAfterMs:
+      kind === "rate_limited" || kind === "unavailable" ? retryAfterMs(error.headers, now) : undefined,
+    window: kind === "context_length" ? refusal?.window : undefined,
+  });
+}
+
+function kindOf(status: number | undefined, text: RefusalText, isTooLong: boolean): ModelErrorKind {
+  if (isTooLong && status !== 401 && status !== 403) return "context_length";
+  if (status === undefined) return kindInStream(text);
+  if (status === 401 || status === 403) return "unauthorized";
+  if (status === 413) return "context_length";
+  // No money is answered with 429, but no waiting helps.
+  if (status === 429) return isQuota(text) ? "rejected" : "rate_limited";
+  if (status === 408 || status === 409 || status === 425 || status >= 500) return "unavailable";
+  return "rejected";
+}
+
+/** An error object inside a stream, told apart by its code and type alone. */
+function kindInStream(text: RefusalText): ModelErrorKind {
+  const words = `${text.code} ${text.type}`;
+  if (isQuota(text)) return "rejected";
+  if (/rate_limit/.test(words)) return "rate_limited";
+  if (/authentication|permission|invalid_api_key/.test(words)) return "unauthorized";
+  if (/invalid_request|not_found|BadRequest/.test(words)) return "rejected";
+  return "unavailable";
+}
+
+function isQuota({ code, type }: RefusalText): boolean {
+  return code === "insufficient_quota" || type === "insufficient_quota";
+}
+
+function refusalText(error: APIError): RefusalText {
+  const body = errorBody.safeParse(error.error).data;
+  return {
+    message: error.message,
+    code: body?.code ?? error.code ?? "",
+    type: body?.type ?? error.type ?? "",
+    contextSize: body?.n_ctx ?? undefined,
+  };
+}
+
+function statusIn(code: string): number | undefined {
+  return /^[45]\d\d$/.test(code) ? Number(code) : undefined;
+}
+
+/** `Connection error.` says nothing; the cause has the address and the reason. */
+function connectionMessage(error: unknown): string {
+  const parts: string[] = [];
+  let current = error;
+  for (let depth = 0; depth < 4 && current instanceof Error; depth++) {
+    if (current.message !== "" && !parts.includes(current.message)) parts.push(current.message);
+    current = current.cause;
+  }
+  return parts.join(": ") || errorMessage(error);
+}

@@ -1,0 +1,271 @@
+import type { LlmConfig } from "../config/config.ts";
+import { originOf } from "../core/address.ts";
+import type { Anchor } from "../core/calibration.ts";
+import { OperatorError } from "../core/errors.ts";
+import { createChatModel } from "./chat/chat-model.ts";
+import type { ChatServer } from "./chat/chat-model.ts";
+import { KnownWindows } from "./catalog/known-windows.ts";
+import { knownWindow } from "./catalog/model-catalog.ts";
+import { firstChatModel, listModels } from "./catalog/model-listing.ts";
+import type { ListedModel } from "./catalog/model-listing.ts";
+import { ModelError } from "./model.ts";
+import type { Model } from "./model.ts";
+import { createOfflineModel, OFFLINE_MODEL } from "./offline/offline-model.ts";
+import { OLLAMA_ORIGIN, ollamaWindow, probeOllama } from "./catalog/ollama.ts";
+
+const OPENAI_URL = "https://api.openai.com/v1";
+/** The configured name that leaves the choice to the server. */
+const AUTO_MODEL = "auto";
+/**
+ * What `auto` is on OpenAI's own server: their small model, which they name as the successor of those that end in
+ * December 2026 and January 2027 (deprecations page, read in November 2026).
+ */
+export const OPENAI_AUTO_MODEL = "gpt-6-luna";
+
+/** Milliseconds for one whole attempt, however lively its stream is. */
+const ATTEMPT_MS = 300_000;
+const PROBE_MS = 500;
+const LISTING_MS = 5000;
+const ASKING_PAUSE_MS = 60_000;
+
+/** The models that agents may use, and what is known of their windows. */
+export interface Models extends AsyncDisposable {
+  /** One attempt an answer. `auto` may be asked for by that name. */
+  readonly model: Model;
+  /** The built-in model answers: no server and no key were found. */
+  readonly isOffline: boolean;
+  /** One line for the log and the status; no secrets. */
+  describe(): string;
+  /**
+   * The server's name for a configured model; on the way it learns the windows that the server tells.
+   * @param signal ends the asking
+   * @throws ModelError where the server has to be asked and does not answer; its message says what to do
+   */
+  resolve(configured: string, signal?: AbortSignal): Promise<string>;
+  /**
+   * Tokens of a model's window: what a refusal taught or an Ollama tells, at most what is configured (if not 0), else
+   * what the server lists, else what the catalogue knows, else 32,768.
+   */
+  windowOf(model: string, configured: number): number;
+  /**
+   * A refusal told how large the window is. It only shrinks, to 1,024 at least, and to no less than a prompt that the
+   * model has answered.
+   */
+  learnWindow(model: string, tokens: number): void;
+  /** Real tokens per estimated token of a model: 1 until its provider has reported otherwise. */
+  factorOf(model: string): number;
+  /** A provider told what an answered request has cost: the factor rises at once and falls slowly. */
+  learnFactor(model: string, report: Anchor): void;
+}
+
+/** For tests. */
+export interface OpenModelsOptions {
+  readonly ollamaOrigin?: string;
+}
+
+/**
+ * Chooses where models come from: the configured server; else OpenAI's, if there is a key; else an Ollama on this
+ * machine; else the built-in offline model. It never asks a configured server, so a server that is down does not
+ * keep the daemon from starting. Disposing ends every call still in flight.
+ * @throws OperatorError where `base_url` is not a URL
+ */
+export async function openModels(config: LlmConfig, options: OpenModelsOptions = {}): Promise<Models> {
+  const timeouts = {
+    firstTokenMs: config.firstTokenTimeoutMs,
+    idleMs: config.idleTimeoutMs,
+    totalMs: ATTEMPT_MS,
+  };
+  if (config.baseUrl !== null || config.apiKey !== null) {
+    const url = serverUrl(config.baseUrl ?? OPENAI_URL);
+    const server = {
+      baseUrl: url.href.replace(/\/$/, ""),
+      apiKey: config.apiKey ?? undefined,
+      isOpenAi: /(?:^|\.)api\.openai\.com$/.test(url.hostname),
+      timeouts,
+    };
+    return new ServerModels(server, url.port === new URL(OLLAMA_ORIGIN).port);
+  }
+  const origin = options.ollamaOrigin ?? OLLAMA_ORIGIN;
+  const found = await probeOllama(origin, PROBE_MS);
+  if (found === undefined || found.length === 0) return new OfflineModels(found !== undefined);
+  return new ServerModels({ baseUrl: `${origin}/v1`, apiKey: undefined, isOpenAi: false, timeouts }, true);
+}
+
+function serverUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new OperatorError("llm.base_url (OPENAI_BASE_URL) is not an http(s) URL.");
+  }
+  return url;
+}
+
+class OfflineModels extends KnownWindows implements Models {
+  readonly model = createOfflineModel();
+  readonly isOffline = true;
+  readonly #isOllamaEmpty: boolean;
+
+  constructor(isOllamaEmpty: boolean) {
+    super();
+    this.#isOllamaEmpty = isOllamaEmpty;
+  }
+
+  describe(): string {
+    const hint = this.#isOllamaEmpty ? " An Ollama answers but has no model: `ollama pull` one." : "";
+    return `offline: not a language model, it only quotes. Set OPENAI_API_KEY or llm.base_url for one.${hint}`;
+  }
+
+  resolve(): Promise<string> {
+    return Promise.resolve(OFFLINE_MODEL);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+
+  protected override believedWindow(): undefined {
+    return undefined;
+  }
+
+  protected override runningWindow(): undefined {
+    return undefined;
+  }
+}
+
+class ServerModels extends KnownWindows implements Models {
+  readonly model: Model;
+  readonly isOffline = false;
+  readonly #server: ChatServer;
+  readonly #isOllama: boolean;
+  readonly #url: URL;
+  readonly #closing = new AbortController();
+  #listed: readonly ListedModel[] | undefined;
+  /** By `performance.now()`: what the server did not tell is not asked again at every turn. */
+  readonly #pausedUntil = new Map<string, number>();
+  /** Tokens of the windows that an Ollama runs models with. */
+  readonly #inOllama = new Map<string, number>();
+  #auto: string | undefined;
+
+  constructor(server: ChatServer, isOllama: boolean) {
+    super();
+    this.#server = server;
+    this.#isOllama = isOllama;
+    this.#url = new URL(server.baseUrl);
+    const chat = createChatModel(server);
+    this.model = {
+      answer: async (request, options) => {
+        const signal = AbortSignal.any([options.signal, this.#closing.signal]);
+        const model = await this.resolve(request.model, signal);
+        try {
+          return await chat.answer({ ...request, model }, { ...options, signal });
+        } catch (error) {
+          const other = await this.#insteadOf(model, error, signal);
+          if (other === undefined) throw error;
+          return chat.answer({ ...request, model: other }, { ...options, signal });
+        }
+      },
+    };
+  }
+
+  /** A server that was started again may serve another model, and knows nothing of the one that it listed first. */
+  async #insteadOf(model: string, error: unknown, signal: AbortSignal): Promise<string | undefined> {
+    if (!(error instanceof ModelError && error.status === 404) || model !== this.#auto) return undefined;
+    this.#auto = undefined;
+    const other = await this.resolve(AUTO_MODEL, signal).catch(() => model);
+    return other === model ? undefined : other;
+  }
+
+  describe(): string {
+    const auto = this.#server.isOpenAi
+      ? OPENAI_AUTO_MODEL
+      : (this.#auto ?? "the first that the server lists");
+    const key = this.#server.apiKey === undefined ? "no key" : "with a key";
+    return `${originOf(this.#server.baseUrl)} (${key}; model "auto" is ${auto})`;
+  }
+
+  async resolve(configured: string, signal?: AbortSignal): Promise<string> {
+    if (this.#server.isOpenAi) return configured === AUTO_MODEL ? OPENAI_AUTO_MODEL : configured;
+    const known = configured === AUTO_MODEL ? this.#auto : configured;
+    // Most often there is nothing to ask, and no call to end.
+    if (known !== undefined && !this.#mayLearn(known, configured)) return known;
+    const asking = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
+    try {
+      const name = configured === AUTO_MODEL ? await this.#firstListed(asking) : configured;
+      if (configured !== AUTO_MODEL) await this.#learnListed(asking);
+      await this.#learnFromOllama(name, asking);
+      return name;
+    } catch (error) {
+      if (asking.aborted)
+        throw new ModelError("aborted", configured, "the caller ended the call", { cause: error });
+      throw error;
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    return Promise.resolve();
+  }
+
+  protected override believedWindow(model: string): number | undefined {
+    const listed = this.#listed?.find(({ id }) => id === model)?.window;
+    // Ollama runs models with less than they have; what it runs this one with is asked for before the first turn.
+    return listed ?? (this.#isOllama ? undefined : knownWindow(model));
+  }
+
+  protected override runningWindow(model: string): number | undefined {
+    return this.#inOllama.get(model);
+  }
+
+  async #firstListed(signal: AbortSignal): Promise<string> {
+    this.#auto ??= firstChatModel(await this.#list(signal));
+    if (this.#auto !== undefined) return this.#auto;
+    throw new ModelError(
+      "rejected",
+      AUTO_MODEL,
+      `${originOf(this.#server.baseUrl)} lists no model. Name one in the configuration.`,
+    );
+  }
+
+  /** For the windows alone: a server that does not list its models is used all the same. */
+  async #learnListed(signal: AbortSignal): Promise<void> {
+    if (!this.#mayList) return;
+    try {
+      await this.#list(signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      this.#pause("listing");
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<readonly ListedModel[]> {
+    this.#listed = await listModels(this.#server, AbortSignal.any([signal, AbortSignal.timeout(LISTING_MS)]));
+    return this.#listed;
+  }
+
+  async #learnFromOllama(model: string, signal: AbortSignal): Promise<void> {
+    if (!this.#mayAskOllama(model)) return;
+    const window = await ollamaWindow(this.#url.origin, model, this.#server.timeouts.firstTokenMs, signal);
+    signal.throwIfAborted();
+    if (window === undefined) this.#pause(model);
+    else this.#inOllama.set(model, window);
+  }
+
+  #mayLearn(model: string, configured: string): boolean {
+    return (configured !== AUTO_MODEL && this.#mayList) || this.#mayAskOllama(model);
+  }
+
+  get #mayList(): boolean {
+    return this.#listed === undefined && !this.#isPaused("listing");
+  }
+
+  #mayAskOllama(model: string): boolean {
+    return this.#isOllama && !this.#inOllama.has(model) && !this.#isPaused(model);
+  }
+
+  #pause(question: string): void {
+    this.#pausedUntil.set(question, performance.now() + ASKING_PAUSE_MS);
+  }
+
+  #isPaused(question: string): boolean {
+    return (this.#pausedUntil.get(question) ?? 0) > performance.now();
+  }
+}

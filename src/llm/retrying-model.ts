@@ -1,0 +1,181 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import pRetry from "p-retry";
+
+import { classifyFailure } from "./http/model-failure.ts";
+import { ModelError } from "./model.ts";
+import type { Model, ModelAnswer, ModelCallOptions, ModelRequest } from "./model.ts";
+import { notify } from "./notify.ts";
+
+/** How long a person is let wait; all times in milliseconds. */
+export interface Patience {
+  /** Models to try in order when the requested one has failed. */
+  readonly fallbacks: readonly string[];
+  /** Attempts on each model. */
+  readonly maxAttempts: number;
+  /** Before the second attempt; doubles with each further one. */
+  readonly firstDelayMs: number;
+  readonly maxDelayMs: number;
+  /** A server that asks for more than this is given up at once. */
+  readonly maxRetryAfterMs: number;
+  /**
+   * After this no attempt begins; each model but the last may retry for its share. One in flight is not cut: it
+   * may be writing the answer, and has its own timeouts.
+   */
+  readonly budgetMs: number;
+  /** Told of each answer that came from a fallback, with what the requested model failed by. */
+  readonly onPassedOver: (answeredBy: string, first: ModelError) => void;
+}
+
+const DEFAULT_PATIENCE: Patience = {
+  fallbacks: [],
+  maxAttempts: 3,
+  firstDelayMs: 500,
+  maxDelayMs: 8000,
+  maxRetryAfterMs: 20_000,
+  budgetMs: 120_000,
+  onPassedOver: () => undefined,
+};
+
+/**
+ * A model for the path that a person waits on: retries with back-off, honours `Retry-After`, then goes through
+ * the fallbacks.
+ *
+ * Thrown at once are `aborted`, and `context_length` of the requested model: the caller makes the request smaller
+ * and asks again. Everything else ends in the last failure, whose message also says what the requested model failed by:
+ * that is what the operator has to mend. But if a fallback answered `context_length`, that is thrown, for it names what
+ * would help (`model` says whose window it is).
+ */
+export function createRetryingModel(model: Model, overrides: Partial<Patience> = {}): Model {
+  const patience = { ...DEFAULT_PATIENCE, ...overrides };
+  return {
+    async answer(request, options) {
+      const names = [...new Set([request.model, ...patience.fallbacks])];
+      const deadline = performance.now() + patience.budgetMs;
+      const progress = new ShownText(options);
+      let first: ModelError | undefined;
+      let last: ModelError | undefined;
+      let overflow: ModelError | undefined;
+      for (const [position, name] of names.entries()) {
+        const left = names.length - position;
+        if (last !== undefined && performance.now() >= deadline) break;
+        const until = performance.now() + (deadline - performance.now()) / left;
+        try {
+          const answer = await answerPatiently(model, { ...request, model: name }, options.signal, progress, {
+            patience,
+            until,
+            hasFallback: left > 1,
+          });
+          const failure = first;
+          if (failure !== undefined) notify(() => patience.onPassedOver(name, failure));
+          return answer;
+        } catch (error) {
+          last = asModelError(error, name, options.signal);
+          if (last.kind === "aborted") throw last;
+          if (last.kind === "context_length" && position === 0) throw last;
+          if (last.kind === "context_length") overflow ??= last;
+          first ??= last;
+        }
+      }
+      throw (
+        overflow ??
+        withFirst(last, first) ??
+        new ModelError("unavailable", request.model, "no attempt was made")
+      );
+    },
+  };
+}
+
+/** The last failure, and behind it in words the first one, where that is another. */
+function withFirst(last: ModelError | undefined, first: ModelError | undefined): ModelError | undefined {
+  if (last === undefined || first === undefined || first === last) return last;
+  return last.withMessage(`${last.message} (before it, ${first.model}: ${first.message})`);
+}
+
+interface RetryRules {
+  readonly patience: Patience;
+  /** By `performance.now()`. */
+  readonly until: number;
+  readonly hasFallback: boolean;
+}
+
+/** One model, up to `maxAttempts` times. */
+function answerPatiently(
+  model: Model,
+  request: ModelRequest,
+  signal: AbortSignal,
+  progress: ShownText,
+  rules: RetryRules,
+): Promise<ModelAnswer> {
+  return pRetry(
+    () => {
+      progress.restart();
+      return model.answer(request, progress.options);
+    },
+    {
+      retries: rules.patience.maxAttempts - 1,
+      // The wait is ours, in `shouldRetry`: p-retry's own knows no `Retry-After`.
+      minTimeout: 0,
+      signal,
+      shouldRetry: async ({ error, retriesConsumed }) => {
+        const waitMs = waitBeforeRetry(error, retriesConsumed, rules.patience, rules.hasFallback);
+        if (waitMs === undefined || performance.now() + waitMs > rules.until) return false;
+        await delay(waitMs, undefined, { signal });
+        return true;
+      },
+    },
+  );
+}
+
+/**
+ * @param retries how many there were already
+ * @returns milliseconds; undefined: no retry on this model
+ */
+function waitBeforeRetry(
+  error: Error,
+  retries: number,
+  patience: Patience,
+  hasFallback: boolean,
+): number | undefined {
+  if (!(error instanceof ModelError) || !error.retryable) return undefined;
+  // A model that was silent for a whole timeout has used up the person's patience with it.
+  if (error.kind === "timeout" && hasFallback) return undefined;
+  if (error.retryAfterMs !== undefined) {
+    return error.retryAfterMs > patience.maxRetryAfterMs ? undefined : error.retryAfterMs;
+  }
+  const backOffMs = Math.min(patience.maxDelayMs, patience.firstDelayMs * 2 ** retries);
+  // Half of it at random, or many channels that failed together would come back together.
+  return backOffMs * (0.5 + Math.random() / 2);
+}
+
+/** Knows whether the person has seen text that a further attempt makes void. */
+class ShownText {
+  readonly options: ModelCallOptions;
+  readonly #onRestart: (() => void) | undefined;
+  #isShown = false;
+
+  constructor(options: ModelCallOptions) {
+    this.#onRestart = options.onRestart;
+    this.options = {
+      ...options,
+      onText: (delta) => {
+        this.#isShown = true;
+        options.onText?.(delta);
+      },
+      onRestart: () => {
+        this.restart();
+      },
+    };
+  }
+
+  /** What was shown, if anything, is void. */
+  restart(): void {
+    if (this.#isShown) notify(this.#onRestart);
+    this.#isShown = false;
+  }
+}
+
+function asModelError(error: unknown, model: string, signal: AbortSignal): ModelError {
+  if (signal.aborted) return new ModelError("aborted", model, "the caller ended the call", { cause: error });
+  return classifyFailure(error, { model, messages: [] }, new Date());
+}

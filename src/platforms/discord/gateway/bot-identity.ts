@@ -1,0 +1,41 @@
+import { Routes } from "discord.js";
+import { z } from "zod";
+import type { DiscordApi } from "../rest/api.ts";
+import { type UserPayload, userPayload } from "../inbound/payload.ts";
+
+export interface Bot {
+  readonly user: UserPayload;
+  readonly applicationId: string;
+}
+
+const application = z.object({ id: z.string() });
+
+/** Who the bot is: told by the gateway, and asked for by what comes before that. */
+export class Self {
+  readonly #api: DiscordApi;
+  #bot: Bot | null = null;
+
+  constructor(api: DiscordApi) {
+    this.#api = api;
+  }
+
+  /** Null: not known yet. */
+  get known(): Bot | null {
+    return this.#bot;
+  }
+
+  set(bot: Bot): void {
+    this.#bot = bot;
+  }
+
+  /** @throws PlatformError */
+  async bot(): Promise<Bot> {
+    if (this.#bot !== null) return this.#bot;
+    const [user, { id }] = await Promise.all([
+      this.#api.get(Routes.user(), userPayload),
+      this.#api.get(Routes.currentApplication(), application),
+    ]);
+    this.#bot ??= { user, applicationId: id };
+    return this.#bot;
+  }
+}

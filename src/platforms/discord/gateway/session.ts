@@ -1,0 +1,220 @@
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  DefaultWebSocketManagerOptions,
+  type FetchingStrategyOptions,
+  type IContextFetchingStrategy,
+  type SessionInfo,
+  SimpleIdentifyThrottler,
+  type WebSocketShard,
+  WebSocketShardEvents,
+  WebSocketShardStatus,
+} from "@discordjs/ws";
+import { GatewayIntentBits, Routes } from "discord.js";
+import type { Logger } from "pino";
+import { errorMessage, OperatorError } from "../../../core/errors.ts";
+import type { Session } from "../../shared/connection.ts";
+import { Unread } from "../../intake/unread.ts";
+import { PlatformError } from "../../platform.ts";
+import { type DiscordApi, DiscordRefusal, PLATFORM_NAME, toPlatformError } from "../rest/api.ts";
+import { createShard } from "./shard.ts";
+import { gatewayPayload } from "../inbound/payload.ts";
+import { refusalOf, WRONG_TOKEN } from "../rest/api-errors.ts";
+import type { DiscordTiming } from "../timing.ts";
+
+const INTENTS =
+  GatewayIntentBits.Guilds |
+  GatewayIntentBits.GuildMessages |
+  GatewayIntentBits.GuildMessageReactions |
+  GatewayIntentBits.DirectMessages |
+  GatewayIntentBits.DirectMessageReactions |
+  GatewayIntentBits.MessageContent;
+
+/** How long the library waits for a socket, and for its HELLO, before it tries another, ms. */
+const SOCKET_MS = 10_000;
+const UNREADABLE = "what Discord said at the login could not be read";
+
+export interface GatewayParts {
+  readonly token: string;
+  readonly api: DiscordApi;
+  readonly timing: Pick<DiscordTiming, "readyMs" | "closeMs" | "isLoginPaced">;
+  readonly log: Logger;
+  /** Each event as it came, in order. May throw: then it is logged. */
+  readonly dispatch: (t: string, d: unknown) => void;
+  /** The connection is lost; what is dispatched from now on may follow a gap, until READY or RESUMED. */
+  readonly interrupted: () => void;
+}
+
+/**
+ * One login to Discord's gateway, to its end: the socket that discord.js uses, without its objects, which Weir reads nothing of.
+ * It reconnects by itself; what it cannot mend ends the session, and so does silence: an unanswered RESUME has no timeout of the
+ * library's.
+ */
+export class GatewaySession implements Session {
+  readonly closed: Promise<Error | null>;
+  readonly #parts: GatewayParts;
+  readonly #unread: Unread;
+  readonly #end: (why: Error | null) => void;
+  readonly #opened = Promise.withResolvers<void>();
+  #shard: WebSocketShard | null = null;
+  /** What a RESUME needs. */
+  #resumable: SessionInfo | null = null;
+  #watch: NodeJS.Timeout | null = null;
+  #closing: Promise<void> | null = null;
+
+  /**
+   * Resolves when the gateway is ready.
+   * @throws OperatorError where the operator has to change something
+   */
+  static async open(parts: GatewayParts, signal: AbortSignal): Promise<GatewaySession> {
+    const session = new GatewaySession(parts);
+    try {
+      await session.#login(signal);
+      return session;
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+  }
+
+  private constructor(parts: GatewayParts) {
+    this.#parts = parts;
+    this.#unread = new Unread(PLATFORM_NAME, parts.log);
+    const { promise, resolve } = Promise.withResolvers<Error | null>();
+    this.closed = promise;
+    void promise.then(() => parts.interrupted());
+    this.#end = resolve;
+  }
+
+  /** Ends it for good: an ordinary `destroy` may be followed by another connection. May be called twice. */
+  async close(): Promise<void> {
+    this.#closing ??= this.#destroy();
+    await this.#closing;
+  }
+
+  async #login(signal: AbortSignal): Promise<void> {
+    const stop = (): void => this.#end(null);
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    this.#arm();
+    this.#connect().catch((error: unknown) => this.#end(loginFailure(error)));
+    try {
+      const failed = this.closed.then((why) => {
+        throw why ?? new Error("the connection was closed while it was being opened");
+      });
+      await Promise.race([this.#opened.promise, failed]);
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Resolves when the gateway is ready, or never, where `closed` says why. */
+  async #connect(): Promise<void> {
+    const information = await this.#parts.api.get(Routes.gatewayBot(), gatewayPayload);
+    const { remaining, reset_after: retryAfterMs } = information.session_start_limit;
+    if (remaining < 1)
+      throw new PlatformError(PLATFORM_NAME, "unavailable", "Discord allows no more logins today", {
+        retryAfterMs,
+      });
+    if (this.#closing !== null) return;
+    const shard = createShard({
+      strategy: this.#strategy({
+        ...DefaultWebSocketManagerOptions,
+        token: this.#parts.token,
+        // oxlint-disable-next-line no-unsafe-enum-assignment -- a sum of bits is none of them
+        intents: INTENTS,
+        handshakeTimeout: SOCKET_MS,
+        helloTimeout: SOCKET_MS,
+        gatewayInformation: information,
+        shardCount: 1,
+      }),
+      passedOver: (t, error) => this.#passOver(t, error),
+      failed: (error) => this.#end(error),
+    });
+    this.#shard = shard;
+    this.#listen(shard);
+    await shard.connect();
+  }
+
+  #strategy(options: FetchingStrategyOptions): IContextFetchingStrategy {
+    const throttler = new SimpleIdentifyThrottler(1);
+    const { isLoginPaced } = this.#parts.timing;
+    return {
+      options,
+      // Whoever wants to connect after the end waits for this first, and for ever.
+      retrieveSessionInfo: async () =>
+        this.#closing === null ? this.#resumable : new Promise(() => undefined),
+      updateSessionInfo: (_shard, info) => {
+        this.#resumable = info;
+      },
+      waitForIdentify: async (shard, signal) => {
+        if (isLoginPaced) await throttler.waitForIdentify(shard, signal);
+      },
+    };
+  }
+
+  #listen(shard: WebSocketShard): void {
+    const { log, interrupted } = this.#parts;
+    shard.on(WebSocketShardEvents.Dispatch, ({ data: { t, d } }) => this.#take(t, d));
+    shard.on(WebSocketShardEvents.Closed, ({ code }) => {
+      const refusal = refusalOf(code);
+      if (refusal !== null) return this.#end(refusal);
+      this.#arm();
+      interrupted();
+    });
+    shard.on(WebSocketShardEvents.Error, ({ error }) =>
+      log.debug({ platform: PLATFORM_NAME, why: errorMessage(error) }, "gateway_trouble"),
+    );
+  }
+
+  #take(t: string, d: unknown): void {
+    if (t === "READY" || t === "RESUMED") this.#disarm();
+    try {
+      this.#parts.dispatch(t, d);
+    } catch (error) {
+      // What one event lacks must not end the connection; without this one nobody knows who the bot is.
+      this.#unread.tell(t, error);
+      if (t === "READY") this.#end(new Error(UNREADABLE));
+      return;
+    }
+    if (t === "READY") this.#opened.resolve();
+  }
+
+  /** A frame that the library was not given. */
+  #passOver(t: string, error: unknown): void {
+    this.#unread.tell(t, error);
+    if (t === "READY" && this.#shard?.status !== WebSocketShardStatus.Ready) this.#end(new Error(UNREADABLE));
+  }
+
+  /** From the loss of a connection on, however often the client tries. */
+  #arm(): void {
+    if (this.#watch !== null || this.#closing !== null) return;
+    const { readyMs } = this.#parts.timing;
+    this.#watch = setTimeout(
+      () => this.#end(new Error(`Discord's gateway was not ready within ${readyMs} ms`)),
+      readyMs,
+    );
+  }
+
+  #disarm(): void {
+    if (this.#watch !== null) clearTimeout(this.#watch);
+    this.#watch = null;
+  }
+
+  async #destroy(): Promise<void> {
+    this.#disarm();
+    const shard = this.#shard;
+    shard?.removeAllListeners();
+    shard?.on(WebSocketShardEvents.Error, () => undefined);
+    const over = new AbortController();
+    const late = delay(this.#parts.timing.closeMs, undefined, { signal: over.signal });
+    await Promise.race([shard?.destroy(), late].map(async (one) => one?.catch(() => undefined)));
+    over.abort();
+    this.#end(null);
+  }
+}
+
+/** The close code of a refusal is told by an event that comes first. */
+function loginFailure(error: unknown): Error {
+  if (error instanceof DiscordRefusal && error.status === 401) return new OperatorError(WRONG_TOKEN);
+  return toPlatformError(error);
+}

@@ -1,0 +1,299 @@
+import { Routes } from "discord.js";
+import type { Logger } from "pino";
+import { errorMessage, WeirError } from "../../../core/errors.ts";
+import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../../core/message.ts";
+import type { Intake } from "../../intake/intake.ts";
+import { askAgain } from "../../../async/ask-again.ts";
+import { areRead } from "../../shared/attachments.ts";
+import { Unread } from "../../intake/unread.ts";
+import type { PlatformInbox, Standing } from "../../platform.ts";
+import { type DiscordApi, isDeletedChannel, PLATFORM_NAME } from "../rest/api.ts";
+import type { Directory } from "../rest/directory.ts";
+import type { Newest } from "../rest/last-messages.ts";
+import {
+  bulkDeletionPayload,
+  channelPayload,
+  deletionPayload,
+  type MessagePayload,
+  messagePayload,
+  placePayload,
+  type ReactionPayload,
+  reactionPayload,
+  type ReactionRemovalPayload,
+  reactionRemovalPayload,
+  updatePayload,
+} from "./payload.ts";
+import { isSpoken } from "./readable-text.ts";
+import type { People } from "../rest/people.ts";
+import type { MessageReader } from "./reader.ts";
+import type { Bot } from "../gateway/bot-identity.ts";
+
+export interface EventParts {
+  readonly api: DiscordApi;
+  readonly directory: Directory;
+  readonly people: People;
+  readonly reader: MessageReader;
+  readonly newest: Newest;
+  readonly intake: Intake;
+  readonly inbox: PlatformInbox;
+  readonly now: () => Date;
+  readonly log: Logger;
+}
+
+/** Where something happened. */
+interface Place {
+  readonly channel_id: string;
+  readonly guild_id?: string | undefined;
+}
+
+interface Outcome {
+  readonly event: InboundEvent;
+  readonly home: ChannelOnPlatform;
+}
+
+/** Waits before Discord is asked again about an edit, ms: no catch-up looks at what was said long ago. */
+const AGAIN_MS = [1000, 5000];
+/** Events that are being read at a time. What comes above it is fetched later, as after an interruption. */
+const MAX_WAITING = 10_000;
+/** The same with what was taken back: it is small, and not all of it is found again. */
+const MAX_WAITING_WITH_TAKEN_BACK = 20_000;
+
+/** Makes events of what the gateway tells, of each channel one after the other, and hands them to the intake. */
+export class DiscordEvents {
+  readonly #parts: EventParts;
+  readonly #unread: Unread;
+  readonly #lanes = new Map<string, Promise<void>>();
+  #waiting = 0;
+  /** The time of the newest reaction. */
+  #lastMs = 0;
+
+  constructor(parts: EventParts) {
+    this.#parts = parts;
+    this.#unread = new Unread(PLATFORM_NAME, parts.log);
+  }
+
+  /** Returns at once. What cannot be made out is logged, and nothing else comes of it. */
+  take(t: string, d: unknown, bot: Bot): void {
+    try {
+      this.#route(t, d, bot);
+    } catch (error) {
+      this.#unread.tell(t, error);
+    }
+  }
+
+  /** An event was dropped unread: what is missing of its channel is fetched, as after an interruption. */
+  miss(d: unknown): void {
+    const place = placePayload.safeParse(d);
+    if (place.success) this.#miss(place.data);
+  }
+
+  #route(t: string, d: unknown, bot: Bot): void {
+    switch (t) {
+      case "MESSAGE_CREATE": {
+        const message = messagePayload.parse(d);
+        this.#parts.newest.set(message.channel_id, message.id);
+        return this.#enqueue(message, async () => this.#message(message, bot));
+      }
+      case "MESSAGE_UPDATE": {
+        const read = async (): Promise<readonly Outcome[]> => this.#update(d, bot);
+        return this.#enqueue(updatePayload.parse(d), async () => askAgain(AGAIN_MS, read));
+      }
+      case "MESSAGE_DELETE": {
+        const deletion = deletionPayload.parse(d);
+        return this.#enqueueTakenBack(deletion, async () => this.#deletions([deletion.id], deletion));
+      }
+      case "MESSAGE_DELETE_BULK": {
+        const deletion = bulkDeletionPayload.parse(d);
+        return this.#enqueueTakenBack(deletion, async () => this.#deletions(deletion.ids, deletion));
+      }
+      case "MESSAGE_REACTION_ADD": {
+        const reaction = reactionPayload.parse(d);
+        if (reaction.user_id === bot.user.id) return undefined;
+        return this.#enqueue(reaction, async () => this.#reaction(reaction));
+      }
+      case "MESSAGE_REACTION_REMOVE":
+      case "MESSAGE_REACTION_REMOVE_EMOJI":
+      case "MESSAGE_REACTION_REMOVE_ALL": {
+        const removal = reactionRemovalPayload.parse(d);
+        if (removal.user_id === bot.user.id) return undefined;
+        return this.#enqueueTakenBack(removal, async () => this.#reactionRemoval(removal));
+      }
+      case "CHANNEL_DELETE":
+      case "THREAD_DELETE": {
+        const { id, guild_id: guildId } = channelPayload.parse(d);
+        if (guildId === undefined) return undefined;
+        const place = { channel_id: id, guild_id: guildId };
+        return this.#enqueueTakenBack(place, async () => this.#channelDeletion(id));
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  /**
+   * Discord tells it once, and no catch-up looks at what is too old: it is read again until Discord answers. What comes behind it
+   * in its channel would have to ask Discord for the same.
+   */
+  #enqueueTakenBack(place: Place, work: () => Promise<readonly Outcome[]>): void {
+    const { intake } = this.#parts;
+    const read = async (): Promise<readonly Outcome[]> =>
+      (await intake.insist("taken_back_not_read_yet", work)) ?? [];
+    this.#enqueue(place, read, MAX_WAITING_WITH_TAKEN_BACK);
+  }
+
+  #enqueue(place: Place, work: () => Promise<readonly Outcome[]>, maxWaiting = MAX_WAITING): void {
+    const { channel_id: lane } = place;
+    if (this.#waiting >= maxWaiting) {
+      this.#miss(place);
+      return;
+    }
+    this.#waiting += 1;
+    const before = this.#lanes.get(lane) ?? Promise.resolve();
+    const task = before.then(async () => this.#run(place, work));
+    this.#lanes.set(lane, task);
+    void task.finally(() => {
+      this.#waiting -= 1;
+      if (this.#lanes.get(lane) === task) this.#lanes.delete(lane);
+    });
+  }
+
+  #miss({ channel_id: channelId, guild_id: guildId }: Place): void {
+    const { intake, directory } = this.#parts;
+    intake.miss(channelId, async () => {
+      const where = await directory.where(channelId, guildId);
+      return where === null ? [] : [where];
+    });
+  }
+
+  /** Must not throw: the lane goes on. */
+  async #run(place: Place, work: () => Promise<readonly Outcome[]>): Promise<void> {
+    const { intake, log } = this.#parts;
+    try {
+      // Handed over in order; that it is stored is not waited for.
+      for (const { event, home } of await work()) void intake.hand(event, home);
+    } catch (error) {
+      const isLater = error instanceof WeirError && error.retryable;
+      const fields = { platform: PLATFORM_NAME, channel: place.channel_id, why: errorMessage(error) };
+      log.warn(fields, isLater ? "event_not_read_yet" : "event_not_read");
+      if (isLater) this.#miss(place);
+    }
+  }
+
+  async #message(message: MessagePayload, bot: Bot): Promise<readonly Outcome[]> {
+    if (message.author.id === bot.user.id || !isSpoken(message)) return [];
+    const home = await this.#home(message);
+    if (home === null) return [];
+    const isFull = message.attachments.length === 0 || (await this.#isWanted(home, message, bot));
+    return [{ event: await this.#parts.reader.read(message, home, { bot, isFull }), home }];
+  }
+
+  async #isWanted(home: ChannelOnPlatform, message: MessagePayload, bot: Bot): Promise<boolean> {
+    const isTalk = home.kind === "thread" || this.#parts.reader.isAddressed(message, home, bot);
+    return this.#stands(home, (standing) => areRead(standing, isTalk));
+  }
+
+  /** Where it cannot be told just now, it may be so: at worst a file is read that nobody wants. */
+  async #stands(home: ChannelOnPlatform, isSo: (standing: Standing) => boolean): Promise<boolean> {
+    try {
+      return isSo(await this.#parts.inbox.standing(home));
+    } catch (error) {
+      if (error instanceof WeirError) return true;
+      throw error;
+    }
+  }
+
+  /** An update without a time of an edit is a preview of a link, a pin, and the like. */
+  async #update(d: unknown, bot: Bot): Promise<readonly Outcome[]> {
+    const { id, channel_id: channelId, edited_timestamp: at, author } = updatePayload.parse(d);
+    if (at == null || author?.id === bot.user.id) return [];
+    const whole = messagePayload.safeParse(d);
+    // One without an author lacks other things, too, its attachments for one.
+    const message = whole.success
+      ? whole.data
+      : await this.#parts.api.find(Routes.channelMessage(channelId, id), messagePayload);
+    if (message === null || message.author.id === bot.user.id || !isSpoken(message)) return [];
+    const { guild_id: guildId, channel_type: channelType } = updatePayload.parse(d);
+    const known = { ...message, guild_id: guildId, channel_type: message.channel_type ?? channelType };
+    const home = await this.#home(known);
+    if (home === null) return [];
+    const isFull = await this.#stands(home, ({ isBound }) => isBound);
+    const { text } = await this.#parts.reader.read(known, home, { bot, isFull });
+    return [{ event: { type: "edit", platform: PLATFORM_NAME, id, text, at: new Date(at) }, home }];
+  }
+
+  async #deletions(
+    ids: readonly string[],
+    { channel_id: channelId, guild_id: guildId }: Place,
+  ): Promise<readonly Outcome[]> {
+    const { directory, now } = this.#parts;
+    const home = await directory.where(channelId, guildId);
+    if (home === null) return [];
+    const at = now();
+    return ids.map((id) => ({ event: { type: "deletion", platform: PLATFORM_NAME, id, at }, home }));
+  }
+
+  async #reaction(reaction: ReactionPayload): Promise<readonly Outcome[]> {
+    const { directory, people, reader } = this.#parts;
+    const { user_id: userId, message_id: replyTo, guild_id: guildId, member, emoji } = reaction;
+    const home = await directory.where(reaction.channel_id, guildId);
+    if (home === null) return [];
+    const sign = signOf(emoji);
+    const id = reactionId(replyTo, userId, sign);
+    const at = this.#moment();
+    const author =
+      member === undefined
+        ? { id: userId, name: await people.findName(userId), isBot: false }
+        : reader.person(member.user, member, guildId);
+    const shown = emoji.id == null ? sign : `:${sign}:`;
+    const text = `reacted with ${shown}`;
+    return [{ event: { type: "message", ...home, id, author, text, at, addressed: false, replyTo }, home }];
+  }
+
+  /** Discord does not say when. A later one has a later time: it is by that that what is delivered again is told apart. */
+  #moment(): Date {
+    this.#lastMs = Math.max(this.#parts.now().getTime(), this.#lastMs + 1);
+    return new Date(this.#lastMs);
+  }
+
+  /** Of one person's, of everybody's with one emoji, or of all. */
+  async #reactionRemoval(removal: ReactionRemovalPayload): Promise<readonly Outcome[]> {
+    const { directory } = this.#parts;
+    const { user_id: person, message_id: messageId, emoji } = removal;
+    const home = await directory.where(removal.channel_id, removal.guild_id);
+    if (home === null) return [];
+    const sign = emoji === undefined ? undefined : signOf(emoji);
+    const reactions = {
+      messageId,
+      ...(person !== undefined && { person }),
+      ...(sign !== undefined && { emoji: sign }),
+    };
+    const id = reactionId(messageId, person ?? "*", sign ?? "*");
+    return [
+      { event: { type: "deletion", platform: PLATFORM_NAME, id, at: this.#moment(), reactions }, home },
+    ];
+  }
+
+  /** It cannot be undone, so Discord is asked once more: a channel that the bot may not see any more is still there. */
+  async #channelDeletion(id: string): Promise<readonly Outcome[]> {
+    const { api, now } = this.#parts;
+    try {
+      await api.get(Routes.channel(id), channelPayload);
+      return [];
+    } catch (error) {
+      if (!isDeletedChannel(error)) throw error;
+    }
+    const channel = { platform: PLATFORM_NAME, name: id };
+    const home: ChannelOnPlatform = { channel, kind: "channel", workspace: "" };
+    return [{ event: { type: "channel_deletion", platform: PLATFORM_NAME, channel, id, at: now() }, home }];
+  }
+
+  async #home(message: MessagePayload): Promise<ChannelOnPlatform | null> {
+    const { author, channel_id: id, guild_id: guildId, channel_type: channelType } = message;
+    const name = author.global_name ?? author.username;
+    return this.#parts.directory.where(id, guildId, { name, channelType });
+  }
+}
+
+function signOf({ name, id }: ReactionPayload["emoji"]): string {
+  return name ?? id ?? "?";
+}

@@ -1,0 +1,155 @@
+import { MessageReferenceType } from "discord.js";
+import type { Logger } from "pino";
+import type { Author, ChannelOnPlatform, InboundMessage } from "../../../core/message.ts";
+import { type AttachmentReader, readAttachments, type ReadAttachments } from "../../shared/attachments.ts";
+import { PLATFORM_NAME } from "../rest/api.ts";
+import type { Directory } from "../rest/directory.ts";
+import { besideText, readableText } from "./readable-text.ts";
+import type { AttachmentPayload, MemberPayload, MessagePayload, UserPayload } from "./payload.ts";
+import { nameOf, type People } from "../rest/people.ts";
+import type { Bot } from "../gateway/bot-identity.ts";
+
+export interface ReaderParts {
+  readonly directory: Directory;
+  readonly people: People;
+  /** Null: Discord's own. */
+  readonly apiUrl: string | null;
+  readonly log: Logger;
+}
+
+export interface ReadOptions {
+  readonly bot: Bot;
+  /** False: nothing is fetched for it; its files are named all the same. */
+  readonly isFull: boolean;
+}
+
+/** Names the files, and fetches none. */
+const NO_FILES: AttachmentReader = { hosts: [], onFailure: () => undefined };
+/** Of a kind of message that Weir does not know. */
+const NO_WORDS = "[message without words]";
+const FILE_HOSTS = ["cdn.discordapp.com", "media.discordapp.net"];
+
+/** Makes Weir's messages of Discord's: names for ids, files with what is in them. */
+export class MessageReader {
+  readonly #parts: ReaderParts;
+  readonly #files: AttachmentReader;
+
+  constructor(parts: ReaderParts) {
+    this.#parts = parts;
+    const own = parts.apiUrl === null ? null : URL.parse(parts.apiUrl)?.host;
+    this.#files = {
+      hosts: own === null || own === undefined ? FILE_HOSTS : [...FILE_HOSTS, own],
+      onFailure: (_name, why) => parts.log.info({ platform: PLATFORM_NAME, why }, "file_not_read"),
+    };
+  }
+
+  /** @throws PlatformError where something has to be asked for, and there is no answer now */
+  async read(
+    message: MessagePayload,
+    where: ChannelOnPlatform,
+    options: ReadOptions,
+  ): Promise<InboundMessage> {
+    await this.#parts.directory.meetGuild(where.workspace);
+    const [author, { texts, images }] = await Promise.all([
+      this.#author(message, where, options.isFull),
+      this.#attached(message.attachments, options.isFull),
+    ]);
+    this.#meet(message, where, author);
+    const { message_reference: reference } = message;
+    const replyTo = reference?.type === MessageReferenceType.Forward ? undefined : reference?.message_id;
+    return {
+      type: "message",
+      ...where,
+      id: message.id,
+      author,
+      text:
+        [this.#text(message, where, options.bot), ...besideText(message, author.isBot), ...texts]
+          .filter((part) => part !== "")
+          .join("\n") || NO_WORDS,
+      at: new Date(message.timestamp),
+      addressed: this.isAddressed(message, where, options.bot),
+      ...(replyTo !== undefined && { replyTo }),
+      ...(images.length > 0 && { images }),
+    };
+  }
+
+  /** Who gave a reaction or a command, with roles. Pure but for the names of roles. */
+  person(user: UserPayload, member: MemberPayload | undefined, guildId: string | undefined): Author {
+    const roles = member?.roles ?? [];
+    const roleNames = roles.flatMap((id) => this.#parts.directory.roleName(guildId, id) ?? []);
+    return {
+      id: user.id,
+      name: nameOf(user, member),
+      isBot: user.bot === true,
+      ...(roles.length > 0 && { roles }),
+      ...(roleNames.length > 0 && { roleNames }),
+    };
+  }
+
+  /** It mentions the bot, or the role of its own, replies to it, or stands in a DM. */
+  isAddressed(message: MessagePayload, where: ChannelOnPlatform, { user }: Bot): boolean {
+    const { directory } = this.#parts;
+    return (
+      where.kind === "dm" ||
+      message.mentions.some(({ id }) => id === user.id) ||
+      message.mention_roles.some((role) => directory.isRoleOf(user.id, where.workspace, role)) ||
+      message.referenced_message?.author.id === user.id
+    );
+  }
+
+  async #author(message: MessagePayload, where: ChannelOnPlatform, isFull: boolean): Promise<Author> {
+    const { people } = this.#parts;
+    const { author, webhook_id: webhookId } = message;
+    const guildId = where.workspace;
+    const isOutside = guildId === "" || webhookId !== undefined;
+    if (message.member !== undefined && !isOutside) people.setMember(guildId, author.id, message.member);
+    const member = isOutside
+      ? undefined
+      : (message.member ??
+        (isFull ? await people.findMember(guildId, author.id) : people.member(guildId, author.id)));
+    const person = this.person(author, member, guildId);
+    return webhookId === undefined ? person : { ...person, isBot: true };
+  }
+
+  async #attached(files: readonly AttachmentPayload[], isFull: boolean): Promise<ReadAttachments> {
+    if (files.length === 0) return { texts: [], images: [] };
+    return await readAttachments(
+      files.map(({ filename, content_type: type, size, url }) => ({
+        name: filename,
+        type: type ?? "",
+        size,
+        url,
+      })),
+      isFull ? this.#files : NO_FILES,
+    );
+  }
+
+  #text({ content, mentions }: MessagePayload, where: ChannelOnPlatform, bot: Bot): string {
+    const { directory, people } = this.#parts;
+    const mentioned = new Map(mentions.map((user) => [user.id, nameOf(user, user.member)]));
+    const text = readableText(content, {
+      person: (id) =>
+        mentioned.get(id) ?? (id === bot.user.id ? nameOf(bot.user, undefined) : people.nameOf(id)),
+      channel: (id) => directory.known(id)?.name,
+      role: (id) => directory.roleName(where.workspace, id),
+    });
+    // A command behind the bot's name stays one where the name has spaces in it.
+    const own = `@${mentioned.get(bot.user.id) ?? nameOf(bot.user, undefined)}`;
+    const rest = text.startsWith(own) ? text.slice(own.length).trimStart() : "";
+    return rest.startsWith("/") ? rest : text;
+  }
+
+  #meet(
+    { author, mentions, channel_id: channelId }: MessagePayload,
+    where: ChannelOnPlatform,
+    by: Author,
+  ): void {
+    const { people } = this.#parts;
+    if (!by.isBot) people.met(channelId, author, by.name);
+    for (const user of mentions) {
+      if (user.bot === true) continue;
+      const member = user.member ?? people.member(where.workspace, user.id);
+      people.met(channelId, user, nameOf(user, member));
+    }
+  }
+}

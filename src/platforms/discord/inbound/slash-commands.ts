@@ -1,0 +1,201 @@
+import {
+  ApplicationCommandOptionType,
+  ApplicationCommandType,
+  InteractionResponseType,
+  InteractionType,
+  MessageFlags,
+  RESTJSONErrorCodes,
+  Routes,
+} from "discord.js";
+import type { Logger } from "pino";
+import { z } from "zod";
+import { errorMessage } from "../../../core/errors.ts";
+import { splitText } from "../../../text/split-message.ts";
+import { PlatformError, type PlatformCommand, type PlatformInbox } from "../../platform.ts";
+import { type DiscordApi, DiscordRefusal, PLATFORM_NAME } from "../rest/api.ts";
+import { toDiscord } from "../outbound/content.ts";
+import { type InteractionPayload, interactionPayload } from "./payload.ts";
+import type { MessageReader } from "./reader.ts";
+import type { Bot } from "../gateway/bot-identity.ts";
+
+export interface SlashParts {
+  readonly api: DiscordApi;
+  readonly inbox: PlatformInbox;
+  readonly commands: readonly PlatformCommand[];
+  readonly reader: MessageReader;
+  readonly log: Logger;
+}
+
+const ALREADY_ANSWERED: number = RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged;
+const COMMAND_CALLED: number = InteractionType.ApplicationCommand;
+
+/** What of a registered command is compared. */
+const registeredCommand = z.object({
+  type: z.number().optional(),
+  name: z.string(),
+  description: z.string(),
+  options: z
+    .array(
+      z.object({
+        type: z.number(),
+        name: z.string(),
+        description: z.string(),
+        required: z.boolean().optional(),
+      }),
+    )
+    .optional(),
+});
+type RegisteredCommand = z.infer<typeof registeredCommand>;
+const registeredCommands = z.array(registeredCommand);
+
+/** An answer is not longer than so many messages. */
+const MAX_PARTS = 10;
+const PART_LENGTH = 1900;
+const FAILED = "That did not work. The log of Weir says why.";
+
+/** Discord's own commands: registers them, runs them, and answers the asker alone. */
+export class SlashCommands {
+  readonly #parts: SlashParts;
+  readonly #running = new Set<Promise<void>>();
+  #isRegistered = false;
+
+  constructor(parts: SlashParts) {
+    this.#parts = parts;
+  }
+
+  /** Changes what is registered where it is not as it should be. Does not throw; is tried again at the next connection. */
+  async register({ applicationId }: Bot): Promise<void> {
+    const { api, commands, log } = this.#parts;
+    if (this.#isRegistered) return;
+    try {
+      const route = Routes.applicationCommands(applicationId);
+      const wanted = commands.map(toRegistered);
+      const there = await api.get(route, registeredCommands);
+      const isAsWanted = fingerprint(there) === fingerprint(wanted);
+      if (!isAsWanted) await api.call({ method: "PUT", route, body: wanted });
+      this.#isRegistered = true;
+      if (!isAsWanted) log.info({ platform: PLATFORM_NAME, commands: wanted.length }, "commands_registered");
+    } catch (error) {
+      log.warn({ platform: PLATFORM_NAME, why: errorMessage(error) }, "commands_not_registered");
+    }
+  }
+
+  /** Runs what an INTERACTION_CREATE asks for. Returns at once. */
+  take(d: unknown): void {
+    const interaction = interactionPayload.parse(d);
+    if (interaction.type !== COMMAND_CALLED || interaction.data === undefined) return;
+    const run = this.#run(interaction);
+    this.#running.add(run);
+    void run.finally(() => this.#running.delete(run));
+  }
+
+  /** Resolves when nothing is being answered. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  /** Must not throw. */
+  async #run(interaction: InteractionPayload): Promise<void> {
+    const { log } = this.#parts;
+    const fields = { channel: `${PLATFORM_NAME}:${interaction.channel_id}`, command: interaction.data?.name };
+    try {
+      // Who was answered already comes a second time, by a replay.
+      if (!(await this.#defer(interaction))) return;
+      await this.#answer(interaction, await this.#result(interaction));
+    } catch (error) {
+      log.warn({ ...fields, why: errorMessage(error) }, "command_not_answered");
+    }
+  }
+
+  /** Within three seconds. @returns false: it is answered, or can't be any more */
+  async #defer({ id, token }: InteractionPayload): Promise<boolean> {
+    const body = {
+      type: InteractionResponseType.DeferredChannelMessageWithSource,
+      data: { flags: MessageFlags.Ephemeral },
+    };
+    const route = Routes.interactionCallback(id, token);
+    const acknowledge = async (): Promise<unknown> =>
+      this.#parts.api.call({ method: "POST", route, body, isAnonymous: true });
+    try {
+      await acknowledge();
+      return true;
+    } catch (error) {
+      if (error instanceof DiscordRefusal) {
+        if (error.code === ALREADY_ANSWERED) return false;
+        throw error;
+      }
+      if (!(error instanceof PlatformError) || !error.retryable) throw error;
+    }
+    try {
+      await acknowledge();
+    } catch (error) {
+      // The first one was taken, and only its answer was lost.
+      const isTaken = error instanceof DiscordRefusal && error.code === ALREADY_ANSWERED;
+      if (!isTaken) throw error;
+    }
+    return true;
+  }
+
+  async #result(interaction: InteractionPayload): Promise<string> {
+    const { inbox, reader, log } = this.#parts;
+    const { data, member, guild_id: guildId, channel_id: channelId = "" } = interaction;
+    const user = member?.user ?? interaction.user;
+    if (data === undefined || user === undefined) return FAILED;
+    const { id, name, roles = [], roleNames = [] } = reader.person(user, member, guildId);
+    const value = data.options?.[0]?.value;
+    try {
+      return await inbox.command({
+        channel: { platform: PLATFORM_NAME, name: channelId },
+        name: data.name,
+        argument: typeof value === "string" ? value.trim() : "",
+        asker: { id, name, roles, roleNames },
+      });
+    } catch (error) {
+      log.warn({ platform: PLATFORM_NAME, command: data.name, why: errorMessage(error) }, "command_failed");
+      return FAILED;
+    }
+  }
+
+  async #answer({ application_id: applicationId, token }: InteractionPayload, text: string): Promise<void> {
+    const { api } = this.#parts;
+    const parts = splitText(text.trim() === "" ? "Done." : text, PART_LENGTH).slice(0, MAX_PARTS);
+    for (const [index, part] of parts.entries()) {
+      const { content } = toDiscord(part);
+      const body = { content, flags: MessageFlags.Ephemeral, allowed_mentions: { parse: [] } };
+      const isFirst = index === 0;
+      const route = isFirst
+        ? Routes.webhookMessage(applicationId, token, "@original")
+        : Routes.webhook(applicationId, token);
+      await api.call({ method: isFirst ? "PATCH" : "POST", route, body, isAnonymous: true });
+    }
+  }
+}
+
+function toRegistered({ name, help, argument }: PlatformCommand): RegisteredCommand {
+  const option = argument && {
+    type: ApplicationCommandOptionType.String,
+    name: argument.name,
+    // Its field is the one place where Discord says what goes in there.
+    description: `${argument.form}: ${argument.help}`.slice(0, 100),
+    required: false,
+  };
+  return {
+    type: ApplicationCommandType.ChatInput,
+    name,
+    description: help.slice(0, 100),
+    ...(option !== null && { options: [option] }),
+  };
+}
+
+/** The same for the same commands, whatever their order and whatever Discord adds. */
+function fingerprint(commands: readonly RegisteredCommand[]): string {
+  const lines = commands.map(({ type = 1, name, description, options = [] }) =>
+    JSON.stringify([
+      type,
+      name,
+      description,
+      options.map((option) => [option.type, option.name, option.description, option.required ?? false]),
+    ]),
+  );
+  return lines.toSorted().join("\n");
+}

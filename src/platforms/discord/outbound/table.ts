@@ -1,0 +1,69 @@
+import { cellsOf } from "../../../text/markdown-table.ts";
+
+const ROW = /^\s*\|?.*\|.*$/;
+const RULE_CELL = /^:?-+:?$/;
+
+/** A run of lines: a table, or not. */
+export interface Lines {
+  readonly lines: readonly string[];
+  readonly isTable: boolean;
+}
+
+/** Finds the tables among the lines of a text without code blocks. Pure. */
+export function findTables(lines: readonly string[]): Lines[] {
+  const found: Lines[] = [];
+  let plain: string[] = [];
+  for (let at = 0; at < lines.length;) {
+    const length = tableLength(lines, at);
+    if (length === 0) {
+      plain.push(lines[at] ?? "");
+      at += 1;
+      continue;
+    }
+    if (plain.length > 0) found.push({ lines: plain, isTable: false });
+    plain = [];
+    found.push({ lines: lines.slice(at, at + length), isTable: true });
+    at += length;
+  }
+  if (plain.length > 0) found.push({ lines: plain, isTable: false });
+  return found;
+}
+
+/** Lines of the table that begins here; 0: none does. */
+function tableLength(lines: readonly string[], at: number): number {
+  const [head = "", rule = ""] = lines.slice(at, at + 2);
+  if (!ROW.test(head) || !rule.includes("|") || !isRule(rule)) return 0;
+  let end = at + 2;
+  while (end < lines.length && ROW.test(lines[end] ?? "")) end += 1;
+  return end - at;
+}
+
+/** The line below a table's head; one expression for all of it takes time in the cube of its length. */
+function isRule(line: string): boolean {
+  const inner = line.trim().replace(/^\|/, "").replace(/\|$/, "");
+  return inner.split("|").every((cell) => RULE_CELL.test(cell.trim()));
+}
+
+/** A Markdown table as columns in a code block: Discord draws no tables. Pure. */
+export function drawTable([head = "", , ...body]: readonly string[]): string {
+  const rows = [head, ...body].map((row) =>
+    // Without the marks that a code block would show.
+    cellsOf(row).map((cell) => cell.replaceAll(/\*\*|__|`+/g, "")),
+  );
+  const columns = Math.max(...rows.map((row) => row.length));
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(3, ...rows.map((row) => widthOf(row[column] ?? ""))),
+  );
+  const draw = (row: readonly string[]): string =>
+    widths
+      .map((width, column) => (row[column] ?? "") + " ".repeat(width - widthOf(row[column] ?? "")))
+      .join("  ")
+      .trimEnd();
+  const [top = [], ...rest] = rows;
+  const rule = widths.map((width) => "-".repeat(width)).join("  ");
+  return ["```", draw(top), rule, ...rest.map(draw), "```"].join("\n");
+}
+
+function widthOf(text: string): number {
+  return Array.from(text).length;
+}

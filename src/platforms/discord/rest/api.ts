@@ -1,0 +1,198 @@
+import {
+  DiscordAPIError,
+  HTTPError,
+  RateLimitError,
+  type RateLimitData,
+  REST,
+  RequestMethod,
+  type RouteLike,
+} from "discord.js";
+import type { z } from "zod";
+import { PlatformError } from "../../platform.ts";
+import type { DiscordTiming } from "../timing.ts";
+
+export const PLATFORM_NAME = "discord";
+
+export interface ApiOptions {
+  readonly token: string;
+  /** Null: Discord's own. */
+  readonly apiUrl: string | null;
+  readonly timing: Pick<DiscordTiming, "callMs" | "longestWaitMs" | "callsPerSecond">;
+}
+
+const METHODS = {
+  GET: RequestMethod.Get,
+  POST: RequestMethod.Post,
+  PUT: RequestMethod.Put,
+  PATCH: RequestMethod.Patch,
+  DELETE: RequestMethod.Delete,
+} as const;
+
+export interface Call {
+  readonly method: keyof typeof METHODS;
+  readonly route: RouteLike;
+  readonly body?: unknown;
+  readonly query?: Readonly<Record<string, string>>;
+  /** An interaction has a token of its own, in its path. */
+  readonly isAnonymous?: boolean;
+}
+
+const UNKNOWN_MESSAGE = 10_008;
+
+/** Discord refused a call, and says why by a number. */
+export class DiscordRefusal extends PlatformError {
+  /** https://discord.com/developers/docs/topics/opcodes-and-status-codes#json; 0: none was told. */
+  readonly code: number;
+  readonly status: number;
+
+  constructor(status: number, code: number, cause: unknown) {
+    const kind = kindOf(status, code);
+    const isMessageGone = code === UNKNOWN_MESSAGE;
+    super(PLATFORM_NAME, kind, `Discord refused it: ${wordsOf(status, code)}`, { cause, isMessageGone });
+    this.code = code;
+    this.status = status;
+  }
+}
+
+const UNKNOWN_CHANNEL = 10_003;
+
+/** The channel was deleted: where the bot may not see it, Discord says so instead. */
+export function isDeletedChannel(error: unknown): boolean {
+  return error instanceof DiscordRefusal && error.code === UNKNOWN_CHANNEL;
+}
+
+const CANNOT_REPLY = 160_002;
+
+/** What was sent answers a message that the bot may not read; without saying so it may be sent. */
+export function isReplyRefused(error: unknown): error is DiscordRefusal {
+  return error instanceof DiscordRefusal && error.code === CANNOT_REPLY;
+}
+
+/**
+ * Discord's REST API. The client's own retries are off, since they would double what was taken without our hearing of it;
+ * its waiting for rate limits is on, up to a bound. All calls throw PlatformError.
+ */
+export class DiscordApi implements Disposable {
+  readonly #rest: REST;
+  readonly #token: string;
+
+  constructor({ token, apiUrl, timing }: ApiOptions) {
+    this.#token = token;
+    this.#rest = new REST({
+      version: "10",
+      retries: 0,
+      timeout: timing.callMs,
+      globalRequestsPerSecond: timing.callsPerSecond,
+      rejectOnRateLimit: (limit) => waitOf(limit) > timing.longestWaitMs,
+      ...(apiUrl !== null && { api: apiUrl }),
+    });
+  }
+
+  async get<Schema extends z.ZodType>(
+    route: RouteLike,
+    schema: Schema,
+    query: Readonly<Record<string, string>> = {},
+  ): Promise<z.output<Schema>> {
+    return parsed(schema, await this.call({ method: "GET", route, query }));
+  }
+
+  /** As {@link get}; null: it is not there, or not for us. @throws PlatformError that may be mended by waiting */
+  async find<Schema extends z.ZodType>(route: RouteLike, schema: Schema): Promise<z.output<Schema> | null> {
+    try {
+      return await this.get(route, schema);
+    } catch (error) {
+      if (error instanceof PlatformError && !error.retryable) return null;
+      throw error;
+    }
+  }
+
+  /** @returns the answer's body */
+  async call({ method, route, body, query = {}, isAnonymous = false }: Call): Promise<unknown> {
+    // One 401 makes the client forget it.
+    this.#rest.setToken(this.#token);
+    try {
+      return await this.#rest.request({
+        method: METHODS[method],
+        fullRoute: route,
+        auth: !isAnonymous,
+        query: new URLSearchParams(query),
+        ...(body !== undefined && { body }),
+      });
+    } catch (error) {
+      throw toPlatformError(error);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#rest.clearHashSweeper();
+    this.#rest.clearHandlerSweeper();
+  }
+}
+
+/** @throws PlatformError where it is something else than Discord's API tells */
+export function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  throw new PlatformError(PLATFORM_NAME, "unavailable", "Discord answered with something unexpected", {
+    cause: result.error,
+  });
+}
+
+function waitOf({ timeToReset, retryAfter }: RateLimitData): number {
+  return Math.max(timeToReset, retryAfter);
+}
+
+/** What a failed call means. The client's words may hold what was sent: ours do not. Pure. */
+export function toPlatformError(error: unknown): PlatformError {
+  if (error instanceof PlatformError) return error;
+  if (error instanceof DiscordAPIError)
+    return new DiscordRefusal(error.status, typeof error.code === "number" ? error.code : 0, error);
+  if (error instanceof RateLimitError)
+    return unavailable(
+      "Discord's rate limit is reached",
+      error,
+      Math.max(error.timeToReset, error.retryAfter),
+    );
+  if (error instanceof HTTPError) return unavailable(`Discord answered ${error.status}`, error);
+  if (error instanceof Error && error.name === "AbortError")
+    return unavailable("Discord did not answer in time", error);
+  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  return unavailable(`Discord could not be reached${code === "" ? "" : ` (${code})`}`, error);
+}
+
+function unavailable(message: string, cause: unknown, retryAfterMs?: number): PlatformError {
+  const options = retryAfterMs === undefined ? { cause } : { cause, retryAfterMs };
+  return new PlatformError(PLATFORM_NAME, "unavailable", message, options);
+}
+
+/** Of a place or a message that is not there, or not for us. */
+const GONE: ReadonlySet<number> = new Set([10_003, 10_004, UNKNOWN_MESSAGE, 50_001, 50_007, 50_013, 50_083]);
+
+function kindOf(status: number, code: number): PlatformError["kind"] {
+  // A token that is wrong today is a matter for the operator; what waits, waits.
+  if (status === 401 || status === 429 || status >= 500) return "unavailable";
+  if (GONE.has(code)) return "gone";
+  return code === 0 && (status === 403 || status === 404) ? "gone" : "rejected";
+}
+
+const WORDS: ReadonlyMap<number, string> = new Map([
+  [10_003, "the channel is gone"],
+  [10_004, "the server is gone"],
+  [UNKNOWN_MESSAGE, "the message is gone"],
+  [10_062, "the command was answered too late"],
+  [40_060, "the command was answered already"],
+  [50_001, "the bot may not see the channel"],
+  [50_006, "the text is empty"],
+  [50_007, "the person takes no messages from the bot"],
+  [50_013, "the bot lacks a permission there"],
+  [50_027, "the command was asked too long ago"],
+  [50_035, "a part of it is not allowed"],
+  [50_083, "the thread is archived"],
+  [CANNOT_REPLY, "the bot lacks Read Message History there"],
+  [160_005, "the thread is locked"],
+]);
+
+function wordsOf(status: number, code: number): string {
+  const words = WORDS.get(code) ?? (status === 401 ? "it does not know the token" : null);
+  return [words, `HTTP ${status}`, code === 0 ? null : `code ${code}`].filter(Boolean).join(", ");
+}

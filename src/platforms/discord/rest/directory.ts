@@ -1,0 +1,235 @@
+import { ChannelType, Routes } from "discord.js";
+import { BoundedMap } from "../../../async/bounded-map.ts";
+import type { ChannelOnPlatform } from "../../../core/message.ts";
+import { displayName } from "../../../text/text.ts";
+import { type DiscordApi, PLATFORM_NAME } from "./api.ts";
+import {
+  type ChannelPayload,
+  channelPayload,
+  guildLeftPayload,
+  type GuildPayload,
+  guildPayload,
+  isThreadType,
+  readyPayload,
+  roleGonePayload,
+  rolePayload,
+  threadsPayload,
+} from "../inbound/payload.ts";
+
+interface Role {
+  readonly name: string;
+  /** The bot that this role was made for. */
+  readonly botId: string | null;
+}
+
+interface Guild {
+  readonly name: string;
+  readonly roles: Map<string, Role>;
+}
+
+export interface ChannelInfo {
+  readonly id: string;
+  readonly type: number;
+  readonly name: string;
+  /** "": it is a DM. */
+  readonly guildId: string;
+  readonly parentId: string | null;
+}
+
+/** Threads and DMs that are remembered; servers and their channels all are. */
+const MAX_REMEMBERED = 10_000;
+
+/** Names of servers, channels, threads and roles, as the gateway tells them; what it did not tell is asked for. */
+export class Directory {
+  readonly #api: DiscordApi;
+  readonly #guilds = new Map<string, Guild>();
+  readonly #channels = new Map<string, ChannelInfo>();
+  readonly #threads = new BoundedMap<ChannelInfo>(MAX_REMEMBERED);
+  readonly #dms = new BoundedMap<ChannelInfo>(MAX_REMEMBERED);
+  readonly #asking = new Map<string, Promise<ChannelInfo | null>>();
+  readonly #askingGuild = new Map<string, Promise<void>>();
+
+  constructor(api: DiscordApi) {
+    this.#api = api;
+  }
+
+  /** Learns from a gateway event; others than those of places are none of its business. */
+  learn(t: string, d: unknown): void {
+    switch (t) {
+      case "READY":
+        return this.#ready(d);
+      case "GUILD_CREATE":
+      case "GUILD_UPDATE":
+        // One that can't be reached comes with its id alone.
+        if (guildLeftPayload.parse(d).unavailable !== true) this.#setGuild(guildPayload.parse(d));
+        return undefined;
+      case "GUILD_DELETE": {
+        const { id, unavailable } = guildLeftPayload.parse(d);
+        if (unavailable !== true) this.#forgetGuild(id);
+        return undefined;
+      }
+      case "GUILD_ROLE_CREATE":
+      case "GUILD_ROLE_UPDATE": {
+        const { guild_id: guildId, role } = rolePayload.parse(d);
+        this.#guilds.get(guildId)?.roles.set(role.id, { name: role.name, botId: role.tags?.bot_id ?? null });
+        return undefined;
+      }
+      case "GUILD_ROLE_DELETE": {
+        const { guild_id: guildId, role_id: roleId } = roleGonePayload.parse(d);
+        this.#guilds.get(guildId)?.roles.delete(roleId);
+        return undefined;
+      }
+      case "THREAD_LIST_SYNC": {
+        const { guild_id: guildId, threads } = threadsPayload.parse(d);
+        for (const thread of threads) this.#setChannel(thread, guildId);
+        return undefined;
+      }
+      case "CHANNEL_CREATE":
+      case "CHANNEL_UPDATE":
+      case "THREAD_CREATE":
+      case "THREAD_UPDATE":
+        this.#setChannel(channelPayload.parse(d));
+        return undefined;
+      case "CHANNEL_DELETE":
+      case "THREAD_DELETE": {
+        const { id } = channelPayload.parse(d);
+        this.#channels.delete(id);
+        this.#threads.delete(id);
+        return undefined;
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  /** What is known of a channel without asking. */
+  known(id: string): ChannelInfo | undefined {
+    return this.#channels.get(id) ?? this.#threads.get(id) ?? this.#dms.get(id);
+  }
+
+  /**
+   * Where a message stands; null: in a kind of channel that Weir takes no part in.
+   * @param guildId undefined: it came without one, so the channel is a DM
+   * @param person whose DM it may be
+   * @throws PlatformError where it has to be asked for, and there is no answer now
+   */
+  async where(
+    id: string,
+    guildId: string | undefined,
+    person?: { readonly name: string; readonly channelType: number | undefined },
+  ): Promise<ChannelOnPlatform | null> {
+    if (guildId === undefined) return this.#dm(id, person);
+    const info = this.known(id) ?? (await this.#ask(id));
+    await this.meetGuild(guildId);
+    const base = { channel: { platform: PLATFORM_NAME, name: id }, workspace: guildId };
+    const workspace = this.#guilds.get(guildId)?.name ?? "";
+    // Not for the bot's eyes any more, or none that it can ask for: it is a channel without a name.
+    if (info === null) return { ...base, kind: "channel", place: { workspace, channel: "", parent: null } };
+    if (!isThreadType(info.type))
+      return { ...base, kind: "channel", place: { workspace, channel: info.name, parent: null } };
+    const parent = await this.#parent(info);
+    return { ...base, kind: "thread", place: { workspace, channel: info.name, parent } };
+  }
+
+  /**
+   * Resolves when a server's roles are known, or never will be. The gateway tells them some time after it is ready.
+   * @throws PlatformError where they have to be asked for, and there is no answer now
+   */
+  async meetGuild(guildId: string): Promise<void> {
+    if (guildId === "" || this.#guilds.has(guildId)) return;
+    const asking = this.#askingGuild.get(guildId) ?? this.#fetchGuild(guildId);
+    this.#askingGuild.set(guildId, asking);
+    try {
+      await asking;
+    } finally {
+      this.#askingGuild.delete(guildId);
+    }
+  }
+
+  roleName(guildId: string | undefined, roleId: string): string | undefined {
+    return this.#guilds.get(guildId ?? "")?.roles.get(roleId)?.name;
+  }
+
+  /** Whether a role is the one that Discord made for this bot. */
+  isRoleOf(botId: string, guildId: string | undefined, roleId: string): boolean {
+    return this.#guilds.get(guildId ?? "")?.roles.get(roleId)?.botId === botId;
+  }
+
+  #dm(
+    id: string,
+    person: { readonly name: string; readonly channelType: number | undefined } | undefined,
+  ): ChannelOnPlatform | null {
+    if (person?.channelType === ChannelType.GroupDM) return null;
+    const name = person?.name ?? this.#dms.get(id)?.name ?? "";
+    this.#dms.set(id, { id, type: ChannelType.DM, name, guildId: "", parentId: null });
+    return {
+      channel: { platform: PLATFORM_NAME, name: id },
+      kind: "dm",
+      workspace: "",
+      ...(name !== "" && { place: { workspace: "", channel: name, parent: null } }),
+    };
+  }
+
+  async #parent({ parentId }: ChannelInfo): Promise<{ id: string; name: string } | null> {
+    if (parentId === null) return null;
+    const parent = this.known(parentId) ?? (await this.#ask(parentId));
+    return { id: parentId, name: parent?.name ?? "" };
+  }
+
+  async #ask(id: string): Promise<ChannelInfo | null> {
+    const asking = this.#asking.get(id) ?? this.#fetch(id);
+    this.#asking.set(id, asking);
+    try {
+      return await asking;
+    } finally {
+      this.#asking.delete(id);
+    }
+  }
+
+  async #fetch(id: string): Promise<ChannelInfo | null> {
+    const channel = await this.#api.find(Routes.channel(id), channelPayload);
+    return channel === null ? null : this.#setChannel(channel);
+  }
+
+  async #fetchGuild(id: string): Promise<void> {
+    const guild = await this.#api.find(Routes.guild(id), guildPayload);
+    // What the gateway told meanwhile is newer.
+    if (guild !== null && !this.#guilds.has(id)) this.#setGuild(guild);
+  }
+
+  #ready(d: unknown): void {
+    const there = new Set(readyPayload.parse(d).guilds.map(({ id }) => id));
+    for (const id of this.#guilds.keys()) if (!there.has(id)) this.#forgetGuild(id);
+  }
+
+  #setGuild({ id, name, roles, channels = [], threads = [] }: GuildPayload): void {
+    const entries = roles.map(
+      (role) => [role.id, { name: role.name, botId: role.tags?.bot_id ?? null }] as const,
+    );
+    this.#guilds.set(id, { name: displayName(name), roles: new Map(entries) });
+    for (const channel of [...channels, ...threads]) this.#setChannel(channel, id);
+  }
+
+  #forgetGuild(id: string): void {
+    this.#guilds.delete(id);
+    for (const channel of this.#channels.values())
+      if (channel.guildId === id) this.#channels.delete(channel.id);
+  }
+
+  #setChannel(channel: ChannelPayload, guildId = channel.guild_id ?? ""): ChannelInfo {
+    const { id, type, parent_id: parentId, recipients = [] } = channel;
+    const person = recipients[0];
+    const name = channel.name ?? person?.global_name ?? person?.username ?? "";
+    const info = {
+      id,
+      type,
+      name: name === "" ? "" : displayName(name),
+      guildId,
+      parentId: parentId ?? null,
+    };
+    if (isThreadType(type)) this.#threads.set(id, info);
+    else if (guildId === "") this.#dms.set(id, info);
+    else this.#channels.set(id, info);
+    return info;
+  }
+}

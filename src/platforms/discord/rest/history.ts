@@ -1,0 +1,198 @@
+import { Routes } from "discord.js";
+import { z } from "zod";
+import type { ChannelAddress } from "../../../core/ids.ts";
+import type { ChannelOnPlatform, InboundMessage } from "../../../core/message.ts";
+import type {
+  ChatHistory,
+  HistoryMessage,
+  HistoryPage,
+  MaybeGap,
+  NewestMessages,
+} from "../../intake/history.ts";
+import { RateLimiter } from "../../shared/rate-limiter.ts";
+import { type DiscordApi, isDeletedChannel } from "./api.ts";
+import { isSpoken } from "../inbound/readable-text.ts";
+import { channelPayload, type MessagePayload, messagePayload } from "../inbound/payload.ts";
+import type { MessageReader } from "../inbound/reader.ts";
+import type { Bot, Self } from "../gateway/bot-identity.ts";
+import { compareIds, idOfTime, timeOfId } from "../snowflake.ts";
+
+export interface HistoryParts {
+  readonly api: DiscordApi;
+  readonly reader: MessageReader;
+  readonly self: Self;
+  /** Calls a second over everything: what Discord allows a bot. */
+  readonly callsPerSecond: number;
+}
+
+/** Share of the calls that may be made for what nobody waits for. */
+const BACKGROUND_SHARE = 0.4;
+/** Most that Discord gives at once. */
+const PAGE = 100;
+/** Pages without a word of people's that are turned over in the search for one. */
+const MAX_EMPTY_PAGES = 5;
+
+const messages = z.array(messagePayload);
+
+/** What Discord has of what was said. The bot's own words and Discord's notices are left out. */
+export class DiscordHistory implements ChatHistory {
+  readonly pageSize = PAGE;
+  readonly pace: RateLimiter;
+  readonly #parts: HistoryParts;
+
+  constructor(parts: HistoryParts) {
+    this.#parts = parts;
+    this.pace = new RateLimiter(1000 / (parts.callsPerSecond * BACKGROUND_SHARE));
+  }
+
+  async newest(channel: MaybeGap, limit: number, reach = limit): Promise<NewestMessages> {
+    const bot = await this.#parts.self.bot();
+    const { afterId } = channel;
+    const found: MessagePayload[] = [];
+    let before: string | null = null;
+    const mostPages = Math.ceil(reach / limit) - 1 + MAX_EMPTY_PAGES;
+    for (let page = 0; page < mostPages && (page < MAX_EMPTY_PAGES || found.length > 0); page++) {
+      const payloads: MessagePayload[] = await this.#page(channel.channel.name, {
+        limit: String(limit),
+        ...(before !== null && { before }),
+      });
+      // So Discord also answers a bot that may not read the history. That all of it was deleted cannot be told from that, and
+      // is not noticed: the other way round a permission taken away would blank the log.
+      if (payloads.length === 0 && before === null) return this.#blank(channel);
+      found.unshift(...payloads.filter((payload) => isPeoples(payload, bot)));
+      before = payloads[0]?.id ?? null;
+      const isAll = payloads.length < limit;
+      const isReached = afterId === undefined || before === null || compareIds(before, afterId) <= 0;
+      if (isAll || (found.length > 0 && (isReached || found.length >= reach)))
+        return { messages: this.#toHistory(channel, found, bot), isAll };
+    }
+    return { messages: this.#toHistory(channel, found, bot), isAll: false };
+  }
+
+  async inGap(
+    gap: MaybeGap & { readonly afterId: string },
+    untilId: string | null,
+    limit: number,
+  ): Promise<HistoryPage> {
+    const page = await this.after(gap, gap.afterId, limit);
+    const before = untilId === null ? page : page.filter(({ id }) => compareIds(id, untilId) < 0);
+    const throughId = before.at(-1)?.id ?? gap.afterId;
+    const isEnd = page.length < limit || before.length < page.length;
+    // The message that ends the gap is there no more, nor is any behind it: the bot may not read them any more, or they are gone.
+    const isHidden = page.length === 0 && untilId !== null;
+    return { messages: before, throughId, isEnd, ...(isHidden && { hiddenTo: timeOfId(untilId) }) };
+  }
+
+  /** A channel tells what was said last in it also to whom it does not show what was said. */
+  async #blank({ channel }: MaybeGap): Promise<NewestMessages> {
+    const place = await this.#parts.api.find(Routes.channel(channel.name), channelPayload);
+    return { messages: [], isAll: false, isBlank: true, lastId: place?.last_message_id ?? null };
+  }
+
+  async after(channel: MaybeGap, id: string, limit: number): Promise<readonly HistoryMessage[]> {
+    const bot = await this.#parts.self.bot();
+    const found: MessagePayload[] = [];
+    for (let from = id; found.length < limit;) {
+      const payloads = await this.#page(channel.channel.name, { after: from, limit: String(limit) });
+      found.push(...payloads.filter((payload) => isPeoples(payload, bot)));
+      const last = payloads.at(-1);
+      if (last === undefined || payloads.length < limit) break;
+      from = last.id;
+    }
+    return this.#toHistory(channel, found.slice(0, limit), bot);
+  }
+
+  async background(
+    channel: ChannelOnPlatform,
+    first: InboundMessage,
+    limit: number,
+  ): Promise<readonly InboundMessage[]> {
+    const bot = await this.#parts.self.bot();
+    const { name } = channel.channel;
+    const own = await this.#before(name, first.id, limit);
+    const spoken = own.filter((payload) => isPeoples(payload, bot));
+    const parent = channel.place?.parent ?? null;
+    const around =
+      channel.kind !== "thread" || parent === null ? [] : await this.#ofParent(name, parent.id, limit);
+    const known = new Set(around.map(({ id }) => id));
+    const all = [...around, ...spoken.filter(({ id }) => !known.has(id))].filter(({ id }) => id !== first.id);
+    return Promise.all(
+      all.map(async (payload) =>
+        this.#parts.reader.read(payload, channel, { bot, isFull: isEdited(payload) }),
+      ),
+    );
+  }
+
+  idBefore(_: ChannelAddress, at: Date): string {
+    return idOfTime(at);
+  }
+
+  timeOf(id: string): Date {
+    return timeOfId(id);
+  }
+
+  isDeleted(error: unknown): boolean {
+    return isDeletedChannel(error);
+  }
+
+  compare(a: string, b: string): number {
+    return compareIds(a, b);
+  }
+
+  /** A thread has the id of the message that it was begun with, so what belongs to it comes later. */
+  isOwn({ kind, channel }: ChannelOnPlatform, id: string): boolean {
+    return kind !== "thread" || compareIds(id, channel.name) > 0;
+  }
+
+  /** What the parent said before a thread, and the message that it was begun with: the bot's words, too. */
+  async #ofParent(threadId: string, parentId: string, limit: number): Promise<MessagePayload[]> {
+    const { api } = this.#parts;
+    const before = await this.#before(parentId, threadId, limit);
+    const root =
+      (await api.find(Routes.channelMessage(parentId, threadId), messagePayload)) ??
+      // A forum's post has its first message in itself.
+      (await api.find(Routes.channelMessage(threadId, threadId), messagePayload));
+    return [...before, ...(root === null ? [] : [root])].filter(isSpoken);
+  }
+
+  async #before(channelId: string, id: string, limit: number): Promise<MessagePayload[]> {
+    return limit === 0
+      ? []
+      : await this.#page(channelId, { before: id, limit: String(Math.min(limit, PAGE)) });
+  }
+
+  /** Oldest first. */
+  async #page(channelId: string, query: Readonly<Record<string, string>>): Promise<MessagePayload[]> {
+    this.pace.called();
+    const page = await this.#parts.api.get(Routes.channelMessages(channelId), messages, query);
+    return page.toSorted((a, b) => compareIds(a.id, b.id));
+  }
+
+  /** Only what the log may lack is read with its files and its author's roles. */
+  #toHistory(
+    { afterId = "0", ...channel }: MaybeGap,
+    payloads: readonly MessagePayload[],
+    bot: Bot,
+  ): HistoryMessage[] {
+    return payloads.map((payload) => {
+      const isFull = isEdited(payload) || compareIds(payload.id, afterId) > 0;
+      return {
+        id: payload.id,
+        editedAt: editedAt(payload),
+        read: async () => this.#parts.reader.read(payload, channel, { bot, isFull }),
+      };
+    });
+  }
+}
+
+function isPeoples(payload: MessagePayload, bot: Bot): boolean {
+  return payload.author.id !== bot.user.id && isSpoken(payload);
+}
+
+function isEdited(payload: MessagePayload): boolean {
+  return editedAt(payload) !== null;
+}
+
+function editedAt({ edited_timestamp: at }: MessagePayload): Date | null {
+  return at == null ? null : new Date(at);
+}

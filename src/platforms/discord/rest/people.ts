@@ -1,0 +1,81 @@
+import { Routes } from "discord.js";
+import { BoundedMap } from "../../../async/bounded-map.ts";
+import { displayName } from "../../../text/text.ts";
+import type { DiscordApi } from "./api.ts";
+import { memberPayload, type MemberPayload, type UserPayload, userPayload } from "../inbound/payload.ts";
+
+const MAX_CHANNELS = 2000;
+const MAX_NAMES = 200;
+const MAX_MEMBERS = 10_000;
+
+/** The names of the people who were heard of in a channel, in lower case, with their ids; null: of several. */
+export type KnownNames = ReadonlyMap<string, string | null>;
+
+/** Who is called what where: so that `@name` in an answer mentions the person, and a history has names and roles. */
+export class People {
+  readonly #api: DiscordApi;
+  readonly #channels = new BoundedMap<BoundedMap<string | null>>(MAX_CHANNELS);
+  /** By guild and user; null: no member any more. */
+  readonly #members = new BoundedMap<MemberPayload | null>(MAX_MEMBERS);
+  readonly #users = new BoundedMap<string>(MAX_MEMBERS);
+
+  constructor(api: DiscordApi) {
+    this.#api = api;
+  }
+
+  /** Somebody spoke in a channel, or was spoken of. */
+  met(channelId: string, user: UserPayload, name: string): void {
+    const names = this.#channels.get(channelId) ?? new BoundedMap<string | null>(MAX_NAMES);
+    for (const key of new Set([name.toLowerCase(), user.username.toLowerCase()])) {
+      const known = names.get(key);
+      names.set(key, known === undefined || known === user.id ? user.id : null);
+    }
+    this.#channels.set(channelId, names);
+    this.#users.set(user.id, name);
+  }
+
+  namesIn(channelId: string): KnownNames {
+    return new Map(this.#channels.get(channelId)?.entries());
+  }
+
+  setMember(guildId: string, userId: string, member: MemberPayload): void {
+    this.#members.set(`${guildId}/${userId}`, member);
+  }
+
+  member(guildId: string, userId: string): MemberPayload | undefined {
+    return this.#members.get(`${guildId}/${userId}`) ?? undefined;
+  }
+
+  /** As {@link member}, and asked for where it is not known. @throws PlatformError that may be mended by waiting */
+  async findMember(guildId: string, userId: string): Promise<MemberPayload | undefined> {
+    const key = `${guildId}/${userId}`;
+    if (this.#members.get(key) === undefined) {
+      const member = await this.#api.find(Routes.guildMember(guildId, userId), memberPayload);
+      this.#members.set(key, member);
+    }
+    return this.member(guildId, userId);
+  }
+
+  /** How somebody was called last. */
+  nameOf(userId: string): string | undefined {
+    return this.#users.get(userId);
+  }
+
+  /** As {@link nameOf}, and asked for where it is not known. @throws PlatformError that may be mended by waiting */
+  async findName(userId: string): Promise<string> {
+    const known = this.#users.get(userId);
+    if (known !== undefined) return known;
+    const user = await this.#api.find(Routes.user(userId), userPayload);
+    const name = user === null ? userId : nameOf(user, undefined);
+    this.#users.set(userId, name);
+    return name;
+  }
+}
+
+/** How somebody is called in a server; elsewhere by the name of the account. Pure. */
+export function nameOf(
+  user: UserPayload,
+  member: { readonly nick?: string | null | undefined } | undefined,
+): string {
+  return displayName(member?.nick || user.global_name || user.username);
+}

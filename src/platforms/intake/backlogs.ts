@@ -1,0 +1,268 @@
+import PQueue from "p-queue";
+import type { Logger } from "pino";
+import { errorMessage } from "../../core/errors.ts";
+import { formatAddress } from "../../core/ids.ts";
+import type { InboundEvent } from "../../core/message.ts";
+import { type Gap, PlatformError, type PlatformInbox } from "../platform.ts";
+import { aged, type Backlog, handIn, noteLost, openThreads } from "./catch-up.ts";
+import type { ChatHistory, HistoryMessage, HistoryPage } from "./history.ts";
+import type { Patience } from "../shared/patience.ts";
+
+export interface BacklogsParts {
+  readonly inbox: Pick<
+    PlatformInbox,
+    "advanceGap" | "closeGap" | "held" | "isCrowded" | "keepGap" | "knows" | "noteAbsence" | "standing"
+  >;
+  readonly history: ChatHistory;
+  readonly patience: Patience;
+  readonly log: Logger;
+  readonly catchUpMaxAgeMs: number;
+  /** First and longest wait before a page is asked for again. */
+  readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
+  readonly signal: AbortSignal;
+  /** Takes in what was found of a gap. Throws as the inbox does. */
+  readonly receive: (gap: Gap, event: InboundEvent) => Promise<void>;
+  readonly openThread: (gap: Gap) => void;
+  /** Resolves when the newest messages of a channel were looked at; null: nobody looks at them. */
+  readonly looked: (name: string) => Promise<void> | null;
+  /** Told the name of each channel of which nothing is missing any more. */
+  readonly done: (name: string) => void;
+}
+
+/** Pages that are read at a time, over all channels. */
+const READERS = 2;
+/** Messages that are handed in before it is noted how far that is, and looked whether there is room for more. */
+const CHUNK = 25;
+/** How long a channel that is being summarised is left alone, and how often it is looked whether it still is, ms. */
+const CROWDED_FOR_MS = 60_000;
+const LOOK_EVERY_MS = 25;
+const BACK_OFF = { firstMs: 500, maxMs: 60_000 };
+
+/** A long gap that is filled from its beginning on. */
+interface Open {
+  readonly gap: Gap;
+  /** When the gap was found. */
+  readonly asOf: Date;
+  /** The gap begins behind that message by now. */
+  afterId: string;
+  end: Backlog;
+  /** What of the last page is still to be handed in; null: the next one is to be asked for. */
+  page: HistoryPage | null;
+  /** The end of the gap that the page was asked for with. */
+  pageEnd: Backlog;
+  read: number;
+  crowdedSince: number | null;
+  failures: number;
+  /** Waited for before the next turn; null: nothing is. */
+  pause: Promise<unknown> | null;
+  isDropped: boolean;
+  /** Resolves when it is off the record. */
+  closing: Promise<void>;
+}
+
+type Outcome = "filled" | "more" | "left";
+
+/**
+ * Fills long gaps page by page, from their beginning on, behind what is said now. Each page is one turn in a line of all
+ * channels, and asks the platform's pace first, so that no backlog holds up another, nor anything that somebody waits for. How
+ * far it is stands on record: a crash begins again there. A channel whose summaries do not keep up gets no more for a while,
+ * or what is said now would leave the view for what was said long ago.
+ */
+export class Backlogs {
+  readonly #parts: BacklogsParts;
+  readonly #open = new Map<string, Open>();
+  readonly #readers = new PQueue({ concurrency: READERS });
+  #changed = Promise.withResolvers<void>();
+
+  constructor(parts: BacklogsParts) {
+    this.#parts = parts;
+  }
+
+  /** Where the gap of a channel begins by now; null: it has no backlog. */
+  beginning(name: string): string | null {
+    return this.#open.get(name)?.afterId ?? null;
+  }
+
+  /** Resolves when no record of the channel is being closed. */
+  async settled(name: string): Promise<void> {
+    await this.#open.get(name)?.closing.catch(() => undefined);
+  }
+
+  /** A gap that is on record is to be filled; one that is being filled already goes on, to the end that is known now. */
+  begin(gap: Gap, end: Backlog, asOf: Date): void {
+    const { name } = gap.channel;
+    const known = this.#open.get(name);
+    if (known !== undefined) {
+      known.end = end;
+      return;
+    }
+    const { afterId } = gap;
+    const open: Open = {
+      gap,
+      asOf,
+      afterId,
+      end,
+      page: null,
+      pageEnd: end,
+      read: 0,
+      crowdedSince: null,
+      failures: 0,
+      pause: null,
+      isDropped: false,
+      closing: Promise.resolve(),
+    };
+    this.#open.set(name, open);
+    const { log, history } = this.#parts;
+    const from = history.timeOf(afterId);
+    log.warn({ ...named(gap), from, until: end.until }, "backlog_begun");
+    this.#enqueue(open);
+  }
+
+  /** Somebody else has brought all that was missing. */
+  drop(name: string): void {
+    const open = this.#open.get(name);
+    if (open !== undefined) this.#end(open);
+  }
+
+  /** Resolves when no backlog is being read. */
+  async idle(): Promise<void> {
+    while (this.#open.size > 0 && !this.#parts.signal.aborted) await this.#changed.promise;
+  }
+
+  /** What is left is on record. */
+  close(): void {
+    this.#readers.clear();
+    this.#change();
+  }
+
+  #change(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers<void>();
+  }
+
+  #end(open: Open): void {
+    open.isDropped = true;
+    if (this.#open.get(open.gap.channel.name) === open) this.#open.delete(open.gap.channel.name);
+    this.#change();
+  }
+
+  #enqueue(open: Open): void {
+    void this.#readers.add(async () => this.#turn(open)).catch(() => undefined);
+  }
+
+  /** Must not throw. */
+  async #turn(open: Open): Promise<void> {
+    if (open.isDropped || this.#parts.signal.aborted) return;
+    const outcome = await this.#step(open).catch((error: unknown) => this.#failed(open, error));
+    if (outcome !== "more" || open.isDropped) return this.#end(open);
+    const { pause } = open;
+    open.pause = null;
+    if (pause === null) return this.#enqueue(open);
+    // Others have their turn meanwhile.
+    void pause.then(() => this.#enqueue(open));
+  }
+
+  async #failed(open: Open, error: unknown): Promise<Outcome> {
+    const { inbox, history, log, patience, backOff = BACK_OFF } = this.#parts;
+    const isGone = error instanceof PlatformError && !error.retryable;
+    log.warn({ ...named(open.gap), why: errorMessage(error), isGone }, "backlog_failed");
+    const retryAfterMs = error instanceof PlatformError ? error.retryAfterMs : undefined;
+    const waitMs = retryAfterMs ?? Math.min(backOff.firstMs * 2 ** open.failures, backOff.maxMs);
+    open.pause = patience.pause(waitMs);
+    open.failures += 1;
+    // Half of the page may be in the log: it is asked for again.
+    open.page = null;
+    if (!isGone) return "more";
+    if (history.isDeleted(error)) await inbox.closeGap(open.gap.channel).catch(() => undefined);
+    return "left";
+  }
+
+  /** One page. */
+  async #step(open: Open): Promise<Outcome> {
+    let page: HistoryPage = open.page ?? (await this.#nextPage(open));
+    while (page.messages.length > 0) {
+      open.page = page;
+      if (this.#isCrowded(open)) {
+        open.pause = this.#parts.patience.pause(LOOK_EVERY_MS);
+        return "more";
+      }
+      const rest: HistoryPage = { ...page, messages: page.messages.slice(CHUNK) };
+      await this.#handIn(open, page.messages.slice(0, CHUNK), rest);
+      if (open.isDropped || this.#parts.signal.aborted) return "left";
+      page = rest;
+    }
+    open.page = null;
+    open.failures = 0;
+    if (page.throughId !== open.afterId) await this.#advance(open, page.throughId, 0, null);
+    if (!page.isEnd) return "more";
+    // The newest messages are being looked at: then the end moves on, and the record of the gap is needed until then.
+    open.pause = this.#parts.looked(open.gap.channel.name);
+    return open.pause === null && open.pageEnd === open.end ? this.#fill(open) : "more";
+  }
+
+  async #nextPage(open: Open): Promise<HistoryPage> {
+    const { history, patience } = this.#parts;
+    const waitMs = history.pace?.ask() ?? 0;
+    if (waitMs > 0) await patience.pause(waitMs);
+    const gap = { ...open.gap, afterId: open.afterId };
+    open.pageEnd = open.end;
+    const page = await history.inGap(gap, open.end.untilId, history.pageSize);
+    if (page.hiddenTo !== undefined) await noteLost(this.#parts, gap, page.hiddenTo);
+    await openThreads(this.#parts, gap, page.threads);
+    return page;
+  }
+
+  /** Nobody waits for these: a channel that is being summarised gets a few a minute until it has room again. */
+  #isCrowded(open: Open): boolean {
+    if (!this.#parts.inbox.isCrowded(open.gap)) {
+      open.crowdedSince = null;
+      return false;
+    }
+    open.crowdedSince ??= performance.now();
+    if (performance.now() - open.crowdedSince < CROWDED_FOR_MS) return true;
+    open.crowdedSince = performance.now();
+    return false;
+  }
+
+  async #handIn(open: Open, messages: readonly HistoryMessage[], rest: HistoryPage): Promise<void> {
+    const { catchUpMaxAgeMs: maxAgeMs, receive, signal } = this.#parts;
+    let readTo: Date | null = null;
+    await handIn(messages, async (message) => {
+      readTo = message.at;
+      await receive(open.gap, aged({ asOf: open.asOf, maxAgeMs }, message));
+    });
+    if (open.isDropped || signal.aborted) return;
+    open.read += messages.length;
+    const toId = rest.messages.length === 0 ? rest.throughId : messages.at(-1)?.id;
+    await this.#advance(open, toId ?? open.afterId, messages.length, readTo);
+  }
+
+  async #advance(open: Open, toId: string, read: number, readTo: Date | null): Promise<void> {
+    const { end, gap, afterId: fromId } = open;
+    const untilId = end.untilId ?? toId;
+    await this.#parts.inbox.advanceGap(gap.channel, {
+      fromId,
+      toId,
+      read,
+      readTo,
+      until: end.until,
+      untilId,
+    });
+    open.afterId = toId;
+  }
+
+  async #fill(open: Open): Promise<Outcome> {
+    const { inbox, log, done } = this.#parts;
+    const { name } = open.gap.channel;
+    // A look at the newest messages that begins meanwhile waits: what it puts on record must stay there.
+    open.closing = inbox.closeGap(open.gap.channel);
+    await open.closing;
+    log.info({ ...named(open.gap), messages: open.read }, "backlog_read");
+    done(name);
+    return "filled";
+  }
+}
+
+function named({ channel, place }: Gap): { readonly channel: string; readonly name: string | undefined } {
+  return { channel: formatAddress(channel), name: place?.channel };
+}

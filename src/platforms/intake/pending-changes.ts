@@ -1,0 +1,71 @@
+import { BoundedMap } from "../../async/bounded-map.ts";
+import type {
+  InboundDeletion,
+  InboundEdit,
+  InboundEvent,
+  InboundMessage,
+  Receipt,
+} from "../../core/message.ts";
+import type { PlatformInbox } from "../platform.ts";
+
+/** Deletions and edits that are remembered. An edit has a text, so there are fewer of them. */
+const MAX_DELETIONS = 10_000;
+const MAX_EDITS = 500;
+
+/**
+ * Changes of messages that the log does not have yet: a platform may deliver a message again, or a page of its history
+ * may have been read, before it was changed. What was taken back is not taken in any more; an edit follows its message.
+ */
+export class PendingChanges {
+  readonly #inbox: Pick<PlatformInbox, "receive">;
+  readonly #deletions = new BoundedMap<InboundDeletion>(MAX_DELETIONS);
+  readonly #edits = new BoundedMap<InboundEdit>(MAX_EDITS);
+
+  constructor(inbox: Pick<PlatformInbox, "receive">) {
+    this.#inbox = inbox;
+  }
+
+  /** As the inbox's own. */
+  async receive(event: InboundEvent): Promise<Receipt> {
+    switch (event.type) {
+      case "deletion":
+        this.#edits.delete(event.id);
+        this.#deletions.set(event.id, event);
+        return this.#inbox.receive(event);
+      case "edit": {
+        const receipt = await this.#inbox.receive(event);
+        if (receipt.outcome === "unknown_message") this.#keep(event);
+        return receipt;
+      }
+      case "channel_deletion":
+        return this.#inbox.receive(event);
+      case "message":
+        if (this.#deletionOf(event) !== undefined) return { outcome: "ignored" };
+        return this.#follow(event, await this.#inbox.receive(event));
+    }
+  }
+
+  /** What came while the message was being written, too. */
+  async #follow(message: InboundMessage, receipt: Receipt): Promise<Receipt> {
+    const { id } = message;
+    const change = this.#deletionOf(message) ?? this.#edits.get(id);
+    // The message of a command may be in the log, too: what is remembered is.
+    const mayBeThere = ["accepted", "duplicate", "command"].includes(receipt.outcome);
+    if (change === undefined || !mayBeThere) return receipt;
+    await this.#inbox.receive(change);
+    this.#edits.delete(id);
+    return receipt;
+  }
+
+  /** A reaction may be given again after it was taken back. */
+  #deletionOf({ id, at }: InboundMessage): InboundDeletion | undefined {
+    const deletion = this.#deletions.get(id);
+    const isOlder = deletion?.reactions !== undefined && deletion.at < at;
+    return isOlder ? undefined : deletion;
+  }
+
+  #keep(edit: InboundEdit): void {
+    const known = this.#edits.get(edit.id);
+    if (known === undefined || known.at <= edit.at) this.#edits.set(edit.id, edit);
+  }
+}

@@ -1,0 +1,146 @@
+import { errorMessage } from "../../core/errors.ts";
+import type { InboundImage } from "../../core/message.ts";
+import { displayName, sliceWhole } from "../../text/text.ts";
+import type { Standing } from "../platform.ts";
+
+/** A file that somebody attached to a message. */
+export interface AttachedFile {
+  readonly name: string;
+  /** MIME type; "" where the platform tells none. */
+  readonly type: string;
+  /** Bytes, as the platform tells. */
+  readonly size: number;
+  readonly url: string;
+}
+
+export interface AttachmentReader {
+  /** Names of hosts that files are fetched from, with their subdomains; with a port, that origin alone. */
+  readonly hosts: readonly string[];
+  /** For Slack, whose files are not public. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Told why a file was not read. */
+  readonly onFailure: (name: string, why: string) => void;
+}
+
+/**
+ * Whether a message's files are read: what makes no turn and is no context has nothing downloaded. Pure.
+ * @param isTalk it is addressed, or said in a thread that takes part
+ */
+export function areRead({ isBound, listens, answersAll }: Standing, isTalk: boolean): boolean {
+  return isBound && (listens || answersAll || isTalk);
+}
+
+/** What a message's attachments are to a model. */
+export interface ReadAttachments {
+  /** One line or block each: `[file report.pdf, application/pdf, 1.2 MB]`; of a text its words. */
+  readonly texts: readonly string[];
+  readonly images: readonly InboundImage[];
+}
+
+const MAX_FILES = 10;
+const MAX_IMAGE_BYTES = 5_000_000;
+const MAX_TEXT_BYTES = 200_000;
+/** Characters of a text file that are kept. */
+const MAX_TEXT_LENGTH = 20_000;
+/** All files of a message together may take so long, ms. */
+const PATIENCE_MS = 10_000;
+const TEXT_NAME =
+  /\.(?:txt|md|csv|tsv|log|json|jsonl|ya?ml|toml|ini|conf|xml|html?|css|[jt]sx?|mjs|cjs|py|rb|go|rs|java|kt|c|h|cc|cpp|hpp|cs|php|sh|sql|diff|patch)$/i;
+
+/** Reads what can be read: pictures, and texts up to a cap. Does not throw; what fails is named, and no more. */
+export async function readAttachments(
+  files: readonly AttachedFile[],
+  reader: AttachmentReader,
+): Promise<ReadAttachments> {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const read = await Promise.all(
+    files.slice(0, MAX_FILES).map(async (file) => readOne(file, reader, signal)),
+  );
+  const left = files.length - MAX_FILES;
+  const more = left > 0 ? [`[and ${left} more files]`] : [];
+  return {
+    texts: [...read.map(({ text }) => text), ...more],
+    images: read.flatMap(({ image }) => image ?? []),
+  };
+}
+
+interface ReadFile {
+  readonly text: string;
+  readonly image?: InboundImage;
+}
+
+async function readOne(file: AttachedFile, reader: AttachmentReader, signal: AbortSignal): Promise<ReadFile> {
+  const label = describe(file);
+  const type = imageType(file.type);
+  const isText = type === null && (file.type.startsWith("text/") || TEXT_NAME.test(file.name));
+  const limit = type === null ? MAX_TEXT_BYTES : MAX_IMAGE_BYTES;
+  if ((type === null && !isText) || file.size > limit) return { text: label };
+  try {
+    const bytes = await download(file.url, reader, limit, signal);
+    if (type !== null) return { text: label, image: { name: displayName(file.name), type, bytes } };
+    return { text: `${label}\n${quoted(new TextDecoder().decode(bytes))}` };
+  } catch (error) {
+    reader.onFailure(file.name, errorMessage(error));
+    return { text: label };
+  }
+}
+
+/** In a code block, with a fence that is longer than any in it. */
+function quoted(content: string): string {
+  const kept = sliceWhole(content, 0, MAX_TEXT_LENGTH);
+  const cut = kept.length < content.length ? `\n[… ${content.length} characters in all]` : "";
+  const longest = Math.max(2, ...Array.from(kept.matchAll(/`+/g), ([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${kept.trimEnd()}${cut}\n${fence}`;
+}
+
+function describe({ name, type, size }: AttachedFile): string {
+  const kind = imageType(type) === null ? "file" : "image";
+  return `[${[`${kind} ${displayName(name)}`, displayName(type || "unknown type"), formatSize(size)].join(", ")}]`;
+}
+
+function formatSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+function imageType(type: string): InboundImage["type"] | null {
+  const plain = type.split(";", 1)[0]?.trim().toLowerCase();
+  switch (plain) {
+    case "image/png":
+    case "image/jpeg":
+    case "image/gif":
+    case "image/webp":
+      return plain;
+    default:
+      return null;
+  }
+}
+
+/** @throws Error where the address is not the platform's own, or more comes than was told */
+async function download(
+  address: string,
+  { hosts, headers = {} }: AttachmentReader,
+  limit: number,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const url = URL.parse(address);
+  if (url === null || !hosts.some((host) => isFrom(url, host)))
+    throw new Error("it is not on the platform's own host");
+  // A redirect could lead anywhere, with the token.
+  const response = await fetch(url, { headers, signal, redirect: "error" });
+  if (!response.ok || response.body === null) throw new Error(`the platform answered ${response.status}`);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body) {
+    size += chunk.length;
+    if (size > limit) throw new Error(`it is larger than ${formatSize(limit)}`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function isFrom(url: URL, host: string): boolean {
+  if (host.includes(":")) return url.host === host;
+  return url.protocol === "https:" && (url.hostname === host || url.hostname.endsWith(`.${host}`));
+}

@@ -1,0 +1,127 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
+import { errorMessage, OperatorError } from "../../core/errors.ts";
+import { jittered } from "../../async/jittered.ts";
+import { PlatformError } from "../platform.ts";
+
+/** One connection to a platform, from its opening to its end. */
+export interface Session {
+  /** Resolves when it is over for good, with why; null: `close` was called. Must not reject. */
+  readonly closed: Promise<Error | null>;
+  close(): Promise<void>;
+}
+
+export interface BackOff {
+  readonly firstMs: number;
+  readonly maxMs: number;
+}
+
+export interface ConnectionParts {
+  /** The platform's name, for the log. */
+  readonly platform: string;
+  /**
+   * Opens a session, which keeps itself alive over what the platform's client can mend.
+   * @throws OperatorError where the operator has to change something
+   */
+  readonly open: (signal: AbortSignal) => Promise<Session>;
+  readonly log: Logger;
+  /**
+   * First and longest wait before it is opened again, give or take a quarter. Default: 1 s and 20 s. What an operator has to mend is
+   * tried more rarely.
+   */
+  readonly backOff?: BackOff;
+  /** How long `start` waits for the first attempt. Default: 10 s. */
+  readonly startMs?: number;
+}
+
+/** A session that lasted so long was a good one: the next wait is the first again. */
+const GOOD_MS = 60_000;
+/** The longest wait where an operator has to mend something is so many times the other: 5 min. */
+const OPERATORS_SHARE = 15;
+/** What a platform may ask for at most, ms. */
+const LONGEST_RETRY_AFTER_MS = 600_000;
+const BACK_OFF: BackOff = { firstMs: 1000, maxMs: 20_000 };
+
+/**
+ * Keeps a platform connected: what ends a session for good is told in words, and tried again with growing pauses. It
+ * never throws, so that one platform takes no other down.
+ */
+export class Connection implements AsyncDisposable {
+  readonly #parts: ConnectionParts;
+  readonly #closing = new AbortController();
+  #running: Promise<void> | null = null;
+  #session: Session | null = null;
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves after the first attempt, whatever became of it, or when that takes too long; work goes on. */
+  async start(): Promise<void> {
+    const { promise: tried, resolve } = Promise.withResolvers<void>();
+    this.#running ??= this.#keep(resolve);
+    const late = delay(this.#parts.startMs ?? 10_000, undefined, { signal: this.#closing.signal });
+    await Promise.race([tried, late.catch(() => undefined)]);
+  }
+
+  /** Resolves when nothing is connected any more. May be called twice. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await this.#session?.close();
+    await this.#running;
+  }
+
+  async #keep(onTried: () => void): Promise<void> {
+    const { signal } = this.#closing;
+    let failures = 0;
+    while (!signal.aborted) {
+      const openedAt = performance.now();
+      const why = await this.#once(onTried);
+      onTried();
+      if (signal.aborted) return;
+      if (performance.now() - openedAt > GOOD_MS) failures = 0;
+      const waitMs = waitBefore(why, failures, this.#parts.backOff);
+      failures += 1;
+      this.#tell(why, waitMs);
+      await delay(waitMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** @returns why it is over */
+  async #once(onOpen: () => void): Promise<unknown> {
+    try {
+      const session = await this.#parts.open(this.#closing.signal);
+      this.#session = session;
+      this.#parts.log.info({ platform: this.#parts.platform }, "platform_connected");
+      onOpen();
+      if (this.#closing.signal.aborted) await session.close();
+      const why = await session.closed;
+      await session.close();
+      return why;
+    } catch (error) {
+      return error;
+    } finally {
+      this.#session = null;
+    }
+  }
+
+  #tell(why: unknown, retryInMs: number): void {
+    const { log, platform } = this.#parts;
+    const isOperators = why instanceof OperatorError;
+    const fields = { platform, why: errorMessage(why), retryInMs };
+    if (isOperators) log.error(fields, "platform_refused");
+    else log.warn(fields, "platform_disconnected");
+  }
+}
+
+/**
+ * How long to wait before a session is opened again, ms.
+ * @param why the last one ended
+ * @param failures before that one, in a row
+ */
+export function waitBefore(why: unknown, failures: number, { firstMs, maxMs } = BACK_OFF): number {
+  const longestMs = why instanceof OperatorError ? maxMs * OPERATORS_SHARE : maxMs;
+  const waitMs = jittered(Math.min(firstMs * 2 ** failures, longestMs));
+  const askedMs = why instanceof PlatformError ? (why.retryAfterMs ?? 0) : 0;
+  return Math.max(waitMs, Math.min(askedMs, LONGEST_RETRY_AFTER_MS));
+}

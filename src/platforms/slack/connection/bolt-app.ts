@@ -1,0 +1,56 @@
+import { App, type HTTPReceiver, type SocketModeReceiver } from "@slack/bolt";
+import type { Logger } from "pino";
+import { WeirError } from "../../../core/errors.ts";
+import type { SlackApiOptions } from "../web/api.ts";
+import { clientOptions } from "../web/api.ts";
+import { boltLogger } from "./bolt-logger.ts";
+import type { Acknowledge } from "../inbound/slash-commands.ts";
+import type { Bot } from "../web/names.ts";
+import { type SlashCommand, slashCommand } from "../inbound/payload.ts";
+
+/** What is done with what comes in. */
+export interface Handlers {
+  /** @returns whether it may be acknowledged */
+  event(body: unknown): Promise<boolean>;
+  command(command: SlashCommand, acknowledge: Acknowledge): Promise<void>;
+  /** A connection is there: called before its first event. */
+  connected(): void;
+  /** It is lost. */
+  disconnected(): void;
+}
+
+/** An event that is not durable: it must not be acknowledged, so that Slack sends it again. */
+class NotTakenError extends WeirError {
+  readonly retryable = true;
+}
+
+/** Bolt's app on a receiver. It calls nobody by itself: who we are is known. */
+export function createApp(
+  receiver: SocketModeReceiver | HTTPReceiver,
+  handlers: Handlers,
+  options: SlackApiOptions & { readonly bot: Bot; readonly log: Logger },
+): App {
+  const { token, bot, log } = options;
+  const app = new App({
+    token,
+    botId: bot.botId,
+    botUserId: bot.userId,
+    tokenVerificationEnabled: false,
+    receiver,
+    logger: boltLogger(log),
+    convoStore: false,
+    ignoreSelf: false,
+    clientOptions: clientOptions(options),
+  });
+  app.event(/.*/, async ({ body }) => {
+    if (!(await handlers.event(body))) throw new NotTakenError("This event is not taken yet.");
+  });
+  app.command(/.*/, async ({ body, ack }) => {
+    await handlers.command(slashCommand.parse(body), ack);
+  });
+  // What is thrown here makes the receiver leave the event unacknowledged.
+  app.error(async (error) => {
+    throw error;
+  });
+  return app;
+}

@@ -1,0 +1,57 @@
+import { type App, HTTPReceiver } from "@slack/bolt";
+import type { Logger } from "pino";
+import { errorMessage, OperatorError } from "../../../core/errors.ts";
+import type { Session } from "../../shared/connection.ts";
+import type { Handlers } from "./bolt-app.ts";
+import { boltLogger } from "./bolt-logger.ts";
+
+export interface HttpParts {
+  readonly signingSecret: string;
+  readonly host: string;
+  readonly port: number;
+  readonly createApp: (receiver: HTTPReceiver) => App;
+  readonly handlers: Pick<Handlers, "connected" | "disconnected">;
+  readonly log: Logger;
+  /** Told the port that is listened on, which may have been 0. */
+  readonly onListening?: ((port: number) => void) | undefined;
+}
+
+/**
+ * HTTP mode: listens for Slack's signed requests at `/slack/events`. What is not durable is answered with an error, so that it
+ * comes again.
+ * @throws OperatorError where the address cannot be listened on
+ */
+export async function openHttpSession(parts: HttpParts): Promise<Session> {
+  const { signingSecret, host, port, log } = parts;
+  const receiver = new HTTPReceiver({
+    signingSecret,
+    logger: boltLogger(log),
+    // An answer goes out when the work is done.
+    processBeforeResponse: true,
+  });
+  const _app = parts.createApp(receiver);
+  const { promise: closed, resolve } = Promise.withResolvers<Error | null>();
+  const server = await receiver.start({ host, port }).catch((error: unknown) => {
+    throw new OperatorError(
+      `Slack's requests cannot be listened for on ${host}:${port} (${errorMessage(error)}): change platforms.slack.listen.`,
+    );
+  });
+  // Not before: where nobody listens, nobody is connected. Nor too late: a request is read in a later turn of the event loop.
+  parts.handlers.connected();
+  void closed.then(() => parts.handlers.disconnected());
+  server.once("close", () => resolve(new Error("The server for Slack's requests was closed.")));
+  const address = server.address();
+  if (typeof address === "object" && address !== null) parts.onListening?.(address.port);
+  return {
+    closed,
+    async close() {
+      resolve(null);
+      if (!server.listening) return;
+      const stopped = receiver.stop();
+      server.closeIdleConnections();
+      // A request that is being answered ends with its answer, or with us.
+      setTimeout(() => server.closeAllConnections(), 1000).unref();
+      await stopped;
+    },
+  };
+}

@@ -1,0 +1,231 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type App, SocketModeReceiver } from "@slack/bolt";
+import type { Logger } from "pino";
+import { z } from "zod";
+import { errorMessage, OperatorError } from "../../../core/errors.ts";
+import type { Session } from "../../shared/connection.ts";
+import { Unread } from "../../intake/unread.ts";
+import { clientOptions, toSlackError } from "../web/api.ts";
+import { type Handlers } from "./bolt-app.ts";
+import { boltLogger } from "./bolt-logger.ts";
+import { forOperator } from "../web/api-errors.ts";
+import type { SlackTiming } from "../timing.ts";
+
+export interface SocketParts {
+  readonly appToken: string;
+  readonly apiUrl: string | null;
+  readonly createApp: (receiver: SocketModeReceiver) => App;
+  readonly handlers: Pick<Handlers, "connected" | "disconnected">;
+  readonly log: Logger;
+  readonly timing: SlackTiming;
+}
+
+type Client = SocketModeReceiver["client"];
+type Envelope = {
+  readonly type: string;
+  readonly body: Record<string, unknown>;
+  readonly ack: (answer?: unknown) => Promise<void>;
+  readonly retry_num?: number;
+};
+
+type Listener = ReturnType<Client["listeners"]>[number];
+
+const disconnectFrame = z.object({ type: z.literal("disconnect"), reason: z.string().max(100).optional() });
+const frameType = z.object({ type: z.string() });
+const envelopeFrame = z.object({
+  type: z.enum(["events_api", "slash_commands", "interactive"]),
+  envelope_id: z.string(),
+  payload: z.looseObject({}),
+});
+const eventOf = z.object({ payload: z.object({ event: z.object({ type: z.string() }) }) });
+
+/** How long the end of a socket, or of an attempt at one, is waited for. */
+const END_MS = 1000;
+
+/**
+ * Socket Mode: opens a socket, and a new one whenever Slack asks for that. Bolt's own reconnecting is off: it ends the process
+ * where the token was revoked meanwhile.
+ * @throws OperatorError where the token or the app's settings have to be changed
+ */
+export async function openSocketSession(parts: SocketParts, signal: AbortSignal): Promise<Session> {
+  const session = new SocketSession(parts);
+  const onAbort = (): void => void session.close();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    await session.open();
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+  return session;
+}
+
+class SocketSession implements Session {
+  readonly closed: Promise<Error | null>;
+  readonly #parts: SocketParts;
+  readonly #client: Client;
+  readonly #app: App;
+  readonly #unread: Unread;
+  readonly #end = Promise.withResolvers<Error | null>();
+  /** Resolves when the socket that is open now is gone. */
+  #lost = Promise.withResolvers<void>();
+  /** Slack's word for why it wants the socket closed. */
+  #reason: string | null = null;
+  #starting: Promise<unknown> = Promise.resolve();
+  #isClosing = false;
+  /** The socket that is open now has said hello. */
+  #isGreeted = false;
+
+  constructor(parts: SocketParts) {
+    const { appToken, apiUrl, log, timing } = parts;
+    this.#parts = parts;
+    this.#unread = new Unread("slack", log);
+    this.closed = this.#end.promise;
+    const receiver = new SocketModeReceiver({
+      appToken,
+      autoReconnectEnabled: false,
+      clientPingTimeout: timing.pingMs,
+      logger: boltLogger(log),
+      installerOptions: { clientOptions: clientOptions({ apiUrl, timeoutMs: timing.callMs, log }) },
+    });
+    this.#client = receiver.client;
+    this.#app = parts.createApp(receiver);
+    // Bolt's own listener acknowledges before the work is done.
+    this.#client.removeAllListeners("slack_event");
+    this.#client.on("slack_event", (envelope: Envelope) => void this.#take(envelope));
+    this.#client.on("connected", () => parts.handlers.connected());
+    this.#client.on("disconnected", () => {
+      parts.handlers.disconnected();
+      this.#lost.resolve();
+    });
+    const readers = this.#client.listeners("ws_message");
+    this.#client.removeAllListeners("ws_message");
+    this.#client.on("ws_message", (data: unknown) => this.#receive(data, readers));
+  }
+
+  async open(): Promise<void> {
+    await this.#start();
+    void this.#keep();
+  }
+
+  /** Resolves when the socket is closed, or was given up. May be called twice. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    // A socket whose address is being asked for would still open.
+    await Promise.race([this.#starting.catch(() => undefined), delay(END_MS, undefined, { ref: false })]);
+    await this.#disconnect();
+    this.#end.resolve(null);
+  }
+
+  /** @throws Error, also where no hello comes in time */
+  async #start(): Promise<void> {
+    const { timing } = this.#parts;
+    this.#lost = Promise.withResolvers<void>();
+    this.#reason = null;
+    this.#isGreeted = false;
+    const starting = this.#client.start();
+    this.#starting = starting;
+    const over = new AbortController();
+    const late = delay(timing.helloMs, "late" as const, { signal: over.signal }).catch(() => "late" as const);
+    try {
+      const outcome = await Promise.race([starting, late]);
+      if (outcome !== "late") {
+        // Closed while its address was being asked for.
+        if (this.#isClosing) await this.#disconnect();
+        return;
+      }
+    } catch (error) {
+      if (error !== undefined)
+        throw forOperator(toSlackError("apps.connections.open", error), "SLACK_APP_TOKEN");
+      throw this.#reason === null ? new Error("Slack's socket closed before its hello.") : this.#why();
+    } finally {
+      over.abort();
+    }
+    await this.#disconnect();
+    throw new Error(`Slack's socket said no hello within ${timing.helloMs / 1000} s.`);
+  }
+
+  /** Must not throw. */
+  async #keep(): Promise<void> {
+    const { timing, log } = this.#parts;
+    for (;;) {
+      const openedAt = performance.now();
+      await this.#lost.promise;
+      if (this.#isClosing) return;
+      const isShort = performance.now() - openedAt < timing.shortMs;
+      if (isShort || this.#reason === "link_disabled") return this.#end.resolve(this.#why());
+      log.info({ platform: "slack", reason: this.#reason ?? "closed" }, "socket_renewed");
+      try {
+        await this.#start();
+      } catch (error) {
+        return this.#end.resolve(error instanceof Error ? error : new Error(errorMessage(error)));
+      }
+    }
+  }
+
+  #why(): Error {
+    if (this.#reason === "link_disabled")
+      return new OperatorError(
+        "Socket Mode was switched off: switch it on again at https://api.slack.com/apps, Socket Mode.",
+      );
+    return new Error(`Slack's socket was closed${this.#reason === null ? "" : ` (${this.#reason})`}.`);
+  }
+
+  /** Only what is durable is acknowledged; the rest comes again. Must not throw. */
+  async #take({ type, body, ack, retry_num: retryNum }: Envelope): Promise<void> {
+    const isEvent = type === "events_api";
+    try {
+      await this.#app.processEvent({
+        body,
+        ack: isEvent ? async () => undefined : ack,
+        ...(retryNum !== undefined && { retryNum }),
+      });
+      if (isEvent) await ack();
+    } catch (error) {
+      this.#parts.log.debug({ platform: "slack", type, why: errorMessage(error) }, "not_acknowledged");
+    }
+  }
+
+  /**
+   * The library reads frames unchecked, in a function that nobody waits for, and tells them under the names of its own events: what
+   * it throws would end the process. So it is handed what it can read.
+   */
+  #receive(data: unknown, readers: readonly Listener[]): void {
+    try {
+      if (typeof data !== "string" || !this.#isForReaders(JSON.parse(data))) return;
+      for (const reader of readers)
+        Promise.resolve(reader(data, false)).catch((error: unknown) => this.#unread.tell("frame", error));
+    } catch (error) {
+      this.#unread.tell("frame", error);
+    }
+  }
+
+  /** @throws Error where it cannot be read */
+  #isForReaders(frame: unknown): boolean {
+    const { type } = frameType.parse(frame);
+    if (type === "hello") {
+      const isFirst = !this.#isGreeted;
+      this.#isGreeted = true;
+      return isFirst;
+    }
+    if (type === "disconnect") {
+      this.#reason = disconnectFrame.parse(frame).reason ?? this.#reason;
+      return true;
+    }
+    if (!envelopeFrame.safeParse(frame).success) return this.#refuse(type);
+    if (type !== "events_api") return true;
+    const event = eventOf.parse(frame).payload.event.type;
+    return this.#client.eventNames().includes(event) ? this.#refuse(event) : true;
+  }
+
+  #refuse(type: string): boolean {
+    this.#unread.tell(type, new Error("it is nothing that Slack says over a socket"));
+    return false;
+  }
+
+  /** The second time does not wait for the other side, which may be dead. */
+  async #disconnect(): Promise<void> {
+    const first = this.#client.disconnect();
+    const isDone = await Promise.race([first.then(() => true), delay(END_MS, false, { ref: false })]);
+    if (!isDone) await Promise.race([this.#client.disconnect(), delay(END_MS)]);
+  }
+}

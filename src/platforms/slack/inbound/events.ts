@@ -1,0 +1,300 @@
+import type { Logger } from "pino";
+import type { z } from "zod";
+import { BoundedMap } from "../../../async/bounded-map.ts";
+import { errorMessage, WeirError } from "../../../core/errors.ts";
+import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../../core/message.ts";
+import type { Intake } from "../../intake/intake.ts";
+import { Unread } from "../../intake/unread.ts";
+import type { PlatformInbox } from "../../platform.ts";
+import { addressOf, messageId, PLATFORM_NAME, type SlackPlace, timeOfTs } from "../address.ts";
+import type { SlackApi } from "../web/api.ts";
+import { shownEmoji } from "../outbound/emoji.ts";
+import { isSameSaid, isSpoken } from "./readable-text.ts";
+import type { Names } from "../web/names.ts";
+import {
+  changedMessage,
+  deletedMessage,
+  eventCallback,
+  goneEvent,
+  messagePage,
+  reactionEvent,
+  renameEvent,
+  saidMessage,
+  slackMessage,
+  type SlackMessage,
+} from "./payload.ts";
+import { isOwn, type MessageReader, placeOfMessage } from "./reader.ts";
+import { FilePolicy } from "./file-policy.ts";
+
+export interface EventsParts {
+  readonly api: SlackApi;
+  readonly names: Names;
+  readonly reader: MessageReader;
+  readonly intake: Pick<Intake, "hand" | "miss">;
+  readonly inbox: Pick<PlatformInbox, "standing">;
+  readonly log: Logger;
+}
+
+/** An event of Slack's as Weir takes it in; null: nobody wants to know. */
+type Converted = { readonly event: InboundEvent; readonly home: ChannelOnPlatform } | null;
+
+/** Events and messages that are remembered, so that what comes twice is taken once. */
+const MAX_SEEN = 10_000;
+/** Messages whose thread is remembered, for the reactions under them. */
+const MAX_THREADS = 5000;
+
+/** Takes Slack's events in: each once, of each channel in the order in which they came. */
+export class SlackEvents {
+  readonly #parts: EventsParts;
+  readonly #unread: Unread;
+  readonly #wantedFiles: FilePolicy;
+  /** By event id, and by message id, since a mention comes as `message` and as `app_mention`. */
+  readonly #seen = new BoundedMap<Promise<boolean>>(MAX_SEEN);
+  readonly #lanes = new Map<string, Promise<unknown>>();
+  /** The thread of a message, by its id; null: it is none's. */
+  readonly #threads = new BoundedMap<string | null>(MAX_THREADS);
+
+  constructor(parts: EventsParts) {
+    this.#parts = parts;
+    this.#unread = new Unread(PLATFORM_NAME, parts.log);
+    this.#wantedFiles = new FilePolicy(parts);
+  }
+
+  /**
+   * @param body an `event_callback`
+   * @returns whether it may be acknowledged: it is durable, or no concern of ours. Does not throw
+   */
+  async take(body: unknown): Promise<boolean> {
+    const callback = eventCallback.safeParse(body);
+    if (!callback.success) {
+      this.#unread.tell("event", callback.error);
+      return true;
+    }
+    const { event_id: eventId, event } = callback.data;
+    return this.#once(eventId, async () => this.#dispatch(event));
+  }
+
+  /** What is under way or done already is not done again; what failed is, when it comes again. */
+  async #once(key: string, work: () => Promise<boolean>): Promise<boolean> {
+    const known = this.#seen.get(key);
+    if (known !== undefined) return known;
+    const doing = work().catch((error: unknown) => {
+      this.#parts.log.warn({ platform: PLATFORM_NAME, why: errorMessage(error) }, "event_not_taken");
+      return false;
+    });
+    this.#seen.set(key, doing);
+    const isDone = await doing;
+    if (!isDone && this.#seen.get(key) === doing) this.#seen.delete(key);
+    return isDone;
+  }
+
+  async #dispatch(event: z.infer<typeof eventCallback>["event"]): Promise<boolean> {
+    switch (event.type) {
+      case "message":
+      case "app_mention":
+        return this.#message(event);
+      case "reaction_added":
+      case "reaction_removed":
+        return this.#reaction(event);
+      case "channel_deleted":
+      case "group_deleted": {
+        const deleted = this.#parse(goneEvent, event);
+        return deleted === null || this.#inLane(deleted.channel, async () => this.#channelDeleted(deleted));
+      }
+      case "channel_rename":
+      case "group_rename": {
+        const renamed = renameEvent.safeParse(event);
+        if (renamed.success) this.#parts.names.forgetChannel(renamed.data.channel.id);
+        return true;
+      }
+      default:
+        return true;
+    }
+  }
+
+  async #message(event: z.infer<typeof eventCallback>["event"]): Promise<boolean> {
+    switch (event.subtype) {
+      case "message_changed": {
+        const changed = this.#parse(changedMessage, event);
+        return (
+          changed === null ||
+          this.#inLane(
+            changed.channel,
+            async () => this.#changed(changed),
+            placeOfMessage(changed.channel, changed.message),
+          )
+        );
+      }
+      case "message_deleted": {
+        const deleted = this.#parse(deletedMessage, event);
+        return (
+          deleted === null ||
+          this.#inLane(deleted.channel, async () => this.#deleted(deleted), {
+            channel: deleted.channel,
+            threadTs: null,
+          })
+        );
+      }
+      default: {
+        const said = this.#parse(saidMessage, event);
+        if (said === null || !isSpoken(said)) return true;
+        // A mention comes under two event ids; both have the same words.
+        return this.#once(messageId(said.channel, said.ts), async () =>
+          this.#inLane(
+            said.channel,
+            async () => this.#said(said.channel, said),
+            placeOfMessage(said.channel, said),
+          ),
+        );
+      }
+    }
+  }
+
+  async #said(channel: string, message: SlackMessage): Promise<Converted> {
+    const { reader, names } = this.#parts;
+    const place = placeOfMessage(channel, message);
+    this.#threads.set(messageId(channel, message.ts), place.threadTs);
+    if (isOwn(message, await names.bot())) return null;
+    const withFiles = await this.#wantedFiles.areIn(channel, message);
+    const event = await reader.read(channel, message, { withFiles });
+    return event.text === "" && event.images === undefined ? null : { event, home: event };
+  }
+
+  /** A preview that comes in changes nothing that was said; a root that was deleted and has replies becomes a tombstone. */
+  async #changed({
+    channel,
+    message,
+    previous_message: previous,
+    event_ts: eventTs,
+  }: z.infer<typeof changedMessage>): Promise<Converted> {
+    const { reader, names } = this.#parts;
+    if (message.subtype === "tombstone") return this.#gone(channel, previous ?? message, message.ts, eventTs);
+    if (isSameSaid(previous ?? null, message) || !isSpoken(message) || isOwn(message, await names.bot()))
+      return null;
+    const home = await reader.where(placeOfMessage(channel, message));
+    const withFiles = await this.#wantedFiles.areIn(channel, message, previous ?? message);
+    const { text } = await reader.said(message, { withFiles });
+    const at = timeOfTs(message.edited?.ts ?? eventTs);
+    return {
+      event: { type: "edit", platform: PLATFORM_NAME, id: messageId(channel, message.ts), text, at },
+      home,
+    };
+  }
+
+  async #deleted(event: z.infer<typeof deletedMessage>): Promise<Converted> {
+    return this.#gone(event.channel, event.previous_message ?? null, event.deleted_ts, event.event_ts);
+  }
+
+  async #gone(channel: string, before: SlackMessage | null, ts: string, eventTs: string): Promise<Converted> {
+    const { reader, names } = this.#parts;
+    if (before !== null && isOwn(before, await names.bot())) return null;
+    const home = await reader.where(
+      before === null ? { channel, threadTs: null } : placeOfMessage(channel, before),
+    );
+    const at = timeOfTs(eventTs);
+    return { event: { type: "deletion", platform: PLATFORM_NAME, id: messageId(channel, ts), at }, home };
+  }
+
+  /** Archived, or without us, it would be something else. */
+  async #channelDeleted({ channel, event_ts: ts }: z.infer<typeof goneEvent>): Promise<Converted> {
+    const { teamId } = await this.#parts.names.bot();
+    const address = addressOf({ channel, threadTs: null });
+    const home: ChannelOnPlatform = { channel: address, kind: "channel", workspace: teamId };
+    const at = timeOfTs(ts);
+    return {
+      event: { type: "channel_deletion", platform: PLATFORM_NAME, channel: address, id: channel, at },
+      home,
+    };
+  }
+
+  async #reaction(event: { type: string }): Promise<boolean> {
+    const parsed = this.#parse(reactionEvent, event);
+    const { channel, ts } = parsed?.item ?? {};
+    if (parsed?.item.type !== "message" || typeof channel !== "string" || typeof ts !== "string") return true;
+    return this.#inLane(channel, async () => this.#reacted(parsed, channel, ts));
+  }
+
+  async #reacted(
+    { type, user, reaction, event_ts: eventTs }: z.infer<typeof reactionEvent>,
+    channel: string,
+    ts: string,
+  ): Promise<Converted> {
+    const { reader, names } = this.#parts;
+    if (user === (await names.bot()).userId) return null;
+    const home = await reader.where({ channel, threadTs: await this.#threadOf(channel, ts) });
+    const replyTo = messageId(channel, ts);
+    const id = reactionId(replyTo, user, reaction);
+    const at = timeOfTs(eventTs);
+    if (type === "reaction_removed") {
+      const reactions = { messageId: replyTo, person: user, emoji: reaction };
+      return { event: { type: "deletion", platform: PLATFORM_NAME, id, at, reactions }, home };
+    }
+    const author = await reader.person(user);
+    const text = `reacted with ${shownEmoji(reaction)}`;
+    const event: InboundEvent = { type: "message", ...home, id, author, text, at, addressed: false, replyTo };
+    return { event, home };
+  }
+
+  /** A reaction names no thread. */
+  async #threadOf(channel: string, ts: string): Promise<string | null> {
+    const id = messageId(channel, ts);
+    const known = this.#threads.get(id);
+    if (known !== undefined) return known;
+    const args = { channel, ts, limit: 1, inclusive: true };
+    const { messages } = await this.#parts.api.call("conversations.replies", args, messagePage);
+    const message = messages.find((one) => one.ts === ts) ?? slackMessage.parse({ ts });
+    const { threadTs } = placeOfMessage(channel, message);
+    this.#threads.set(id, threadTs);
+    return threadTs;
+  }
+
+  /** Names are looked up side by side; what was found is handed in as it came. */
+  async #inLane(
+    channel: string,
+    convert: () => Promise<Converted>,
+    place: SlackPlace | null = null,
+  ): Promise<boolean> {
+    const converting = convert();
+    const before = this.#lanes.get(channel);
+    const handing = handBehind(before, converting, this.#parts.intake).catch((error: unknown) => {
+      // Before a later event is handed in: behind that nobody would look for this one.
+      if (place !== null && error instanceof WeirError && error.retryable) this.#miss(place);
+      throw error;
+    });
+    const lane = handing.catch(() => undefined);
+    this.#lanes.set(channel, lane);
+    try {
+      return await (
+        await handing
+      ).done;
+    } finally {
+      if (this.#lanes.get(channel) === lane) this.#lanes.delete(channel);
+    }
+  }
+
+  #miss(place: SlackPlace): void {
+    const { intake, reader } = this.#parts;
+    intake.miss(addressOf(place).name, async () => [await reader.where(place)]);
+  }
+
+  #parse<Schema extends z.ZodType>(schema: Schema, event: { type: string }): z.output<Schema> | null {
+    const parsed = schema.safeParse(event);
+    if (parsed.success) return parsed.data;
+    this.#unread.tell(event.type, parsed.error);
+    return null;
+  }
+}
+
+/** Resolves when it is handed in; `done`: when it is durable. */
+async function handBehind(
+  before: Promise<unknown> | undefined,
+  converting: Promise<Converted>,
+  intake: Pick<Intake, "hand">,
+): Promise<{ readonly done: Promise<boolean> }> {
+  // Where what comes before takes long, this one may fail meanwhile: somebody listens.
+  converting.catch(() => undefined);
+  await before;
+  const converted = await converting;
+  if (converted === null) return { done: Promise.resolve(true) };
+  return { done: intake.hand(converted.event, converted.home).then((receipt) => receipt !== undefined) };
+}

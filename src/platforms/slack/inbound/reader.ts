@@ -1,0 +1,182 @@
+import PQueue from "p-queue";
+import type { Logger } from "pino";
+import type { Author, ChannelOnPlatform, InboundImage, InboundMessage } from "../../../core/message.ts";
+import { displayName } from "../../../text/text.ts";
+import { type AttachmentReader, type AttachedFile, readAttachments } from "../../shared/attachments.ts";
+import { addressOf, isDm, messageId, type SlackPlace, timeOfTs } from "../address.ts";
+import { attachedWords, mentionedIds, readableText } from "./readable-text.ts";
+import type { Bot, Names } from "../web/names.ts";
+import type { People } from "../web/people.ts";
+import type { SlackFile, SlackMessage } from "./payload.ts";
+
+export interface ReaderParts {
+  readonly names: Names;
+  readonly people: People;
+  readonly botToken: string;
+  /** Null: Slack's own. */
+  readonly apiUrl: string | null;
+  readonly log: Logger;
+}
+
+/** What somebody said, as a model reads it. */
+export interface SaidText {
+  readonly text: string;
+  readonly images: readonly InboundImage[];
+}
+
+/** Names the files, and fetches none. */
+const NO_FILES: AttachmentReader = { hosts: [], onFailure: () => undefined };
+const FILE_HOSTS = ["files.slack.com", "slack.com", "slack-edge.com"];
+
+/** People and channels of one message whose names are looked up, and how many at a time; a text has room for thousands. */
+const MAX_LOOKED_UP = 50;
+const LOOK_UPS = 5;
+
+/** Makes Weir's messages of Slack's: looks up names, reads files. */
+export class MessageReader {
+  readonly #parts: ReaderParts;
+  readonly #files: AttachmentReader;
+
+  constructor(parts: ReaderParts) {
+    this.#parts = parts;
+    const own = parts.apiUrl === null ? null : URL.parse(parts.apiUrl)?.host;
+    this.#files = {
+      hosts: own === null || own === undefined ? FILE_HOSTS : [...FILE_HOSTS, own],
+      headers: { authorization: `Bearer ${parts.botToken}` },
+      onFailure: (name, why) => parts.log.info({ platform: "slack", why }, "file_not_read"),
+    };
+  }
+
+  /**
+   * @param options.withFiles false: nothing is downloaded; the files are named all the same
+   * @throws SlackError where Slack does not say who the bot is
+   */
+  async read(
+    channel: string,
+    message: SlackMessage,
+    options: { readonly withFiles: boolean },
+  ): Promise<InboundMessage> {
+    const bot = await this.#parts.names.bot();
+    const place = placeOfMessage(channel, message);
+    const [where, author, said] = await Promise.all([
+      this.where(place),
+      this.#author(message),
+      this.said(message, options),
+    ]);
+    this.#parts.people.met(channel, author.id, author.name);
+    return {
+      type: "message",
+      ...where,
+      id: messageId(channel, message.ts),
+      author,
+      text: said.text,
+      at: timeOfTs(message.ts),
+      addressed: isAddressed(channel, message, bot),
+      ...(said.images.length > 0 && { images: said.images }),
+    };
+  }
+
+  /** A text and what is attached to it. */
+  async said(message: SlackMessage, { withFiles }: { readonly withFiles: boolean }): Promise<SaidText> {
+    const files = (message.files ?? []).flatMap(toAttachedFile);
+    const [words, read] = await Promise.all([
+      this.readable([message.text ?? "", attachedWords(message)].filter(Boolean).join("\n")),
+      readAttachments(files, withFiles ? this.#files : NO_FILES),
+    ]);
+    return { text: [words, ...read.texts].filter(Boolean).join("\n"), images: read.images };
+  }
+
+  /** With names for the ids in it. Of very many only some are looked up, a few at a time: the others stay ids. */
+  async readable(text: string): Promise<string> {
+    const { names } = this.#parts;
+    const ids = mentionedIds(text);
+    const bot = ids.people.length === 0 ? null : await names.bot();
+    const people = ids.people.filter((id) => id !== bot?.userId).slice(0, MAX_LOOKED_UP);
+    const channels = ids.channels.slice(0, MAX_LOOKED_UP - people.length);
+    const lookUps = new PQueue({ concurrency: LOOK_UPS });
+    const named = async (
+      some: readonly string[],
+      nameOf: (id: string) => Promise<string>,
+    ): Promise<[string, string][]> =>
+      lookUps.addAll(some.map((id) => async () => [id, await nameOf(id)] satisfies [string, string]));
+    const [peopleNamed, channelsNamed, groupsNamed] = await Promise.all([
+      named(people, async (id) => (await names.person(id)).name),
+      named(channels, async (id) => names.channelName(id)),
+      // All of them come by one call.
+      named(ids.groups, async (id) => names.group(id)),
+    ]);
+    return readableText(text, {
+      people: new Map(bot === null ? peopleNamed : [[bot.userId, bot.name], ...peopleNamed]),
+      channels: new Map(channelsNamed),
+      groups: new Map(groupsNamed),
+    });
+  }
+
+  /** A conversation with its names. */
+  async where({ channel, threadTs }: SlackPlace): Promise<ChannelOnPlatform> {
+    const { names } = this.#parts;
+    const [bot, info] = await Promise.all([names.bot(), names.channel(channel)]);
+    const isDirect = isDm(channel);
+    const name = isDirect && info.user !== null ? (await names.person(info.user)).name : info.name || channel;
+    const workspace = isDirect ? "" : bot.teamName;
+    const isThread = threadTs !== null;
+    return {
+      channel: addressOf({ channel, threadTs }),
+      kind: isDirect ? "dm" : isThread ? "thread" : "channel",
+      workspace: bot.teamId,
+      place: {
+        workspace,
+        channel: isThread && !isDirect ? `thread in ${name}` : name,
+        parent: isThread ? { id: channel, name } : null,
+      },
+    };
+  }
+
+  /** Who gave a reaction, or a command. */
+  async person(id: string): Promise<Author> {
+    const { name, isBot, roleNames } = await this.#parts.names.person(id);
+    return { id, name, isBot, ...(roleNames.length > 0 && { roleNames }) };
+  }
+
+  async #author({ user, bot_id: botId, username, bot_profile: profile }: SlackMessage): Promise<Author> {
+    const isBot = (botId ?? "") !== "";
+    const bot = await this.#parts.names.bot();
+    if (user === bot.userId || botId === bot.botId) return { id: bot.userId, name: bot.name, isBot: true };
+    if (typeof user === "string" && user !== "") {
+      const author = await this.person(user);
+      return { ...author, isBot: isBot || author.isBot };
+    }
+    return {
+      id: botId ?? "unknown",
+      name: displayName(username || profile?.name || botId || ""),
+      isBot: true,
+    };
+  }
+}
+
+/** A reply belongs to its thread, also where it is shown in the channel, too. Pure. */
+export function placeOfMessage(channel: string, { ts, thread_ts: threadTs }: SlackMessage): SlackPlace {
+  const isReply = typeof threadTs === "string" && threadTs !== ts;
+  return { channel, threadTs: isReply ? threadTs : null };
+}
+
+/** Said by us. Pure. */
+export function isOwn({ user, bot_id: botId }: Pick<SlackMessage, "user" | "bot_id">, bot: Bot): boolean {
+  return user === bot.userId || botId === bot.botId;
+}
+
+/** Alike for the `message` and the `app_mention` of the same words. Pure. */
+export function isAddressed(channel: string, message: SlackMessage, bot: Bot): boolean {
+  return (
+    isDm(channel) ||
+    mentionedIds(message.text ?? "").people.includes(bot.userId) ||
+    (message.parent_user_id === bot.userId && message.thread_ts !== message.ts)
+  );
+}
+
+function toAttachedFile(file: SlackFile): AttachedFile[] {
+  if (file.mode === "tombstone" || file.mode === "hidden_by_limit") return [];
+  const name = file.name || file.title || file.id;
+  const url = file.url_private_download || file.url_private || "";
+  return [{ name, type: file.mimetype ?? "", size: file.size ?? 0, url }];
+}

@@ -1,0 +1,51 @@
+import { BoundedMap } from "../../../async/bounded-map.ts";
+
+interface Kept<Value> {
+  readonly value: Promise<Value>;
+  until: number;
+}
+
+/** What was loaded, and how long it holds, ms. */
+export interface Loaded<Value> {
+  readonly value: Value;
+  readonly forMs: number;
+}
+
+/** Values that are loaded once and kept for a while, at most so many: the one that was asked for longest ago goes first. */
+export class Cache<Value> {
+  readonly #kept: BoundedMap<Kept<Value>>;
+
+  constructor(limit: number) {
+    this.#kept = new BoundedMap(limit);
+  }
+
+  /** The value of a key; whoever asks while it is being loaded gets the same. Throws as `load` does, and forgets that. */
+  async get(key: string, load: () => Promise<Loaded<Value>>): Promise<Value> {
+    const found = this.#kept.get(key);
+    this.#kept.delete(key);
+    if (found !== undefined && performance.now() < found.until) {
+      this.#kept.set(key, found);
+      return await found.value;
+    }
+    const loading = load();
+    const kept: Kept<Value> = {
+      value: loading.then(({ value }) => value),
+      until: Number.POSITIVE_INFINITY,
+    };
+    this.#kept.set(key, kept);
+    try {
+      kept.until = performance.now() + (await loading).forMs;
+    } catch {
+      if (this.#kept.get(key) === kept) this.#kept.delete(key);
+    }
+    return await kept.value;
+  }
+
+  set(key: string, { value, forMs }: Loaded<Value>): void {
+    this.#kept.set(key, { value: Promise.resolve(value), until: performance.now() + forMs });
+  }
+
+  delete(key: string): void {
+    this.#kept.delete(key);
+  }
+}

@@ -1,0 +1,159 @@
+import type { Logger } from "pino";
+import { z } from "zod";
+import { displayName } from "../../../text/text.ts";
+import { askAgain } from "../../../async/ask-again.ts";
+import type { SlackApi } from "./api.ts";
+import { SlackError } from "./api.ts";
+import { Cache, type Loaded } from "./cache.ts";
+import { channelInfo, userGroups, userInfo, whoAmI } from "../inbound/payload.ts";
+
+/** The bot itself. */
+export interface Bot {
+  readonly userId: string;
+  readonly botId: string;
+  /** Its handle, without `@`. */
+  readonly name: string;
+  readonly teamId: string;
+  readonly teamName: string;
+  readonly scopes: readonly string[];
+}
+
+export interface Person {
+  readonly name: string;
+  readonly isBot: boolean;
+  /** `admin` and `owner` of the workspace: Slack has no other roles. */
+  readonly roleNames: readonly string[];
+}
+
+export interface NamedChannel {
+  /** Of direct messages: "". */
+  readonly name: string;
+  /** Of direct messages: the person. */
+  readonly user: string | null;
+}
+
+const HOUR_MS = 3_600_000;
+/** What could not be found out is asked for again after a minute. */
+const MINUTE_MS = 60_000;
+const MAX_PEOPLE = 5000;
+const MAX_CHANNELS = 5000;
+
+/** Names of people, channels and user groups. What cannot be found out is called by its id. */
+export class Names {
+  readonly #api: SlackApi;
+  readonly #log: Logger;
+  readonly #bot = new Cache<Bot>(1);
+  readonly #people = new Cache<Person>(MAX_PEOPLE);
+  readonly #channels = new Cache<NamedChannel>(MAX_CHANNELS);
+  readonly #groups = new Cache<ReadonlyMap<string, string>>(1);
+
+  constructor(api: SlackApi, log: Logger) {
+    this.#api = api;
+    this.#log = log;
+  }
+
+  /**
+   * Who we are; asked once, and again after `forget`.
+   * @throws SlackError
+   */
+  async bot(): Promise<Bot> {
+    return this.#bot.get("", async () => {
+      const who = await this.#api.call("auth.test", {}, whoAmI);
+      if (who.bot_id === null || who.bot_id === undefined)
+        throw new SlackError("unavailable", "auth.test names no bot", { code: "not_allowed_token_type" });
+      const value = {
+        userId: who.user_id,
+        botId: who.bot_id,
+        name: who.user ?? who.user_id,
+        teamId: who.team_id,
+        teamName: who.team ?? "",
+        scopes: who.response_metadata?.scopes ?? [],
+      };
+      return { value, forMs: Number.POSITIVE_INFINITY };
+    });
+  }
+
+  /** A new token may be another bot. */
+  forgetBot(): void {
+    this.#bot.delete("");
+  }
+
+  async person(id: string): Promise<Person> {
+    const unknown: Person = { name: id, isBot: false, roleNames: [] };
+    return this.#people.get(id, async () =>
+      this.#orElse("users.info", unknown, async () => {
+        const { user } = await this.#api.call("users.info", { user: id }, userInfo);
+        const { profile } = user;
+        const name = profile?.display_name || profile?.real_name || user.real_name || user.name || id;
+        // Whoever comes by a shared channel may be an admin at home.
+        const isOurs = user.team_id == null || user.team_id === (await this.bot()).teamId;
+        const roleNames = [
+          ...(isOurs && user.is_admin === true ? ["admin"] : []),
+          ...(isOurs && user.is_owner === true ? ["owner"] : []),
+        ];
+        return { name: displayName(name), isBot: user.is_bot === true, roleNames };
+      }),
+    );
+  }
+
+  /**
+   * A channel's name decides who answers it: where Slack does not answer just now, that is not made up.
+   * @throws SlackError `unavailable`
+   */
+  async channel(id: string): Promise<NamedChannel> {
+    return this.#channels.get(id, async () =>
+      this.#orElse("conversations.info", { name: id, user: null }, async () => {
+        const { channel } = await askAgain(AGAIN_MS, async () =>
+          this.#api.call("conversations.info", { channel: id }, channelInfo),
+        );
+        return { name: channel.name ?? "", user: channel.user ?? null };
+      }),
+    );
+  }
+
+  /** For a text that mentions it. */
+  async channelName(id: string): Promise<string> {
+    try {
+      return (await this.channel(id)).name;
+    } catch (error) {
+      if (error instanceof SlackError) return id;
+      throw error;
+    }
+  }
+
+  /** The handle of a user group, without `@`. */
+  async group(id: string): Promise<string> {
+    const groups = await this.#groups.get("", async () =>
+      this.#orElse("usergroups.list", new Map(), async () => {
+        const { usergroups } = await this.#api.call("usergroups.list", {}, userGroups);
+        return new Map(usergroups.map((group) => [group.id, group.handle ?? group.id]));
+      }),
+    );
+    return groups.get(id) ?? id;
+  }
+
+  /** What Slack has told of a channel without being asked for it. */
+  learnChannel(id: string, channel: NamedChannel): void {
+    this.#channels.set(id, { value: channel, forMs: HOUR_MS });
+  }
+
+  /** It has another name now. */
+  forgetChannel(id: string): void {
+    this.#channels.delete(id);
+  }
+
+  async #orElse<Value>(method: string, fallback: Value, load: () => Promise<Value>): Promise<Loaded<Value>> {
+    try {
+      return { value: await load(), forMs: HOUR_MS };
+    } catch (error) {
+      if (!(error instanceof SlackError) || (method === "conversations.info" && error.retryable)) throw error;
+      this.#log.debug({ platform: "slack", method, why: error.message }, "name_not_found");
+      return { value: fallback, forMs: MINUTE_MS };
+    }
+  }
+}
+
+/** Waits before a name is asked for again, ms: the event that needs it comes again only after a minute. */
+const AGAIN_MS = [200, 1000];
+
+export const nothing = z.object({});

@@ -1,0 +1,76 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
+import { errorMessage } from "../core/errors.ts";
+import { type ChannelAddress, formatAddress } from "../core/ids.ts";
+import type { Store } from "../store/store.ts";
+import { blank, BLANKED_AT_ONCE, type BlankParts } from "./redact-messages.ts";
+
+export interface ChannelErasureParts extends BlankParts {
+  readonly store: Store;
+  readonly log: Logger;
+}
+
+/** Channels that are looked up at a time. */
+const CHANNELS = 20;
+const AGAIN_MS = 5000;
+
+/**
+ * Takes back what was said in channels that were deleted: one after the other, in batches, beside everything else. What is
+ * left follows from the log, so a crash in the middle loses nothing of it.
+ */
+export class ChannelErasure implements AsyncDisposable {
+  readonly #parts: ChannelErasureParts;
+  readonly #closing = new AbortController();
+  #running: Promise<void> | null = null;
+  #isAsked = false;
+
+  constructor(parts: ChannelErasureParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes up what is left. Returns at once. */
+  begin(): void {
+    this.#isAsked = true;
+    this.#running ??= this.#run().finally(() => (this.#running = null));
+  }
+
+  /** Resolves when the batch under way is done. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await this.#running;
+  }
+
+  /** Must not throw. */
+  async #run(): Promise<void> {
+    const { signal } = this.#closing;
+    while (this.#isAsked && !signal.aborted) {
+      this.#isAsked = false;
+      try {
+        const channels = await this.#parts.store.erasures.open(CHANNELS);
+        let taken = 0;
+        for (const channel of channels) taken += await this.#erase(channel);
+        this.#isAsked ||= taken > 0;
+      } catch (error) {
+        this.#parts.log.warn({ why: errorMessage(error) }, "channel_not_erased_yet");
+        this.#isAsked = true;
+        await delay(AGAIN_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  /** @returns how many messages went */
+  async #erase(address: ChannelAddress): Promise<number> {
+    const { store, log } = this.#parts;
+    const channel = await store.channels.find(address);
+    if (channel === undefined) return 0;
+    let messages = 0;
+    for (let isLeft = true; isLeft && !this.#closing.signal.aborted;) {
+      const ids = await store.erasures.left(address, BLANKED_AT_ONCE);
+      const { seqs } = await blank(this.#parts, channel, ids);
+      messages += seqs.length;
+      isLeft = seqs.length > 0;
+    }
+    log.info({ channel: formatAddress(address), messages }, "channel_erased");
+    return messages;
+  }
+}

@@ -1,0 +1,160 @@
+import type { ChannelRegistry } from "../channel/registry.ts";
+import type { ChannelAddress, Seq } from "../core/ids.ts";
+import {
+  type InboundDeletion,
+  type InboundEdit,
+  type InboundMessage,
+  REACTION_PREFIX,
+  reactionId,
+  type Reactions,
+  type Receipt,
+} from "../core/message.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
+import type { Digester } from "../store/compaction/extracts.ts";
+import type { EditOutcome } from "../store/log/log.ts";
+import type { ReactionRow } from "../store/log/reactions.ts";
+import type { Store } from "../store/store.ts";
+import { blank, BLANKED_AT_ONCE } from "./redact-messages.ts";
+import { insist } from "./insist.ts";
+import type { Commands } from "./text-commands.ts";
+import { writeThrough } from "./write-through.ts";
+
+export interface MessageChangesParts {
+  readonly store: Store;
+  readonly registry: ChannelRegistry;
+  /** Makes the extract that stands in for a summary with a deleted text in it. */
+  readonly digesterOf: (channel: ChannelRow) => Digester;
+  readonly commands: Pick<Commands, "memoryIn">;
+}
+
+/** What people change and take back of what they have said, in the log and in the memory of the actors. */
+export class MessageChanges {
+  readonly #parts: MessageChangesParts;
+
+  constructor(parts: MessageChangesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The id under which a message is appended. A reaction that was taken back and is given again is another one; what is
+   * there, or was taken back after it was given, is delivered again.
+   */
+  async idOf({ id, channel, replyTo, author, at }: InboundMessage): Promise<string> {
+    if (replyTo === undefined || !id.startsWith(REACTION_PREFIX)) return id;
+    const { result: given } = await insist(async () =>
+      this.#parts.store.reactions.under(channel.platform, replyTo, author.id),
+    );
+    const same = given.filter((row) => isGiving(row, id));
+    const known = same.find((row) => !row.isTakenBack || row.at >= at);
+    return known?.id ?? (same.length === 0 ? id : `${id}/${same.length + 1}`);
+  }
+
+  async edit(edit: InboundEdit): Promise<Receipt> {
+    return this.#change(edit, async (row) => {
+      const result = await this.#write(row, edit);
+      if (result.outcome === "unknown") return { outcome: "unknown_message" };
+      await this.#parts.store.attached.dropUnnamed(edit.platform, edit.id, edit.text);
+      if (result.outcome === "unchanged") return { outcome: "duplicate", seq: result.seq };
+      const notedSeq = result.outcome === "noted" ? result.notedSeq : null;
+      return { outcome: "accepted", seq: result.seq, notedSeq };
+    });
+  }
+
+  /** What somebody had remembered with a message goes with its words; where it still says so, the new ones are remembered. */
+  async #write(row: ChannelRow, edit: InboundEdit): Promise<EditOutcome> {
+    const { store, commands } = this.#parts;
+    const digester = this.#parts.digesterOf(row);
+    const said = await store.people.bearing(row.id, edit.id);
+    if (said === undefined || commands.memoryIn(row, said) === null)
+      return store.log.edit(row.id, edit.id, edit.text, edit.at, digester);
+    const memory = commands.memoryIn(row, { ...said, text: edit.text });
+    const result = await store.people.reword(row.id, edit, memory, digester);
+    // Results of tools quote the memory: more has changed than the notice tells of.
+    return result.outcome === "noted" ? { outcome: "replaced", seq: result.seq } : result;
+  }
+
+  async delete(deletion: InboundDeletion): Promise<Receipt> {
+    if (deletion.reactions !== undefined) return this.#takeBack(deletion.reactions, deletion);
+    return this.#change(deletion, async (channel) => {
+      const digester = this.#parts.digesterOf(channel);
+      const seq = await this.#parts.store.log.delete(channel.id, deletion.id, digester);
+      return seq === undefined
+        ? { outcome: "unknown_message" }
+        : { outcome: "accepted", seq, notedSeq: null };
+    });
+  }
+
+  /** In bounded batches: each is one transaction, and what is done is done whatever comes. */
+  async #takeBack(
+    { messageId, person, emoji }: Reactions,
+    { platform, at }: InboundDeletion,
+  ): Promise<Receipt> {
+    const { store } = this.#parts;
+    const { result: given } = await insist(async () =>
+      store.reactions.under(platform, messageId, person ?? null),
+    );
+    const taken = given.filter(
+      (row) =>
+        !row.isTakenBack &&
+        row.at <= at &&
+        (emoji === undefined || isGiving(row, reactionId(messageId, row.person, emoji))),
+    );
+    let receipt: Receipt = { outcome: "unknown_message" };
+    for (const [, rows] of Map.groupBy(taken, ({ channel }) => channel)) {
+      const channel = rows[0] === undefined ? undefined : await this.#find(rows[0].address);
+      if (channel === undefined) continue;
+      for (let from = 0; from < rows.length; from += BLANKED_AT_ONCE) {
+        const ids = rows.slice(from, from + BLANKED_AT_ONCE).map(({ id }) => id);
+        const { seqs } = await blank(this.#parts, channel, ids);
+        if (seqs[0] !== undefined) receipt = { outcome: "accepted", seq: seqs[0] };
+      }
+    }
+    return receipt;
+  }
+
+  /** Changes a message in the log, then in the memory of its channel's actor, where it has one. */
+  async #change(
+    event: InboundEdit | InboundDeletion,
+    write: (channel: ChannelRow) => Promise<Change>,
+  ): Promise<Receipt> {
+    let receipt: Receipt = { outcome: "unknown_message" };
+    for (const row of await this.#channelsOf(event)) {
+      const changed = await this.#changeIn(row, write);
+      if (receipt.outcome !== "accepted") receipt = changed;
+    }
+    return receipt;
+  }
+
+  async #changeIn(row: ChannelRow, write: (channel: ChannelRow) => Promise<Change>): Promise<Receipt> {
+    const result = await writeThrough(
+      this.#parts.registry,
+      row.id,
+      async () => write(row),
+      (change) => (change.outcome === "accepted" ? [change.seq, change.notedSeq] : null),
+    );
+    return result.outcome === "accepted" ? { outcome: "accepted", seq: result.seq } : result;
+  }
+
+  /** A message may be background of threads, too. */
+  async #channelsOf(event: InboundEdit | InboundDeletion): Promise<ChannelRow[]> {
+    const { platform, id } = event;
+    if (event.channel === undefined)
+      return (await insist(async () => this.#parts.store.channels.withMessage(platform, id))).result;
+    const row = await this.#find(event.channel);
+    return row === undefined ? [] : [row];
+  }
+
+  async #find(address: ChannelAddress): Promise<ChannelRow | undefined> {
+    return (await insist(async () => this.#parts.store.channels.find(address))).result;
+  }
+}
+
+/** The first or a later giving of a reaction. */
+function isGiving(row: ReactionRow, id: string): boolean {
+  return row.id === id || row.id.startsWith(`${id}/`);
+}
+
+/** What became of an edit or a deletion, with the notice that tells of it. */
+type Change =
+  | Exclude<Receipt, { outcome: "accepted" }>
+  | { readonly outcome: "accepted"; readonly seq: Seq; readonly notedSeq: Seq | null };

@@ -1,0 +1,72 @@
+import { BoundedMap } from "../async/bounded-map.ts";
+
+/** How long a person's turns count, ms. */
+const MINUTE_MS = 60_000;
+/** Bots may cause so many turns in a channel before a person has to say something again. */
+const BOT_TURNS = 5;
+/** People and channels that are remembered. */
+const MAX_KNOWN = 10_000;
+
+/**
+ * How often people and bots may cause turns. In memory: a restart forgives. What is over a limit is context, and not
+ * lost.
+ */
+export class TurnRateLimit {
+  readonly #now: () => number;
+  /** When each person caused their newest turns, oldest first. */
+  readonly #asked = new BoundedMap<number[]>(MAX_KNOWN);
+  /** Until when a person has been told. */
+  readonly #told = new BoundedMap<number>(MAX_KNOWN);
+  /** Turns that bots caused in a channel since a person spoke. */
+  readonly #botTurns = new BoundedMap<number>(MAX_KNOWN);
+
+  /** @param now a steady clock, ms */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /**
+   * @param perMinute 0: no limit
+   * @returns `over`: no turn; `first_over`: no turn, and the person has not been told in this minute
+   */
+  ask(person: string, perMinute: number): "within" | "over" | "first_over" {
+    if (perMinute === 0) return "within";
+    const now = this.#now();
+    const recent = this.#recent(person);
+    if (recent.length < perMinute) {
+      recent.push(now);
+      return "within";
+    }
+    if ((this.#told.get(person) ?? 0) > now) return "over";
+    this.#told.set(person, now + MINUTE_MS);
+    return "first_over";
+  }
+
+  /** Whether a person's message may join a turn that is to come anyway, which costs nothing. */
+  mayJoin(person: string, perMinute: number): boolean {
+    return perMinute === 0 || this.#recent(person).length <= perMinute;
+  }
+
+  /** A message that was to join a turn has caused one: it counts, whatever the limit, and so against what comes next. */
+  charge(person: string): void {
+    this.#recent(person).push(this.#now());
+  }
+
+  #recent(person: string): number[] {
+    const recent = (this.#asked.get(person) ?? []).filter((at) => at > this.#now() - MINUTE_MS);
+    this.#asked.set(person, recent);
+    return recent;
+  }
+
+  /** Somebody speaks in a channel. @returns false where bots have only talked with one another for too long */
+  heard(channel: string, isBot: boolean, causesTurn: boolean): boolean {
+    if (!isBot) {
+      this.#botTurns.delete(channel);
+      return true;
+    }
+    const turns = this.#botTurns.get(channel) ?? 0;
+    if (turns >= BOT_TURNS) return false;
+    if (causesTurn) this.#botTurns.set(channel, turns + 1);
+    return true;
+  }
+}

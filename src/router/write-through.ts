@@ -1,0 +1,30 @@
+import type { ChannelRegistry } from "../channel/registry.ts";
+import type { ChannelId, Seq } from "../core/ids.ts";
+import { insist } from "./insist.ts";
+
+/** A text that has changed, and the notice that tells of it; null: there is none. */
+export type ChangedText = readonly [seq: Seq, notedSeq: Seq | null];
+
+/**
+ * Changes texts of a channel in the log, then in the memory of its actor, where it has one.
+ * @param write idempotent
+ * @param changedBy the first text that a result has changed; null: it has changed none
+ */
+export async function writeThrough<Result>(
+  registry: Pick<ChannelRegistry, "inMemory">,
+  channel: ChannelId,
+  write: () => Promise<Result>,
+  changedBy: (result: Result) => ChangedText | null,
+): Promise<Result> {
+  let isInDoubt = true;
+  try {
+    const { result, isRepeated } = await insist(write);
+    isInDoubt = isRepeated;
+    const changed = changedBy(result);
+    if (changed !== null) await (await registry.inMemory(channel))?.changed(...changed);
+    return result;
+  } finally {
+    // What was committed without our hearing of it must not stay in memory as it was.
+    if (isInDoubt) (await registry.inMemory(channel))?.doubt();
+  }
+}

@@ -1,0 +1,270 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  type AgentId,
+  type ChannelAddress,
+  type ChannelId,
+  type Seq,
+  type TurnId,
+  agentId,
+  channelId,
+  turnId,
+} from "../../core/ids.ts";
+import { type ChannelKind, OWN_PREFIXES, type Place } from "../../core/message.ts";
+import { blankLateCalls } from "../memory/retold.ts";
+import type { Database, Queryable } from "../database/database.ts";
+
+/** A channel's row: who answers it, and its watermarks. */
+export interface ChannelRow {
+  readonly id: ChannelId;
+  readonly address: ChannelAddress;
+  readonly kind: ChannelKind;
+  readonly workspace: string;
+  /** Null: its platform has told no names. */
+  readonly place: Place | null;
+  readonly agent: AgentId;
+  readonly lastSeq: Seq;
+  readonly settledTo: Seq;
+  readonly coveredTo: Seq;
+  readonly omittedTo: Seq;
+  readonly epoch: number;
+}
+
+export interface RawChannel {
+  id: number;
+  platform: string;
+  name: string;
+  kind: ChannelKind;
+  workspace: string;
+  place: Place | null;
+  agent: string;
+  last_seq: number;
+  settled_to: number;
+  covered_to: number;
+  omitted_to: number;
+  epoch: number;
+}
+
+const COLUMNS =
+  "id, platform, name, kind, workspace, place, agent, last_seq, settled_to, covered_to, omitted_to, epoch";
+
+export const COLUMNS_OF_C = COLUMNS.replaceAll(/(\w+)/g, "c.$1");
+
+/** Patterns of ids that no platform has given. */
+export const OWN_IDS: readonly string[] = OWN_PREFIXES.map((prefix) => `${prefix}%`);
+
+export function toChannel(row: RawChannel): ChannelRow {
+  return {
+    id: channelId(row.id),
+    address: { platform: row.platform, name: row.name },
+    kind: row.kind,
+    workspace: row.workspace,
+    place: row.place,
+    agent: agentId(row.agent),
+    lastSeq: row.last_seq,
+    settledTo: row.settled_to,
+    coveredTo: row.covered_to,
+    omittedTo: row.omitted_to,
+    epoch: row.epoch,
+  };
+}
+
+/** A channel as an inbound message describes it. */
+export interface ChannelDescription {
+  readonly address: ChannelAddress;
+  readonly kind: ChannelKind;
+  readonly workspace: string;
+  /** Left out: its platform tells no names. */
+  readonly place?: Place | undefined;
+  readonly agent: AgentId;
+}
+
+/** The turn that a reset ended, with the platform's ids of the messages that it will not answer. */
+export interface ResetTurn {
+  readonly id: TurnId;
+  readonly messageIds: readonly string[];
+}
+
+/** Rows of `channels`. */
+export class ChannelStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The channel's id; its row is made where it is new, and its agent and its names follow what is said now. */
+  async open(channel: ChannelDescription): Promise<ChannelId> {
+    const { address, kind, workspace, place, agent } = channel;
+    const known = await this.find(address);
+    const isSame = known?.agent === agent && (place === undefined || isDeepStrictEqual(place, known.place));
+    if (known !== undefined && isSame) return known.id;
+    const [row] = await this.#db.query<{ id: number }>(
+      {
+        name: "channel_open",
+        text: `insert into channels (platform, name, kind, workspace, place, agent) values ($1, $2, $3, $4, $5, $6)
+               on conflict (platform, name)
+               do update set agent = excluded.agent, place = coalesce(excluded.place, channels.place) returning id`,
+      },
+      [address.platform, address.name, kind, workspace, place ?? null, agent],
+    );
+    if (row === undefined) throw new Error("channel_open returned no row");
+    return channelId(row.id);
+  }
+
+  async find(address: ChannelAddress): Promise<ChannelRow | undefined> {
+    const [row] = await this.#db.query<RawChannel>(
+      { name: "channel_find", text: `select ${COLUMNS} from channels where platform = $1 and name = $2` },
+      [address.platform, address.name],
+    );
+    return row && toChannel(row);
+  }
+
+  /** The channels that were made last. */
+  async newest(limit: number): Promise<ChannelRow[]> {
+    const rows = await this.#db.query<RawChannel>(
+      { name: "channels_newest", text: `select ${COLUMNS} from channels order by id desc limit $1` },
+      [limit],
+    );
+    return rows.map(toChannel);
+  }
+
+  /** Raises the epoch: whoever owned the channel before can no longer write to it. */
+  async take(id: ChannelId): Promise<number> {
+    const [row] = await this.#db.query<{ epoch: number }>(
+      { name: "channel_take", text: "update channels set epoch = epoch + 1 where id = $1 returning epoch" },
+      [id],
+    );
+    if (row === undefined) throw new Error(`channel ${id} does not exist`);
+    // Nobody else writes what its running turn does any more.
+    await blankLateCalls(this.#db, id);
+    return row.epoch;
+  }
+
+  /** The channels that have a message with this id: its own, and threads that it is background of. */
+  async withMessage(platform: string, messageId: string): Promise<ChannelRow[]> {
+    const rows = await this.#db.query<RawChannel>(
+      {
+        name: "channels_with_message",
+        text: `select ${COLUMNS_OF_C} from entries e join channels c on c.id = e.channel_id
+                where e.message_id = $2 and c.platform = $1 order by c.id`,
+      },
+      [platform, messageId],
+    );
+    return rows.map(toChannel);
+  }
+
+  /** A message was taken back, wherever it stood. */
+  async wasTakenBack(platform: string, messageId: string): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "message_taken_back",
+        text: `select from entries e join channels c on c.id = e.channel_id
+                where e.message_id = $2 and c.platform = $1 and e.deleted_at is not null limit 1`,
+      },
+      [platform, messageId],
+    );
+    return rows.length > 0;
+  }
+
+  /** Somebody has asked the agent something there. */
+  async hasAddressed(address: ChannelAddress): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "channel_has_addressed",
+        text: `select from channels c where c.platform = $1 and c.name = $2
+                  and exists (select from entries e where e.channel_id = c.id and e.addressed)`,
+      },
+      [address.platform, address.name],
+    );
+    return rows.length > 0;
+  }
+
+  /** The platform's ids of the newest messages of people that are not deleted, and that it knows; the newest first. */
+  async held(address: ChannelAddress, limit: number): Promise<string[]> {
+    const rows = await this.#db.query<{ message_id: string }>(
+      {
+        name: "channel_held",
+        text: `select e.message_id from channels c join entries e on e.channel_id = c.id
+                where c.platform = $1 and c.name = $2 and e.kind = 'user' and e.deleted_at is null
+                  and not (e.message_id like any ($4))
+                order by e.seq desc limit $3`,
+      },
+      [address.platform, address.name, limit, OWN_IDS],
+    );
+    return rows.map((row) => row.message_id);
+  }
+
+  /**
+   * Channels of a platform that have something to do: due messages, a turn that runs, an answer to deliver, or
+   * something to compact (a job, an omission, a summary to be written again, `rawEntries` or more that nothing covers).
+   */
+  async withWork(platforms: readonly string[], rawEntries: number): Promise<ChannelRow[]> {
+    const rows = await this.#db.query<RawChannel>(
+      {
+        name: "channels_with_work",
+        text: `select ${COLUMNS} from channels c
+                where platform = any($1) and (
+                  (settled_to < last_seq and exists (
+                    select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))
+                  or exists (select from turns t where t.channel_id = c.id and t.state = 'running')
+                  or exists (select from deliveries d where d.channel_id = c.id and d.state = 'pending')
+                  or omitted_to > covered_to or last_seq - covered_to >= $2
+                  or exists (select from jobs j where j.channel_id = c.id and j.state in ('running', 'staged'))
+                  or exists (select from summaries s where s.channel_id = c.id and s.live and s.needs_redo))
+                order by id`,
+      },
+      [platforms, rawEntries],
+    );
+    return rows.map(toChannel);
+  }
+
+  /** What a channel's owner has still to do for people, in words that change with each step of it; null: nothing. */
+  async unfinished(id: ChannelId): Promise<string | null> {
+    const [row] = await this.#db.query<{ told: string }>(
+      {
+        name: "channel_unfinished",
+        text: `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent', c.epoch, c.settled_to,
+                        (select max(e.seq) from entries e where e.channel_id = c.id and e.turn_id is not null),
+                        coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending) as told
+                 from channels c left join turns t on t.channel_id = c.id and t.state = 'running',
+                      lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d
+                where c.id = $1 and (d.pending > 0 or t.id is not null or exists (
+                      select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))`,
+      },
+      [id],
+    );
+    return row?.told ?? null;
+  }
+
+  /** Moves the omission on; it never falls. */
+  async omit(id: ChannelId, epoch: number, toSeq: Seq): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "channel_omit",
+        text: "update channels set omitted_to = greatest(omitted_to, $3) where id = $1 and epoch = $2 returning id",
+      },
+      [id, epoch, toSeq],
+    );
+    return rows.length === 1;
+  }
+
+  /** Covers everything up to `toSeq` without a text, and settles what was due. @returns the turn that settled it */
+  async reset(id: ChannelId, epoch: number, toSeq: Seq): Promise<ResetTurn | null> {
+    const [row] = await this.#db.query<{ turn_id: number | null; message_ids: string[] | null }>(
+      { name: "channel_reset", text: "select turn_id, message_ids from reset_channel($1, $2, $3)" },
+      [id, epoch, toSeq],
+    );
+    if (row === undefined || row.turn_id === null) return null;
+    return { id: turnId(row.turn_id), messageIds: row.message_ids ?? [] };
+  }
+}
+
+/** Reads a channel's row inside a snapshot. */
+export async function readChannel(client: Queryable, id: ChannelId): Promise<ChannelRow> {
+  const [row] = await client.query<RawChannel>(
+    { name: "channel_read", text: `select ${COLUMNS} from channels where id = $1` },
+    [id],
+  );
+  if (row === undefined) throw new Error(`channel ${id} does not exist`);
+  return toChannel(row);
+}

@@ -1,0 +1,23 @@
+import type { ChannelId } from "../../core/ids.ts";
+import type { Database } from "../database/database.ts";
+
+/** Who is called what in which channel. */
+export class SpeakerStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * The number of a person among those who have spoken there under a name, from 1; always the same.
+   * @param name in the form in which names are compared
+   */
+  async number(channel: ChannelId, name: string, authorId: string): Promise<number> {
+    const [row] = await this.#db.query<{ number: number }>(
+      { name: "speaker_number", text: "select speaker_number($1, $2, $3) as number" },
+      [channel, name, authorId],
+    );
+    return row?.number ?? 1;
+  }
+}

@@ -1,0 +1,134 @@
+import { type ChannelAddress, type ChannelId, channelId } from "../../core/ids.ts";
+import type { Database } from "../database/database.ts";
+
+/** What a command beside a running daemon asks it to do, before anybody has taken it. */
+export interface WaitingRequest {
+  readonly id: number;
+  readonly channel: ChannelId;
+  readonly address: ChannelAddress;
+  readonly ageMs: number;
+}
+
+/** How a request stands, for whoever asked. */
+export interface RequestState {
+  readonly isTaken: boolean;
+  /**
+   * Undefined: there is none yet. It comes from another process, perhaps of another version: check it. Where it names a
+   * `job`, `text` is that of the job's summary, as deletions have left it.
+   */
+  readonly answer: unknown;
+}
+
+/** The topic on which the database tells of each new request. */
+const TOPIC = "weir_requests";
+/** A request that nobody took for so long has nobody left who waits for it. */
+const FORGOTTEN_AFTER_S = 60;
+/** How long a request stays after its end, for whoever looks at the database. */
+const KEPT_FOR_S = 86_400;
+
+/** Rows of `requests`: added → taken → answered; or withdrawn before it was taken. */
+export class RequestStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Asks; whoever listens is told in the same moment. @returns the request's id */
+  async add(channel: ChannelId): Promise<number> {
+    const [row] = await this.#db.query<{ id: number }>(
+      {
+        name: "request_add",
+        text: "insert into requests (channel_id, kind) values ($1, 'compact') returning id",
+      },
+      [channel],
+    );
+    if (row === undefined) throw new Error("request_add returned no row");
+    return row.id;
+  }
+
+  /** Takes a request back that nobody has taken. @returns false: somebody has */
+  async withdraw(id: number): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "request_withdraw",
+        text: "delete from requests where id = $1 and taken_at is null returning id",
+      },
+      [id],
+    );
+    return rows.length === 1;
+  }
+
+  /** @throws Error where there is no such request any more */
+  async state(id: number): Promise<RequestState> {
+    const [row] = await this.#db.query<{ taken: boolean; ended: boolean; answer: unknown }>(
+      {
+        name: "request_state",
+        text: `select r.taken_at is not null as taken, r.ended_at is not null as ended,
+                      case when s.text is null then r.answer else r.answer || jsonb_build_object('text', s.text) end as answer
+                 from requests r left join summaries s on s.job_id = (r.answer->>'job')::bigint where r.id = $1`,
+      },
+      [id],
+    );
+    if (row === undefined) throw new Error(`request ${id} does not exist`);
+    return { isTaken: row.taken, answer: row.ended ? row.answer : undefined };
+  }
+
+  /** What waits for somebody to take it, oldest first. */
+  async waiting(): Promise<WaitingRequest[]> {
+    const rows = await this.#db.query<{
+      id: number;
+      channel_id: number;
+      platform: string;
+      name: string;
+      age_ms: number;
+    }>({
+      name: "requests_waiting",
+      text: `select r.id, r.channel_id, c.platform, c.name,
+                    (extract(epoch from clock_timestamp() - r.created_at) * 1000)::float8 as age_ms
+               from requests r join channels c on c.id = r.channel_id
+              where r.taken_at is null and r.created_at > now() - ${FORGOTTEN_AFTER_S} * interval '1 s' order by r.id`,
+    });
+    return rows.map(({ id, channel_id: channel, platform, name, age_ms: ageMs }) => {
+      return { id, channel: channelId(channel), address: { platform, name }, ageMs };
+    });
+  }
+
+  /** @returns false: another daemon has it, or it was withdrawn */
+  async take(id: number): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "request_take",
+        text: "update requests set taken_at = clock_timestamp() where id = $1 and taken_at is null returning id",
+      },
+      [id],
+    );
+    return rows.length === 1;
+  }
+
+  /** @param answer holds nothing that was said: a deletion does not reach it */
+  async answer(id: number, answer: object): Promise<void> {
+    await this.#db.query(
+      {
+        name: "request_answer",
+        text: "update requests set ended_at = clock_timestamp(), answer = $2 where id = $1 and ended_at is null",
+      },
+      [id, JSON.stringify(answer)],
+    );
+  }
+
+  /** Removes what nobody took in time, and what has long been answered. */
+  async clean(): Promise<void> {
+    await this.#db.query({
+      name: "requests_clean",
+      text: `delete from requests
+              where (taken_at is null and created_at < now() - ${FORGOTTEN_AFTER_S} * interval '1 s')
+                 or created_at < now() - ${KEPT_FOR_S} * interval '1 s'`,
+    });
+  }
+
+  /** Hears of new requests, on a connection of its own. `onEnd`: that connection is gone, listen again. */
+  async listen(onRequest: () => void, onEnd: () => void): Promise<AsyncDisposable> {
+    return this.#db.listen(TOPIC, onRequest, onEnd);
+  }
+}

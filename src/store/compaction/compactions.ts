@@ -1,0 +1,138 @@
+import type { JobKind, Tier } from "../../core/compaction.ts";
+import { type ChannelId, type JobId, jobId, type Seq } from "../../core/ids.ts";
+import type { Database } from "../database/database.ts";
+
+/** A job of a channel, as it was or is, and the summary that it made. */
+export interface CompactionRecord {
+  readonly id: JobId;
+  readonly kind: JobKind;
+  readonly tier: Tier;
+  readonly state: "running" | "staged" | "committed" | "failed" | "stale" | "void";
+  readonly attempt: number;
+  readonly fromSeq: Seq;
+  readonly toSeq: Seq;
+  /** Messages, calls and results in its range; notices are not counted. */
+  readonly messages: number;
+  /** Level of the summary that it makes. */
+  readonly level: number;
+  /** Estimated tokens of what it covers. */
+  readonly sourceTokens: number;
+  /** Null: none was committed. */
+  readonly summary: {
+    /** `digest`: made without a model, or what a deletion left of it. */
+    readonly kind: "model" | "digest";
+    readonly model: string | null;
+    /** Estimated. */
+    readonly tokens: number;
+    /** The context shows it; else another one covers its range by now. */
+    readonly live: boolean;
+    readonly needsRedo: boolean;
+    readonly text: string;
+  } | null;
+  /** How many statements it kept. */
+  readonly memories: number;
+  readonly createdAt: Date;
+  /** Null: it is under way. */
+  readonly endedAt: Date | null;
+  /** From the beginning to the end, waits and attempts included; null: it is under way. */
+  readonly ms: number | null;
+  /** Why it ended without a summary, in Weir's words. */
+  readonly reason: string | null;
+}
+
+interface RawCompaction {
+  id: number;
+  kind: JobKind;
+  tier: Tier;
+  state: CompactionRecord["state"];
+  attempt: number;
+  from_seq: number;
+  to_seq: number;
+  messages: number;
+  level: number;
+  source_tokens: number;
+  memories: number;
+  created_at: Date;
+  ended_at: Date | null;
+  reason: string | null;
+  summary_kind: "model" | "digest" | null;
+  summary_model: string | null;
+  summary_tokens: number;
+  summary_live: boolean;
+  summary_needs_redo: boolean;
+  summary_text: string;
+}
+
+const SELECT = `select j.id, j.kind, j.tier, j.state, j.attempt, j.from_seq, j.to_seq, j.level, j.source_tokens, j.memories,
+  j.created_at, j.ended_at, j.reason, s.kind as summary_kind, s.model as summary_model, s.tokens as summary_tokens,
+  s.live as summary_live, s.needs_redo as summary_needs_redo, s.text as summary_text,
+  (select count(*) from entries e where e.channel_id = j.channel_id and e.kind <> 'notice'
+                                    and e.seq between j.from_seq and j.to_seq) as messages
+  from jobs j left join summaries s on s.job_id = j.id`;
+
+/** What compactions did, for people. It writes nothing. */
+export class CompactionStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The newest jobs of a channel, oldest first. */
+  async list(channel: ChannelId, limit: number): Promise<CompactionRecord[]> {
+    const rows = await this.#db.query<RawCompaction>(
+      { name: "compactions_list", text: `${SELECT} where j.channel_id = $1 order by j.id desc limit $2` },
+      [channel, limit],
+    );
+    return rows.map(toRecord).toReversed();
+  }
+
+  async find(job: JobId): Promise<CompactionRecord | undefined> {
+    const [row] = await this.#db.query<RawCompaction>(
+      { name: "compaction_find", text: `${SELECT} where j.id = $1` },
+      [job],
+    );
+    return row && toRecord(row);
+  }
+
+  /** The job that is under way. */
+  async liveJob(channel: ChannelId): Promise<CompactionRecord | null> {
+    const [row] = await this.#db.query<RawCompaction>(
+      {
+        name: "compaction_live",
+        text: `${SELECT} where j.channel_id = $1 and j.state in ('running', 'staged')`,
+      },
+      [channel],
+    );
+    return row === undefined ? null : toRecord(row);
+  }
+}
+
+function toRecord(row: RawCompaction): CompactionRecord {
+  const { created_at: createdAt, ended_at: endedAt } = row;
+  return {
+    id: jobId(row.id),
+    kind: row.kind,
+    tier: row.tier,
+    state: row.state,
+    attempt: row.attempt,
+    fromSeq: row.from_seq,
+    toSeq: row.to_seq,
+    messages: row.messages,
+    level: row.level,
+    sourceTokens: row.source_tokens,
+    summary: row.summary_kind && {
+      kind: row.summary_kind,
+      model: row.summary_model,
+      tokens: row.summary_tokens,
+      live: row.summary_live,
+      needsRedo: row.summary_needs_redo,
+      text: row.summary_text,
+    },
+    memories: row.memories,
+    createdAt,
+    endedAt,
+    ms: endedAt && endedAt.getTime() - createdAt.getTime(),
+    reason: row.reason,
+  };
+}

@@ -1,0 +1,187 @@
+import type { CommitOutcome, Job, JobKind, JobPlan, JobResult, Tier } from "../../core/compaction.ts";
+import { type ChannelId, channelId, jobId, type Seq } from "../../core/ids.ts";
+import type { Database, Queryable } from "../database/database.ts";
+
+interface RawJob {
+  id: number;
+  channel_id: number;
+  kind: JobKind;
+  tier: Tier;
+  from_seq: number;
+  to_seq: number;
+  level: number;
+  source_tokens: number;
+  attempt: number;
+  state: Job["state"];
+  result: JobResult | null;
+}
+
+const NOTHING: JobResult = { parts: [], memories: [], summary: null };
+
+function toJob(row: RawJob): Job {
+  return {
+    id: jobId(row.id),
+    channel: channelId(row.channel_id),
+    kind: row.kind,
+    tier: row.tier,
+    fromSeq: row.from_seq,
+    toSeq: row.to_seq,
+    level: row.level,
+    sourceTokens: row.source_tokens,
+    attempt: row.attempt,
+    state: row.state,
+    result: row.result ?? NOTHING,
+  };
+}
+
+const COLUMNS = "id, channel_id, kind, tier, from_seq, to_seq, level, source_tokens, attempt, state, result";
+
+/**
+ * Rows of `jobs`. Beginning one takes the channel's epoch; all that follows is fenced by its attempt, so that a job
+ * that somebody else has begun again can do no harm, and one whose result is staged loses nothing of it.
+ */
+export class JobStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** @throws StaleEpochError where another daemon has the channel */
+  async begin(
+    owner: { readonly channel: ChannelId; readonly epoch: number },
+    plan: JobPlan,
+    leaseMs: number,
+  ): Promise<Job> {
+    const { kind, tier, fromSeq, toSeq, level, sourceTokens } = plan;
+    const [row] = await this.#db.query<RawJob>(
+      { name: "job_begin", text: `select ${COLUMNS} from begin_job($1, $2, $3, $4, $5, $6, $7, $8, $9)` },
+      [owner.channel, owner.epoch, kind, tier, fromSeq, toSeq, level, Math.ceil(sourceTokens), leaseMs],
+    );
+    if (row === undefined) throw new Error("begin_job returned no row");
+    return toJob(row);
+  }
+
+  /** The channel's live job, for whoever owns the channel now; a running one counts as begun again. */
+  async take(
+    owner: { readonly channel: ChannelId; readonly epoch: number },
+    leaseMs: number,
+  ): Promise<Job | null> {
+    const [row] = await this.#db.query<RawJob>(
+      { name: "job_take", text: `select ${COLUMNS} from take_job($1, $2, $3)` },
+      [owner.channel, owner.epoch, leaseMs],
+    );
+    return row === undefined ? null : toJob(row);
+  }
+
+  /** Begins a job once more, for a shorter range or the same. @returns null: it is ours no more */
+  async again(
+    job: Job,
+    range: { readonly toSeq: Seq; readonly sourceTokens: number },
+    leaseMs: number,
+  ): Promise<Job | null> {
+    const isSame = range.toSeq === job.toSeq;
+    const [row] = await this.#db.query<RawJob>(
+      {
+        name: "job_again",
+        text: `update jobs set attempt = attempt + 1, to_seq = $3, source_tokens = $4,
+                      leased_until = now() + $5 * interval '1 ms', result = case when $6 then result end
+                where id = $1 and attempt = $2 and state = 'running' returning ${COLUMNS}`,
+      },
+      [job.id, job.attempt, range.toSeq, Math.ceil(range.sourceTokens), leaseMs, isSame],
+    );
+    return row === undefined ? null : toJob(row);
+  }
+
+  /** Keeps what is finished of it, so that it is not paid for again. @returns false: it is ours no more */
+  async save(job: Job, result: JobResult): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "job_save",
+        text: "update jobs set result = $3 where id = $1 and attempt = $2 and state = 'running' returning id",
+      },
+      [job.id, job.attempt, JSON.stringify(result)],
+    );
+    return rows.length === 1;
+  }
+
+  /** Stores the finished result before the commit, with the range that it is of. @returns false: it is ours no more, or a deletion made it stale */
+  async stage(job: Job, result: JobResult): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "job_stage",
+        text: `update jobs set state = 'staged', result = $3, model = $4, to_seq = $5, source_tokens = $6
+                where id = $1 and attempt = $2 and state = 'running' returning id`,
+      },
+      [
+        job.id,
+        job.attempt,
+        JSON.stringify(result),
+        result.summary?.model ?? null,
+        job.toSeq,
+        Math.ceil(job.sourceTokens),
+      ],
+    );
+    return rows.length === 1;
+  }
+
+  /** The transaction that covers. Asked again after a commit whose answer was lost, it says the same. */
+  async commit(job: Pick<Job, "id" | "attempt">): Promise<CommitOutcome> {
+    const [row] = await this.#db.query<{ outcome: CommitOutcome }>(
+      { name: "job_commit", text: "select outcome from commit_job($1, $2)" },
+      [job.id, job.attempt],
+    );
+    if (row === undefined) throw new Error("commit_job returned no row");
+    return row.outcome;
+  }
+
+  /** False: it has ended, whoever ended it. */
+  async isLive(job: Pick<Job, "id">): Promise<boolean> {
+    const rows = await this.#db.query(
+      { name: "job_is_live", text: "select from jobs where id = $1 and state in ('running', 'staged')" },
+      [job.id],
+    );
+    return rows.length === 1;
+  }
+
+  /**
+   * How many jobs to write the same summary again have ended with one of these reasons, since it was made.
+   * @param kinds what stands before the colon of a reason
+   */
+  async refusedRedos(
+    { channel, fromSeq, toSeq }: Pick<Job, "channel" | "fromSeq" | "toSeq">,
+    kinds: readonly string[],
+  ): Promise<number> {
+    const [row] = await this.#db.query<{ count: number }>(
+      {
+        name: "jobs_refused_redos",
+        text: `select count(*) from jobs j join summaries s using (channel_id, from_seq, to_seq)
+                where j.channel_id = $1 and j.from_seq = $2 and j.to_seq = $3 and s.live and j.id > coalesce(s.job_id, 0)
+                  and j.kind = 'redo' and j.state = 'failed' and split_part(j.reason, ':', 1) = any ($4)`,
+      },
+      [channel, fromSeq, toSeq, kinds],
+    );
+    return row?.count ?? 0;
+  }
+
+  /** Ends a job without a summary. */
+  async fail(job: Pick<Job, "id" | "attempt">, reason: string): Promise<void> {
+    await this.#db.query(
+      {
+        name: "job_fail",
+        text: `update jobs set state = 'failed', reason = $3, ended_at = clock_timestamp()
+                where id = $1 and attempt = $2 and state in ('running', 'staged')`,
+      },
+      [job.id, job.attempt, reason],
+    );
+  }
+}
+
+/** Is a job of the channel under way? */
+export async function readHasLiveJob(client: Queryable, channel: ChannelId): Promise<boolean> {
+  const rows = await client.query(
+    { name: "job_live", text: "select from jobs where channel_id = $1 and state in ('running', 'staged')" },
+    [channel],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,113 @@
+import type { History, Omission, Summary } from "../../core/history.ts";
+import type { ChannelId, Seq } from "../../core/ids.ts";
+import { readChannel } from "../channels/channels.ts";
+import type { Database, Queryable } from "../database/database.ts";
+
+/** What of a channel's log is not shown as it was said: covered by summaries, or omitted. */
+export type Coverage = Pick<History, "coveredTo" | "summaries" | "omission">;
+
+export async function loadCoverage(db: Database, id: ChannelId): Promise<Coverage> {
+  return db.snapshot(async (client) => readCoverage(client, id, await readChannel(client, id)));
+}
+
+export async function readCoverage(
+  client: Queryable,
+  id: ChannelId,
+  { coveredTo, omittedTo }: { readonly coveredTo: Seq; readonly omittedTo: Seq },
+): Promise<Coverage> {
+  const summaries = coveredTo === 0 ? [] : await readSummaries(client, id);
+  const omission = omittedTo > coveredTo ? await readOmission(client, id, coveredTo, omittedTo) : null;
+  return { coveredTo, summaries, omission };
+}
+
+interface RawSummary {
+  from_seq: number;
+  to_seq: number;
+  level: number;
+  kind: Summary["kind"];
+  text: string;
+  tokens: number;
+  needs_redo: boolean;
+  messages: number | null;
+  first_at: Date | null;
+  last_at: Date | null;
+}
+
+const COLUMNS = "from_seq, to_seq, level, kind, text, tokens, needs_redo, messages, first_at, last_at";
+
+function toSummary({
+  from_seq: fromSeq,
+  to_seq: toSeq,
+  needs_redo: needsRedo,
+  messages,
+  first_at: firstAt,
+  last_at: lastAt,
+  ...rest
+}: RawSummary): Summary {
+  const span =
+    messages === null || firstAt === null || lastAt === null ? null : { messages, firstAt, lastAt };
+  return { fromSeq, toSeq, span, needsRedo, ...rest };
+}
+
+async function readSummaries(client: Queryable, id: ChannelId): Promise<Summary[]> {
+  const rows = await client.query<RawSummary>(
+    {
+      name: "summaries_live",
+      text: `select ${COLUMNS} from summaries where channel_id = $1 and live order by from_seq`,
+    },
+    [id],
+  );
+  return rows.map(toSummary);
+}
+
+/**
+ * The summaries that a merged one was made of, as they were last: the largest that lie within its range and are
+ * shorter than it.
+ */
+export async function readMerged(
+  client: Queryable,
+  id: ChannelId,
+  range: { readonly fromSeq: Seq; readonly toSeq: Seq },
+): Promise<Summary[]> {
+  const rows = await client.query<RawSummary>(
+    {
+      name: "summaries_merged",
+      text: `select distinct on (s.from_seq) ${COLUMNS} from summaries s
+              where s.channel_id = $1 and s.kind <> 'reset' and s.from_seq >= $2 and s.to_seq <= $3
+                and (s.from_seq, s.to_seq) <> ($2, $3)
+                and not exists (
+                  select from summaries w where w.channel_id = $1 and w.kind <> 'reset'
+                     and w.from_seq >= $2 and w.to_seq <= $3 and (w.from_seq, w.to_seq) <> ($2, $3)
+                     and w.from_seq <= s.from_seq and w.to_seq >= s.to_seq
+                     and (w.from_seq, w.to_seq) <> (s.from_seq, s.to_seq))
+              order by s.from_seq, s.id desc`,
+    },
+    [id, range.fromSeq, range.toSeq],
+  );
+  return rows.map(toSummary);
+}
+
+async function readOmission(
+  client: Queryable,
+  id: ChannelId,
+  coveredTo: Seq,
+  toSeq: Seq,
+): Promise<Omission | null> {
+  const [row] = await client.query<{
+    count: number;
+    tokens: number;
+    first_at: Date | null;
+    last_at: Date | null;
+  }>(
+    {
+      name: "omission_read",
+      text: `select count(*) filter (where kind <> 'notice') as count, coalesce(sum(tokens), 0)::bigint as tokens,
+                    min(at) filter (where kind <> 'notice') as first_at, max(at) filter (where kind <> 'notice') as last_at
+               from entries where channel_id = $1 and seq > $2 and seq <= $3`,
+    },
+    [id, coveredTo, toSeq],
+  );
+  if (row === undefined || row.first_at === null || row.last_at === null) return null;
+  const { count, tokens, first_at: firstAt, last_at: lastAt } = row;
+  return { fromSeq: coveredTo + 1, toSeq, count, tokens, firstAt, lastAt };
+}

@@ -1,0 +1,83 @@
+import { chmod, lstat, mkdir, readdir, realpath } from "node:fs/promises";
+import path from "node:path";
+import { errorMessage, OperatorError } from "../../core/errors.ts";
+
+/** What Weir puts into its data folder; `lost+found` is in the root of every disk. */
+const FOLDERS: ReadonlySet<string> = new Set(["postgres", "postgres.unfinished", "socket", "lost+found"]);
+const FILES: ReadonlySet<string> = new Set([
+  "lock",
+  "daemon.pid",
+  "weir.log",
+  "postgres.log",
+  "postgres.log.old",
+]);
+
+/** Rights of the group and of all others. */
+const OTHERS = 0o077;
+const PRIVATE_FOLDER = 0o700;
+export const PRIVATE_FILE = 0o600;
+
+/** Makes a folder that is closed to other accounts, where there is none. The folders above it are made as usual. */
+export async function makePrivateFolder(folder: string): Promise<void> {
+  await mkdir(path.dirname(folder), { recursive: true });
+  await mkdir(folder, { mode: PRIVATE_FOLDER }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+}
+
+/**
+ * Makes the data folder where there is none, and closes one that is open to other accounts: they could read the log, and
+ * hold the lock. A folder with other things than Weir's in it (a home, /tmp) is left as it is but for Weir's own files.
+ * @returns why it is still open, in words; null: it is closed
+ * @throws OperatorError where it cannot be used
+ */
+export async function closeDataFolder(dataDir: string): Promise<string | null> {
+  try {
+    await makePrivateFolder(dataDir);
+    return await close(await realpath(dataDir));
+  } catch (cause) {
+    throw unusable(dataDir, cause);
+  }
+}
+
+async function close(folder: string): Promise<string | null> {
+  const foreign = await findForeign(folder);
+  const why = foreign === null ? await narrow(folder, PRIVATE_FOLDER) : await openness(folder, foreign);
+  for (const name of await readdir(folder))
+    if (FILES.has(name)) await narrow(path.join(folder, name), PRIVATE_FILE);
+  return why;
+}
+
+/** @returns the name of something in a data folder that Weir has not put there: the folder serves others, too; null: there is none */
+export async function findForeign(folder: string): Promise<string | null> {
+  const names = await readdir(folder);
+  return names.find((name) => !FOLDERS.has(name) && !FILES.has(name)) ?? null;
+}
+
+export function unusable(dataDir: string, cause: unknown): OperatorError {
+  return new OperatorError(
+    `The data folder ${dataDir} cannot be used (${errorMessage(cause)}). Check its owner, or set data_dir under ` +
+      "[database] in config.toml.",
+    { cause },
+  );
+}
+
+async function openness(folder: string, foreign: string): Promise<string | null> {
+  const { mode } = await lstat(folder);
+  if ((mode & OTHERS) === 0) return null;
+  return `it is not Weir's alone (${foreign} is in it)`;
+}
+
+/** @returns why it could not be done; null: it is private. What is linked to from elsewhere is not ours to change. */
+async function narrow(file: string, mode: number): Promise<string | null> {
+  // Another Weir may have ended meanwhile, and its files with it.
+  const found = await lstat(file).catch(() => null);
+  const isOurs = found !== null && (found.isDirectory() || (found.isFile() && found.nlink === 1));
+  if (!isOurs || (found.mode & OTHERS) === 0) return null;
+  try {
+    await chmod(file, mode);
+    return null;
+  } catch (error) {
+    return errorMessage(error);
+  }
+}

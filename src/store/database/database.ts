@@ -1,0 +1,272 @@
+import pg from "pg";
+import type { Logger } from "pino";
+import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "./errors.ts";
+import { LookUps } from "../search/look-ups.ts";
+
+/** Where the database is: an URL, or the socket of the embedded server. */
+export type Connection =
+  | { readonly url: string }
+  | { readonly host: string; readonly port: number; readonly user: string; readonly database: string };
+
+/** Something that runs one statement: the pool, or a client in a transaction. */
+export interface Queryable {
+  query<Row extends pg.QueryResultRow>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** A statement with the name under which the server keeps its plan. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Seqs and ids are bigint in SQL; a channel will not live to see 2^53 entries. */
+const INT8 = 20;
+const types: pg.CustomTypesConfig = {
+  getTypeParser(oid: number, format?: "text" | "binary") {
+    // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- pg's own signature takes any oid
+    return oid === INT8 ? Number : pg.types.getTypeParser(oid, format === "binary" ? "binary" : "text");
+  },
+};
+
+/**
+ * Planning a recall took 0.45 ms of its 1.3 ms: keep generic plans. A plan is kept for as long as its connection lives,
+ * and a table that was empty when it was made is read as a whole ever after (2 s for a batch of the indexer): so no
+ * sequential scan where there is an index. JIT and parallel workers cost more than any statement of ours takes.
+ */
+const SESSION_OPTIONS =
+  "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off -c max_parallel_workers_per_gather=0 -c timezone=UTC " +
+  // A host that lost its power in a transaction leaves its locks at a server elsewhere: for a minute, and not for hours.
+  "-c idle_in_transaction_session_timeout=60000";
+
+const READ_ONLY = "-c default_transaction_read_only=on";
+
+/**
+ * Far more than any statement of ours takes, but a server that vanished without a word would be waited for till then. What
+ * is bound to a session may give its statements more.
+ */
+const STATEMENT_LIMIT_MS = 120_000;
+/** A migration makes an index over a long log, or waits for another daemon that does. */
+const UNLIMITED_MS = 2 ** 31 - 1;
+
+/** `pg` takes a limit of its own with a statement, which its types do not know; without, the session's counts. */
+interface StatementLimit {
+  readonly query_timeout?: number;
+}
+
+/**
+ * In the `from` of a statement: the commit of its transaction does not wait for the disk (a fifth of a millisecond, and on
+ * a slow disk far more). It outlives the daemon all the same; a failure of the machine or of Postgres itself undoes what was
+ * committed so in the last half second, but never what a later commit has waited for: the log is written in order. So it
+ * is for rows alone whose loss leaves what a crash just before them would have left.
+ */
+export const ASYNC_COMMIT = "set_config('synchronous_commit', 'off', true)";
+
+/** By this a running daemon is known to the server, of whatever version it is. */
+export const DAEMON_NAME = "weir";
+
+export interface DatabaseOptions {
+  /** Default: 10. */
+  readonly maxConnections?: number;
+  /** How the server's activity calls the connections. Default: as a daemon's. */
+  readonly applicationName?: string;
+  /** The server refuses every write. Default: false. */
+  readonly isReadOnly?: boolean;
+}
+
+/** The pool of connections, and transactions over it; look-ups have one beside it. All errors are translated once, here. */
+export class Database implements Queryable, AsyncDisposable {
+  readonly #pool: pg.Pool;
+  readonly #lookUps: LookUps;
+  readonly #session: pg.ClientConfig;
+  readonly #origin: ServerOrigin;
+  readonly #log: Logger;
+  /** In which generation each connection was made. */
+  readonly #madeIn = new WeakMap<pg.PoolClient, number>();
+  /** Connections of an earlier one are given up: what they have prepared may be of an older schema. */
+  #generation = 0;
+
+  constructor(connection: Connection, log: Logger, options: DatabaseOptions = {}) {
+    this.#log = log;
+    this.#origin = "url" in connection ? "url" : "embedded";
+    const target = "url" in connection ? { connectionString: connection.url } : connection;
+    this.#session = {
+      ...target,
+      types,
+      options: options.isReadOnly === true ? `${SESSION_OPTIONS} ${READ_ONLY}` : SESSION_OPTIONS,
+      application_name: options.applicationName ?? DAEMON_NAME,
+      connectionTimeoutMillis: 10_000,
+      query_timeout: STATEMENT_LIMIT_MS,
+      keepAlive: true,
+    };
+    const openPool = (settings: pg.PoolConfig): pg.Pool => watched({ ...this.#session, ...settings }, log);
+    this.#pool = openPool({ max: options.maxConnections ?? 10 });
+    this.#pool.on("connect", (client) => void this.#madeIn.set(client, this.#generation));
+    this.#lookUps = new LookUps(this.#session, openPool, this.#origin);
+  }
+
+  /**
+   * For statements that may be costly and that can be done without: over a few connections of their own, and ended by the
+   * server after some seconds.
+   * @param signal ends those that are under way, on the server as well
+   */
+  lookUps(signal?: AbortSignal): Queryable {
+    return { query: async (statement, values = []) => this.#lookUps.query(statement, values, signal) };
+  }
+
+  async query<Row extends pg.QueryResultRow>(
+    statement: Statement,
+    values: readonly unknown[] = [],
+  ): Promise<Row[]> {
+    return this.#withFresh(
+      // The pool's own way costs a fifth less; it gives up the connection of a statement that fails.
+      async () => this.#run<Row>(this.#pool, statement, values),
+      async () => this.#withClient(null, async (client) => client.query<Row>(statement, values)),
+    );
+  }
+
+  /** Runs a script of several statements, as one implicit transaction. */
+  async script(text: string): Promise<void> {
+    try {
+      await this.#pool.query(text);
+    } catch (error) {
+      throw translateDatabaseError(error, this.#origin);
+    }
+  }
+
+  /** Runs `work` in a transaction; any error rolls it back. It may be run a second time, from its beginning. */
+  async transaction<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
+    const attempt = async (): Promise<Result> => this.#withClient("begin", work);
+    return this.#withFresh(attempt, attempt);
+  }
+
+  /** Runs read-only `work` over one snapshot of the database. */
+  async snapshot<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
+    const attempt = async (): Promise<Result> =>
+      this.#withClient("begin isolation level repeatable read read only", work);
+    return this.#withFresh(attempt, attempt);
+  }
+
+  /** Lends one connection, for what is bound to a session (advisory locks, NOTIFY), and may take its time. */
+  async session<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
+    return this.#withClient(null, work, { query_timeout: UNLIMITED_MS });
+  }
+
+  /**
+   * LISTEN on a connection of its own, outside the pool, until it is disposed of.
+   * @param topic one of our own: it becomes part of a statement
+   * @param onEnd told once, where the connection ends by itself: nothing is heard from then on
+   */
+  async listen(topic: string, onMessage: () => void, onEnd: () => void): Promise<AsyncDisposable> {
+    const client = new pg.Client(this.#session);
+    let isOver = false;
+    const end = (): void => {
+      if (!isOver) onEnd();
+      isOver = true;
+    };
+    client.on("error", end);
+    client.on("end", end);
+    client.on("notification", onMessage);
+    try {
+      await client.connect();
+      await client.query(`listen ${topic}`);
+    } catch (error) {
+      isOver = true;
+      await client.end().catch(() => undefined);
+      throw translateDatabaseError(error, this.#origin);
+    }
+    return {
+      async [Symbol.asyncDispose]() {
+        isOver = true;
+        await client.end().catch(() => undefined);
+      },
+    };
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    // An address that is none is thrown before there is a promise.
+    try {
+      for (;;) {
+        const client = await this.#pool.connect();
+        if (this.#madeIn.get(client) === this.#generation) return client;
+        client.release(true);
+      }
+    } catch (error) {
+      throw translateDatabaseError(error, this.#origin);
+    }
+  }
+
+  /**
+   * Does once more, by a fresh connection, what failed for an unknown reason: where another version has migrated the
+   * database meanwhile, no connection of before goes on ("cached plan must not change result type"). What failed has left
+   * nothing: a statement is a transaction of its own.
+   */
+  async #withFresh<Result>(work: () => Promise<Result>, again: () => Promise<Result>): Promise<Result> {
+    const generation = this.#generation;
+    try {
+      return await work();
+    } catch (error) {
+      if (!isWorthAFreshConnection(error)) throw error;
+      this.#log.warn({ code: error.code }, "database_asked_again");
+      // Of several that fail at once the first has done it.
+      if (generation === this.#generation) this.#generation += 1;
+      return again();
+    }
+  }
+
+  async #withClient<Result>(
+    begin: string | null,
+    work: (client: Queryable) => Promise<Result>,
+    limit: StatementLimit = {},
+  ): Promise<Result> {
+    const client = await this.#connect();
+    let broken = false;
+    try {
+      if (begin !== null) await client.query(begin);
+      const query: Queryable["query"] = async (statement, values = []) =>
+        this.#run(client, { ...statement, ...limit }, values);
+      const result = await work({ query });
+      if (begin !== null) await client.query("commit");
+      return result;
+    } catch (error) {
+      if (begin !== null) {
+        // A connection that cannot roll back is not given to the next.
+        await client.query("rollback").catch(() => (broken = true));
+      }
+      throw translateDatabaseError(error, this.#origin);
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async #run<Row extends pg.QueryResultRow>(
+    client: pg.Pool | pg.PoolClient,
+    statement: Statement & StatementLimit,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
+    try {
+      const result = await client.query<Row>({ ...statement, values: [...values] });
+      return result.rows;
+    } catch (error) {
+      throw translateDatabaseError(error, this.#origin);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#pool.end(), this.#lookUps[Symbol.asyncDispose]()]);
+  }
+}
+
+/** A pool that survives the end of its connections. */
+function watched(config: pg.PoolConfig, log: Logger): pg.Pool {
+  const pool = new pg.Pool(config);
+  // Without listeners, a stopped database ends the process. A client's own is there from its first moment: one that is
+  // lent out has none of the pool's, and its end may come in the same packet as the answer before it.
+  pool.on("connect", (client) => {
+    client.on("error", () => undefined);
+  });
+  pool.on("error", (error) => {
+    // A server that is stopped behind us says so to connections that are closing already.
+    if (!pool.ending) log.warn({ why: error.message }, "database_connection_lost");
+  });
+  return pool;
+}

@@ -1,0 +1,114 @@
+import pg from "pg";
+import { OperatorError, WeirError, errorMessage } from "../../core/errors.ts";
+
+/** The database could not be reached, or ended the connection. Nothing is known to be lost; try again. */
+class DatabaseUnavailableError extends WeirError {
+  readonly retryable = true;
+}
+
+/** Another daemon has taken the channel since: this one must not write to it any more. */
+export class StaleEpochError extends WeirError {
+  readonly retryable = false;
+}
+
+/** SQLSTATE that our migrations raise for a write with an old epoch. */
+const STALE_EPOCH = "WE002";
+
+/** SQLSTATEs that say "not now": connection, resources, operator intervention, system, a limit of time. */
+const UNAVAILABLE = /^(?:08|53|57P|57014|58|25006|25P03|55P03|40)/;
+
+/** The server answers, and wants no dealings with us: a wrong password, role or database, or too few rights. */
+const REFUSED = /^(?:28|3D000|42501)/;
+
+/** SQLSTATEs of what a value is guilty of, or the caller: data, constraints, limits of size, and what functions of ours raise. */
+const FOREGONE = /^(?:22|23|54|P0|WE)/;
+
+/** SQLSTATEs by which a value is refused whoever writes it: data exceptions, and limits of size. */
+const REFUSED_VALUE = /^(?:22|54)/;
+/** not_null_violation, check_violation: of a row. */
+const REFUSED_ROW = /^(?:23502|23514)$/;
+
+/** What the system says of a host, a connection or a socket (ECONNRESET): there are more codes for it than one thinks of. */
+const SYSTEM_CODE = /^E(?!RR_)[A-Z_]+$/;
+
+function isOfNetwork(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isOfNetwork);
+  if (!(error instanceof Error && "code" in error && typeof error.code === "string")) return false;
+  const isOfFile = "syscall" in error && error.syscall === "open";
+  return SYSTEM_CODE.test(error.code) && !isOfFile;
+}
+
+/**
+ * The failure is not about what was asked of the database: it is away, full, or lets nobody in. The same may work later,
+ * by itself or when the operator has changed something.
+ */
+export function isOfInfrastructure(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError || error instanceof OperatorError;
+}
+
+/** Whose server it is: of `database.url`, or the one that Weir starts. */
+export type ServerOrigin = "url" | "embedded";
+
+/** Tells the failures of a query apart, once, here; what is neither of ours is a bug and stays as it is. */
+export function translateDatabaseError(error: unknown, origin: ServerOrigin = "url"): unknown {
+  // Of a statement in a transaction, which hears of it as well.
+  if (error instanceof WeirError) return error;
+  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  if (code === STALE_EPOCH) return new StaleEpochError(errorMessage(error), { cause: error });
+  if (code === "ERR_INVALID_URL" || error instanceof URIError) {
+    // Not a word of it: the address holds a password.
+    return new OperatorError(
+      `The database's address is not of the form postgres://user:password@host:port/name. ${HINTS.url}`,
+    );
+  }
+  if (REFUSED.test(code) || errorMessage(error).startsWith("SASL")) {
+    return new OperatorError(`The database refuses us: ${errorMessage(error)}. ${HINTS[origin]}`, {
+      cause: error,
+    });
+  }
+  if (UNAVAILABLE.test(code) || isOfNetwork(error)) return unavailable(error, code, origin);
+  // `pg` reports an ended connection as a plain Error without a code.
+  if (
+    !(error instanceof pg.DatabaseError) &&
+    /connection|terminated|not queryable|timeout/i.test(errorMessage(error))
+  ) {
+    return unavailable(error, code, origin);
+  }
+  return error;
+}
+
+/** A database's error of no known kind, which a connection without prepared statements may not have. */
+export function isWorthAFreshConnection(error: unknown): error is pg.DatabaseError {
+  if (!(error instanceof pg.DatabaseError)) return false;
+  return error.code !== undefined && !FOREGONE.test(error.code);
+}
+
+/**
+ * Whether the database will never take a message with these values. Every other failure is no fault of the message's.
+ * @returns by which rule, without a word of the values; null: it is something else
+ */
+export function ruleOfRefusal(error: unknown): string | null {
+  if (!(error instanceof pg.DatabaseError) || error.code === undefined) return null;
+  const { code, table, constraint } = error;
+  if (REFUSED_VALUE.test(code)) return code;
+  return table === "entries" && REFUSED_ROW.test(code) ? (constraint ?? code) : null;
+}
+
+const HINTS: Readonly<Record<ServerOrigin, string>> = {
+  url: "Check database.url (DATABASE_URL).",
+  embedded: "It is the embedded Postgres; postgres.log in the data folder says more.",
+};
+
+/** By SQLSTATE: what is plain enough to say what helps. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  "53100": "The disk of the database is full: make room.",
+  "53200": "The machine of the database is short of memory.",
+  "53300": "The database has no connection left: raise its max_connections, or close others.",
+};
+
+function unavailable(cause: unknown, code: string, origin: ServerOrigin): DatabaseUnavailableError {
+  const hint = REMEDIES[code] ?? HINTS[origin];
+  return new DatabaseUnavailableError(`The database is not available: ${errorMessage(cause)}. ${hint}`, {
+    cause,
+  });
+}

@@ -1,0 +1,225 @@
+import { stat } from "node:fs/promises";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { DatabaseConfig } from "../../config/config.ts";
+import { errorMessage, OperatorError, WeirError } from "../../core/errors.ts";
+import { closeDataFolder } from "./data-folder.ts";
+import { acquireDataLock, FolderTakenError } from "./data-lock.ts";
+import {
+  type EmbeddedPostgres,
+  findEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from "./embedded/embedded-postgres.ts";
+import { assertMigrated, migrate, NotMigratedError, readSchemaState } from "./migrate.ts";
+import { type Connection, DAEMON_NAME, Database, type DatabaseOptions } from "./database.ts";
+
+export interface OpenDatabase extends AsyncDisposable {
+  readonly database: Database;
+  /** For a log: where it is, without its password. */
+  readonly where: string;
+  /** Aborted where an owner's embedded server has ended and does not start any more; its reason says why. */
+  readonly lost: AbortSignal;
+  /** A shutdown has begun: an embedded server that ends from now on is not started again. */
+  expectEnd(): void;
+}
+
+/**
+ * What a program may do with the database.
+ * `owner`: alone on the data folder, or a daemon among others on one server; makes and migrates what is not there.
+ * `reader`: beside a daemon where one runs; makes and changes nothing.
+ * `asker`: the same, but it may write: it leaves requests to a daemon.
+ */
+export type DatabaseRole = "owner" | "reader" | "asker";
+
+const SESSIONS: Readonly<Record<DatabaseRole, DatabaseOptions>> = {
+  owner: {},
+  reader: { applicationName: "weir-reader", isReadOnly: true },
+  asker: { applicationName: "weir-asker" },
+};
+
+/**
+ * Opens the database. `DATABASE_URL` decides: with it that server is used, without it the embedded one is started, and
+ * stopped when this is disposed of; for an owner it is started again where it ends meanwhile.
+ * @param until waits for a database that cannot be reached until this is aborted; default: no wait
+ * @throws OperatorError where another Weir has the data folder, or the database is newer than the code; NotMigratedError
+ *   where it is older, or is not there, and only an owner makes it so
+ */
+export async function openDatabase(
+  config: DatabaseConfig,
+  log: Logger,
+  role: DatabaseRole,
+  until?: AbortSignal,
+): Promise<OpenDatabase> {
+  await using stack = new AsyncDisposableStack();
+  const lost = new AbortController();
+  const { connection, server } = await (role === "owner" ? own : join)(config, log, stack);
+  // Who only looks holds the folder for a moment, and a daemon can't start beside it.
+  if (role === "owner") server?.supervise((error) => lost.abort(error));
+  const database = stack.use(new Database(connection, log, SESSIONS[role]));
+  if (role === "owner") await insistently(async () => migrate(database, log), log, until);
+  else assertMigrated(await readSchemaState(database));
+  const kept = stack.move();
+  return {
+    database,
+    where: describe(config),
+    lost: lost.signal,
+    expectEnd: () => server?.expectEnd(),
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
+}
+
+function describe({ url, dataDir }: DatabaseConfig): string {
+  return url === null ? `the embedded Postgres in ${dataDir}` : "the Postgres of database.url";
+}
+
+/**
+ * `weir migrate`: brings the database up to this version; makes it where there is none.
+ * @param isForced also beside a Weir that runs on it
+ * @returns where it is
+ * @throws OperatorError where another Weir runs on it, and there is something to migrate
+ */
+export async function migrateDatabase(
+  config: DatabaseConfig,
+  log: Logger,
+  isForced: boolean,
+): Promise<string> {
+  await using stack = new AsyncDisposableStack();
+  const { connection, holder } = await ownOrJoin(config, log, stack);
+  const database = stack.use(new Database(connection, log, { applicationName: "weir-migrate" }));
+  const { current, known } = await readSchemaState(database);
+  if (current < known && !isForced) {
+    const other = holder ?? (await findDaemons(database));
+    if (other !== null) throw new OperatorError(`Another Weir (${other}) runs on this database. ${BESIDE}`);
+  }
+  await migrate(database, log);
+  return describe(config);
+}
+
+const BESIDE =
+  "Stop it and run this again, or start this version, which migrates by itself. `weir migrate --force` migrates beside it: " +
+  "that is safe from one version to the next.";
+
+/** @returns words for the daemons on that database; null: there are none */
+async function findDaemons(database: Database): Promise<string | null> {
+  const rows = await database.query<{ host: string | null }>(
+    {
+      name: "",
+      text: `select distinct host(client_addr) as host from pg_stat_activity
+              where datname = current_database() and application_name = $1 and pid <> pg_backend_pid()`,
+    },
+    [DAEMON_NAME],
+  );
+  if (rows.length === 0) return null;
+  // The server tells the address of a connection over the network alone.
+  const hosts = rows.map(({ host }) => (host === null ? "a socket" : host)).toSorted();
+  return `connected from ${hosts.join(", ")}`;
+}
+
+/** The first wait for a database and the longest, ms; each is twice the one before. */
+const WAIT_FROM_MS = 500;
+const WAIT_TO_MS = 10_000;
+
+/**
+ * A machine that starts has its database a while later, and a process manager that has given a daemon up does not come back.
+ * @throws what the last attempt threw
+ */
+async function insistently(open: () => Promise<unknown>, log: Logger, until?: AbortSignal): Promise<void> {
+  let told = "";
+  for (let waitMs = WAIT_FROM_MS; ; waitMs = Math.min(waitMs * 2, WAIT_TO_MS)) {
+    try {
+      await open();
+      return;
+    } catch (error) {
+      const isWaitedFor = until?.aborted === false && error instanceof WeirError && error.retryable;
+      if (!isWaitedFor) throw error;
+      const why = errorMessage(error);
+      // One that stays away is told once.
+      if (why !== told) log.warn({ why }, "database_waited_for");
+      told = why;
+      await delay(waitMs, undefined, { signal: until }).catch(() => undefined);
+    }
+  }
+}
+
+/** False: the database is at rest, so no daemon runs on it. */
+export async function mayHaveDaemon({ url, dataDir }: DatabaseConfig): Promise<boolean> {
+  return url !== null || (await findEmbeddedPostgres(dataDir)) !== null;
+}
+
+/**
+ * For whoever looks for something in a database, and would make an empty one by opening it.
+ * @throws NotMigratedError where the embedded one was never made
+ */
+export async function assertExists({ url, dataDir }: DatabaseConfig): Promise<void> {
+  if (url !== null) return;
+  try {
+    await stat(path.join(dataDir, "postgres"));
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    // What cannot be looked into is told of by whoever tries to use it.
+    if (code !== "ENOENT" && code !== "ENOTDIR") return;
+    throw new NotMigratedError(`There is no database in ${dataDir} yet: the first \`weir start\` makes it.`);
+  }
+}
+
+/** Where the database is, and its server where that is ours to start. */
+interface Joined {
+  readonly connection: Connection;
+  readonly server?: EmbeddedPostgres;
+}
+
+/** Takes the data folder, and starts its server. */
+async function own(config: DatabaseConfig, log: Logger, stack: AsyncDisposableStack): Promise<Joined> {
+  const { url, dataDir } = config;
+  if (url !== null) return { connection: { url } };
+  const why = await closeDataFolder(dataDir);
+  if (why !== null) log.warn({ dataDir, why }, "data_folder_open_to_others");
+  stack.use(await acquireDataLock(dataDir));
+  const server = stack.use(await startEmbeddedPostgres({ dataDir, log }));
+  return { connection: server.connection, server };
+}
+
+/** The server of a daemon that runs; where none does, the one of the data folder is started to be looked at. */
+async function join(config: DatabaseConfig, log: Logger, stack: AsyncDisposableStack): Promise<Joined> {
+  const { url, dataDir } = config;
+  if (url !== null) return { connection: { url } };
+  await assertExists(config);
+  const found = (await findEmbeddedPostgres(dataDir)) ?? (await lockOrFind(dataDir, stack));
+  return { connection: found ?? stack.use(await startEmbeddedPostgres({ dataDir, log })).connection };
+}
+
+/** @returns also who has the data folder; null: it is ours, or there is none */
+async function ownOrJoin(
+  config: DatabaseConfig,
+  log: Logger,
+  stack: AsyncDisposableStack,
+): Promise<{ readonly connection: Connection; readonly holder: string | null }> {
+  try {
+    return { connection: (await own(config, log, stack)).connection, holder: null };
+  } catch (error) {
+    const connection = error instanceof FolderTakenError ? await findEmbeddedPostgres(config.dataDir) : null;
+    if (!(error instanceof FolderTakenError) || connection === null) throw error;
+    return { connection, holder: error.holder };
+  }
+}
+
+/** How long a reader waits for another command to leave the data folder, and how often it looks, ms. */
+const READER_WAIT_MS = 5000;
+const READER_POLL_MS = 100;
+
+/** Takes the data folder. Where it is taken, it waits a little: for its end, or for a server to read from. */
+async function lockOrFind(dataDir: string, stack: AsyncDisposableStack): Promise<Connection | null> {
+  const deadline = performance.now() + READER_WAIT_MS;
+  for (;;) {
+    try {
+      stack.use(await acquireDataLock(dataDir));
+      return null;
+    } catch (error) {
+      if (performance.now() >= deadline) throw error;
+    }
+    await delay(READER_POLL_MS);
+    const running = await findEmbeddedPostgres(dataDir);
+    if (running !== null) return running;
+  }
+}

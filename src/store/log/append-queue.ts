@@ -1,0 +1,123 @@
+import { WeirError } from "../../core/errors.ts";
+import type { ChannelId } from "../../core/ids.ts";
+import { ListenedBatches } from "./listened-batches.ts";
+import {
+  type Appended,
+  type AppendedRow,
+  draftRecord,
+  draftValues,
+  type MessageDraft,
+  toAppended,
+} from "./message-rows.ts";
+import type { Database } from "../database/database.ts";
+import type { TurnClaim } from "../turns/turn-rows.ts";
+
+/** Messages of one transaction, and the characters from which on no more are added to it. */
+const MAX_MESSAGES = 100;
+const MAX_LENGTH = 200_000;
+/** A larger batch is a transaction of its own, and is told of with a pause. */
+const AT_ONCE = 10;
+
+interface Waiting {
+  readonly draft: MessageDraft;
+  /** Of use only to a message that goes alone. */
+  readonly beginner: TurnClaim | null;
+  readonly appended: PromiseWithResolvers<Appended>;
+}
+
+/**
+ * Appends messages, of each channel in the order in which they are handed in. What arrives while an append of the same
+ * channel is under way goes into the next transaction together: a burst or a page of a backfill costs a few commits.
+ */
+export class AppendQueue {
+  readonly #db: Database;
+  readonly #listened: ListenedBatches;
+  /** Channels with an append under way, and what waits behind it. */
+  readonly #lanes = new Map<ChannelId, Waiting[]>();
+
+  /** The last large batch that waits for its turn of the event loop. */
+  #breath: Promise<unknown> = Promise.resolve();
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#listened = new ListenedBatches(db, async (channel, drafts) => this.#write(channel, drafts));
+  }
+
+  /** Resolves once the message is durable. */
+  async append(channel: ChannelId, draft: MessageDraft, beginner: TurnClaim | null): Promise<Appended> {
+    const appended = Promise.withResolvers<Appended>();
+    const lane = this.#lanes.get(channel);
+    if (lane === undefined) {
+      const waiting = [{ draft, beginner, appended }];
+      this.#lanes.set(channel, waiting);
+      void this.#workOff(channel, waiting);
+    } else lane.push({ draft, beginner, appended });
+    return appended.promise;
+  }
+
+  async #workOff(channel: ChannelId, lane: Waiting[]): Promise<void> {
+    // What is handed in at the same moment goes together.
+    await Promise.resolve();
+    while (lane.length > 0) await this.#appendSome(channel, lane.splice(0, batchSize(lane)));
+    this.#lanes.delete(channel);
+  }
+
+  /** Must not throw: each waiting message is told. */
+  async #appendSome(channel: ChannelId, batch: readonly Waiting[]): Promise<void> {
+    try {
+      const drafts = batch.map(({ draft }) => draft);
+      const isShared = drafts.length <= AT_ONCE && drafts.every(({ addressed }) => !addressed);
+      const beginner = batch[0]?.beginner ?? null;
+      const rows = await (isShared
+        ? this.#listened.write(channel, drafts)
+        : this.#write(channel, drafts, beginner));
+      if (batch.length > AT_ONCE) await this.#breathe();
+      for (const [index, { draft, appended }] of batch.entries()) {
+        const row = rows[index];
+        if (row === undefined) throw new Error("an append returned too few rows");
+        appended.resolve(toAppended(draft, row));
+      }
+    } catch (error) {
+      const isOfOne = batch.length > 1 && !(error instanceof WeirError && error.retryable);
+      // One of them cannot be stored: that is no reason to refuse the others.
+      if (isOfOne) for (const one of batch) await this.#appendSome(channel, [one]);
+      else for (const { appended } of batch) appended.reject(error);
+    }
+  }
+
+  /**
+   * Large batches are told of one at a time, with a turn of the event loop between them: what follows from the pages of
+   * ten channels that end together takes longer than anybody's answer should wait.
+   */
+  async #breathe(): Promise<void> {
+    this.#breath = this.#breath.then(async () => new Promise((resolve) => setImmediate(resolve)));
+    await this.#breath;
+  }
+
+  async #write(
+    channel: ChannelId,
+    drafts: readonly MessageDraft[],
+    beginner: TurnClaim | null = null,
+  ): Promise<AppendedRow[]> {
+    const [only] = drafts;
+    if (only !== undefined && drafts.length === 1) {
+      return this.#db.query(
+        {
+          name: "append_message",
+          text: "select * from append_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+        },
+        [channel, ...draftValues(only), beginner?.epoch ?? null, beginner?.lastSeq ?? null],
+      );
+    }
+    return this.#db.query({ name: "append_messages", text: "select * from append_messages($1, $2)" }, [
+      channel,
+      JSON.stringify(drafts.map(draftRecord)),
+    ]);
+  }
+}
+
+function batchSize(lane: readonly Waiting[]): number {
+  let length = 0;
+  const end = lane.findIndex(({ draft }) => (length += draft.text.length) > MAX_LENGTH);
+  return Math.min(MAX_MESSAGES, Math.max(1, end < 0 ? lane.length : end));
+}

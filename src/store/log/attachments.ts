@@ -1,0 +1,97 @@
+import type { EntryReference } from "../../core/entry.ts";
+import type { ChannelId, Seq } from "../../core/ids.ts";
+import type { InboundImage } from "../../core/message.ts";
+import { storableText } from "../../text/text.ts";
+import { readSaid, said } from "./entry-rows.ts";
+import type { Database } from "../database/database.ts";
+
+/** Turns of a channel among whose answers a reply is looked for. */
+const RECENT_TURNS = 200;
+
+/** A picture of a message. */
+export interface KeptImage {
+  /** The platform's id of the message. */
+  readonly messageId: string;
+  readonly type: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What belongs to messages beside their text: pictures, and what they reply to. */
+export class AttachmentStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Keeps a message's pictures, once. */
+  async keep(platform: string, messageId: string, images: readonly InboundImage[]): Promise<void> {
+    for (const [number, { name, type, bytes }] of images.entries()) {
+      await this.#db.query(
+        {
+          name: "image_keep",
+          text: `insert into images (platform, message_id, number, name, type, bytes) values ($1, $2, $3, $4, $5, $6)
+                 on conflict do nothing`,
+        },
+        [platform, storableText(messageId), number, storableText(name), type, Buffer.from(bytes)],
+      );
+    }
+  }
+
+  /** Drops the pictures that a message's text does not name any more; of several of one name, where one of them went, all. */
+  async dropUnnamed(platform: string, messageId: string, text: string): Promise<void> {
+    await this.#db.query(
+      {
+        name: "images_drop_unnamed",
+        text: `delete from images i using (
+                 select name, count(*) as kept, '[image ' || name || ',' as label from images
+                  where platform = $1 and message_id = $2 group by name) named
+                where i.platform = $1 and i.message_id = $2 and i.name = named.name
+                  and length($3::text) - length(replace($3, named.label, '')) < named.kept * length(named.label)`,
+      },
+      [platform, storableText(messageId), storableText(text)],
+    );
+  }
+
+  /** The pictures of messages, the newest messages first, at most `limit`. */
+  async imagesOf(platform: string, messageIds: readonly string[], limit: number): Promise<KeptImage[]> {
+    const rows = await this.#db.query<{ message_id: string; type: string; bytes: Buffer }>(
+      {
+        name: "images_of",
+        text: `select i.message_id, i.type, i.bytes from unnest($2::text[]) with ordinality m (id, place)
+                 join images i on i.platform = $1 and i.message_id = m.id
+                order by m.place desc, i.number limit $3`,
+      },
+      [platform, messageIds, limit],
+    );
+    return rows.map((row) => ({ messageId: row.message_id, type: row.type, bytes: row.bytes }));
+  }
+
+  /** What a channel's log has under these ids of the platform: messages of people, and answers. By id. */
+  async said(channel: ChannelId, messageIds: readonly string[]): Promise<Map<string, EntryReference>> {
+    const rows = await this.#db.query<{ message_id: string; seq: Seq }>(
+      {
+        name: "entries_of_messages",
+        text: `select d.message_id, d.entry_seq as seq
+                 from (select t.id from turns t where t.channel_id = $1 order by t.to_seq desc limit $3) recent
+                 join deliveries d on d.turn_id = recent.id
+                where d.message_id = any($2) and d.entry_seq is not null
+               union all
+               select e.message_id, e.seq from entries e where e.message_id = any($2) and e.channel_id = $1`,
+      },
+      [channel, messageIds, RECENT_TURNS],
+    );
+    const found = await readSaid(this.#db, {
+      name: "entries_replied_to",
+      seqs: "$2::bigint[]",
+      values: [channel, rows.map(({ seq }) => seq)],
+    });
+    const bySeq = new Map(found.map((one) => [one.seq, said(one)]));
+    return new Map(
+      rows.flatMap(({ message_id: id, seq }) => {
+        const one = bySeq.get(seq);
+        return one === undefined ? [] : [[id, one] as const];
+      }),
+    );
+  }
+}

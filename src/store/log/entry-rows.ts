@@ -1,0 +1,332 @@
+import { objectJson } from "../../core/call-arguments.ts";
+import type {
+  Absence,
+  Entry,
+  EntryReference,
+  MemoryReference,
+  RememberedStatement,
+  ToolCall,
+  TurnEntryDraft,
+} from "../../core/entry.ts";
+import { type ChannelId, memoryId, type Seq, turnId } from "../../core/ids.ts";
+import type { Author } from "../../core/message.ts";
+import { sliceWhole } from "../../text/text.ts";
+import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
+import { readStatements } from "../memory/memories.ts";
+import type { Queryable } from "../database/database.ts";
+
+/** Between the rows of `entries` and the vocabulary of the core. */
+
+interface RawEntry {
+  seq: number;
+  kind: Entry["kind"];
+  at: Date;
+  text: string;
+  tokens: number;
+  addressed: boolean;
+  author_id: string | null;
+  author_name: string | null;
+  author_bot: boolean | null;
+  message_id: string | null;
+  reply_to: string | null;
+  turn_id: number | null;
+  after_seq: number | null;
+  deleted: boolean;
+  data: {
+    calls?: ToolCall[];
+    call_id?: string;
+    tool?: string;
+    references?: Seq[];
+    memories?: number[];
+    edits?: Seq;
+    stopped?: boolean;
+    absence?: { kind: Absence["kind"]; from: string; to: string };
+  } | null;
+  revised: string | null;
+  note_text: string | null;
+  note_author: string | null;
+  noted_at: Date | null;
+}
+
+/**
+ * `revised`: the last edit that came before any model had read the text. A later edit is shown by the notice that
+ * it appended, whose text is that revision: one row holds it, so a deletion blanks one row.
+ */
+const READ = readWhere("r.noted_seq is null", "note.text");
+/** The text that an entry has now, whoever has read an earlier one; so does each notice of an edit of it. */
+const READ_CURRENT = readWhere("true", "entry_text(note.channel_id, note.seq, note.text)");
+
+function readWhere(revision: string, noteText: string): string {
+  return `
+  select e.seq, e.kind, e.at, e.text, e.tokens, e.addressed, e.author_id, e.author_name, e.author_bot, e.message_id,
+         e.reply_to, e.turn_id, e.after_seq, e.deleted_at is not null as deleted, e.data,
+         (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq and ${revision}
+           order by r.revision desc limit 1) as revised,
+         ${noteText} as note_text, noted.author_name as note_author, noted.at as noted_at
+    from entries e
+    left join revisions note on e.kind = 'notice' and note.channel_id = e.channel_id
+          and note.seq = (e.data->>'edits')::bigint and note.noted_seq = e.seq
+    left join entries noted on noted.channel_id = note.channel_id and noted.seq = note.seq`;
+}
+
+/** Entries of a channel in from..to, by seq, with their references resolved. */
+export async function readEntries(
+  client: Queryable,
+  channel: ChannelId,
+  from: Seq,
+  to: Seq,
+): Promise<Entry[]> {
+  const rows = await client.query<RawEntry>(
+    {
+      name: "entries_read",
+      text: `${READ} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
+    },
+    [channel, from, to],
+  );
+  return resolve(client, channel, rows);
+}
+
+/** The same, with the texts that they have now: what a summary is made of. Notices of further edits may come behind it. */
+export async function readCurrentEntries(
+  client: Queryable,
+  channel: ChannelId,
+  from: Seq,
+  to: Seq,
+): Promise<Entry[]> {
+  const rows = await client.query<RawEntry>(
+    {
+      name: "entries_read_current",
+      text: `${READ_CURRENT} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
+    },
+    [channel, from, to],
+  );
+  return resolve(client, channel, rows);
+}
+
+/** Entries at some seqs, by seq, with the texts that they have now. */
+export async function readEntriesAt(
+  client: Queryable,
+  channel: ChannelId,
+  seqs: readonly Seq[],
+): Promise<Entry[]> {
+  const rows = await client.query<RawEntry>(
+    {
+      name: "entries_read_at",
+      text: `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2) order by e.seq`,
+    },
+    [channel, seqs],
+  );
+  return resolve(client, channel, rows);
+}
+
+/** What people and agents said, as {@link said} reads it. */
+export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "author_name" | "revised"> & {
+  readonly at: Date | string;
+};
+
+/**
+ * What people and agents said at some seqs, as it reads now, in their order. Without the notes of edits: they are no one's words.
+ * @param channel, seqs expressions, the second of an array of seqs
+ */
+export function selectSaid(channel: string, seqs: string): string {
+  // One character more than is quoted tells that there is more; those of two units are enough all the more.
+  // By an array and not by a join: that is planned once, for a table of whatever size, and must stay a look by the key.
+  return `with found as materialized (select ${seqs} as seqs)
+          select e.seq, e.kind, e.at, left(e.text, ${MAX_QUOTE + 1}) as text, e.author_name,
+                 (select left(r.text, ${MAX_QUOTE + 1}) from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
+                   order by r.revision desc limit 1) as revised
+            from entries e
+           where e.channel_id = ${channel} and e.seq = any(array(select unnest(f.seqs) from found f))
+             and e.kind in ('user', 'assistant') and e.deleted_at is null
+           order by array_position((select f.seqs from found f), e.seq)`;
+}
+
+/**
+ * The same, asked for by itself.
+ * @param statement its name, the expression of the seqs by $1 (the channel) and further values, and its values
+ */
+export async function readSaid(
+  client: Queryable,
+  {
+    name,
+    seqs,
+    values,
+  }: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
+): Promise<RawSaid[]> {
+  return client.query<RawSaid>({ name, text: selectSaid("$1", seqs) }, values);
+}
+
+/** Characters that one look-up brings; more of a text than {@link MAX_QUOTE} is quoted by nobody. */
+const MAX_QUOTED = 16_000;
+
+/** The first of what was found, as far as there is room for them; by seq. */
+export function firstSaid(rows: readonly RawSaid[]): EntryReference[] {
+  let length = 0;
+  const found = rows.map(said).filter(({ text }, index) => {
+    length += text?.length ?? 0;
+    return index === 0 || length <= MAX_QUOTED;
+  });
+  return found.toSorted((a, b) => a.seq - b.seq);
+}
+
+export function said(row: RawSaid): EntryReference {
+  return toReference({ ...row, at: new Date(row.at), deleted: false });
+}
+
+async function resolve(client: Queryable, channel: ChannelId, rows: readonly RawEntry[]): Promise<Entry[]> {
+  const references = await readReferences(
+    client,
+    channel,
+    rows.flatMap((row) => row.data?.references ?? []),
+  );
+  const statements = await readStatements(
+    client,
+    rows.flatMap((row) => row.data?.memories ?? []),
+  );
+  const authors = new Map<string, Author>();
+  return rows.map((row) => toEntry(row, references, statements, authors));
+}
+
+/** One object for all that somebody said under one name. */
+function authorOf(row: RawEntry, authors: Map<string, Author>): Author {
+  const author = { id: row.author_id ?? "", name: row.author_name ?? "", isBot: row.author_bot ?? false };
+  const key = `${author.isBot} ${author.id}\n${author.name}`;
+  const known = authors.get(key);
+  if (known !== undefined) return known;
+  authors.set(key, author);
+  return author;
+}
+
+/** What stored tool results quote, as it reads now. */
+async function readReferences(
+  client: Queryable,
+  channel: ChannelId,
+  seqs: readonly Seq[],
+): Promise<ReadonlyMap<Seq, EntryReference>> {
+  if (seqs.length === 0) return new Map();
+  const rows = await client.query<RawEntry>(
+    { name: "references_read", text: `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2)` },
+    [channel, [...new Set(seqs)]],
+  );
+  return new Map(rows.map((row) => [row.seq, toReference(row)]));
+}
+
+/**
+ * Characters that are quoted of an entry: as long as a message may be on most platforms. A model that makes sixteen searches
+ * in a channel of pastes was sent eleven million.
+ */
+const MAX_QUOTE = 4000;
+
+function toReference(
+  row: Pick<RawEntry, "seq" | "at" | "kind" | "text" | "author_name" | "deleted" | "revised">,
+): EntryReference {
+  const author = row.kind === "assistant" ? "you" : (row.author_name ?? "");
+  const text = row.revised ?? row.text;
+  const quoted = text.length > MAX_QUOTE ? `${sliceWhole(text, 0, MAX_QUOTE)} […]` : text;
+  return { seq: row.seq, at: row.at, author, text: row.deleted ? null : quoted };
+}
+
+function toEntry(
+  row: RawEntry,
+  references: ReadonlyMap<Seq, EntryReference>,
+  statements: ReadonlyMap<number, RememberedStatement>,
+  authors: Map<string, Author>,
+): Entry {
+  const base = { seq: row.seq, at: row.at, deleted: row.deleted, tokens: row.tokens };
+  const text = row.deleted ? "" : (row.revised ?? row.text);
+  if (row.kind === "notice") {
+    const edited = row.data?.edits;
+    const edits =
+      edited === undefined
+        ? null
+        : { seq: edited, author: row.note_author ?? "", at: row.noted_at ?? row.at };
+    const notice = {
+      ...base,
+      kind: "notice",
+      text: row.note_text ?? row.text,
+      after: row.after_seq,
+    } as const;
+    const away = row.data?.absence;
+    if (away === undefined) return { ...notice, edits };
+    const absence = { kind: away.kind, from: new Date(away.from), to: new Date(away.to) };
+    return { ...notice, edits, absence };
+  }
+  if (row.kind === "user") {
+    // Written out: what a spread begins, V8 goes on with beside the object, at twice the size.
+    return {
+      seq: row.seq,
+      at: row.at,
+      deleted: row.deleted,
+      tokens: row.tokens,
+      kind: "user",
+      author: authorOf(row, authors),
+      text,
+      messageId: row.message_id ?? "",
+      replyTo: row.reply_to,
+      addressed: row.addressed,
+    };
+  }
+  const ofTurn = { ...base, turnId: turnId(row.turn_id ?? 0), after: row.after_seq ?? 0 };
+  if (row.kind === "assistant")
+    return { ...ofTurn, kind: "assistant", text, stopped: row.data?.stopped ?? false };
+  if (row.kind === "tool_call") return { ...ofTurn, kind: "tool_call", text, calls: row.data?.calls ?? [] };
+  return {
+    ...ofTurn,
+    kind: "tool_result",
+    callId: row.data?.call_id ?? "",
+    tool: row.data?.tool ?? "",
+    text,
+    references: (row.data?.references ?? []).flatMap((seq) => references.get(seq) ?? []),
+    memories: (row.data?.memories ?? []).map((id) => toMemoryReference(id, statements)),
+  };
+}
+
+function toMemoryReference(
+  id: number,
+  statements: ReadonlyMap<number, RememberedStatement>,
+): MemoryReference {
+  return { id: memoryId(id), memory: statements.get(id) ?? null };
+}
+
+/** What `append_turn_entries` takes: references are stored as seqs and ids, never as text. */
+export function toDraftRow(draft: TurnEntryDraft): Record<string, unknown> {
+  return { kind: draft.kind, text: draft.text, tokens: estimateDraft(draft), data: draftData(draft) };
+}
+
+function draftData(draft: TurnEntryDraft): Record<string, unknown> | null {
+  switch (draft.kind) {
+    case "assistant":
+      return draft.stopped ? { stopped: true } : null;
+    case "tool_call":
+      return { calls: draft.calls };
+    case "tool_result":
+      return {
+        call_id: draft.callId,
+        tool: draft.tool,
+        references: draft.references.map(({ seq }) => seq),
+        memories: draft.memories.map(({ id }) => id),
+      };
+    case "notice":
+      return null;
+  }
+}
+
+/** Estimated tokens of an entry as a model reads it. */
+export function estimateDraft(draft: TurnEntryDraft): number {
+  let tokens = estimateTokens(draft.text) + MESSAGE_OVERHEAD;
+  if (draft.kind === "tool_call") {
+    for (const call of draft.calls)
+      tokens += estimateTokens(call.name + objectJson(call.arguments)) + MESSAGE_OVERHEAD;
+  }
+  if (draft.kind === "tool_result") {
+    for (const { author, text } of draft.references)
+      tokens += estimateTokens(author + (text ?? "")) + LINE_HEAD_TOKENS;
+    for (const { memory } of draft.memories)
+      tokens +=
+        estimateTokens(`${memory?.assertedBy} ${memory?.type} ${memory?.statement}`) + LINE_HEAD_TOKENS;
+  }
+  return tokens;
+}
+
+/** Time and punctuation before each message: `[2026-11-21 14:05] NAME: `. */
+export const LINE_HEAD_TOKENS = 16;

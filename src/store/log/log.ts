@@ -1,0 +1,240 @@
+import type { CurrentText, Entry, TurnEntryDraft } from "../../core/entry.ts";
+import type { ChannelId, Seq, TurnId } from "../../core/ids.ts";
+import type { InboundEdit, InboundMessage } from "../../core/message.ts";
+import { storableText } from "../../text/text.ts";
+import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
+import { AppendQueue } from "./append-queue.ts";
+import { readChannel } from "../channels/channels.ts";
+import { deleteMessage, renewSummaries } from "./deletion.ts";
+import type { Digester } from "../compaction/extracts.ts";
+import {
+  estimateDraft,
+  LINE_HEAD_TOKENS,
+  readCurrentEntries,
+  readEntries,
+  readEntriesAt,
+  toDraftRow,
+} from "./entry-rows.ts";
+import { type Appended, draftMessage } from "./message-rows.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import {
+  blankLateCalls,
+  blankRetoldCalls,
+  takeRetoldMemories,
+  takeUnquoted,
+  tellJobs,
+  termsGone,
+} from "../memory/retold.ts";
+import type { TurnClaim } from "../turns/turn-rows.ts";
+
+export type EditOutcome =
+  | { readonly outcome: "unknown" }
+  | { readonly outcome: "unchanged"; readonly seq: Seq }
+  /** Nobody had read it: it simply says something else now. */
+  | { readonly outcome: "replaced"; readonly seq: Seq }
+  /** A model had read it: a notice at `notedSeq` tells of the change. */
+  | { readonly outcome: "noted"; readonly seq: Seq; readonly notedSeq: Seq };
+
+/** What somebody said or did, and nobody has taken back, of the entries $2..$3 of channel $1. */
+const LEFT = `channel_id = $1 and seq between $2 and $3 and deleted_at is null and (kind <> 'notice' or data ? 'edits')`;
+
+/** The append-only log. Messages, edits and deletions may be written by anyone; turn entries by the owner alone. */
+export class LogStore {
+  readonly #db: Database;
+  readonly #lanes: AppendQueue;
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#lanes = new AppendQueue(db);
+  }
+
+  /**
+   * Appends a message once, behind those of its channel that were handed in before; resolves once it is durable.
+   * @param beginner begins its turn in the same transaction, where nothing else comes first
+   */
+  async appendMessage(
+    channel: ChannelId,
+    message: InboundMessage,
+    beginner: TurnClaim | null = null,
+  ): Promise<Appended> {
+    return this.#lanes.append(channel, draftMessage(message), beginner);
+  }
+
+  /** Appends what a running turn wrote. `after`: the last message that the turn answers. */
+  async appendTurnEntries(
+    owner: { channel: ChannelId; epoch: number },
+    turn: { id: TurnId; after: Seq },
+    drafts: readonly TurnEntryDraft[],
+    at: Date,
+  ): Promise<Entry[]> {
+    const [row] = await this.#db.query<{ first_seq: number }>(
+      {
+        name: "append_turn_entries",
+        text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
+      },
+      [owner.channel, owner.epoch, turn.id, turn.after, at, JSON.stringify(drafts.map(toDraftRow))],
+    );
+    const first = row?.first_seq ?? 0;
+    return drafts.map((draft, index) => entryOfDraft(draft, first + index, turn, at));
+  }
+
+  /**
+   * Gives a message a new text, and takes what was made of its old one.
+   * @param digester of the extracts that stand in for summaries of it; left out: they stay as they are
+   */
+  async edit(
+    channel: ChannelId,
+    messageId: string,
+    text: string,
+    at: Date,
+    digester?: Digester,
+  ): Promise<EditOutcome> {
+    return this.#db.transaction(async (client) =>
+      editMessage(client, channel, { id: messageId, text, at }, digester),
+    );
+  }
+
+  /**
+   * Blanks a message, with all that was made of it.
+   * @returns the seq whose text went; undefined where there is none (any more)
+   */
+  async delete(channel: ChannelId, messageId: string, digester: Digester): Promise<Seq | undefined> {
+    return deleteMessage(this.#db, channel, messageId, digester);
+  }
+
+  /** Blanks what a running turn that is to begin again, because of a deletion, has called since. */
+  async blankLateCalls(channel: ChannelId): Promise<void> {
+    await blankLateCalls(this.#db, channel);
+  }
+
+  /** Estimated tokens of the entries from..to, those of deleted texts included. */
+  async tokensOf(channel: ChannelId, from: Seq, to: Seq): Promise<number> {
+    const [row] = await this.#db.query<{ tokens: number }>(
+      {
+        name: "entries_tokens",
+        text: `select coalesce(sum(tokens), 0)::bigint as tokens from entries
+                where channel_id = $1 and seq between $2 and $3`,
+      },
+      [channel, from, to],
+    );
+    return row?.tokens ?? 0;
+  }
+
+  /** The estimated tokens of what is left among the entries from..to of what somebody said or did. */
+  async tokensLeft(channel: ChannelId, from: Seq, to: Seq): Promise<number> {
+    const [row] = await this.#db.query<{ tokens: number }>(
+      {
+        name: "entries_tokens_left",
+        text: `select coalesce(sum(tokens), 0)::bigint as tokens from entries where ${LEFT}`,
+      },
+      [channel, from, to],
+    );
+    return row?.tokens ?? 0;
+  }
+
+  /** Is there anything left among the entries from..to that somebody said or did? */
+  async hasText(channel: ChannelId, from: Seq, to: Seq): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "entries_have_text",
+        text: `select from entries where ${LEFT} limit 1`,
+      },
+      [channel, from, to],
+    );
+    return rows.length > 0;
+  }
+
+  /** Entries from..to, by seq. */
+  async read(channel: ChannelId, from: Seq, to: Seq): Promise<Entry[]> {
+    return readEntries(this.#db, channel, from, to);
+  }
+
+  /** Entries from..to, by seq, with the texts that they have now: also where an edit is told by a later notice. */
+  async readCurrent(channel: ChannelId, from: Seq, to: Seq): Promise<Entry[]> {
+    return readCurrentEntries(this.#db, channel, from, to);
+  }
+
+  /** What the messages of from..to say now that were edited; the newest edits, by seq. */
+  async newestEdits(channel: ChannelId, from: Seq, to: Seq, limit: number): Promise<CurrentText[]> {
+    return this.#db.query<{ author: string; at: Date; text: string }>(
+      {
+        name: "edits_newest",
+        text: `select author, at, text from (
+                 select distinct on (r.seq) r.seq, r.at as edited_at, e.author_name as author, e.at, r.text
+                   from revisions r join entries e on e.channel_id = r.channel_id and e.seq = r.seq
+                  where r.channel_id = $1 and r.seq between $2 and $3 and e.deleted_at is null
+                  order by r.seq, r.revision desc
+               ) edits where seq in (
+                 select r.seq from revisions r where r.channel_id = $1 and r.seq between $2 and $3
+                  group by r.seq order by max(r.at) desc limit $4
+               ) order by seq`,
+      },
+      [channel, from, to, limit],
+    );
+  }
+
+  /** Entries at these seqs, by seq, with the texts that they have now. */
+  async readAt(channel: ChannelId, seqs: readonly Seq[]): Promise<Entry[]> {
+    return readEntriesAt(this.#db, channel, seqs);
+  }
+}
+
+/** As {@link LogStore.edit}, by a client in a transaction. */
+export async function editMessage(
+  client: Queryable,
+  channel: ChannelId,
+  { id, text, at }: Pick<InboundEdit, "id" | "text" | "at">,
+  digester?: Digester,
+): Promise<EditOutcome> {
+  const stored = storableText(text);
+  const tokens = estimateTokens(stored) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
+  const [row] = await client.query<RawEdit & Record<string, unknown>>(
+    { name: "revise_message", text: "select * from revise_message($1, $2, $3, $4, $5)" },
+    [channel, storableText(id), stored, tokens, at],
+  );
+  if (row === undefined || row.outcome === "unknown") return { outcome: "unknown" };
+  const { seq } = row;
+  if (row.outcome === "unchanged") return { outcome: "unchanged", seq };
+  if (digester !== undefined) await renewSummaries(client, channel, seq, digester);
+  const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored });
+  // Results of tools quote memories: more has changed than the notice tells of.
+  return row.outcome === "noted" && taken === 0
+    ? { outcome: "noted", seq, notedSeq: row.noted_seq }
+    : { outcome: "replaced", seq };
+}
+
+interface RawEdit {
+  outcome: EditOutcome["outcome"];
+  seq: Seq;
+  noted_seq: Seq;
+  /** What the message said before. */
+  former: string[];
+}
+
+/** Takes what tells of an earlier text. The view keeps its calls as its model has written them. @returns how many memories went */
+async function takeRetold(
+  client: Queryable,
+  channel: ChannelId,
+  { seq, former, now }: { readonly seq: Seq; readonly former: readonly string[]; readonly now: string },
+): Promise<number> {
+  const unsaid = { seqs: [seq], terms: termsGone(former, now) };
+  const unquoted = await takeUnquoted(client, channel, seq, now);
+  const retold = await takeRetoldMemories(client, channel, unsaid);
+  await tellJobs(client, channel, unsaid);
+  const { coveredTo } = await readChannel(client, channel);
+  if (seq <= coveredTo) await blankRetoldCalls(client, channel, unsaid, { to: coveredTo });
+  return unquoted.length + retold.length;
+}
+
+/** The entry that a draft became. */
+export function entryOfDraft(
+  draft: TurnEntryDraft,
+  seq: Seq,
+  turn: { id: TurnId; after: Seq },
+  at: Date,
+): Entry {
+  const base = { seq, at, deleted: false, tokens: estimateDraft(draft), after: turn.after };
+  return draft.kind === "notice"
+    ? { ...base, ...draft, edits: null }
+    : { ...base, ...draft, turnId: turn.id };
+}

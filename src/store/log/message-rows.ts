@@ -1,0 +1,83 @@
+import type { UserEntry } from "../../core/entry.ts";
+import type { Seq } from "../../core/ids.ts";
+import type { InboundMessage } from "../../core/message.ts";
+import { displayName, storableText } from "../../text/text.ts";
+import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
+import { LINE_HEAD_TOKENS } from "./entry-rows.ts";
+import { type RunningTurn, begunTurn } from "../turns/turn-rows.ts";
+
+/** A message on its way into the log: the entry that it becomes, but for its place. */
+export type MessageDraft = Omit<UserEntry, "seq">;
+
+/** What became of an append: a redelivery finds the first, which may still be due. */
+export type Appended =
+  | { readonly duplicate: true; readonly seq: Seq; readonly due: boolean }
+  | {
+      readonly duplicate: false;
+      readonly seq: Seq;
+      readonly entry: UserEntry;
+      /** The turn that has begun with it; null: none has. */
+      readonly turn: RunningTurn | null;
+    };
+
+/** What `append_message` and `append_messages` return. */
+export interface AppendedRow {
+  readonly seq: number;
+  readonly duplicate: boolean;
+  readonly due: boolean;
+  /** `append_message` alone begins turns. */
+  readonly turn_id?: number | null;
+}
+
+export function draftMessage(message: InboundMessage): MessageDraft {
+  const text = storableText(message.text);
+  const { id, name, isBot } = message.author;
+  const author = { id: storableText(id), name: displayName(name), isBot };
+  return {
+    kind: "user",
+    at: message.at,
+    deleted: false,
+    tokens: estimateTokens(text) + estimateTokens(author.name) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD,
+    author,
+    text,
+    messageId: storableText(message.id),
+    replyTo: message.replyTo === undefined ? null : storableText(message.replyTo),
+    addressed: message.addressed,
+  };
+}
+
+/** In the order of `append_message`. */
+export function draftValues({
+  messageId,
+  author,
+  text,
+  tokens,
+  at,
+  addressed,
+  replyTo,
+}: MessageDraft): unknown[] {
+  return [messageId, author.id, author.name, author.isBot, text, tokens, at, addressed, replyTo];
+}
+
+/** By the names of `append_messages`. */
+export function draftRecord(draft: MessageDraft): Record<string, unknown> {
+  const { messageId, author, text, tokens, at, addressed, replyTo } = draft;
+  return {
+    message_id: messageId,
+    author_id: author.id,
+    author_name: author.name,
+    author_bot: author.isBot,
+    text,
+    tokens,
+    at,
+    addressed,
+    reply_to: replyTo,
+  };
+}
+
+export function toAppended(draft: MessageDraft, row: AppendedRow): Appended {
+  const { seq, duplicate, due, turn_id: id = null } = row;
+  if (duplicate) return { duplicate, seq, due };
+  const turn = id === null ? null : begunTurn(id, seq, seq);
+  return { duplicate: false, seq, entry: { ...draft, seq }, turn };
+}

@@ -1,0 +1,190 @@
+import type { UserEntry } from "../../core/entry.ts";
+import { type ChannelAddress, type ChannelId, type MemoryId, memoryId, type Seq } from "../../core/ids.ts";
+import type { MemoryDraft } from "../../core/memory.ts";
+import type { InboundEdit, InboundMessage } from "../../core/message.ts";
+import { storableText } from "../../text/text.ts";
+import { type Blanked, prepareBlanking } from "./deletion.ts";
+import type { Digester } from "../compaction/extracts.ts";
+import { type EditOutcome, editMessage } from "./log.ts";
+import { draftMessage } from "./message-rows.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { takeProofs } from "../memory/retold.ts";
+
+/** A statement that somebody wanted remembered, with the message that bears it. */
+export interface RememberedWords {
+  readonly entry: UserEntry;
+  /** Null: the message was deleted, or says something else, since an earlier attempt wrote it. */
+  readonly memory: MemoryId | null;
+  /** How many messages say so now; more than one: it was known already. */
+  readonly proofs: number;
+}
+
+/** Messages of one person in one channel. */
+export interface SaidMessages {
+  readonly channel: ChannelAddress;
+  readonly messageIds: readonly string[];
+}
+
+/**
+ * What a person has said in a channel: there, and the same messages where they are background of the channel's threads.
+ * $1 channel, $2 the person.
+ */
+const SAID = `
+  select e.channel_id, e.message_id from entries e
+   where e.channel_id = $1 and e.author_id = $2 and e.kind = 'user' and e.deleted_at is null
+  union all
+  select copy.channel_id, copy.message_id
+    from channels c
+    join channels thread on thread.platform = c.platform and thread.kind = 'thread' and thread.place->'parent'->>'id' = c.name
+    join entries copy on copy.channel_id = thread.id and copy.author_id = $2 and copy.deleted_at is null
+   where c.id = $1 and exists (
+     select from entries e where e.message_id = copy.message_id and e.channel_id = c.id and e.author_id = $2)`;
+
+/** What people ask of their own words. */
+export class PersonalDataStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Appends a message that is only listened to, with the memory that it bears, in one transaction; twice is once. */
+  async remember(channel: ChannelId, message: InboundMessage, memory: MemoryDraft): Promise<RememberedWords> {
+    const draft = draftMessage({ ...message, addressed: false });
+    const { messageId, author, text, tokens, at } = draft;
+    const [row] = await this.#db.query<{ entry_seq: number; memory: number | null; proofs: number }>(
+      {
+        name: "remember_message",
+        text: "select entry_seq, memory, proofs from remember_message($1, $2, $3, $4, $5, $6, $7, $8)",
+      },
+      [channel, messageId, author.id, author.name, text, tokens, at, JSON.stringify(memory)],
+    );
+    if (row === undefined) throw new Error("remember_message returned no row");
+    const known = row.memory === null ? null : memoryId(row.memory);
+    return { entry: { ...draft, seq: row.entry_seq }, memory: known, proofs: row.proofs };
+  }
+
+  /** A message as it reads now, where it is the proof of a memory; undefined: it is none. */
+  async bearing(
+    channel: ChannelId,
+    messageId: string,
+  ): Promise<Pick<InboundMessage, "id" | "author" | "text" | "at"> | undefined> {
+    const [row] = await this.#db.query<{ author_id: string; author_name: string; text: string; at: Date }>(
+      {
+        name: "message_bearing",
+        text: `select e.author_id, e.author_name, entry_text(e.channel_id, e.seq, e.text) as text, e.at from entries e
+                where e.channel_id = $1 and e.message_id = $2 and e.kind = 'user' and e.deleted_at is null
+                  and exists (select from memory_sources s where s.channel_id = e.channel_id and s.seq = e.seq)`,
+      },
+      [channel, storableText(messageId)],
+    );
+    if (row === undefined) return undefined;
+    const { author_id: author, author_name: name, text, at } = row;
+    return { id: messageId, author: { id: author, name, isBot: false }, text, at };
+  }
+
+  /**
+   * Edits a message that somebody had remembered, in one transaction: it proves nothing of its old words any more.
+   * @param memory of the new words; null: they are not to be remembered
+   */
+  async reword(
+    channel: ChannelId,
+    edit: Pick<InboundEdit, "id" | "text" | "at">,
+    memory: MemoryDraft | null,
+    digester: Digester,
+  ): Promise<EditOutcome> {
+    return this.#db.transaction(async (client) => {
+      const edited = await editMessage(client, channel, edit, digester);
+      if (edited.outcome === "unknown" || edited.outcome === "unchanged") return edited;
+      await takeAllProofs(client, channel, edited.seq);
+      if (memory === null) return edited;
+      const sources = memory.sources.map(({ quote }) => ({ seq: edited.seq, quote }));
+      await client.query({ name: "add_memory", text: "select add_memory($1, null, $2)" }, [
+        channel,
+        JSON.stringify({ ...memory, sources }),
+      ]);
+      return edited;
+    });
+  }
+
+  /** Takes a memory of a channel, whatever still proves it. @returns false where it is gone already */
+  async forgetMemory(channel: ChannelId, memory: MemoryId): Promise<boolean> {
+    const [row] = await this.#db.query<{ gone: boolean }>(
+      { name: "forget_memory", text: "select forget_memory($1, $2) as gone" },
+      [channel, memory],
+    );
+    return row?.gone ?? false;
+  }
+
+  /** How much a person has said in a channel, and how many of its memories nobody else bears. */
+  async countSaid(channel: ChannelId, person: string): Promise<{ messages: number; memories: number }> {
+    const [row] = await this.#db.query<{ messages: number; memories: number }>(
+      {
+        name: "person_count_said",
+        text: `select (select count(*) from (${SAID}) said) as messages,
+                      (select count(*) from memories m where m.channel_id = $1 and not exists (
+                         select from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                          where s.memory_id = m.id and e.author_id is distinct from $2)) as memories`,
+      },
+      [channel, storableText(person)],
+    );
+    return { messages: row?.messages ?? 0, memories: row?.memories ?? 0 };
+  }
+
+  /** Some of what a person has said in a channel, `limit` messages at most, by the channels in which they stand. */
+  async said(channel: ChannelId, person: string, limit: number): Promise<SaidMessages[]> {
+    const rows = await this.#db.query<{ platform: string; name: string; message_ids: string[] }>(
+      {
+        name: "person_said",
+        text: `select c.platform, c.name, array_agg(said.message_id) as message_ids
+                 from (select * from (${SAID}) every limit $3) said join channels c on c.id = said.channel_id
+                group by c.id order by c.id = $1, c.id`,
+      },
+      [channel, storableText(person), limit],
+    );
+    return rows.map(({ platform, name, message_ids: messageIds }) => {
+      return { channel: { platform, name }, messageIds };
+    });
+  }
+
+  /** Where the same messages of the same people stand, by the channels: there, and as background of threads. */
+  async copies(channel: ChannelId, messageIds: readonly string[]): Promise<SaidMessages[]> {
+    const rows = await this.#db.query<{ platform: string; name: string; message_ids: string[] }>(
+      {
+        name: "person_copies",
+        text: `select c.platform, c.name, array_agg(copy.message_id) as message_ids
+                 from channels here join entries e on e.channel_id = here.id
+                 join entries copy on copy.message_id = e.message_id and copy.author_id = e.author_id and copy.deleted_at is null
+                 join channels c on c.id = copy.channel_id and c.platform = here.platform
+                where here.id = $1 and e.message_id = any($2) and e.kind = 'user'
+                group by c.id order by c.id <> $1, c.id`,
+      },
+      [channel, messageIds.map(storableText)],
+    );
+    return rows.map(({ platform, name, message_ids: ids }) => {
+      return { channel: { platform, name }, messageIds: ids };
+    });
+  }
+
+  /** Takes messages of a channel back, each as a deletion on its platform does, in one transaction. */
+  async blank(channel: ChannelId, messageIds: readonly string[], digester: Digester): Promise<Blanked> {
+    return this.#db.transaction(await prepareBlanking(this.#db, channel, messageIds, digester));
+  }
+}
+
+/** A message proves nothing any more: memories that nobody else bears go. Under the channel's row lock. */
+async function takeAllProofs(client: Queryable, channel: ChannelId, seq: Seq): Promise<void> {
+  const proved = await client.query<{ memory: number }>(
+    {
+      name: "proofs_of_entry",
+      text: "select memory_id as memory from memory_sources where channel_id = $1 and seq = $2",
+    },
+    [channel, seq],
+  );
+  await takeProofs(
+    client,
+    channel,
+    seq,
+    proved.map(({ memory }) => memory),
+  );
+}

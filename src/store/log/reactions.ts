@@ -1,0 +1,55 @@
+import { type ChannelAddress, type ChannelId, channelId } from "../../core/ids.ts";
+import { REACTION_PREFIX } from "../../core/message.ts";
+import { storableText } from "../../text/text.ts";
+import type { Database } from "../database/database.ts";
+
+/** A reaction in the log, given or taken back. */
+export interface ReactionRow {
+  readonly channel: ChannelId;
+  readonly address: ChannelAddress;
+  /** Its id as a message. */
+  readonly id: string;
+  readonly person: string;
+  /** When it was given. */
+  readonly at: Date;
+  readonly isTakenBack: boolean;
+}
+
+/** Entries that are reactions. */
+export class ReactionStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** All that were ever given under a message, by the person or by anybody; the oldest first. */
+  async under(platform: string, messageId: string, person: string | null): Promise<ReactionRow[]> {
+    const rows = await this.#db.query<{
+      channel_id: number;
+      name: string;
+      message_id: string;
+      author_id: string;
+      at: Date;
+      is_taken_back: boolean;
+    }>(
+      {
+        name: "reactions_under",
+        text: `select e.channel_id, c.name, e.message_id, e.author_id, e.at, e.deleted_at is not null as is_taken_back
+                 from entries e join channels c on c.id = e.channel_id
+                where e.reply_to = $2 and e.message_id like '${REACTION_PREFIX}%' and c.platform = $1
+                  and ($3::text is null or e.author_id = $3)
+                order by e.channel_id, e.seq`,
+      },
+      [platform, storableText(messageId), person === null ? null : storableText(person)],
+    );
+    return rows.map((row) => ({
+      channel: channelId(row.channel_id),
+      address: { platform, name: row.name },
+      id: row.message_id,
+      person: row.author_id,
+      at: row.at,
+      isTakenBack: row.is_taken_back,
+    }));
+  }
+}

@@ -1,0 +1,297 @@
+import type { RememberedStatement } from "../../core/entry.ts";
+import {
+  type AgentId,
+  agentId,
+  type ChannelAddress,
+  type ChannelId,
+  type MemoryId,
+  memoryId,
+  type Seq,
+} from "../../core/ids.ts";
+import type { Memory, MemoryScope, MemorySource, MemoryType } from "../../core/memory.ts";
+import type { ChannelKind } from "../../core/message.ts";
+import { storableText } from "../../text/text.ts";
+import type { Database, Queryable } from "../database/database.ts";
+
+/** Who asks, and where: what a conversation may know of. */
+export interface AskingChannel {
+  readonly agent: AgentId;
+  readonly channel: ChannelId;
+  /** "" where the platform has no such thing. */
+  readonly workspace: string;
+  readonly kind: ChannelKind;
+}
+
+export interface MemoryQuery {
+  /** A tsquery of lexemes; "": no words. */
+  readonly words: string;
+  /** Parts of words in scripts without spaces, looked for anywhere. */
+  readonly pieces: readonly string[];
+  readonly limit: number;
+}
+
+/** A found memory. */
+export interface MemoryHit {
+  readonly memory: Memory;
+  /** How well its words fit, and which share of the query's pieces it holds; each from 0 to 1. */
+  readonly words: number;
+  readonly pieces: number;
+}
+
+/** A memory with everything that is known of it. */
+export interface MemoryRecord extends Memory {
+  readonly agent: AgentId;
+  readonly channel: ChannelAddress;
+  readonly sources: readonly (MemorySource & {
+    readonly author: string;
+    readonly at: Date;
+  })[];
+}
+
+/** A memory of the channel that asks, with whose it is. */
+export interface OwnedMemory extends Memory {
+  /** Id of the person who said it first; null: the agent itself. */
+  readonly asserter: string | null;
+  /** The messages of people that prove it. */
+  readonly messages: readonly { readonly id: string; readonly author: string }[];
+}
+
+interface RawMemory {
+  id: number;
+  type: MemoryType;
+  scope: MemoryScope;
+  subject: string;
+  asserted_by: string;
+  statement: string;
+  importance: number;
+  valid_from: Date | string;
+  proofs: number;
+}
+
+/** A row that was found by its words, and how well they fit. */
+export interface ScoredMemory extends RawMemory {
+  score: number;
+}
+
+interface RawRecord extends RawMemory {
+  agent: string;
+  platform: string;
+  name: string;
+  sources: { seq: Seq; quote: string; author: string; at: string }[];
+}
+
+const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from,
+  (select count(*) from memory_sources s where s.memory_id = m.id) as proofs`;
+
+/** By the id of a person: names change, and anybody can take one. */
+const ASSERTER = `(select e.author_id from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+    where s.memory_id = m.id and e.kind = 'user' order by e.author_name <> m.asserted_by, s.seq limit 1)`;
+
+/**
+ * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
+ * alone, what was said in a channel in that channel alone, and never to another agent. $1 agent, $2 channel,
+ * $3 workspace, $4 kind of the channel that asks.
+ */
+const VISIBLE_HERE = `m.agent = $1 and m.valid_to is null and m.channel_id = $2
+    and (m.scope = 'channel' or (m.scope = 'dm' and $4 = 'dm'))`;
+const VISIBLE_FROM_WORKSPACE = `m.agent = $1 and m.valid_to is null and m.scope = 'workspace' and m.workspace = $3 and $3 <> ''`;
+const VISIBLE = `((${VISIBLE_HERE}) or (${VISIBLE_FROM_WORKSPACE}))`;
+
+/**
+ * $5 words, $6 most of them. The two halves of what is visible each have an index of their own; one condition with an OR
+ * would use neither.
+ */
+export const MEMORIES_BY_WORDS = `select ${COLUMNS}, m.score from (
+    select visible.*, ts_rank(tsv, $5::tsquery) as score from (
+      select * from memories m where ${VISIBLE_HERE} and m.tsv @@ $5::tsquery
+      union all
+      select * from memories m where ${VISIBLE_FROM_WORKSPACE} and m.tsv @@ $5::tsquery
+    ) visible order by score desc, id desc limit $6
+  ) m`;
+
+/** Rows of `memories`. They are written with what they come from: by `commit_job`, and by `remember_message`. */
+export class MemoryStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * Memories that the asking channel may see and that share a word or a piece of one with the query.
+   * @param signal ends the look-up
+   */
+  async search(asker: AskingChannel, query: MemoryQuery, signal?: AbortSignal): Promise<MemoryHit[]> {
+    // One after the other: a search takes one connection at a time.
+    const db = this.#db.lookUps(signal);
+    const byWords = query.words === "" ? [] : await byTheirWords(db, asker, query);
+    const byPieces = query.pieces.length === 0 ? [] : await byTheirPieces(db, asker, query);
+    const hits = new Map<number, MemoryHit>();
+    for (const row of byWords) hits.set(row.id, toHit(row));
+    for (const { score, ...row } of byPieces) {
+      const words = hits.get(row.id)?.words ?? 0;
+      hits.set(row.id, { memory: toMemory(row), words, pieces: score });
+    }
+    return [...hits.values()]
+      .toSorted((a, b) => b.words + b.pieces - a.words - a.pieces || b.memory.id - a.memory.id)
+      .slice(0, query.limit);
+  }
+
+  /** What the asking channel may see, the newest first. */
+  async inScope(asker: AskingChannel, limit: number): Promise<Memory[]> {
+    const rows = await this.#db.query<RawMemory>(
+      {
+        name: "memories_in_scope",
+        text: `select ${COLUMNS} from memories m where ${VISIBLE} order by m.valid_from desc, m.id desc limit $5`,
+      },
+      [...askedBy(asker), limit],
+    );
+    return rows.map(toMemory);
+  }
+
+  /** Those of the channel that asks that this person said first, the newest first. */
+  async assertedBy(asker: AskingChannel, person: string, limit: number): Promise<Memory[]> {
+    const rows = await this.#db.query<RawMemory>(
+      {
+        name: "memories_asserted",
+        text: `select ${COLUMNS} from memories m where ${VISIBLE} and m.channel_id = $2 and ${ASSERTER} = $5
+                order by m.valid_from desc, m.id desc limit $6`,
+      },
+      [...askedBy(asker), storableText(person), limit],
+    );
+    return rows.map(toMemory);
+  }
+
+  /** Which of these the asking channel may see. */
+  async visible(asker: AskingChannel, ids: readonly MemoryId[]): Promise<Memory[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#db.query<RawMemory>(
+      {
+        name: "memories_visible",
+        text: `select ${COLUMNS} from memories m where ${VISIBLE} and m.id = any($5) order by m.id`,
+      },
+      [...askedBy(asker), ids],
+    );
+    return rows.map(toMemory);
+  }
+
+  /** A memory that comes from the channel that asks; undefined: there is none of this number, or it may not see it. */
+  async find(asker: AskingChannel, id: number): Promise<OwnedMemory | undefined> {
+    const [row] = await this.#db.query<
+      RawMemory & { asserter: string | null; messages: OwnedMemory["messages"] }
+    >(
+      {
+        name: "memory_find",
+        text: `select ${COLUMNS}, ${ASSERTER} as asserter,
+                      (select coalesce(jsonb_agg(jsonb_build_object('id', e.message_id, 'author', e.author_id) order by s.seq), '[]')
+                         from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                        where s.memory_id = m.id and e.kind = 'user') as messages
+                 from memories m where ${VISIBLE} and m.channel_id = $2 and m.id = $5`,
+      },
+      [...askedBy(asker), id],
+    );
+    return row && { ...toMemory(row), asserter: row.asserter, messages: row.messages };
+  }
+
+  /** For whoever runs Weir: live memories of all agents, or of one channel, with their sources; the newest first. */
+  async list(filter: { readonly channel?: ChannelId }, limit: number): Promise<MemoryRecord[]> {
+    const rows = await this.#db.query<RawRecord>(
+      {
+        name: "memories_list",
+        text: `select ${COLUMNS}, m.agent, c.platform, c.name,
+                      (select jsonb_agg(jsonb_build_object('seq', s.seq, 'quote', s.quote, 'at', e.at,
+                                                           'author', coalesce(e.author_name, m.agent)) order by s.seq)
+                         from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                        where s.memory_id = m.id) as sources
+                 from memories m join channels c on c.id = m.channel_id
+                where m.valid_to is null and ($1::bigint is null or m.channel_id = $1)
+                order by m.valid_from desc, m.id desc limit $2`,
+      },
+      [filter.channel ?? null, limit],
+    );
+    return rows.map((row) => ({
+      ...toMemory(row),
+      agent: agentId(row.agent),
+      channel: { platform: row.platform, name: row.name },
+      sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
+    }));
+  }
+}
+
+async function byTheirWords(
+  db: Queryable,
+  asker: AskingChannel,
+  query: MemoryQuery,
+): Promise<ScoredMemory[]> {
+  return db.query({ name: "memories_by_words", text: MEMORIES_BY_WORDS }, [
+    ...askedBy(asker),
+    query.words,
+    query.limit,
+  ]);
+}
+
+async function byTheirPieces(
+  db: Queryable,
+  asker: AskingChannel,
+  query: MemoryQuery,
+): Promise<ScoredMemory[]> {
+  return db.query(
+    {
+      name: "memories_by_pieces",
+      text: `select ${COLUMNS}, m.score from (
+               select visible.*,
+                      (select count(*) from unnest($5::text[]) piece
+                        where position(piece in concat_ws(' ', subject, asserted_by, statement)) > 0)
+                      / cardinality($5::text[])::float8 as score
+                 from (select * from memories m where ${VISIBLE}) visible
+             ) m where m.score > 0 order by m.score desc, m.id desc limit $6`,
+    },
+    [...askedBy(asker), query.pieces, query.limit],
+  );
+}
+
+/** What stored tool results quote, by the memory's id; what is gone is not there. */
+export async function readStatements(
+  client: Queryable,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, RememberedStatement>> {
+  if (ids.length === 0) return new Map();
+  const rows = await client.query<
+    Pick<RawMemory, "id" | "type" | "asserted_by" | "valid_from" | "statement">
+  >(
+    {
+      name: "memories_read",
+      text: "select id, type, asserted_by, valid_from, statement from memories where id = any($1)",
+    },
+    [[...new Set(ids)]],
+  );
+  return new Map(
+    rows.map(({ id, type, asserted_by: assertedBy, valid_from: at, statement }) => {
+      return [id, { type, assertedBy, at: new Date(at), statement }];
+    }),
+  );
+}
+
+/** $1 to $4 of what is visible. */
+export function askedBy({ agent, channel, workspace, kind }: AskingChannel): unknown[] {
+  return [agent, channel, workspace, kind];
+}
+
+/** A memory that was found by its words alone. */
+export function toHit(row: ScoredMemory): MemoryHit {
+  return { memory: toMemory(row), words: row.score, pieces: 0 };
+}
+
+function toMemory(row: RawMemory): Memory {
+  return {
+    id: memoryId(row.id),
+    type: row.type,
+    scope: row.scope,
+    subject: row.subject,
+    assertedBy: row.asserted_by,
+    statement: row.statement,
+    importance: row.importance,
+    at: new Date(row.valid_from),
+    proofs: row.proofs,
+  };
+}

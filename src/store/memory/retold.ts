@@ -1,0 +1,361 @@
+import { setImmediate } from "node:timers/promises";
+import { argumentValues } from "../../core/call-arguments.ts";
+import type { ToolCall } from "../../core/entry.ts";
+import { type ChannelId, memoryId, type MemoryId, type Seq } from "../../core/ids.ts";
+import { containsQuote, normalWords } from "../../text/normal-text.ts";
+import { isExact, tellingTerms } from "../../text/telling-terms.ts";
+import type { Queryable } from "../database/database.ts";
+
+/** What was made of texts that have gone: memories, and arguments of tool calls that repeat their words. */
+
+/** Entries of a channel that say something no more, and the terms of what they said that they do not say now. */
+export interface Unsaid {
+  readonly seqs: readonly Seq[];
+  readonly terms: ReadonlySet<string>;
+}
+
+/** Entries of what a memory's jobs had read that are looked through for a word, the newest; and how many are read at once. */
+const LOOKED_THROUGH = 1000;
+const PAGE = 500;
+
+interface Said {
+  readonly text: string;
+  readonly author: string;
+}
+
+interface RawCandidate {
+  id: number;
+  subject: string;
+  statement: string;
+  telling: string[] | null;
+  read_from: number | null;
+  read_to: number | null;
+  /** What is left of its sources. */
+  sources: Said[];
+}
+
+/** The terms that texts had and their new one has not. Pure. */
+export function termsGone(former: readonly string[], now = ""): Set<string> {
+  return new Set(former.flatMap((text) => [...tellingTerms(text)])).difference(tellingTerms(now));
+}
+
+/**
+ * Takes the memories that tell what is said no more: that share a term with it, and neither with what is left of their
+ * sources nor, where it is a word, with what else people said of what their jobs had read.
+ * @param client in a transaction that holds the channel's row lock and has changed the texts
+ * @returns those that went
+ */
+export async function takeRetoldMemories(
+  client: Queryable,
+  channel: ChannelId,
+  unsaid: Unsaid,
+): Promise<MemoryId[]> {
+  if (unsaid.terms.size === 0) return [];
+  const candidates = await readCandidates(client, channel, unsaid);
+  const left = new LeftTerms(client, channel);
+  const taken: MemoryId[] = [];
+  for (const memory of candidates) {
+    const telling = new Set(memory.telling ?? tellingTerms(`${memory.subject} ${memory.statement}`));
+    const unproven = telling.intersection(unsaid.terms).difference(termsOf(memory.sources));
+    if (unproven.size === 0) continue;
+    const isLeft = ![...unproven].some(isExact) && (await left.have(unproven, memory));
+    if (isLeft) continue;
+    await client.query({ name: "memory_retold", text: "select forget_memory($1, $2)" }, [channel, memory.id]);
+    taken.push(memoryId(memory.id));
+  }
+  return taken;
+}
+
+async function readCandidates(
+  client: Queryable,
+  channel: ChannelId,
+  { seqs, terms }: Unsaid,
+): Promise<(RawCandidate & Record<string, unknown>)[]> {
+  return client.query(
+    {
+      name: "memories_retelling",
+      text: `select m.id, m.subject, m.statement, m.telling, m.read_from, m.read_to,
+                    (select coalesce(jsonb_agg(jsonb_build_object('text', entry_text(e.channel_id, e.seq, e.text),
+                                                                  'author', coalesce(e.author_name, ''))), '[]')
+                       from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                      where s.memory_id = m.id and e.deleted_at is null) as sources
+               from memories m
+              where m.id in (
+                      select r.id from memories r where r.channel_id = $1 and r.read_to >= $4 and r.read_from <= $5
+                         and exists (select from unnest($2::bigint[]) seq where seq between r.read_from and r.read_to)
+                      union all
+                      select s.memory_id from memory_sources s where s.channel_id = $1 and s.seq = any($2))
+                and (m.telling is null or m.telling && $3::text[])
+              order by m.id`,
+    },
+    [channel, seqs, [...terms], Math.min(...seqs), Math.max(...seqs)],
+  );
+}
+
+/** The terms of what people have said and nobody has taken back, read page by page, each once. */
+class LeftTerms {
+  readonly #client: Queryable;
+  readonly #channel: ChannelId;
+  readonly #pages = new Map<number, ReadonlySet<string>>();
+
+  constructor(client: Queryable, channel: ChannelId) {
+    this.#client = client;
+    this.#channel = channel;
+  }
+
+  /** Does what the memory's jobs had read still have all of these terms? By whole pages. */
+  async have(terms: ReadonlySet<string>, { read_from: from, read_to: to }: RawCandidate): Promise<boolean> {
+    if (from === null || to === null) return false;
+    let missing = terms;
+    const first = Math.floor(Math.max(from, to - LOOKED_THROUGH) / PAGE);
+    for (let page = Math.floor(to / PAGE); page >= first && missing.size > 0; page--)
+      missing = missing.difference(await this.#page(page));
+    return missing.size === 0;
+  }
+
+  async #page(page: number): Promise<ReadonlySet<string>> {
+    const from = page * PAGE;
+    const known =
+      this.#pages.get(page) ?? termsOf(await readLeft(this.#client, this.#channel, from, from + PAGE - 1));
+    this.#pages.set(page, known);
+    return known;
+  }
+}
+
+async function readLeft(client: Queryable, channel: ChannelId, from: Seq, to: Seq): Promise<Said[]> {
+  return client.query<Said & Record<string, unknown>>(
+    {
+      name: "entries_left",
+      text: `select entry_text(e.channel_id, e.seq, e.text) as text, e.author_name as author from entries e
+              where e.channel_id = $1 and e.seq between $2 and $3 and e.kind = 'user' and not e.author_bot and e.deleted_at is null
+              order by e.seq`,
+    },
+    [channel, from, to],
+  );
+}
+
+function termsOf(said: readonly Said[]): Set<string> {
+  const found = new Set<string>();
+  for (const { text, author } of said) {
+    for (const term of tellingTerms(`${author}\n${text}`)) found.add(term);
+  }
+  return found;
+}
+
+/**
+ * An edited entry proves a memory no more where the quote does not stand in it.
+ * @returns the memories that had no other source, and went
+ */
+export async function takeUnquoted(
+  client: Queryable,
+  channel: ChannelId,
+  seq: Seq,
+  text: string,
+): Promise<MemoryId[]> {
+  const quotes = await client.query<{ memory: number; quote: string }>(
+    {
+      name: "quotes_of_entry",
+      text: "select memory_id as memory, quote from memory_sources where channel_id = $1 and seq = $2",
+    },
+    [channel, seq],
+  );
+  const words = normalWords(text);
+  const unquoted = quotes.filter(({ quote }) => !containsQuote(words, normalWords(quote)));
+  return takeProofs(
+    client,
+    channel,
+    seq,
+    unquoted.map(({ memory }) => memory),
+  );
+}
+
+/** An entry proves these memories no more. @returns those that nothing else proves, and that went */
+export async function takeProofs(
+  client: Queryable,
+  channel: ChannelId,
+  seq: Seq,
+  memories: readonly number[],
+): Promise<MemoryId[]> {
+  if (memories.length === 0) return [];
+  await client.query(
+    {
+      name: "proofs_take",
+      text: "delete from memory_sources where channel_id = $1 and seq = $2 and memory_id = any($3)",
+    },
+    [channel, seq, memories],
+  );
+  const gone = await client.query<{ id: number }>(
+    {
+      name: "memories_unproven",
+      text: `select m.id, forget_memory($1, m.id) from memories m where m.id = any($2)
+                and not exists (select from memory_sources s where s.memory_id = m.id)`,
+    },
+    [channel, memories],
+  );
+  return gone.map(({ id }) => memoryId(id));
+}
+
+interface RawCalls {
+  seq: number;
+  text: string;
+  calls: ToolCall[];
+  turn: number;
+}
+
+/** Calls of a channel that share a term with texts, as far as they were looked for ahead. */
+export interface FoundCalls {
+  readonly terms: ReadonlySet<string>;
+  readonly seqs: readonly Seq[];
+  /** The last entry that was looked at. */
+  readonly to: Seq;
+}
+
+/** Calls that are looked through before something else has its turn. */
+const CALLS_AT_ONCE = 500;
+
+/**
+ * Looks for the calls that {@link blankRetoldCalls} may have to blank, before whoever writes to the channel waits for it: there
+ * may be as many as the channel is old. Arguments are never written anew, so what is found stays true.
+ */
+export async function findRetoldCalls(
+  client: Queryable,
+  channel: ChannelId,
+  messageIds: readonly string[],
+): Promise<FoundCalls> {
+  const said = await client.query<{ seq: Seq; last: Seq; texts: string[] }>(
+    {
+      name: "texts_said",
+      text: `select e.seq, c.last_seq as last,
+                    array(select e.text union select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as texts
+               from entries e join channels c on c.id = e.channel_id
+              where e.channel_id = $1 and e.message_id = any($2) and e.deleted_at is null`,
+    },
+    [channel, messageIds],
+  );
+  const terms = termsGone(said.flatMap(({ texts }) => texts));
+  const to = Math.max(0, ...said.map(({ last }) => last));
+  if (terms.size === 0) return { terms, seqs: [], to };
+  const rows = await readCalls(client, channel, { behind: Math.min(...said.map(({ seq }) => seq)), to });
+  const seqs: Seq[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (shares(row, terms)) seqs.push(row.seq);
+    if (index % CALLS_AT_ONCE === CALLS_AT_ONCE - 1) await setImmediate();
+  }
+  return { terms, seqs, to };
+}
+
+/** @param among no others of those up to its `to`; null: all */
+async function readCalls(
+  client: Queryable,
+  channel: ChannelId,
+  { behind, to, among = null }: { behind: Seq; to: Seq; among?: FoundCalls | null },
+): Promise<RawCalls[]> {
+  return client.query<RawCalls & Record<string, unknown>>(
+    {
+      name: "calls_behind",
+      text: `select e.seq, e.text, e.data->'calls' as calls, e.turn_id as turn from entries e
+              where e.channel_id = $1 and e.kind = 'tool_call' and e.seq > greatest($2::bigint, $4::bigint) and e.seq <= $3
+             union all
+             select e.seq, e.text, e.data->'calls', e.turn_id from entries e
+              where e.channel_id = $1 and e.kind = 'tool_call' and e.seq > $2 and e.seq <= $3 and e.seq <= $4 and e.seq = any($5::bigint[])`,
+    },
+    [channel, behind, to, among?.to ?? 0, among?.seqs ?? []],
+  );
+}
+
+function shares({ text, calls }: RawCalls, terms: ReadonlySet<string>): boolean {
+  return [text, ...calls.map((call) => argumentValues(call.arguments))].some(
+    (one) => !tellingTerms(one).isDisjointFrom(terms),
+  );
+}
+
+/**
+ * Blanks the arguments of tool calls, and what the model said beside them, where they tell what is said no more: where they
+ * share a term with it that the messages which their turn answers do not have.
+ * @param to the last entry that is looked at
+ * @param found what was found ahead of it
+ * @param client as in {@link takeRetoldMemories}
+ * @returns the entries whose words went
+ */
+export async function blankRetoldCalls(
+  client: Queryable,
+  channel: ChannelId,
+  { seqs, terms }: Unsaid,
+  { to = Number.MAX_SAFE_INTEGER, found }: { readonly to?: Seq; readonly found?: FoundCalls } = {},
+): Promise<Seq[]> {
+  if (terms.size === 0) return [];
+  // Somebody may have edited the message meanwhile.
+  const among = found !== undefined && terms.isSubsetOf(found.terms) ? found : null;
+  const rows = await readCalls(client, channel, { behind: Math.min(...seqs), to, among });
+  const blanked: Seq[] = [];
+  for (const row of rows) {
+    if (shares(row, terms) && (await blankCalls(client, channel, row, terms))) blanked.push(row.seq);
+  }
+  return blanked;
+}
+
+/** What a turn answers, as it reads now. */
+async function readAsked(client: Queryable, turn: number): Promise<Said[]> {
+  return client.query<Said & Record<string, unknown>>(
+    {
+      name: "asked_of_turn",
+      text: `select entry_text(m.channel_id, m.seq, m.text) as text, '' as author
+               from turns t join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq
+              where t.id = $1 and m.addressed and m.deleted_at is null`,
+    },
+    [turn],
+  );
+}
+
+async function blankCalls(
+  client: Queryable,
+  channel: ChannelId,
+  { seq, text, calls, turn }: RawCalls,
+  terms: ReadonlySet<string>,
+): Promise<boolean> {
+  const known = termsOf(await readAsked(client, turn));
+  const retells = (one: string): boolean => tellingTerms(one).intersection(terms).difference(known).size > 0;
+  const blanked = calls.map((call) =>
+    retells(argumentValues(call.arguments)) ? { ...call, arguments: "{}" } : call,
+  );
+  if (!retells(text) && blanked.every((call, index) => call === calls[index])) return false;
+  await client.query(
+    {
+      name: "calls_blank",
+      text: "update entries set data = jsonb_set(data, '{calls}', $3::jsonb), text = $4 where channel_id = $1 and seq = $2",
+    },
+    [channel, seq, JSON.stringify(blanked), retells(text) ? "" : text],
+  );
+  return true;
+}
+
+/** What jobs under way had read before an edit becomes no memory. */
+export async function tellJobs(
+  client: Queryable,
+  channel: ChannelId,
+  { seqs, terms }: Unsaid,
+): Promise<void> {
+  const jobs = await client.query<{ id: number; from_seq: number; to_seq: number }>(
+    {
+      name: "jobs_reading",
+      text: `select id, from_seq, to_seq from jobs where channel_id = $1 and state in ('running', 'staged')
+                and exists (select from unnest($2::bigint[]) seq where seq between coalesce(saw_from, from_seq) and to_seq)`,
+    },
+    [channel, seqs],
+  );
+  for (const { id, from_seq: from, to_seq: to } of jobs) {
+    const left = termsOf(await readLeft(client, channel, from, to));
+    await client.query(
+      {
+        name: "job_edited",
+        text: "update jobs set edited_seqs = edited_seqs || $2::bigint[], edited_terms = edited_terms || $3::text[] where id = $1",
+      },
+      [id, seqs, [...terms.difference(left)]],
+    );
+  }
+}
+
+/** Blanks what the running turn's model, asked before a deletion, has called behind it. Its owner's writer must have stopped. */
+export async function blankLateCalls(client: Queryable, channel: ChannelId): Promise<void> {
+  await client.query({ name: "calls_blank_late", text: "select blank_late_calls($1)" }, [channel]);
+}

@@ -1,0 +1,75 @@
+import { BoundedMap } from "../../async/bounded-map.ts";
+import type { Queryable } from "../database/database.ts";
+
+/** Words of a text, each once and in lower case, where it is made of nothing but words of plain letters; else null. Pure. */
+export function plainWords(text: string): string[] | null {
+  const tokens = text.split(/[ \t\r\n]+/).filter((token) => token !== "");
+  if (!tokens.every((token) => PLAIN.test(token) && !TWO_DOTS.test(token))) return null;
+  return [...new Set(text.toLowerCase().match(/[a-z]+/g) ?? [])];
+}
+
+/**
+ * A word, or several parted by apostrophes, with marks around it. What else holds letters (a link, a file, a compound with
+ * a hyphen) the server takes for more than its words, and other letters and marks by the rules of the database's locale.
+ */
+const PLAIN = /^["'([]{0,3}[A-Za-z]{1,40}(?:'[A-Za-z]{1,40}){0,3}["')\]]{0,3}[,.!?;:]{0,3}["')\]]{0,3}$/;
+/** To the server this is the name of a folder. */
+const TWO_DOTS = /[^.]\.\.$/;
+
+/** Words whose lexemes are kept: more than most people use in a year. */
+const KNOWN_WORDS = 10_000;
+/** Most new words of one text that are learned. */
+const LEARNED_AT_ONCE = 100;
+/** Texts whose lexemes are kept for those who ask for them in the same moment. */
+const KNOWN_TEXTS = 64;
+/** What stands for a word that every text has: it has no lexeme. */
+const NONE = "";
+
+/**
+ * What the search index knows a text's words by: stemmed, without stop words. A turn waits for it, so words that the server
+ * was asked for before are not asked for again: what becomes of a plain word does not depend on those around it.
+ */
+export class Lexemes {
+  readonly #db: Queryable;
+  readonly #words = new BoundedMap<string>(KNOWN_WORDS);
+  /** By text: memories and entries are recalled with the same words. */
+  readonly #texts = new BoundedMap<Promise<string[]>>(KNOWN_TEXTS);
+
+  constructor(db: Queryable) {
+    this.#db = db;
+  }
+
+  /** Of a whole text, each once, in the order of a tsvector. */
+  async of(text: string): Promise<string[]> {
+    const asked = this.#texts.get(text);
+    if (asked !== undefined) return asked;
+    const words = plainWords(text);
+    const known = words?.map((word) => this.#words.get(word));
+    if (known !== undefined && known.every((lexeme) => lexeme !== undefined)) return inOrder(known);
+    const asking = this.#ask(text, words ?? []);
+    this.#texts.set(text, asking);
+    // What failed is asked again.
+    asking.catch(() => this.#texts.delete(text));
+    return asking;
+  }
+
+  async #ask(text: string, words: readonly string[]): Promise<string[]> {
+    const fresh = words.filter((word) => !this.#words.has(word)).slice(0, LEARNED_AT_ONCE);
+    const [row] = await this.#db.query<{ lexemes: string[]; learned: string[] }>(
+      {
+        name: "search_lexemes",
+        text: `select tsvector_to_array(to_tsvector('english', $1)) as lexemes,
+                      array(select coalesce((tsvector_to_array(to_tsvector('english', word)))[1], '${NONE}')
+                              from unnest($2::text[]) with ordinality w (word, place) order by place) as learned`,
+      },
+      [text, fresh],
+    );
+    for (const [index, word] of fresh.entries()) this.#words.set(word, row?.learned[index] ?? NONE);
+    return row?.lexemes ?? [];
+  }
+}
+
+/** By their bytes: lexemes of plain words are plain, too. */
+function inOrder(lexemes: readonly string[]): string[] {
+  return [...new Set(lexemes)].filter((lexeme) => lexeme !== NONE).toSorted();
+}

@@ -1,0 +1,286 @@
+import type { EntryReference } from "../../core/entry.ts";
+import { type ChannelId, type Seq, channelId } from "../../core/ids.ts";
+import { firstSaid, type RawSaid, readSaid, selectSaid } from "../log/entry-rows.ts";
+import {
+  askedBy,
+  type AskingChannel,
+  MEMORIES_BY_WORDS,
+  type MemoryHit,
+  type MemoryQuery,
+  type ScoredMemory,
+  toHit,
+} from "../memory/memories.ts";
+import { Lexemes } from "./lexemes.ts";
+import type { Database } from "../database/database.ts";
+import { steadyNow } from "../../async/clock.ts";
+
+/** A found entry. */
+export interface SearchHit {
+  readonly seq: Seq;
+  readonly score: number;
+}
+
+/** What to look for in a channel. */
+export interface SearchQuery {
+  /** Two queries in the syntax of tsquery: one that finds by the index, one that ranks; "": by no words. */
+  readonly pick: string;
+  readonly terms: string;
+  /** Identifiers, looked for letter by letter where each of their parts stands whole. */
+  readonly literals: readonly string[];
+  /** In a script without spaces, looked for approximately; "": none. */
+  readonly unspaced: string;
+  /** A tsquery of the pairs of its characters that find it by the index; "": it is not looked for. */
+  readonly pairs: string;
+  readonly from: Seq;
+  readonly to: Seq;
+  /** Most hits, and how many entries before and after each come along. */
+  readonly limit: number;
+  readonly neighbours: number;
+}
+
+/** Most entries that are ranked; the picking terms are chosen to bring fewer. */
+const CANDIDATES = 4000;
+/** Entries of the whole table from which on, and up to which, its statistics are seen to here; then the server does. */
+const FEW_ENTRIES = 200;
+const MANY_ENTRIES = 20_000;
+
+/**
+ * How long after an erasure the statistics are made anew, ms, and how long after they were the next time: so many times as long as
+ * that took. They are of all channels together.
+ */
+const ERASED_AFTER_MS = 1000;
+const ERASED_REST = 20;
+
+/** The search index beside the log. */
+export class SearchStore {
+  readonly #db: Database;
+  readonly #lexemes: Lexemes;
+  /** Entries that the planner's statistics are of, as far as that is known, and those that came after. */
+  #analysed: number | null = null;
+  #sinceAnalysis = 0;
+  #statistics = 0;
+  /** The last erasure that the statistics know nothing of any more; null: nobody has looked. */
+  #forgottenTo: Date | null = null;
+  #restsUntil = 0;
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#lexemes = new Lexemes(db.lookUps());
+  }
+
+  /**
+   * Brings a channel's index up to its log.
+   * @returns how many entries were taken; less than `limit` means that it is up to date
+   */
+  async index(channel: ChannelId, limit: number): Promise<number> {
+    const [row] = await this.#db.query<{ taken: number }>(
+      { name: "index_channel", text: "select index_channel($1, $2) as taken" },
+      [channel, limit],
+    );
+    return row?.taken ?? 0;
+  }
+
+  /**
+   * The same for several channels in one transaction, and then sees to it that a search stays fast.
+   * @returns how many entries were taken, by channel
+   */
+  async indexAll(channels: readonly ChannelId[], limit: number): Promise<ReadonlyMap<ChannelId, number>> {
+    const rows = await this.#db.query<{ channel_id: number; taken: number }>(
+      { name: "index_channels", text: "select channel_id, taken from index_channels($1, $2)" },
+      [channels, limit],
+    );
+    await this.#merge();
+    for (const { taken } of rows) this.#sinceAnalysis += taken;
+    if (this.#sinceAnalysis >= FEW_ENTRIES) await this.#analyseGrown();
+    return new Map(rows.map((row) => [channelId(row.channel_id), row.taken]));
+  }
+
+  /** A search reads what is not merged yet from its beginning to its end. */
+  async #merge(): Promise<void> {
+    await this.#db.query({
+      name: "index_merge",
+      text: "select gin_clean_pending_list('entry_search_words')",
+    });
+  }
+
+  /** Channels with rows that an older version indexed. */
+  async outdated(): Promise<ChannelId[]> {
+    const rows = await this.#db.query<{ id: number }>({
+      name: "index_outdated",
+      text: "select channel_id as id from search_progress where outdated_to > 0 order by channel_id",
+    });
+    return rows.map((row) => channelId(row.id));
+  }
+
+  /**
+   * Makes at most `limit` of a channel's rows anew that an older version indexed, the newest first.
+   * @returns false: none is left
+   */
+  async renew(channel: ChannelId, limit: number): Promise<boolean> {
+    const [row] = await this.#db.query<{ left: number }>(
+      { name: "index_renew", text: 'select renew_index($1, $2) as "left"' },
+      [channel, limit],
+    );
+    await this.#merge();
+    return (row?.left ?? 0) > 0;
+  }
+
+  /** Changes where {@link frequencies} have changed so much that they should be read again. */
+  get statistics(): number {
+    return this.#statistics;
+  }
+
+  /**
+   * The server looks once a minute whether a table wants new statistics. A new channel is asked much before that, and
+   * without them a recall picks its candidates by common words: so a small table is analysed whenever it has doubled.
+   */
+  async #analyseGrown(): Promise<void> {
+    this.#analysed ??= await this.#knownEntries();
+    if (this.#analysed > MANY_ENTRIES || this.#sinceAnalysis < this.#analysed) return;
+    await this.#db.query({ name: "", text: "analyze entry_search (tsv)" });
+    this.#sinceAnalysis = 0;
+    this.#analysed = await this.#knownEntries();
+    this.#statistics++;
+  }
+
+  /**
+   * Has the statistics made anew where a text was erased since: until then they may tell its words.
+   * @returns when to look again, ms from now; null: nothing was erased since
+   */
+  async forgetErased(): Promise<number | null> {
+    const erased = await this.#lastErasure();
+    if (erased === null || (this.#forgottenTo !== null && erased <= this.#forgottenTo)) return null;
+    const restMs = this.#restsUntil - steadyNow();
+    if (restMs > 0) return restMs;
+    const begun = steadyNow();
+    await this.#db.query({ name: "", text: "analyze entry_search (tsv)" });
+    this.#restsUntil = steadyNow() + Math.max(ERASED_AFTER_MS, (steadyNow() - begun) * ERASED_REST);
+    this.#forgottenTo = erased;
+    this.#sinceAnalysis = 0;
+    this.#analysed = await this.#knownEntries();
+    this.#statistics++;
+    return null;
+  }
+
+  /** Null: none, or the server has made the statistics anew long since. */
+  async #lastErasure(): Promise<Date | null> {
+    const [row] = await this.#db.query<{ at: Date | null }>({
+      name: "index_erased",
+      // Whatever was erased while they were made may still be in them.
+      text: `select max(p.erased_at) as at from search_progress p
+              where p.erased_at > coalesce((select greatest(s.last_analyze, s.last_autoanalyze) - interval '10 minutes'
+                                              from pg_stat_user_tables s where s.relid = 'entry_search'::regclass), '-infinity')`,
+    });
+    return row?.at ?? null;
+  }
+
+  async #knownEntries(): Promise<number> {
+    const [row] = await this.#db.query<{ known: number }>({
+      name: "index_known",
+      text: "select greatest(reltuples, 0)::float8 as known from pg_class where oid = 'entry_search'::regclass",
+    });
+    return row?.known ?? 0;
+  }
+
+  /** False: the database's character type (C) knows no letters but ASCII, so trigrams find nothing in other scripts. */
+  async knowsAllScripts(): Promise<boolean> {
+    const [row] = await this.#db.query<{ knows: boolean }>({
+      name: "search_scripts",
+      text: "select cardinality(show_trgm('\u5bff\u53f8')) > 0 as knows",
+    });
+    return row?.knows ?? false;
+  }
+
+  /** Channels whose log is ahead of their index. */
+  async behind(): Promise<ChannelId[]> {
+    const rows = await this.#db.query<{ id: number }>({
+      name: "index_behind",
+      text: `select c.id from channels c left join search_progress p on p.channel_id = c.id
+              where c.last_seq > coalesce(p.indexed_to, 0)`,
+    });
+    return rows.map((row) => channelId(row.id));
+  }
+
+  /** A text's lexemes, as the index knows them (stemmed, without stop words). */
+  async lexemes(text: string): Promise<string[]> {
+    return this.#lexemes.of(text);
+  }
+
+  /** Share of the indexed entries that hold a lexeme, for the common ones; by the planner's statistics. */
+  async frequencies(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#db.lookUps().query<{ lexeme: string; frequency: number }>({
+      name: "search_frequencies",
+      text: `select e.lexeme, f.frequency
+               from pg_stats s,
+                    unnest(s.most_common_elems::text::text[]) with ordinality e (lexeme, place)
+                    join unnest(s.most_common_elem_freqs) with ordinality f (frequency, place) using (place)
+              where s.schemaname = current_schema() and s.tablename = 'entry_search' and s.attname = 'tsv'`,
+    });
+    return new Map(rows.map((row) => [row.lexeme, row.frequency]));
+  }
+
+  /**
+   * Entries of a channel in `from`..`to` that hold any of `pick`, ranked with all of `terms`. Author and text weigh 1,
+   * the text before them 0.4.
+   */
+  async byWords(
+    channel: ChannelId,
+    query: { pick: string; terms: string; from?: Seq; to: Seq; limit: number },
+  ): Promise<SearchHit[]> {
+    return this.#db.query<{ seq: number; score: number }>(
+      {
+        name: "search_words",
+        text: `select seq, ts_rank('{0.4, 0.4, 0.4, 1}', tsv, $3::tsquery) as score from (
+                 select seq, tsv from entry_search
+                  where channel_id + 0 = $1 and tsv @@ $2::tsquery and seq + 0 between $6 and $4
+                  limit ${CANDIDATES}
+               ) candidates order by score desc, seq desc limit $5`,
+      },
+      [channel, query.pick, query.terms, query.to, query.limit, query.from ?? 1],
+    );
+  }
+
+  /**
+   * What somebody said in a channel and fits a query, with what was said just before and after, as far as one look-up may
+   * bring text; by seq.
+   * @param signal ends the look-up
+   */
+  async find(channel: ChannelId, query: SearchQuery, signal?: AbortSignal): Promise<EntryReference[]> {
+    const rows = await readSaid(this.#db.lookUps(signal), {
+      name: "search_find",
+      seqs: "find_said($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+      values: [channel, ...findValues(query)],
+    });
+    return firstSaid(rows);
+  }
+
+  /** The same, and memories by their words, in one round trip. */
+  async findWithMemories(
+    asker: AskingChannel,
+    query: SearchQuery,
+    memories: MemoryQuery,
+    signal?: AbortSignal,
+  ): Promise<{ entries: EntryReference[]; memories: MemoryHit[] }> {
+    const seqs = "find_said($2, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+    const [row] = await this.#db.lookUps(signal).query<{ said: RawSaid[]; remembered: ScoredMemory[] }>(
+      {
+        name: "search_find_both",
+        text: `select (select coalesce(json_agg(s), '[]') from (${selectSaid("$2", seqs)}) s) as said,
+                      (select coalesce(json_agg(w), '[]') from (${MEMORIES_BY_WORDS}) w) as remembered`,
+      },
+      [...askedBy(asker), memories.words, memories.limit, ...findValues(query)],
+    );
+    return { entries: firstSaid(row?.said ?? []), memories: (row?.remembered ?? []).map(toHit) };
+  }
+}
+
+/** What `find_said` takes behind the channel. */
+function findValues(query: SearchQuery): unknown[] {
+  const { pick, terms, literals, unspaced, pairs, from, to, limit, neighbours } = query;
+  return [pick, terms, literals, literals.map(patternOf), unspaced, pairs, from, to, limit, neighbours];
+}
+
+/** For `ilike`: the text anywhere. */
+function patternOf(literal: string): string {
+  return `%${literal.replaceAll(/[\\%_]/g, "\\$&")}%`;
+}

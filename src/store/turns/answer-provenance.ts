@@ -1,0 +1,99 @@
+import type { RecalledIds } from "../../core/entry.ts";
+import { type ChannelId, memoryId, type Seq } from "../../core/ids.ts";
+import type { Database } from "../database/database.ts";
+
+/** How an answer came about. */
+export interface AnswerRecord {
+  readonly at: Date;
+  /** The turn's entries, by seq: the messages that it answered, its calls with their results, the answer itself. */
+  readonly seqs: readonly Seq[];
+  /** What was found for it before its model was asked. */
+  readonly recalled: RecalledIds;
+  /** From the turn's begin to its settlement, ms. */
+  readonly turnMs: number;
+  readonly modelMs: number;
+  /** Its calls of models, in order. */
+  readonly calls: readonly { readonly model: string; readonly outcome: string; readonly totalMs: number }[];
+}
+
+interface RawAnswer {
+  turn_id: number;
+  from_seq: number;
+  to_seq: number;
+  seq: number;
+  at: Date;
+  recalled: { entries: number[]; memories: number[] } | null;
+  turn_ms: number;
+  model_ms: number | null;
+}
+
+/** Bills of so many calls are looked through for those of the last answer. */
+const NEWEST_CALLS = 1000;
+
+/** What is known of answers, for whoever asks about them. */
+export class AnswerProvenanceStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The people whose messages are being answered, or wait for the next turn where none runs: their ids. */
+  async beingAnswered(channel: ChannelId): Promise<string[]> {
+    const rows = await this.#db.query<{ author_id: string }>(
+      {
+        name: "answers_asked_by",
+        text: `select distinct e.author_id from channels c
+                 left join turns t on t.channel_id = c.id and t.state = 'running'
+                 join entries e on e.channel_id = c.id and e.addressed and e.seq > c.settled_to
+                                   and e.seq <= coalesce(t.to_seq, c.last_seq)
+                where c.id = $1`,
+      },
+      [channel],
+    );
+    return rows.map((row) => row.author_id);
+  }
+
+  /** The last answer of a channel; null: there is none. */
+  async last(channel: ChannelId): Promise<AnswerRecord | null> {
+    const [answer] = await this.#db.query<RawAnswer & Record<string, unknown>>(
+      {
+        name: "answer_last",
+        text: `select e.turn_id, t.from_seq, t.to_seq, e.seq, e.at, e.data->'recalled' as recalled, t.model_ms,
+                      (extract(epoch from t.settled_at - t.started_at) * 1000)::float8 as turn_ms
+                 from entries e join turns t on t.id = e.turn_id
+                where e.channel_id = $1 and e.kind = 'assistant' order by e.seq desc limit 1`,
+      },
+      [channel],
+    );
+    if (answer === undefined) return null;
+    const [entries, calls] = await Promise.all([
+      this.#db.query<{ seq: number }>(
+        {
+          name: "answer_entries",
+          text: `select seq from entries where channel_id = $1 and seq between $2 and $3
+                    and (turn_id = $4 or (addressed and seq <= $5)) order by seq`,
+        },
+        [channel, answer.from_seq, answer.seq, answer.turn_id, answer.to_seq],
+      ),
+      this.#db.query<{ model: string; outcome: string; total_ms: number }>(
+        {
+          name: "answer_calls",
+          text: `select model, outcome, total_ms
+                   from (select * from model_calls where channel_id = $1 order by id desc limit $3) newest
+                  where turn_id = $2 order by id`,
+        },
+        [channel, answer.turn_id, NEWEST_CALLS],
+      ),
+    ]);
+    const { entries: found = [], memories = [] } = answer.recalled ?? {};
+    return {
+      at: answer.at,
+      seqs: entries.map(({ seq }) => seq),
+      recalled: { entries: found, memories: memories.map(memoryId) },
+      turnMs: answer.turn_ms,
+      modelMs: answer.model_ms ?? 0,
+      calls: calls.map(({ model, outcome, total_ms: totalMs }) => ({ model, outcome, totalMs })),
+    };
+  }
+}

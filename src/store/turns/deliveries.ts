@@ -1,0 +1,207 @@
+import { type ChannelId, turnId as toTurnId, type TurnId } from "../../core/ids.ts";
+import type { Database } from "../database/database.ts";
+import { StaleEpochError } from "../database/errors.ts";
+import { SentBatches } from "./sent-batches.ts";
+
+/** One part of an answer on its way to a platform. */
+export interface Delivery {
+  readonly id: number;
+  readonly turnId: TurnId;
+  readonly part: number;
+  readonly idempotencyKey: string;
+  /** A piece of it may have been shown under this key: a send alone does not bring the final text. */
+  readonly drafted: boolean;
+  /** The platform's id of our message, where a piece of it is already shown. */
+  readonly messageId: string | null;
+}
+
+/** A settled answer with the parts of it that the platform has not acknowledged yet. */
+export interface PendingAnswer {
+  readonly turnId: TurnId;
+  readonly text: string;
+  readonly kind: "answer" | "notice";
+  /** The platform's ids of the messages that it answers. */
+  readonly inReplyTo: readonly string[];
+  readonly modelMs: number;
+  /** When the oldest of them became durable. */
+  readonly acceptedAt: Date;
+  /** It was read from the log: an earlier run may have sent a part without hearing of it. */
+  readonly isRecovered: boolean;
+  readonly parts: readonly Delivery[];
+}
+
+/** What is shown of an answer that never came. */
+export interface OrphanedDraft {
+  /** Of its row. */
+  readonly id: number;
+  readonly messageId: string;
+}
+
+/** What a channel's owner still owes to its platform. */
+export interface Owed {
+  /** Oldest first. */
+  readonly answers: readonly PendingAnswer[];
+  /** To be taken back. */
+  readonly shownInVain: readonly OrphanedDraft[];
+}
+
+interface RawDelivery {
+  id: number;
+  turn_id: number;
+  part: number;
+  idempotency_key: string;
+  drafted: boolean;
+  message_id: string | null;
+}
+
+/** The outbox: rows of `deliveries`. */
+export class DeliveryStore {
+  readonly #db: Database;
+  readonly #sent: SentBatches;
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#sent = new SentBatches(db);
+  }
+
+  /** Opens part 0 of a running turn, before its first visible byte. Opening it again finds the first. */
+  async open(
+    owner: { channel: ChannelId; epoch: number },
+    turnId: TurnId,
+    idempotencyKey: string,
+  ): Promise<Delivery> {
+    const [row] = await this.#db.query<RawDelivery>(
+      {
+        name: "delivery_open",
+        text: `insert into deliveries (channel_id, turn_id, part, epoch, idempotency_key, drafted)
+               values ($1, $2, 0, $3, $4, true)
+               on conflict (turn_id, part) do update set epoch = excluded.epoch
+               returning id, turn_id, part, idempotency_key, drafted, message_id`,
+      },
+      [owner.channel, turnId, owner.epoch, idempotencyKey],
+    );
+    if (row === undefined) throw new Error("delivery_open returned no row");
+    return toDelivery(row);
+  }
+
+  /**
+   * To be asked before each further piece: where another daemon has the channel, it may have sent the whole already.
+   * @throws StaleEpochError
+   */
+  async refuseOldEpoch({ channel, epoch }: { channel: ChannelId; epoch: number }): Promise<void> {
+    const rows = await this.#db.query(
+      { name: "delivery_epoch", text: "select from channels where id = $1 and epoch = $2" },
+      [channel, epoch],
+    );
+    if (rows.length === 0) throw new StaleEpochError(`epoch ${epoch} of channel ${channel} is over`);
+  }
+
+  /** Keeps the platform's id of a message that is still being written. */
+  async shown(owner: { epoch: number }, id: number, messageId: string): Promise<void> {
+    await this.#db.query(
+      { name: "delivery_shown", text: "update deliveries set message_id = $3, epoch = $2 where id = $1" },
+      [id, owner.epoch, messageId],
+    );
+  }
+
+  /** The platform acknowledged the final text. */
+  async sent(owner: { epoch: number }, id: number, messageId: string): Promise<void> {
+    await this.#sent.add({ id, epoch: owner.epoch, messageId });
+  }
+
+  /** It will never arrive: the channel is gone, the platform refuses the text, or it was shown in vain and taken back. */
+  async failed(owner: { epoch: number }, id: number, reason: string): Promise<void> {
+    await this.#db.query(
+      {
+        name: "delivery_failed",
+        text: `update deliveries set state = 'failed', reason = $3, epoch = $2, ended_at = clock_timestamp()
+                where id = $1 and state = 'pending'`,
+      },
+      [id, owner.epoch, reason],
+    );
+  }
+
+  /**
+   * What was shown of a part was deleted by somebody: it becomes one that nothing was sent of, under another key.
+   * @returns false: it stays as it is, since all that it answers was deleted as well
+   */
+  async postAnew(owner: { epoch: number }, id: number, idempotencyKey: string): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "delivery_post_anew",
+        text: `update deliveries d set idempotency_key = $3, message_id = null, drafted = false, epoch = $2
+                where d.id = $1 and d.state = 'pending'
+                  and (select count(*) = 0 or bool_or(m.deleted_at is null)
+                         from turns t
+                         join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
+                        where t.id = d.turn_id)
+               returning d.id`,
+      },
+      [id, owner.epoch, idempotencyKey],
+    );
+    return rows.length > 0;
+  }
+
+  /** What of a channel is settled and not (wholly) delivered, and what is shown of turns that ended without an answer. */
+  async owed(channel: ChannelId): Promise<Owed> {
+    const rows = await this.#db.query<RawDelivery & (RawAnswer | { text: null })>(
+      {
+        name: "deliveries_owed",
+        text: `select d.id, d.turn_id, d.part, d.idempotency_key, d.drafted, d.message_id, e.text, e.kind, t.model_ms, asked.ids, asked.at
+                 from deliveries d
+                 join turns t on t.id = d.turn_id
+                 left join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
+                 left join lateral (
+                   select array_agg(m.message_id order by m.seq) as ids, min(m.appended_at) as at from entries m
+                    where m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
+                 ) asked on true
+                where d.channel_id = $1 and d.state = 'pending' and (d.entry_seq is not null or t.state <> 'running')
+                order by d.turn_id, d.part`,
+      },
+      [channel],
+    );
+    const answers = new Map<number, PendingAnswer & { parts: Delivery[] }>();
+    const shownInVain: OrphanedDraft[] = [];
+    for (const row of rows) {
+      if (row.text === null) {
+        if (row.message_id !== null) shownInVain.push({ id: row.id, messageId: row.message_id });
+        continue;
+      }
+      const answer = answers.get(row.turn_id) ?? { ...toAnswer(row), parts: [] };
+      answer.parts.push(toDelivery(row));
+      answers.set(row.turn_id, answer);
+    }
+    return { answers: [...answers.values()], shownInVain };
+  }
+}
+
+interface RawAnswer {
+  text: string;
+  kind: "assistant" | "notice";
+  model_ms: number | null;
+  ids: string[] | null;
+  at: Date | null;
+}
+
+function toDelivery(row: RawDelivery): Delivery {
+  return {
+    id: row.id,
+    turnId: toTurnId(row.turn_id),
+    part: row.part,
+    idempotencyKey: row.idempotency_key,
+    drafted: row.drafted,
+    messageId: row.message_id,
+  };
+}
+
+function toAnswer(row: RawDelivery & RawAnswer): Omit<PendingAnswer, "parts"> {
+  return {
+    turnId: toTurnId(row.turn_id),
+    text: row.text,
+    kind: row.kind === "assistant" ? "answer" : "notice",
+    inReplyTo: row.ids ?? [],
+    modelMs: row.model_ms ?? 0,
+    acceptedAt: row.at ?? new Date(0),
+    isRecovered: true,
+  };
+}

@@ -1,0 +1,172 @@
+import type { Entry, RecalledIds, TurnEntryDraft } from "../../core/entry.ts";
+import type { TurnRange } from "../../core/history.ts";
+import type { ChannelId, Seq, TurnId } from "../../core/ids.ts";
+import { sliceWhole, storableText } from "../../text/text.ts";
+import type { Delivery } from "./deliveries.ts";
+import { toDraftRow } from "../log/entry-rows.ts";
+import { entryOfDraft } from "../log/log.ts";
+import { billRecords, type ModelCallRow } from "./model-calls.ts";
+import { type Database, type Queryable, ASYNC_COMMIT } from "../database/database.ts";
+import { begunTurn, type RawTurn, type RunningTurn, runningTurn } from "./turn-rows.ts";
+
+export type TurnState = "answered" | "skipped" | "stopped" | "failed";
+
+/** How a turn ended, as the log has it. */
+export interface TurnEnd {
+  readonly state: TurnState;
+  readonly reason: string | null;
+  readonly modelMs: number;
+  /** The platform's ids of the messages that it settled. */
+  readonly inReplyTo: string[];
+}
+
+/** How a turn ends: with an entry that people see, or without (a skip). */
+export interface Settlement {
+  readonly state: TurnState;
+  /** Why; never shown to a channel. In Weir's words alone: no deletion reaches it. */
+  readonly reason: string | null;
+  readonly modelMs: number;
+  readonly entry: TurnEntryDraft | null;
+  /** One per part of the entry's text; empty where nothing is sent. */
+  readonly idempotencyKeys: readonly string[];
+  /** What its model calls cost, as far as that is not stored yet. */
+  readonly calls?: readonly ModelCallRow[];
+  /** What was found for its answer; it is stored with that, and no part of the history. */
+  readonly recalled?: RecalledIds;
+}
+
+/** Longest reason, in UTF-16 units. */
+const MAX_REASON = 2000;
+
+interface RawPart {
+  id: number;
+  part: number;
+  key: string;
+  message_id: string | null;
+  drafted: boolean;
+}
+
+/** Rows of `turns`. Every write carries the owner's epoch; an old one is refused. */
+export class TurnStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * The row of a turn that begins. Its commit does not wait for the disk: whatever of the turn can be seen is committed
+   * later and waits, for this row as well. Where the machine fails before that, the messages are due as if it had failed
+   * before the turn began.
+   * @returns null where a turn runs already: one of a message whose append was committed without our hearing of it
+   */
+  async begin(
+    owner: { channel: ChannelId; epoch: number },
+    fromSeq: Seq,
+    toSeq: Seq,
+  ): Promise<RunningTurn | null> {
+    const [row] = await this.#db.query<{ id: number }>(
+      {
+        name: "turn_begin",
+        text: `insert into turns (channel_id, epoch, from_seq, to_seq)
+               select $1, $2, $3, $4 from ${ASYNC_COMMIT}
+               on conflict (channel_id) where state = 'running' do nothing returning id`,
+      },
+      [owner.channel, owner.epoch, fromSeq, toSeq],
+    );
+    return row === undefined ? null : begunTurn(row.id, fromSeq, toSeq);
+  }
+
+  /**
+   * Starts a turn once more that did not settle. The epoch in its row tells whether another owner began it last: that one
+   * has ended over it. Asked twice, it counts neither that nor the failures twice.
+   * @param failures of its own so far
+   */
+  async beginAgain(owner: { epoch: number }, turn: RunningTurn, failures: number): Promise<RunningTurn> {
+    const [row] = await this.#db.query<Pick<RunningTurn, "attempts" | "deaths" | "failures">>(
+      {
+        name: "turn_begin_again",
+        text: `update turns set attempts = attempts + 1, deaths = deaths + (epoch <> $2)::integer,
+                                failures = greatest(failures, $3), epoch = $2
+                where id = $1 and state = 'running' returning attempts, deaths, failures`,
+      },
+      [turn.id, owner.epoch, failures],
+    );
+    if (row === undefined) throw new Error(`turn ${turn.id} is not running`);
+    return { ...turn, ...row };
+  }
+
+  /** How a turn ended; null where it runs, or never was. */
+  async outcome(id: TurnId): Promise<TurnEnd | null> {
+    const [row] = await this.#db.query<{
+      state: TurnState | "running";
+      reason: string | null;
+      model_ms: number | null;
+      ids: string[] | null;
+    }>(
+      {
+        name: "turn_outcome",
+        text: `select t.state, t.reason, t.model_ms,
+                      (select array_agg(e.message_id order by e.seq) from entries e where e.channel_id = t.channel_id
+                          and e.addressed and e.seq between t.from_seq and t.to_seq) as ids
+                 from turns t where t.id = $1`,
+      },
+      [id],
+    );
+    if (row === undefined || row.state === "running") return null;
+    return { state: row.state, reason: row.reason, modelMs: row.model_ms ?? 0, inReplyTo: row.ids ?? [] };
+  }
+
+  /** The one transaction that settles a turn. @returns its last entry, where it has one, and what is to be sent */
+  async settle(
+    owner: { channel: ChannelId; epoch: number },
+    turn: TurnRange,
+    settlement: Settlement,
+    at: Date,
+  ): Promise<{ entry: Entry | null; parts: Delivery[] }> {
+    const { state, reason, modelMs, entry, idempotencyKeys, calls = [], recalled } = settlement;
+    const [row] = await this.#db.query<{ entry_seq: number | null; parts: RawPart[] }>(
+      {
+        name: "settle_turn",
+        text: "select entry_seq, parts from settle_turn($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+      },
+      [
+        owner.channel,
+        owner.epoch,
+        turn.id,
+        state,
+        reason === null ? null : sliceWhole(storableText(reason), 0, MAX_REASON),
+        Math.round(modelMs),
+        at,
+        entry && JSON.stringify(entryRow(entry, recalled)),
+        idempotencyKeys,
+        calls.length === 0 ? null : JSON.stringify(billRecords(calls)),
+      ],
+    );
+    const parts = (row?.parts ?? []).map(({ id, part, key, message_id: messageId, drafted }) => {
+      return { id, turnId: turn.id, part, idempotencyKey: key, messageId, drafted };
+    });
+    if (entry === null || row?.entry_seq == null) return { entry: null, parts };
+    return { entry: entryOfDraft(entry, row.entry_seq, { id: turn.id, after: turn.toSeq }, at), parts };
+  }
+}
+
+function entryRow(entry: TurnEntryDraft, recalled: RecalledIds | undefined): Record<string, unknown> {
+  const row = toDraftRow(entry);
+  const isAnyRecalled = recalled !== undefined && recalled.entries.length + recalled.memories.length > 0;
+  if (entry.kind !== "assistant" || !isAnyRecalled) return row;
+  return { ...row, data: { ...(entry.stopped && { stopped: true }), recalled } };
+}
+
+/** The turn that a channel's last owner left behind, if any; that this one has ended over it counts already. */
+export async function readRunningTurn(client: Queryable, channel: ChannelId): Promise<RunningTurn | null> {
+  const [row] = await client.query<RawTurn>(
+    {
+      name: "turn_running",
+      text: `select t.id, t.from_seq, t.to_seq, t.attempts, t.deaths + (t.epoch <> c.epoch)::integer as deaths, t.failures
+               from turns t join channels c on c.id = t.channel_id where t.channel_id = $1 and t.state = 'running'`,
+    },
+    [channel],
+  );
+  return row === undefined ? null : runningTurn(row);
+}

@@ -1,0 +1,270 @@
+import { factsOf } from "./facts.ts";
+import { SliceCounter, type Slices } from "../async/slices.ts";
+import { sentencesOf, terms } from "./terms.ts";
+import { sliceWhole } from "./text.ts";
+
+/** Something that somebody said. */
+export interface SpokenLine {
+  /** As it is to be shown; "" where it is not known. */
+  readonly time: string;
+  /** "" where it is not known. */
+  readonly author: string;
+  readonly text: string;
+}
+
+/** Something that a digest tells once, however often it is said: a term, a fact, a decision, who took part. */
+interface Item {
+  worth: number;
+}
+
+interface Candidate {
+  readonly line: number;
+  readonly order: number;
+  /** The sentence, word for word. */
+  readonly text: string;
+  readonly items: readonly Item[];
+}
+
+/** Words that say that something was settled or promised. */
+const DECISION =
+  /\b(?:decid|agreed|approv|reject|promis|deadline|going with|instead of|beschlossen|einig|frist)|決め|決定|決ま|約束|締め?切|ことにし|决定|同意/i;
+
+/** How much the length of a sentence counts against it: with 1 the digest is made of the shortest. */
+const LENGTH_COUNTS = 0.7;
+
+/** A part of a long sentence, or a whole one. */
+interface Piece {
+  readonly text: string;
+  readonly isWhole: boolean;
+}
+
+/** A piece, before facts are looked for in it. */
+interface Weighed {
+  readonly line: number;
+  readonly text: string;
+  readonly isShort: boolean;
+  readonly terms: readonly Item[];
+}
+
+/** A sentence with fewer terms and without a fact says "ok" or "thanks". */
+const MIN_TERMS = 2;
+
+/** What a fact or a decision is worth, as a multiple of a mean term. Measured: `npm run bench -- digest`. */
+const FACT_WORTH = 5;
+/** Who took part, as a share of a fact: with each author something of theirs is quoted. */
+const AUTHOR_WORTH = 0.2;
+
+/** `[2026-11-21 14:05] NAME: text`, as far as the parts are known. */
+function formatLine({ time, author, text }: SpokenLine): string {
+  return `${time === "" ? "" : `[${time}] `}${author === "" ? "" : `${author}: `}${text}`;
+}
+
+/** Each round of the choice takes what is worth at least so much of the round before, for its length. */
+const ROUND = 0.92;
+const ROUNDS = 64;
+
+/** A slice, in characters to be read or in sentences to choose from: a few milliseconds each. */
+const SLICE_CHARACTERS = 4000;
+const SLICE_SENTENCES = 500;
+
+/**
+ * Looks at every line once, for a digest without a model: the sentences, word for word, that together cover most of what
+ * was talked about, with who said them and when, in the order in which they were said. A greedy cover: a sentence is worth
+ * its terms (the square root of how often each is said, times its inverse sentence frequency) and its links, identifiers,
+ * numbers, names and decisions, each counted once, for the room that it takes.
+ * @returns the digest of these lines, never longer than so many characters; "" only where nothing was said or nothing fits
+ */
+export function* rankSentences(
+  lines: readonly SpokenLine[],
+): Slices<(maxCharacters: number) => Slices<string>> {
+  const candidates = yield* weighSentences(lines);
+  yield;
+  return function* (maxCharacters) {
+    const choice = new Choice(lines, maxCharacters);
+    const best = yield* cover(candidates, choice);
+    const digest = choice.text();
+    return digest === "" ? shortened(best, lines, maxCharacters) : digest;
+  };
+}
+
+/**
+ * Takes what brings the most for its length that is not there yet, in rounds.
+ * @returns the first of all, whether it fitted or not
+ */
+function* cover(candidates: readonly Candidate[], choice: Choice): Slices<Candidate | undefined> {
+  const slice = new SliceCounter(SLICE_SENTENCES);
+  const worth = new Map<Candidate, number>();
+  let [best] = candidates;
+  let least = 0;
+  for (const candidate of candidates) {
+    const now = choice.worthOf(candidate);
+    worth.set(candidate, now);
+    if (now > least) best = candidate;
+    least = Math.max(least, now);
+    if (slice.isOver(1)) yield;
+  }
+  let left = candidates;
+  for (let round = 0; round < ROUNDS && left.length > 0; round++) {
+    least *= ROUND;
+    const later: Candidate[] = [];
+    for (const candidate of left) {
+      // It only ever falls: what was too little before is too little now.
+      const now = (worth.get(candidate) ?? 0) < least ? null : choice.worthOf(candidate);
+      if (now !== null) worth.set(candidate, now);
+      if (now !== null && now > 0 && now >= least) choice.take(candidate);
+      else if (now !== 0) later.push(candidate);
+      if (slice.isOver(1)) yield;
+    }
+    left = later;
+  }
+  return best;
+}
+
+/** What is chosen of some lines, within a number of characters. */
+class Choice {
+  readonly #lines: readonly SpokenLine[];
+  readonly #chosen = new Map<number, Candidate[]>();
+  readonly #covered = new Set<Item>();
+  #room: number;
+
+  constructor(lines: readonly SpokenLine[], room: number) {
+    this.#lines = lines;
+    this.#room = room;
+  }
+
+  /** What is new in it, for the room that it would take. */
+  worthOf(candidate: Candidate): number {
+    let worth = 0;
+    for (const item of candidate.items) if (!this.#covered.has(item)) worth += item.worth;
+    return worth / this.#costOf(candidate) ** LENGTH_COUNTS;
+  }
+
+  /** Takes a sentence, where there is room for it. */
+  take(candidate: Candidate): void {
+    const cost = this.#costOf(candidate);
+    // The last line needs no line break.
+    if (cost > this.#room + 1) return;
+    this.#room -= cost;
+    const parts = this.#chosen.get(candidate.line);
+    if (parts === undefined) this.#chosen.set(candidate.line, [candidate]);
+    else parts.push(candidate);
+    for (const item of candidate.items) this.#covered.add(item);
+  }
+
+  text(): string {
+    return [...this.#chosen]
+      .toSorted(([a], [b]) => a - b)
+      .map(([index, parts]) => {
+        const { time = "", author = "" } = this.#lines[index] ?? {};
+        const inOrder = parts.toSorted((a, b) => a.order - b.order);
+        return formatLine({ time, author, text: inOrder.map(({ text }) => text).join(" ") });
+      })
+      .join("\n");
+  }
+
+  /** A line's first sentence pays for its author and time, too, and for a line break. */
+  #costOf({ line, text }: Candidate): number {
+    if (this.#chosen.has(line)) return text.length + 1;
+    const { time = "", author = "" } = this.#lines[line] ?? {};
+    return text.length + 1 + formatLine({ time, author, text: "" }).length;
+  }
+}
+
+/** Where not one sentence fits, or none is worth much: the beginning of the best one. */
+function shortened(best: Candidate | undefined, lines: readonly SpokenLine[], maxCharacters: number): string {
+  const line = best === undefined ? undefined : lines[best.line];
+  if (best === undefined || line === undefined) return "";
+  const whole = formatLine({ ...line, text: best.text });
+  if (whole.length <= maxCharacters) return whole;
+  return maxCharacters < 2 ? "" : `${sliceWhole(whole, 0, maxCharacters - 1)}…`;
+}
+
+function* weighSentences(lines: readonly SpokenLine[]): Slices<Candidate[]> {
+  const slice = new SliceCounter(SLICE_CHARACTERS);
+  const seen = new Set<string>();
+  const said = new Map<string, { item: Item; times: number; sentences: number }>();
+  const found: Weighed[] = [];
+  for (const [line, { text: whole }] of lines.entries()) {
+    for (const { text, isWhole } of piecesOfAll(sentencesOf(whole))) {
+      if (slice.isOver(text.length)) yield;
+      const words = terms(text);
+      const unique = new Set(words);
+      // What is said again adds nothing, however often.
+      const key = [...unique].join(" ") || text;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      for (const word of words) {
+        const count = said.get(word);
+        if (count === undefined) said.set(word, { item: { worth: 0 }, times: 1, sentences: 0 });
+        else count.times++;
+      }
+      const items = [...unique].flatMap((word) => {
+        const count = said.get(word);
+        if (count !== undefined) count.sentences++;
+        return count === undefined ? [] : [count.item];
+      });
+      found.push({ line, text, isShort: isWhole && items.length < MIN_TERMS, terms: items });
+    }
+  }
+  let sum = 0;
+  for (const { item, times, sentences } of said.values()) {
+    item.worth = Math.sqrt(times) * Math.log(1 + found.length / sentences);
+    sum += item.worth;
+  }
+  return yield* withFacts(found, lines, (FACT_WORTH * sum) / Math.max(1, said.size));
+}
+
+/** @param unit what a fact of worth 1 is worth beside terms */
+function* withFacts(
+  found: readonly Weighed[],
+  lines: readonly SpokenLine[],
+  unit: number,
+): Slices<Candidate[]> {
+  const slice = new SliceCounter(SLICE_CHARACTERS);
+  const items = new Map<string, Item>();
+  const itemOf = (key: string, worth: number): Item => {
+    const known = items.get(key) ?? { worth: worth * unit };
+    items.set(key, known);
+    return known;
+  };
+  const candidates: Candidate[] = [];
+  for (const [order, { line, text, isShort, terms: words }] of found.entries()) {
+    if (slice.isOver(text.length)) yield;
+    const all = new Set(words);
+    for (const fact of factsOf(text)) all.add(itemOf(fact.text, fact.worth));
+    if (DECISION.test(text)) all.add({ worth: unit });
+    const hasFact = all.size > words.length;
+    const author = lines[line]?.author ?? "";
+    if (author !== "" && (lines[line]?.text.length ?? 0) >= LEAST_SAID) all.add(itemOf(author, AUTHOR_WORTH));
+    candidates.push({ line, order, text, items: isShort && !hasFact ? [] : [...all] });
+  }
+  return candidates;
+}
+
+/** A sentence that is longer is weighed and quoted in parts, in UTF-16 units. */
+const LONGEST = 400;
+
+function* piecesOfAll(sentences: Iterable<string>): Generator<Piece, void, void> {
+  for (const sentence of sentences) {
+    const pieces = piecesOf(sentence);
+    for (const text of pieces) yield { text, isWhole: pieces.length === 1 };
+  }
+}
+
+/** A sentence in parts of at most {@link LONGEST}, between words where there is a space; none is empty. */
+function piecesOf(sentence: string): string[] {
+  if (sentence.length <= LONGEST) return [sentence];
+  const pieces: string[] = [];
+  for (let from = 0; from < sentence.length;) {
+    const piece = sliceWhole(sentence, from, from + LONGEST);
+    const space = piece.lastIndexOf(" ");
+    const isLast = from + piece.length >= sentence.length;
+    const length = isLast || space <= 0 ? piece.length : space;
+    pieces.push(piece.slice(0, length).trim());
+    from += length;
+  }
+  return pieces.filter((piece) => piece !== "");
+}
+
+/** A line that is shorter says nothing of its author, in characters. */
+const LEAST_SAID = 12;

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { mayBeFull } from "../../../src/channel/compaction/fullness.ts";
+import type { History, Summary } from "../../../src/core/history.ts";
+import { rawHistory } from "../../compactor/channel.ts";
+
+// Ten messages of 20 tokens.
+const history = rawHistory(10);
+const known = { everyRequest: 500, room: () => 2000, maxRawMessages: 300 };
+
+function summary(fromSeq: number, more: Partial<Summary> = {}): Summary {
+  return {
+    fromSeq,
+    toSeq: fromSeq,
+    level: 1,
+    kind: "model",
+    span: null,
+    text: "told",
+    tokens: 10,
+    needsRedo: false,
+    ...more,
+  };
+}
+
+function covered(summaries: readonly Summary[]): History {
+  return { ...history, summaries };
+}
+
+test("what every request has counts, with what the last one was told beside", () => {
+  assert.equal(mayBeFull(history, known), false);
+  assert.equal(mayBeFull(history, { ...known, everyRequest: 1600 }), true, "1,800 of 2,000");
+  assert.equal(mayBeFull(history, { ...known, everyRequest: Infinity }), true, "nothing is known yet");
+});
+
+test("many short messages, an omission and summaries that want work need no tokens", () => {
+  assert.equal(mayBeFull(history, { ...known, maxRawMessages: 10 }), true);
+  assert.equal(mayBeFull({ ...history, omittedTo: 1 }, known), true);
+  assert.equal(mayBeFull(covered([summary(1), summary(2), summary(3)]), known), false);
+  assert.equal(mayBeFull(covered([summary(1, { needsRedo: true })]), known), true);
+  assert.equal(mayBeFull(covered([1, 2, 3, 4].map((seq) => summary(seq))), known), true);
+  assert.equal(mayBeFull(covered([summary(1, { kind: "reset", text: "", needsRedo: true })]), known), false);
+});

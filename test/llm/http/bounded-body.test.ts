@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { pipeline } from "node:stream";
+import { test } from "node:test";
+import { listModels } from "../../../src/llm/catalog/model-listing.ts";
+import { ModelError } from "../../../src/llm/model.ts";
+import { probeOllama } from "../../../src/llm/catalog/ollama.ts";
+
+const PIECE = Buffer.alloc(64_000, " ");
+/** 320 MB: an end, so that what reads all of it fails by the count and not by the memory. */
+const PIECES = 5000;
+
+/** A server that answers everything with blanks. `sent`: pieces of the last answer that the client has taken. */
+async function startBlankServer() {
+  const sent = { pieces: 0 };
+  function* blanks(): Generator<Buffer> {
+    for (sent.pieces = 0; sent.pieces < PIECES; sent.pieces++) yield PIECE;
+  }
+  const server = createServer((_, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    pipeline(blanks, response, () => undefined);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  assert(typeof address === "object" && address !== null);
+  return {
+    sent,
+    origin: `http://127.0.0.1:${address.port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+test("a listing without an end is not read to it", async () => {
+  await using server = await startBlankServer();
+  const timeouts = { firstTokenMs: 1000, idleMs: 1000, totalMs: 1000 };
+  const chat = { baseUrl: server.origin, apiKey: undefined, isOpenAi: false, timeouts };
+  await assert.rejects(listModels(chat, new AbortController().signal), ModelError);
+  assert.ok(server.sent.pieces < 1000, `${server.sent.pieces} pieces were taken`);
+  assert.equal(await probeOllama(server.origin, 60_000), undefined);
+  assert.ok(server.sent.pieces < 1000, `${server.sent.pieces} pieces were taken`);
+});

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import { commandTable } from "../../../../src/admin/command-table.ts";
+import { until } from "../../../support/patience.ts";
+import type { DiscordServer } from "../../../support/discord/server.ts";
+import { COMMANDS, discordConfig, FAST, openDiscordScene } from "../discord-harness.ts";
+import { createDiscord } from "../../../../src/platforms/discord/adapter.ts";
+import { RecordingInbox } from "../../recording-inbox.ts";
+import { pino } from "pino";
+
+const ROUTE_COMMANDS = "/applications/:application/commands";
+const ROUTE_CALLBACK = "/interactions/:interaction/:token/callback";
+const OPTION = { type: z.number(), name: z.string(), description: z.string(), required: z.boolean() };
+const HELD = z.array(
+  z.object({
+    name: z.string(),
+    description: z.string(),
+    options: z.array(z.object(OPTION)).default([]),
+  }),
+);
+
+async function registered(discord: DiscordServer): Promise<void> {
+  await until("the commands", () => discord.commands().length === COMMANDS.length);
+}
+
+test("commands are registered where they differ, and left alone where they do not", async () => {
+  await using scene = await openDiscordScene();
+  const { discord } = scene;
+  await registered(discord);
+  assert.deepEqual(discord.commands().toSorted(), ["context", "help", "status"]);
+  const start = async (commands: typeof COMMANDS): Promise<void> => {
+    const config = discordConfig(discord);
+    const asked = discord.journal.calls("GET", ROUTE_COMMANDS).length;
+    await using platform = createDiscord({ config, log: pino({ level: "silent" }), commands, timing: FAST });
+    await platform.start(new RecordingInbox());
+    await until("a look", () => discord.journal.calls("GET", ROUTE_COMMANDS).length > asked);
+    await until("its end", () => discord.journal.calls("GET", ROUTE_COMMANDS).every(({ status }) => status));
+    const isOther = JSON.stringify(commands) !== JSON.stringify(COMMANDS);
+    if (isOther) await until("the change", () => discord.journal.calls("PUT", ROUTE_COMMANDS).length > 1);
+  };
+  await start(COMMANDS);
+  assert.equal(discord.journal.calls("PUT", ROUTE_COMMANDS).length, 1);
+  await start(COMMANDS.slice(0, 1));
+  await until("the removal", () => discord.commands().length === 1);
+});
+
+test("Discord takes all the commands that there are, and shows what goes into their arguments", async () => {
+  await using scene = await openDiscordScene({ commands: commandTable() });
+  const { discord } = scene;
+  await until("an answer", () =>
+    discord.journal.calls("PUT", ROUTE_COMMANDS).some(({ status }) => status !== null),
+  );
+  const answer = await fetch(`${discord.api}/v10/applications/${discord.world.botId}/commands`, {
+    headers: { authorization: `Bot ${discord.token}` },
+  });
+  const held = HELD.parse(await answer.json());
+  assert.deepEqual(
+    held.map(({ name, description }) => ({ name, help: description })),
+    commandTable().map(({ name, help }) => ({ name, help })),
+  );
+  assert.deepEqual(
+    held.flatMap(({ name, options }) => options.map((option) => ({ command: name, ...option }))),
+    [
+      ["context", "part", "list | detail KEY: its parts, or one of them in full"],
+      ["remember", "text", "TEXT: what is to be remembered"],
+      ["forget", "what", "NUMBER | me: the number that /memory shows, or all of yours"],
+    ].map(([command, name, description]) => ({ command, type: 3, name, description, required: false })),
+  );
+});
+
+test("a command is answered to its asker alone, with argument and roles", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, ann, guild, general } = scene;
+  await registered(discord);
+  const role = discord.world.addRole(guild, "millers");
+  discord.world.setMember(guild, ann, { nick: "Annie", roles: [role] });
+  const call = discord.world.command(ann, general, "context", { part: " list " });
+  await until("the answer", () => call.responses().some(({ isLoading }) => !isLoading));
+  assert.deepEqual(
+    call.responses().map(({ text, isEphemeral }) => [text, isEphemeral]),
+    [["did context", true]],
+  );
+  assert.deepEqual(inbox.commands, [
+    {
+      channel: { platform: "discord", name: general },
+      name: "context",
+      argument: "list",
+      asker: { id: ann, name: "Annie", roles: [role], roleNames: ["millers"] },
+    },
+  ]);
+  assert.deepEqual(discord.answers(general), []);
+});
+
+test("a command that takes long is acknowledged first; in a DM, too", async () => {
+  await using scene = await openDiscordScene({ server: { interactionAckMs: 500 } });
+  const { discord, inbox, ann } = scene;
+  await registered(discord);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  inbox.onCommand = async () => promise;
+  const call = discord.world.command(ann, discord.world.openDm(ann), "status");
+  await until("the acknowledgement", () => call.responses().some(({ isLoading }) => isLoading));
+  await new Promise((done) => {
+    setTimeout(done, 600);
+  });
+  resolve("at last");
+  await until("the answer", () => call.responses().some(({ text }) => text === "at last"));
+  assert.equal(call.responses().length, 1);
+});
+
+test("a long answer comes in several messages, all of them private", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, ann, general } = scene;
+  await registered(discord);
+  const lines = Array.from({ length: 200 }, (_, index) => `line ${index} of what it has to say`);
+  inbox.onCommand = () => lines.join("\n");
+  const call = discord.world.command(ann, general, "help");
+  await until("all parts", () => call.responses().at(-1)?.text.includes("line 199") === true);
+  const answers = call.responses();
+  assert.ok(answers.length > 2);
+  assert.ok(answers.every(({ isEphemeral }) => isEphemeral));
+  assert.deepEqual(
+    answers.flatMap(({ text }) => text.split("\n")),
+    lines,
+  );
+});
+
+test("a command that comes twice is run once; one whose acknowledgement was lost is run", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, ann, general } = scene;
+  await registered(discord);
+  discord.gateway.deliveries.duplicate("INTERACTION_CREATE");
+  const twice = discord.world.command(ann, general, "status");
+  await until("the answer", () => twice.responses().some(({ text }) => text === "did status"));
+  await until("both calls", () => discord.journal.calls("POST", ROUTE_CALLBACK).length === 2);
+  discord.faults.next({ method: "POST", route: ROUTE_CALLBACK, fault: { kind: "reset", when: "after" } });
+  const lost = discord.world.command(ann, general, "help");
+  await until("the answer", () => lost.responses().some(({ text }) => text === "did help"));
+  assert.deepEqual(
+    inbox.commands.map(({ name }) => name),
+    ["status", "help"],
+  );
+});
+
+test("a command that fails says so, and no more; what comes too late harms nothing", async () => {
+  await using scene = await openDiscordScene({ server: { interactionTokenMs: 100 } });
+  const { discord, inbox, ann, general, lines } = scene;
+  await registered(discord);
+  inbox.onCommand = () => {
+    throw new Error("secret words");
+  };
+  const call = discord.world.command(ann, general, "status");
+  await until("the answer", () => call.responses().some(({ text }) => text.startsWith("That did not work")));
+  const { promise, resolve } = Promise.withResolvers<string>();
+  inbox.onCommand = async () => promise;
+  discord.world.command(ann, general, "status");
+  await new Promise((done) => {
+    setTimeout(done, 150);
+  });
+  resolve("too late");
+  await until("word of it", () => lines.some((line) => line.includes("command_not_answered")));
+  discord.world.say(ann, general, "still there?");
+  await inbox.received(1);
+});
+
+test("the intake stops with the answers to commands that are under way, or at the deadline without them", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, platform, ann, general } = scene;
+  await registered(discord);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  inbox.onCommand = async () => promise;
+  const call = discord.world.command(ann, general, "status");
+  await until("the command", () => inbox.commands.length === 1);
+  await platform.stopIntake(AbortSignal.timeout(50));
+  assert.ok(call.responses().every(({ isLoading }) => isLoading));
+  const stopping = platform.stopIntake(new AbortController().signal);
+  resolve("at last");
+  await stopping;
+  assert.deepEqual(
+    call.responses().map(({ text }) => text),
+    ["at last"],
+  );
+});
+
+test("an adapter that is closed waits for no command", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, platform, ann, general } = scene;
+  await registered(discord);
+  inbox.onCommand = async () => new Promise(() => undefined);
+  discord.world.command(ann, general, "status");
+  await until("the command", () => inbox.commands.length === 1);
+  await platform[Symbol.asyncDispose]();
+});

@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, test } from "node:test";
+import { openSlackScene, type SceneOptions, type SlackScene } from "../slack-harness.ts";
+
+const HTTP: SceneOptions = {
+  config: ({ signingSecret }) => ({
+    intake: { mode: "http", signingSecret, host: "127.0.0.1", port: 0 },
+  }),
+};
+
+for (const [mode, options] of Object.entries<SceneOptions>({ "Socket Mode": {}, "HTTP mode": HTTP }))
+  describe(`commands in ${mode}`, () => {
+    answered(options);
+    troubled(options);
+  });
+
+function answered(options: SceneOptions): void {
+  test("are run with their argument, and answered to the asker alone", async () => {
+    await using scene = await openSlackScene(options);
+    const { slack, ana, general, inbox } = scene;
+    inbox.onCommand = ({ name, argument }) => `**${name}** of <${argument}>`;
+    const command = slack.world.command(ana, general, "/weir", " Context  detail all ");
+    assert.deepEqual(await command.acknowledged, {
+      isAcknowledged: true,
+      body: { response_type: "ephemeral", text: "*context* of &lt;detail all&gt;" },
+    });
+    assert.deepEqual(inbox.commands, [
+      {
+        channel: { platform: "slack", name: general.id },
+        name: "context",
+        argument: "detail all",
+        asker: { id: ana.id, name: "Ana", roles: [], roleNames: [] },
+      },
+    ]);
+    await slack.world.command(ana, general, "/weir").acknowledged;
+    assert.equal(inbox.commands[1]?.name, "help");
+  });
+
+  test("that take long are acknowledged in time, and answered later", async () => {
+    await using scene = await openSlackScene(options);
+    const { slack, ana, general, inbox } = scene;
+    const { promise, resolve } = Promise.withResolvers<string>();
+    inbox.onCommand = async () => promise;
+    const command = slack.world.command(ana, general, "/weir", "status");
+    const { isAcknowledged } = await command.acknowledged;
+    assert.equal(isAcknowledged, true);
+    assert.deepEqual(command.posts, []);
+    resolve("at last");
+    await posts(scene, command, 1);
+    assert.deepEqual(
+      command.posts.map(({ text, type }) => [text, type]),
+      [["at last", "ephemeral"]],
+    );
+  });
+}
+
+function troubled(options: SceneOptions): void {
+  test("whose answer is long are answered in several posts, as many as Slack takes", async () => {
+    await using scene = await openSlackScene(options);
+    const { slack, ana, general, inbox } = scene;
+    inbox.onCommand = () => "some words & more ".repeat(300);
+    const command = slack.world.command(ana, general, "/weir", "status");
+    await posts(scene, command, 2);
+    assert.equal(
+      command.posts
+        .map(({ text }) => text)
+        .join("")
+        .replaceAll("&amp;", "&").length,
+      5400,
+    );
+    inbox.onCommand = () => "too many words ".repeat(3000);
+    const longer = slack.world.command(ana, general, "/weir", "status");
+    await posts(scene, longer, 5);
+    assert.match(longer.posts.at(-1)?.text ?? "", /too long for Slack/);
+    assert.ok(slack.journal.responses.every(({ status }) => status === 200));
+  });
+
+  test("that fail say so", async () => {
+    await using scene = await openSlackScene(options);
+    const { slack, ana, general, inbox } = scene;
+    inbox.onCommand = () => {
+      throw new Error("secret detail");
+    };
+    const command = slack.world.command(ana, general, "/weir", "status");
+    await command.acknowledged;
+    assert.deepEqual(
+      command.posts.map(({ text }) => text),
+      ["/weir status did not work just now. Please try again."],
+    );
+  });
+}
+
+test("the intake stops with the answers to commands that are under way, or at the deadline without them", async () => {
+  await using scene = await openSlackScene();
+  const { slack, ana, general, inbox, platform } = scene;
+  const { promise, resolve } = Promise.withResolvers<string>();
+  inbox.onCommand = async () => promise;
+  const command = slack.world.command(ana, general, "/weir", "status");
+  await command.acknowledged;
+  await platform.stopIntake(AbortSignal.timeout(50));
+  assert.deepEqual(command.posts, []);
+  const stopping = platform.stopIntake(new AbortController().signal);
+  resolve("at last");
+  await stopping;
+  assert.deepEqual(
+    command.posts.map(({ text }) => text),
+    ["at last"],
+  );
+});
+
+test("an adapter that is closed waits for no command", async () => {
+  await using scene = await openSlackScene();
+  const { slack, ana, general, inbox, platform } = scene;
+  inbox.onCommand = async () => new Promise(() => undefined);
+  await slack.world.command(ana, general, "/weir", "status").acknowledged;
+  await platform[Symbol.asyncDispose]();
+});
+
+async function posts(
+  { slack }: SlackScene,
+  command: { readonly posts: readonly unknown[] },
+  count: number,
+): Promise<void> {
+  await slack.journal.until(`${count} posts`, () => command.posts.length >= count);
+}
+
+describe("HTTP mode", () => {
+  test("takes signed requests, and refuses those with a wrong signature or an old timestamp", async () => {
+    await using scene = await openSlackScene({ ...HTTP, server: { retryDelaysMs: [] } });
+    const { slack, ana, general, inbox } = scene;
+    assert.deepEqual(await slack.requestUrl.verify("abc"), { status: 200, body: '{"challenge":"abc"}' });
+    slack.requestUrl.tamperNext({ signature: "wrong" }, { signature: "missing" }, { ageS: 600 });
+    for (const text of ["forged", "unsigned", "replayed"]) slack.world.say(ana, general, text);
+    await slack.deliveries.idle();
+    slack.world.say(ana, general, "true");
+    await inbox.received(1);
+    await slack.deliveries.idle();
+    assert.deepEqual(inbox.said, ["Ana: true"]);
+    assert.deepEqual(
+      slack.journal.acks.map(({ status }) => status),
+      [401, 401, 401, 200],
+    );
+  });
+
+  test("answers an event that is not stored with an error, so that it comes again and is taken", async () => {
+    await using scene = await openSlackScene({ ...HTTP, server: { retryDelaysMs: [10] } });
+    const { slack, ana, general, inbox } = scene;
+    inbox.failures.push(new Error("no"));
+    const ts = slack.world.say(ana, general, `<@${slack.world.bot.id}> hello`);
+    await inbox.received(1);
+    await slack.deliveries.idle();
+    const statuses = slack.journal.acks.map(({ status }) => status);
+    assert.deepEqual(statuses.filter((status) => status === 500).length >= 1, true);
+    // It is fetched as well, and whichever comes second is a duplicate.
+    assert.deepEqual(new Set(inbox.events.map(({ id }) => id)), new Set([`${general.id}/${ts}`]));
+    assert.deepEqual(slack.journal.givenUp, []);
+  });
+
+  test("a port that is taken is told in words, and counts as no connection", async () => {
+    await using first = await openSlackScene(HTTP);
+    const port = Number(new URL(first.slack.requestUrl.url ?? "").port);
+    await using second = await openSlackScene({
+      config: ({ signingSecret }) => ({ intake: { mode: "http", signingSecret, host: "127.0.0.1", port } }),
+    });
+    // Some more attempts.
+    await delay(50);
+    assert.equal(second.inbox.mark, null, "nothing counts as heard");
+    const refused = second.lines.find((line) => line.includes("platform_refused"));
+    assert.match(refused ?? "", /change platforms.slack.listen/);
+  });
+});
+
+test("a person can be told alone, in a channel and in a thread", async () => {
+  await using scene = await openSlackScene();
+  const { slack, ana, general, platform } = scene;
+  for (const name of [general.id, `${general.id}/1763000000.000100`])
+    await platform.tellAlone?.({ platform: "slack", name }, ana.id, "**Stopped.**");
+  assert.deepEqual(
+    slack.ephemerals.map(({ channel, user, text }) => [channel, user, text]),
+    [
+      [general.id, ana.id, "*Stopped.*"],
+      [general.id, ana.id, "*Stopped.*"],
+    ],
+  );
+});

@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+
+import { agentId, type ChannelId } from "../../../src/core/ids.ts";
+import type { ChannelKind } from "../../../src/core/message.ts";
+import type { AskingChannel } from "../../../src/store/memory/memories.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { openStore } from "../open-store.ts";
+import { rememberIn } from "../remember.ts";
+
+const database = await createTestDatabase();
+const open = openStore(database.connection);
+after(async () => {
+  await open[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+const { store } = open;
+let count = 0;
+
+async function place(overrides: Partial<Omit<AskingChannel, "channel">> = {}): Promise<AskingChannel> {
+  const asker = { agent: agentId("main"), workspace: "w1", kind: "channel" as ChannelKind, ...overrides };
+  const address = { platform: "test", name: `place-${++count}` };
+  return { ...asker, channel: await store.channels.open({ address, ...asker }) };
+}
+
+async function remember(channel: ChannelId, statement: string, overrides: object = {}): Promise<number> {
+  const seq = await open.say(channel, statement, { id: `said-${++count}` });
+  return rememberIn(open, channel, { statement, sources: [{ seq, quote: statement }], ...overrides });
+}
+
+async function seen(asker: AskingChannel): Promise<string[]> {
+  const listed = await store.memories.inScope(asker, 100);
+  const query = { words: "'tea'", pieces: [], limit: 100 };
+  const found = await store.memories.search(asker, query);
+  // However one asks, the same filter holds.
+  const statements = listed.map(({ statement }) => statement).toSorted();
+  assert.deepEqual(found.map(({ memory }) => memory.statement).toSorted(), statements);
+  return statements;
+}
+
+describe("a memory shows only where it may", () => {
+  test("what was said in a channel in that channel alone, to that agent alone", async () => {
+    const [here, there] = [await place(), await place()];
+    const dm = await place({ kind: "dm" });
+    await remember(here.channel, "tea of the channel");
+    assert.deepEqual(await seen(here), ["tea of the channel"]);
+    assert.deepEqual(await seen(there), []);
+    assert.deepEqual(await seen(dm), []);
+    assert.deepEqual(await seen({ ...here, agent: agentId("other") }), []);
+  });
+
+  test("what was said in a dm in that dm alone, and never in a channel, whatever it claims to be", async () => {
+    const [dm, another] = [await place({ kind: "dm" }), await place({ kind: "dm" })];
+    await remember(dm.channel, "tea of the dm");
+    assert.deepEqual(await seen(dm), ["tea of the dm"]);
+    assert.deepEqual(await seen(another), []);
+    assert.deepEqual(await seen(await place()), []);
+    assert.deepEqual(await seen({ ...dm, kind: "channel" }), []);
+    const [row] = await open.sql<{ scope: string }>(
+      "select scope from memories where channel_id = $1",
+      dm.channel,
+    );
+    assert.equal(row?.scope, "dm");
+  });
+
+  test("what a workspace shares in all of that workspace, and nowhere without one", async () => {
+    const source = await place({ workspace: "w-shared" });
+    const nowhere = await place({ workspace: "" });
+    for (const { channel } of [source, nowhere]) {
+      const id = await remember(channel, "tea of the workspace");
+      await open.sql("update memories set scope = 'workspace' where id = $1", id);
+    }
+    assert.deepEqual(await seen(await place({ workspace: "w-shared" })), ["tea of the workspace"]);
+    assert.deepEqual(await seen(await place({ workspace: "w-shared", kind: "dm" })), [
+      "tea of the workspace",
+    ]);
+    assert.deepEqual(await seen(await place({ workspace: "w-other" })), []);
+    assert.deepEqual(await seen(await place({ workspace: "" })), []);
+    assert.deepEqual(await seen(nowhere), []);
+    assert.deepEqual(await seen(await place({ workspace: "w-shared", agent: agentId("other") })), []);
+  });
+
+  test("and no longer once it is superseded, or its last source is deleted", async () => {
+    const asker = await place();
+    const [old, now] = [
+      await remember(asker.channel, "green tea"),
+      await remember(asker.channel, "black tea"),
+    ];
+    await open.sql("update memories set valid_to = now(), superseded_by = $2 where id = $1", old, now);
+    assert.deepEqual(await seen(asker), ["black tea"]);
+    const [row] = await open.sql<{ id: string }>(
+      "select message_id as id from entries where channel_id = $1 and text = 'black tea'",
+      asker.channel,
+    );
+    await open.sql("select delete_message($1, $2)", asker.channel, row?.id);
+    assert.deepEqual(await seen(asker), []);
+    assert.deepEqual(await open.sql("select id from memories where statement = 'black tea'"), []);
+  });
+});
+
+describe("a memory that is found", () => {
+  test("tells how often it was said, and when first", async () => {
+    const { channel, ...asker } = await place();
+    const at = new Date("2026-11-20T10:00:00Z");
+    await remember(channel, "Ann drinks tea.", { at, type: "preference", importance: 0.75 });
+    const id = await remember(channel, "ann drinks TEA", {
+      at: new Date("2026-11-21T10:00:00Z"),
+      type: "preference",
+    });
+    const [hit] = await store.memories.search(
+      { ...asker, channel },
+      { words: "'drink'", pieces: [], limit: 5 },
+    );
+    assert.ok(hit !== undefined && hit.words > 0 && hit.words <= 1);
+    assert.equal(hit.pieces, 0);
+    assert.deepEqual(hit.memory, {
+      id,
+      type: "preference",
+      scope: "channel",
+      subject: "Ann",
+      assertedBy: "Ann",
+      statement: "Ann drinks tea.",
+      importance: 0.75,
+      at,
+      proofs: 2,
+    });
+  });
+
+  test("has a piece of the query where a script has no spaces", async () => {
+    const asker = await place();
+    await remember(asker.channel, "千早さんの会議は水曜日です");
+    await remember(asker.channel, "猫が好きです");
+    const query = { words: "", pieces: ["水曜", "会議", "猫舌"], limit: 5 };
+    const hits = await store.memories.search(asker, query);
+    assert.deepEqual(
+      hits.map(({ memory, pieces }) => [memory.statement, Math.round(pieces * 100)]),
+      [["千早さんの会議は水曜日です", 67]],
+    );
+  });
+
+  test("is among the best where there are many", async () => {
+    const asker = await place();
+    for (let index = 0; index < 4; index++) await remember(asker.channel, `cake number ${index}`);
+    await remember(asker.channel, "cake with cherries");
+    const query = { words: "'cake' | 'cherri'", pieces: [], limit: 1 };
+    const [hit, ...rest] = await store.memories.search(asker, query);
+    assert.equal(hit?.memory.statement, "cake with cherries");
+    assert.deepEqual(rest, []);
+  });
+});
+
+test("the list for the operator has every source, with its words, its author and its time", async () => {
+  const asker = await place();
+  const at = new Date("2026-11-21T09:00:00Z");
+  const first = await open.say(asker.channel, "I drink tea", { id: "list-1", at });
+  const second = await open.say(asker.channel, "tea for me", {
+    id: "list-2",
+    at,
+    author: { id: "u-ben", name: "Ben", isBot: false },
+  });
+  const sources = [
+    { seq: first, quote: "I drink tea" },
+    { seq: second, quote: "tea for me" },
+  ];
+  await rememberIn(open, asker.channel, { statement: "They drink tea.", sources });
+  await remember((await place()).channel, "elsewhere");
+  const [memory, ...rest] = await store.memories.list({ channel: asker.channel }, 10);
+  assert.deepEqual(rest, []);
+  assert.equal(memory?.statement, "They drink tea.");
+  assert.equal(memory.agent, "main");
+  assert.deepEqual(memory.channel, { platform: "test", name: `place-${count - 2}` });
+  assert.deepEqual(memory.sources, [
+    { seq: first, quote: "I drink tea", author: "Ann", at },
+    { seq: second, quote: "tea for me", author: "Ben", at },
+  ]);
+  assert.ok((await store.memories.list({}, 1000)).length > 5);
+  assert.equal((await store.memories.list({}, 2)).length, 2);
+});

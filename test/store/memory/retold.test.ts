@@ -1,0 +1,304 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { JobResult } from "../../../src/core/compaction.ts";
+import type { ChannelId } from "../../../src/core/ids.ts";
+import { checkMemories } from "../../../src/memory/gates.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { TEST_DIGESTER as digester } from "../../support/digester.ts";
+import { prepareBlanking } from "../../../src/store/log/deletion.ts";
+import type { Queryable } from "../../../src/store/database/database.ts";
+import { openStore } from "../open-store.ts";
+import { rowsWith } from "../rows-with.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const weir = openStore(database.connection);
+after(async () => weir[Symbol.asyncDispose]());
+const { store } = weir;
+
+interface Asked {
+  readonly statement: string;
+  readonly quote: string;
+  /** From 1. */
+  readonly source: number;
+}
+
+/** A channel with these lines, and a job that has read all of them and saves memories, but is not committed. */
+async function staged(name: string, lines: readonly string[], asked: readonly Asked[]) {
+  const { id, epoch } = await weir.channel(name);
+  for (const [index, line] of lines.entries())
+    await weir.say(id, line, { id: `${name}-${index + 1}`, addressed: false });
+  const entries = await store.log.read(id, 1, lines.length);
+  const { kept, dropped } = checkMemories(
+    {
+      memories: asked.map(({ source, ...one }) => ({
+        type: "fact",
+        subject: "it",
+        sources: [source],
+        ...one,
+      })),
+    },
+    { sources: new Map(entries.map((entry) => [entry.seq, entry])), promptText: "", agentName: "Weir" },
+  );
+  assert.deepEqual(dropped, []);
+  const plan = {
+    kind: "leaf",
+    tier: "background",
+    fromSeq: 1,
+    toSeq: lines.length,
+    level: 1,
+    sourceTokens: 100,
+  } as const;
+  const job = await store.jobs.begin({ channel: id, epoch }, plan, 60_000);
+  const summary = { kind: "model", text: "They talked.", tokens: 3, model: "m" } as const;
+  const result: JobResult = { parts: [], memories: kept, summary };
+  assert.ok(await store.jobs.stage(job, result));
+  return { id, name, commit: async () => assert.equal(await store.jobs.commit(job), "committed") };
+}
+
+async function told(name: string, lines: readonly string[], asked: readonly Asked[]) {
+  const one = await staged(name, lines, asked);
+  await one.commit();
+  assert.equal((await statements(one.id)).length, asked.length);
+  return one;
+}
+
+async function statements(channel: ChannelId): Promise<unknown[]> {
+  const rows = await weir.sql("select statement from memories where channel_id = $1 order by id", channel);
+  return rows.map((row) => row["statement"]);
+}
+
+const remove = async (id: ChannelId, message: string): Promise<unknown> =>
+  store.log.delete(id, message, digester);
+const edit = async (id: ChannelId, message: string, text: string): Promise<unknown> =>
+  store.log.edit(id, message, text, new Date(), digester);
+
+const CODE = { statement: "The code is zxqpine 774411.", quote: "please remember that", source: 2 };
+
+test("a line that says what the cited one does not becomes a source, and takes the memory with it", async () => {
+  const { id } = await told("indirect", ["the code is zxqpine 774411", "please remember that"], [CODE]);
+  const sources = await weir.sql(
+    "select seq, quote from memory_sources where channel_id = $1 order by seq",
+    id,
+  );
+  assert.deepEqual(sources, [
+    { seq: 1, quote: "the code is zxqpine 774411" },
+    { seq: 2, quote: "please remember that" },
+  ]);
+  await remove(id, "indirect-1");
+  assert.deepEqual(await statements(id), []);
+});
+
+test("a memory stays where what is left says all that it tells, and goes with the last that does", async () => {
+  const lines = ["the code is zxqpine 774411", "please remember that", "again: the code is zxqpine 774411"];
+  const { id } = await told("twice", lines, [CODE]);
+  await remove(id, "twice-1");
+  assert.deepEqual(await statements(id), [CODE.statement]);
+  await remove(id, "twice-3");
+  assert.deepEqual(await statements(id), []);
+});
+
+test("a word that others have said as well is nobody's secret; a deletion in what was read spares the memory", async () => {
+  const lines = ["the sluice leaks", "I will mend it", ...Array.from({ length: 5 }, () => "oh, the sluice")];
+  const mend = { statement: "Ann mends the sluice.", quote: "I will mend it", source: 2 };
+  const { id } = await told("common", lines, [mend]);
+  await remove(id, "common-1");
+  assert.deepEqual(await statements(id), [mend.statement]);
+  for (let number = 3; number <= 7; number++) await remove(id, `common-${number}`);
+  assert.deepEqual(await statements(id), [], "until nobody says it");
+});
+
+test("a memory of an older version, without terms, is judged by its statement", async () => {
+  const { id } = await told("older", ["the code is zxqpine 774411", "please remember that"], [CODE]);
+  await weir.sql("update memories set telling = null where channel_id = $1", id);
+  await weir.sql("delete from memory_sources where channel_id = $1 and seq = 1", id);
+  await remove(id, "older-1");
+  assert.deepEqual(await statements(id), []);
+});
+
+test("an edit takes what its message says no more, and leaves what it still says", async () => {
+  const lines = ["the boat is zxqred and it is called Erna", "please remember that", "the gate is shut"];
+  const { id } = await told("edited", lines, [
+    { statement: "The boat is zxqred.", quote: "please remember that", source: 2 },
+    { statement: "The boat is called Erna.", quote: "it is called Erna", source: 1 },
+    { statement: "Somebody shuts the gate.", quote: "the gate is shut", source: 3 },
+  ]);
+  await edit(id, "edited-1", "the boat is blue and it is called Erna");
+  assert.deepEqual(await statements(id), ["The boat is called Erna.", "Somebody shuts the gate."]);
+  await edit(id, "edited-3", "the gate is not shut");
+  assert.deepEqual(
+    await statements(id),
+    ["The boat is called Erna."],
+    "a quote that does not stand proves nothing",
+  );
+  assert.deepEqual(await rowsWith(weir, "zxqred"), []);
+});
+
+test("an edit that comes before the commit of a job that has read the old text: that becomes no memory", async () => {
+  const lines = ["the boat is zxqgreen", "please remember that", "the gate is shut"];
+  const { id, commit } = await staged("meanwhile", lines, [
+    { statement: "The boat is zxqgreen.", quote: "please remember that", source: 2 },
+    { statement: "The gate is shut.", quote: "the gate is shut", source: 3 },
+  ]);
+  await edit(id, "meanwhile-1", "the boat is blue");
+  await commit();
+  assert.deepEqual(await statements(id), ["The gate is shut."]);
+  const [job] = await weir.sql("select memories from jobs where channel_id = $1", id);
+  assert.equal(job?.["memories"], 1);
+});
+
+test("the first text of a message that was edited before a turn read it is in no row, nor those of edits between", async () => {
+  const { id } = await weir.channel("unread");
+  await weir.say(id, "the word is zxqfirst", { id: "u-1", addressed: false });
+  for (const [index, text] of ["zxqsecond", "zxqthird"].entries())
+    await store.log.edit(id, "u-1", text, new Date(Date.now() + index), digester);
+  for (const word of ["zxqfirst", "zxqsecond"]) assert.deepEqual(await rowsWith(weir, word), [], word);
+  const [entry] = await store.log.read(id, 1, 1);
+  assert.ok(entry?.kind === "user" && entry.text === "zxqthird");
+});
+
+test("a further edit writes none of the earlier texts anew, however many there are", async () => {
+  const { id } = await weir.channel("often");
+  await weir.say(id, "status 0", { id: "o-1", addressed: false });
+  const revise = async (to: number): Promise<unknown> =>
+    store.log.edit(id, "o-1", `status ${to}`, new Date(Date.now() + to), digester);
+  const written = async (): Promise<unknown[]> =>
+    weir.sql(
+      "select revision, xmin::text from revisions where channel_id = $1 and revision <= 8 order by 1",
+      id,
+    );
+  for (let to = 1; to <= 10; to++) await revise(to);
+  const before = await written();
+  for (let to = 11; to <= 13; to++) await revise(to);
+  assert.deepEqual(await written(), before);
+});
+
+test("what a daemon of an older version puts in a summary's place is not replaced by what was there before", async () => {
+  const { id } = await told("older-beside", ["zxqgone is a word", "another line"], []);
+  await store.log.edit(id, "older-beside-2", "a changed line", new Date(Date.now() + 1000), digester);
+  assert.deepEqual(await rowsWith(weir, "zxqgone"), ["entries", "entry_search", "summaries"]);
+  await weir.sql("select delete_message($1, 'older-beside-1')", id);
+  await weir.sql("update summaries set text = 'what is left', needs_redo = live where channel_id = $1", id);
+  assert.deepEqual(await rowsWith(weir, "zxqgone"), []);
+});
+
+const CALLS = [
+  { id: "call-1", name: "search_history", arguments: '{"query":"PIN 774422"}' },
+  { id: "call-2", name: "search_history", arguments: '{"query":"the weather"}' },
+];
+
+/** Somebody says a secret; the model, asked about it, searches for it by its words. */
+async function called(name: string) {
+  const { id, epoch } = await weir.channel(name);
+  const owner = { channel: id, epoch };
+  await weir.say(id, "my PIN is 774422", { id: `${name}-1`, addressed: false });
+  const asked = await weir.say(id, "what is my pin, and the weather?", { id: `${name}-2` });
+  const turn = await store.turns.begin(owner, asked, asked);
+  assert.ok(turn !== null);
+  const call = async (): Promise<void> => {
+    const drafts = [{ kind: "tool_call", text: "", calls: CALLS }] as const;
+    await store.log.appendTurnEntries(owner, { id: turn.id, after: asked }, drafts, new Date());
+  };
+  const argumentsOf = async (): Promise<string[]> =>
+    (await store.log.read(id, 3, 99)).flatMap((entry) =>
+      entry.kind === "tool_call" ? entry.calls.map((one) => one.arguments) : [],
+    );
+  return { id, call, argumentsOf };
+}
+
+test("arguments of tool calls that share a term with a deleted message go with it; the others stay", async () => {
+  const { id, call, argumentsOf } = await called("calls");
+  await call();
+  await remove(id, "calls-1");
+  assert.deepEqual(await argumentsOf(), ["{}", '{"query":"the weather"}']);
+});
+
+test("calls are looked through before the channel's lock is taken; what comes in between is found all the same", async () => {
+  const { id, call, argumentsOf } = await called("ahead");
+  for (let count = 0; count < 5; count++) await call();
+  await weir.say(id, "the word is zxqnew", { id: "ahead-other", addressed: false });
+  const other = await prepareBlanking(weir.db, id, ["ahead-other"], digester);
+  const pin = await prepareBlanking(weir.db, id, ["ahead-1"], digester);
+  await call();
+  const read = new Map<string, number>();
+  const counted = async (client: Queryable, blank: (by: Queryable) => Promise<unknown>): Promise<unknown> =>
+    blank({
+      query: async (statement, values) => {
+        const rows = await client.query(statement, values);
+        read.set(statement.name, rows.length);
+        // oxlint-disable-next-line no-unsafe-type-assertion -- as it came
+        return rows as never;
+      },
+    });
+  await weir.db.transaction(async (client) => counted(client, other));
+  assert.equal(read.get("calls_behind"), 1, "the call in between alone");
+  await weir.db.transaction(async (client) => counted(client, pin));
+  assert.ok((await argumentsOf()).every((one) => !one.includes("774422")));
+  // Edited between: what was found ahead is of other words.
+  await weir.say(id, "it is 991199", { id: "ahead-edited", addressed: false });
+  await call();
+  const edited = await prepareBlanking(weir.db, id, ["ahead-edited"], digester);
+  await edit(id, "ahead-edited", "it is 774422");
+  await weir.db.transaction(edited);
+  assert.deepEqual((await argumentsOf()).slice(-2), ["{}", '{"query":"the weather"}']);
+});
+
+test("a summary that has read such a call goes with it, though the message is of an earlier one, and so does a job's", async () => {
+  const { id, call } = await called("told-on");
+  const owner = { channel: id, epoch: 1 };
+  await call();
+  const leaf = { kind: "leaf", tier: "background", level: 1, sourceTokens: 100 } as const;
+  const summarise = async (fromSeq: number, toSeq: number, text: string) => {
+    const job = await store.jobs.begin(owner, { ...leaf, fromSeq, toSeq }, 60_000);
+    const summary = { kind: "model", text, tokens: 3, model: "m" } as const;
+    assert.ok(await store.jobs.stage(job, { parts: [], memories: [], summary }));
+    return job;
+  };
+  assert.equal(await store.jobs.commit(await summarise(1, 2, "They talked.")), "committed");
+  // As one that was written without the summary before it, which would count as read.
+  await weir.sql("update jobs set saw_from = from_seq where channel_id = $1", id);
+  assert.equal(await store.jobs.commit(await summarise(3, 3, "It looked for 774422.")), "committed");
+  await weir.sql("update summaries set saw_from = from_seq where channel_id = $1", id);
+  await call();
+  const waiting = await summarise(4, 4, "It looked again for 774422.");
+  await weir.sql("update jobs set saw_from = from_seq where channel_id = $1", id);
+  await remove(id, "told-on-1");
+  assert.equal(await store.jobs.commit(waiting), "stale");
+  assert.deepEqual(await rowsWith(weir, "774422"), []);
+});
+
+test("of what a model calls a tool with, its values tell, and not the names of the parameters", async () => {
+  const { id, call, argumentsOf } = await called("names");
+  await weir.say(id, "that is my query", { id: "names-3", addressed: false });
+  await call();
+  await remove(id, "names-3");
+  assert.deepEqual(
+    await argumentsOf(),
+    CALLS.map((one) => one.arguments),
+  );
+});
+
+test("a call that a running turn's model makes behind a deletion loses its arguments before the turn begins again", async () => {
+  const { id, call, argumentsOf } = await called("late");
+  await remove(id, "late-1");
+  await call();
+  await store.log.blankLateCalls(id);
+  assert.deepEqual(await argumentsOf(), ["{}", "{}"]);
+  await call();
+  await store.log.blankLateCalls(id);
+  assert.deepEqual(
+    (await argumentsOf()).slice(2),
+    CALLS.map((one) => one.arguments),
+    "later calls know nothing of it",
+  );
+});
+
+test("of a tool call nothing but its arguments and words may go", async () => {
+  const { id, call } = await called("guard");
+  await call();
+  const change = async (to: string): Promise<void> =>
+    weir.refuses("WE001", `update entries set data = ${to} where channel_id = ${id} and kind = 'tool_call'`);
+  await change(`jsonb_set(data, '{calls,0,arguments}', '"{\\"query\\":\\"other\\"}"')`);
+  await change(`jsonb_set(data, '{calls,0,id}', '"other"')`);
+  await change(`jsonb_set(data, '{calls}', '[]')`);
+});
