@@ -7,7 +7,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import type { AgentId } from "../../src/core/ids.ts";
 import { loadPrompts, promptSources, PromptError, type FailureKind, type Prompts } from "../../src/prompts/load.ts";
 
-const dir = join(import.meta.dirname, "../prompts/en");
+const dir = join(import.meta.dirname, "../../prompts/en");
 const prompts = loadPrompts({ dir });
 const defaults = loadConfig({ cwd: import.meta.dirname, env: {} });
 const main = agentId();

@@ -15,7 +15,7 @@ import {
   summary,
   textOf,
   transcriptOf,
-} from "../worker-harness.ts";
+} from "./attempt-harness.ts";
 
 const cleaned: readonly [string, string][] = [
   ["[Compaction Summary]: Ann left.", "Ann left."],

@@ -4,9 +4,9 @@ import { pino } from "pino";
 import type { ChannelOnPlatform } from "../../../src/core/message.ts";
 import type { HistoryMessage } from "../../../src/platforms/intake/history.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
-import { AwayError } from "../intake/away-error.ts";
-import { gapAfter, HOUR_MS, open } from "../intake/open-intake.ts";
-import { HOME, said } from "../intake/scripted-history.ts";
+import { AwayError } from "./away-error.ts";
+import { gapAfter, HOUR_MS, open } from "./open-intake.ts";
+import { HOME, said } from "./scripted-history.ts";
 
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);

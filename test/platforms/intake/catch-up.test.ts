@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gapAfter, open } from "../intake/open-intake.ts";
+import { gapAfter, open } from "./open-intake.ts";
 
 test("what was missed is read a few at a time, in order, however much is handed in slowly", async () => {
   const { inbox, history, intake } = open({ pageSize: 100 });

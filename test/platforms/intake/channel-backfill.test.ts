@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { InboundMessage } from "../../../src/core/message.ts";
-import { open } from "../intake/open-intake.ts";
-import { HOME, said } from "../intake/scripted-history.ts";
+import { open } from "./open-intake.ts";
+import { HOME, said } from "./scripted-history.ts";
 
 const FRESH = { isBound: true, listens: true, answersAll: false, isKnown: false };
 

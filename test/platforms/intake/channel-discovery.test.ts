@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ChannelOnPlatform } from "../../../src/core/message.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
-import { AwayError } from "../intake/away-error.ts";
-import { gapAfter, HOUR_MS, open } from "../intake/open-intake.ts";
-import { HOME, said } from "../intake/scripted-history.ts";
+import { AwayError } from "./away-error.ts";
+import { gapAfter, HOUR_MS, open } from "./open-intake.ts";
+import { HOME, said } from "./scripted-history.ts";
 
 const FRESH = { isBound: true, answersAll: false, listens: true, isKnown: false };
 /** The time of a message. */

@@ -3,9 +3,9 @@ import { describe, test } from "node:test";
 import { pino } from "pino";
 import { UnstorableError } from "../../../src/core/errors.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
-import { AwayError } from "../intake/away-error.ts";
-import { gapAfter, HOUR_MS, open } from "../intake/open-intake.ts";
-import { HOME, said } from "../intake/scripted-history.ts";
+import { AwayError } from "./away-error.ts";
+import { gapAfter, HOUR_MS, open } from "./open-intake.ts";
+import { HOME, said } from "./scripted-history.ts";
 
 describe("what was missed", () => {
   test("comes before what is live, in the platform's order", async () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ListeningWatermark } from "../../../src/platforms/intake/listening-watermark.ts";
-import { open } from "../intake/open-intake.ts";
-import { HOME } from "../intake/scripted-history.ts";
+import { open } from "./open-intake.ts";
+import { HOME } from "./scripted-history.ts";
 
 async function spin(ms: number): Promise<void> {
   for (const until = performance.now() + ms; performance.now() < until;) await new Promise(setImmediate);

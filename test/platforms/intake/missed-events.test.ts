@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChannelOnPlatform } from "../../../src/core/message.ts";
-import { AwayError } from "../intake/away-error.ts";
-import { gapAfter, open } from "../intake/open-intake.ts";
-import { HOME, said } from "../intake/scripted-history.ts";
+import { AwayError } from "./away-error.ts";
+import { gapAfter, open } from "./open-intake.ts";
+import { HOME, said } from "./scripted-history.ts";
 
 const OTHER: ChannelOnPlatform = { ...HOME, channel: { platform: "chat", name: "other" } };
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { InboundEdit, InboundEvent, Receipt } from "../../../src/core/message.ts";
 import { PendingChanges } from "../../../src/platforms/intake/pending-changes.ts";
-import { said } from "../intake/scripted-history.ts";
+import { said } from "./scripted-history.ts";
 
 /** Hands an edit in, then the message that it changes, and the message again. @returns the events in their order */
 async function changedEarly(receipt: Receipt): Promise<string[]> {

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { text, toolCalls } from "../../support/model-behaviours.ts";
+import { startModelServer } from "../../support/model-server.ts";
+import { attempt, GOOD, leaf, messagesOf, textOf } from "./attempt-harness.ts";
+
+const first = {
+  type: "decision",
+  subject: "release",
+  statement: "The release is on 2026-11-27.",
+  quote: "topic 2 and nothing but",
+  sources: [3],
+  importance: 0.8,
+};
+const offered = { memory: true };
+
+suite("memories", () => {
+  test("are saved in rounds before the summary; the model is told what was dropped and why", async () => {
+    await using server = await startModelServer();
+    const wrong = { ...first, statement: "Ben likes tea.", quote: "never said" };
+    server.reply(
+      toolCalls([{ name: "memory_save", arguments: { memories: [first, wrong] } }]),
+      toolCalls([
+        { name: "memory_save", arguments: { memories: [first] } },
+        { name: "memory_save", arguments: "no json" },
+        { name: "invented", arguments: {} },
+      ]),
+      text(GOOD),
+    );
+    const { outcome } = await attempt(server, leaf(), offered);
+    assert.ok(outcome.kind === "finished");
+    assert.equal(outcome.result.summary?.text, GOOD);
+    const { memories } = outcome.result;
+    assert.deepEqual(
+      memories.map(({ statement, assertedBy, sources }) => ({ statement, assertedBy, sources })),
+      [{ statement: first.statement, assertedBy: "Ann", sources: [{ seq: 3, quote: first.quote }] }],
+    );
+    const request = server.requests[0]?.body;
+    assert.deepEqual(
+      request?.tools?.map((tool) => tool.function.name),
+      ["memory_save"],
+    );
+    assert.match(messagesOf(request).at(-1)?.text ?? "", /call `memory_save`, do that first/);
+    const results = messagesOf(server.requests[2]?.body).filter(({ role }) => role === "tool");
+    assert.match(
+      results[0]?.text ?? "",
+      /^1 kept, 1 dropped\.\n- memories\[1\]: the quote does not stand in line 3/,
+    );
+    assert.match(results[1]?.text ?? "", /^1 kept, 0 dropped\.\nThen write the summary/);
+    assert.match(results[2]?.text ?? "", /not valid JSON/);
+    assert.match(results[3]?.text ?? "", /the only tool is memory_save/);
+  });
+
+  test("never take more than the ten calls: at last the summary alone is asked for", async () => {
+    await using server = await startModelServer();
+    server.respond(({ tool_choice: choice }) =>
+      choice === "none" ? text(GOOD) : toolCalls([{ name: "memory_save", arguments: { memories: [first] } }]),
+    );
+    assert.equal(textOf(await attempt(server, leaf(), offered)), GOOD);
+    assert.equal(server.requests.length, 9);
+    await using deaf = await startModelServer();
+    deaf.respond(() => toolCalls([{ name: "memory_save", arguments: { memories: [first] } }]));
+    assert.equal((await attempt(deaf, leaf(), offered)).outcome.kind, "refused");
+    assert.ok(deaf.requests.length <= 10);
+  });
+
+  test("rounds that fill the window are taken out of the request again", async () => {
+    await using server = await startModelServer();
+    const many = Array.from({ length: 20 }, () => ({ ...first, statement: "wrong ".repeat(60) }));
+    server.respond(({ tool_choice: choice }) =>
+      choice === "none" ? text(GOOD) : toolCalls([{ name: "memory_save", arguments: { memories: many } }]),
+    );
+    assert.equal(textOf(await attempt(server, leaf(), { ...offered, windowTokens: 8192 })), GOOD);
+    const last = server.requests.at(-1)?.body;
+    assert.equal(last?.messages.length, server.requests[0]?.body.messages.length);
+  });
+});
+
+suite("memories", () => {
+  for (const kind of ["merge", "redo"] as const) {
+    test(`are not extracted by a ${kind}`, async () => {
+      await using server = await startModelServer();
+      server.reply(text(GOOD));
+      assert.equal(textOf(await attempt(server, { ...leaf(), kind }, offered)), GOOD);
+      assert.equal(server.requests[0]?.body.tools, undefined);
+      assert.doesNotMatch(messagesOf(server.requests[0]?.body).at(-1)?.text ?? "", /memory_save/);
+    });
+  }
+});

@@ -1,0 +1,333 @@
+// What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { agentId, type ChannelId } from "../../../src/core/ids.ts";
+import type { Asker } from "../../../src/platforms/platform.ts";
+import { rowsWith } from "../../store/rows-with.ts";
+import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
+import {
+  ask,
+  checkFold,
+  compaction,
+  openScene,
+  quiet,
+  reading,
+  type Scene,
+  script,
+} from "../../support/compaction.ts";
+import { text, toolCalls } from "../../support/model-behaviours.ts";
+import type { ChatRequest } from "../../support/model-server.ts";
+import { connectionUrl, type TestWeir } from "../../support/weir.ts";
+
+/** Two words that nobody but Ann says, and only in one message. */
+const SECRETS = ["zxqpine", "774411"] as const;
+const SECRET = `The code of the safe is ${SECRETS.join(" ")}.`;
+const ASKED = "please remember that for me";
+const SUMMARY = "Ann and Ben measure the river each morning; the readings are in the green book.";
+const CONFIG = '[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n';
+
+/** Where the secret came to stand before it was taken back. */
+const PLANTED = ["entries", "entry_search", "memories", "summaries"];
+
+interface World {
+  readonly scene: Scene;
+  readonly weir: TestWeir;
+  readonly folder: string;
+  readonly ids: { readonly general: ChannelId; readonly thread: ChannelId };
+}
+
+function holdsSecret(value: unknown): boolean {
+  const told = JSON.stringify(value).toLowerCase();
+  return SECRETS.some((secret) => told.includes(secret));
+}
+
+/** Saves what the transcript tells, and cites a line that does not. */
+function saving({ messages, tools }: ChatRequest): ReturnType<typeof toolCalls> | null {
+  const asked = /(\d+)\. \[[^\]]+\] (?:Ann|Ben): please remember that/.exec(
+    messages.map((one) => one.content).join("\n"),
+  );
+  if (asked?.[1] === undefined || tools === undefined || messages.some(({ role }) => role === "tool"))
+    return null;
+  const memory = {
+    type: "fact",
+    subject: "the safe",
+    statement: SECRET,
+    quote: ASKED,
+    sources: [Number(asked[1])],
+  };
+  return toolCalls([{ name: "memory_save", arguments: { memories: [memory] } }]);
+}
+
+/**
+ * A channel in which Ann says the secret and Ben wants it remembered, a thread that begins with it, a turn that searches for
+ * it by its words, and a compaction that summarises and remembers it.
+ */
+async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<void> {
+  const { server, open } = scene;
+  script(
+    server,
+    (request) => saving(request) ?? text(holdsSecret(request.messages) ? `${SUMMARY} ${SECRET}` : SUMMARY),
+    ({ messages }) =>
+      messages.at(-1)?.role !== "tool" && holdsSecret(messages)
+        ? toolCalls([{ name: "search_history", arguments: { query: SECRETS.join(" ") } }])
+        : text("noted", { usage: "none" }),
+  );
+  await ask(weir, server, "general", "what is the code?");
+  await ask(weir, server, "thread", "what is the code here?");
+  const calls = await open.sql("select data from entries where kind = 'tool_call' order by channel_id");
+  assert.ok(calls.length >= 2 && calls.every(holdsSecret), "the calls hold the secret");
+  assert.equal((await compaction(weir, "general", "committed")).memories, 1);
+  await quiet(weir, "general");
+  assert.equal((await open.sql("select from memories where channel_id = $1", ids.general)).length, 1);
+}
+
+async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN): Promise<void> {
+  await using scene = await openScene();
+  const { open } = scene;
+  const at = { platform: "test", workspace: "w" };
+  const parent = { id: "general", name: "general" };
+  const of = async (name: string, kind: "channel" | "thread"): Promise<ChannelId> =>
+    open.store.channels.open({
+      address: { platform: at.platform, name },
+      kind,
+      workspace: at.workspace,
+      agent: agentId("main"),
+      place: { workspace: "w", channel: name, parent: kind === "thread" ? parent : null },
+    });
+  const ids = { general: await of("general", "channel"), thread: await of("thread", "thread") };
+  const ben = { addressed: false, author: authorOf(BEN) };
+  for (let number = 1; number <= 57; number++) {
+    const words = number === 5 ? SECRET : number === 6 ? ASKED : reading(number);
+    const author = authorOf(number === 5 ? ANN : number === 6 ? asks : BEN);
+    await open.say(ids.general, words, { addressed: false, author, id: `general-${number}` });
+  }
+  await open.say(ids.thread, SECRET, { addressed: false, author: authorOf(ANN), id: "general-5" });
+  await open.say(ids.thread, "a thread about the safe", { ...ben, id: "thread-1" });
+  const folder = await mkdtemp(path.join(tmpdir(), "weir-leaks-"));
+  try {
+    await writeFile(path.join(folder, "config.toml"), CONFIG);
+    await using weir = await scene.start();
+    await plant(scene, weir, ids);
+    await scene.server.received(1);
+    await untilIndexed(scene);
+    await open.sql("analyze");
+    const rows = await rowsWith(open, SECRETS[0]);
+    assert.deepEqual(
+      rows.filter((table) => PLANTED.includes(table)),
+      PLANTED,
+    );
+    await use({ scene, weir, folder, ids });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function untilIndexed({ open }: Scene): Promise<void> {
+  while ((await open.store.search.behind()).length > 0) await delay(20);
+}
+
+const ROOMS = ["general", "thread"] as const;
+const OWNER: Asker = { id: "u-own", name: "Olga", roles: [] };
+
+/** Everything that people can ask, in each room. */
+async function commandsTell(weir: TestWeir, rooms: readonly string[]): Promise<string[]> {
+  const told: string[] = [];
+  for (const room of rooms) {
+    for (const asker of [ANN, BEN, OWNER]) {
+      for (const typed of ["memory", "why", "status", "context", "context list", "forget", "help"])
+        told.push(await command(weir, room, typed, asker));
+      const list = told.at(-3) ?? "";
+      for (const [, key = ""] of list.matchAll(/^\s*(\S+)/gm))
+        told.push(await command(weir, room, `context detail ${key}`, asker));
+      for (const key of ["system", "tools", "summaries", "history", "dynamic", "due", "own"])
+        told.push(await command(weir, room, `context detail ${key}`, asker));
+    }
+  }
+  return told;
+}
+
+/** What the tools bring, and all else that a model is shown from now on. */
+async function modelsTold({ scene: { server }, weir }: World, rooms: readonly string[]): Promise<unknown[]> {
+  const before = server.requests.length;
+  let asked = 0;
+  script(
+    server,
+    () => text(SUMMARY),
+    ({ messages }) =>
+      messages.at(-1)?.role === "tool" || asked++ >= rooms.length
+        ? text("noted", { usage: "none" })
+        : toolCalls(
+            ["search_history", "memory_recall"].map((name) => ({
+              name,
+              arguments: { query: "the code of the safe" },
+            })),
+          ),
+  );
+  for (const room of rooms) await ask(weir, server, room, "and how does one open it?");
+  for (const room of rooms) await quiet(weir, room);
+  assert.ok(server.requests.length >= before + 2 * rooms.length);
+  return server.requests.slice(before).map(({ body }) => body);
+}
+
+const run = promisify(execFile);
+
+/** What the programs beside the daemon print. */
+async function inspectorsTell({ scene, folder }: World): Promise<string[]> {
+  const program = path.resolve("test/support/inspectors.ts");
+  const env = {
+    ...process.env,
+    DATABASE_URL: connectionUrl(scene.connection),
+    OPENAI_BASE_URL: scene.server.url,
+  };
+  const asked = [
+    ["memories", "--json"],
+    ...ROOMS.flatMap((room) =>
+      ["log", "context", "compactions"].map((name) => [name, `test:${room}`, "--json"]),
+    ),
+  ];
+  const { stdout, stderr } = await run(process.execPath, [program, JSON.stringify(asked)], {
+    cwd: folder,
+    env,
+  });
+  assert.match(stdout, /"segments"/);
+  return [stdout, stderr];
+}
+
+async function filesTell(folder: string): Promise<string[]> {
+  const files = await readdir(folder, { recursive: true, withFileTypes: true });
+  const read = files
+    .filter((file) => file.isFile())
+    .map(async ({ parentPath, name }) => readFile(path.join(parentPath, name), "latin1"));
+  return Promise.all(read);
+}
+
+/** Columns whose statistics hold one of the secrets. */
+async function statisticsTell({ scene: { open } }: World): Promise<unknown[]> {
+  const rows = await open.sql(
+    "select tablename, attname, to_jsonb(s)::text as told from pg_stats s where schemaname = 'public'",
+  );
+  return rows
+    .filter(({ told }) => holdsSecret(told))
+    .map(({ tablename, attname }) => `${String(tablename)}.${String(attname)}`);
+}
+
+/** Fails where anything tells the secret. */
+async function checkGone(world: World, rooms: readonly string[] = ROOMS): Promise<void> {
+  const { scene, weir, folder } = world;
+  for (const secret of SECRETS)
+    assert.deepEqual(await rowsWith(scene.open, secret), [], `rows with ${secret}`);
+  const told = {
+    commands: await commandsTell(weir, rooms),
+    inspectors: await inspectorsTell(world),
+    models: await modelsTold(world, rooms),
+    files: await filesTell(folder),
+  };
+  for (const [who, texts] of Object.entries(told)) {
+    for (const one of texts) assert.ok(!holdsSecret(one), `${who}: ${JSON.stringify(one).slice(0, 2000)}`);
+  }
+  for (const secret of SECRETS)
+    assert.deepEqual(await rowsWith(scene.open, secret), [], `rows with ${secret}, later`);
+  const until = performance.now() + 60_000;
+  while ((await statisticsTell(world)).length > 0 && performance.now() < until) await delay(50);
+  assert.deepEqual(await statisticsTell(world), [], "statistics");
+  for (const room of rooms) await checkFold(weir, room);
+}
+
+const CHANGE = { platform: "test", id: "general-5" } as const;
+
+test("a deletion takes a secret from everything that tells of it", async () => {
+  await openWorld(async (world) => {
+    await world.weir.daemon.inbox.receive({ type: "deletion", ...CHANGE, at: new Date() });
+    assert.deepEqual(await world.scene.open.sql("select statement from memories"), []);
+    await checkGone(world);
+  });
+});
+
+test("an edit takes a secret from everything that tells of it, once its summary is written again", async () => {
+  await openWorld(async (world) => {
+    const { weir, scene } = world;
+    await weir.daemon.inbox.receive({ type: "edit", ...CHANGE, text: "Never mind.", at: new Date() });
+    assert.deepEqual(await scene.open.sql("select statement from memories"), [], "at once");
+    assert.ok(!holdsSecret(await command(weir, "general", "memory")));
+    // The view goes on showing what its model has read, with a note of the edit, until a summary covers it.
+    for (const room of ROOMS) await coverAll(world, room);
+    await checkGone(world);
+  });
+});
+
+/** Goes on in a room until all that was said before is covered. */
+async function coverAll({ scene, weir }: World, room: string): Promise<void> {
+  script(scene.server, () => text(SUMMARY));
+  const find = async () => weir.daemon.store.channels.find({ platform: "test", name: room });
+  const last = (await find())?.lastSeq ?? 0;
+  for (let number = 100; ((await find())?.coveredTo ?? 0) < last; number++) {
+    await ask(weir, scene.server, room, reading(number));
+    await quiet(weir, room);
+  }
+}
+
+test("/forget NUMBER takes a secret from everything that tells of it, by whoever said it", async () => {
+  await openWorld(async (world) => {
+    const { weir, scene } = world;
+    const [memory] = await scene.open.sql<{ id: number }>("select id from memories");
+    assert.match(await command(weir, "general", `forget ${memory?.id}`), /^Forgotten: #/);
+    await checkGone(world);
+  }, ANN);
+});
+
+test("/forget me takes a secret from everything that tells of it", async () => {
+  await openWorld(async (world) => {
+    assert.match(
+      await command(world.weir, "general", "forget me yes"),
+      /^Forgotten: \d messages of yours .* and 1 memory\b/,
+    );
+    await checkGone(world);
+  });
+});
+
+test("the deletion of a channel takes its secrets, and its threads'", async () => {
+  await openWorld(async (world) => {
+    const { weir } = world;
+    const channel = { platform: "test", name: "general" };
+    await weir.daemon.inbox.receive({
+      type: "channel_deletion",
+      platform: "test",
+      channel,
+      id: "general",
+      at: new Date(),
+    });
+    await untilErased(world);
+    await checkGone(world, []);
+  });
+});
+
+test("the deletion of a thread takes what was said in it, and leaves its root in the channel", async () => {
+  await openWorld(async (world) => {
+    const { weir, scene, ids } = world;
+    const channel = { platform: "test", name: "thread" };
+    await weir.daemon.inbox.receive({
+      type: "channel_deletion",
+      platform: "test",
+      channel,
+      id: "thread",
+      at: new Date(),
+    });
+    await untilErased(world);
+    const left = await scene.open.sql("select channel_id, kind, text, data from entries");
+    const telling = left.filter((row) => holdsSecret(row));
+    assert.ok(telling.length > 0 && telling.every((row) => row["channel_id"] === ids.general));
+    assert.equal((await scene.open.sql("select from memories")).length, 1);
+  });
+});
+
+async function untilErased({ scene: { open } }: World): Promise<void> {
+  const left =
+    "select from channels c join entries e on e.channel_id = c.id where c.gone_at is not null and e.kind = 'user' and e.deleted_at is null limit 1";
+  while ((await open.sql(left)).length > 0);
+}

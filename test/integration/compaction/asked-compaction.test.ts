@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { parseAnswer } from "../../../src/admin/compact-answer.ts";
+import { channelId } from "../../../src/core/ids.ts";
+import { RequestServer } from "../../../src/admin/request-server.ts";
+import type { ChannelRegistry } from "../../../src/channel/registry.ts";
+import { openStore, SILENT } from "../../store/open-store.ts";
+import { rowsWith } from "../../store/rows-with.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { status, text } from "../../support/model-behaviours.ts";
+import { type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { TestPlatform } from "../../support/test-platform.ts";
+import { startWeir, type TestWeir } from "../../support/weir.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+/** Another process beside the daemon. */
+const beside = openStore(database.connection);
+after(async () => beside[Symbol.asyncDispose]());
+
+const CONFIG = `
+[llm]
+max_retries = 0
+[[agents]]
+id = "main"
+model = "test-model"
+context_window = 16000
+time_zone = "UTC"
+[agents.compaction]
+keep_messages = 5
+`;
+const SUMMARY = "The group spoke of the river's level; Ann measures it each morning.";
+
+async function start(server: ModelServer, platform = new TestPlatform()): Promise<TestWeir> {
+  return startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG, platform });
+}
+
+async function talk(weir: TestWeir, room: string, messages = 40): Promise<void> {
+  for (let index = 1; index <= messages; index++) {
+    const said = `On day ${index} the river stood at ${index} centimetres above the old mark by the mill.`;
+    await weir.say(said, { room, addressed: false, id: `${room}-${index}` });
+  }
+}
+
+async function command(weir: TestWeir, room: string, name: string): Promise<string> {
+  const channel = { platform: "test", name: room };
+  return weir.daemon.inbox.command({
+    channel,
+    name,
+    argument: "",
+    asker: { id: "u-ann", name: "Ann", roles: [] },
+  });
+}
+
+async function idOf(weir: TestWeir, room: string): Promise<number> {
+  const found = await weir.daemon.store.channels.find({ platform: "test", name: room });
+  assert.ok(found !== undefined);
+  return found.id;
+}
+
+/** What became of a request that another process makes. */
+async function request(channel: number): Promise<unknown> {
+  return (await requestAs(channel)).answer;
+}
+
+async function requestAs(channel: number): Promise<{ readonly id: number; readonly answer: unknown }> {
+  const { requests } = beside.store;
+  const id = await requests.add(channelId(channel));
+  for (;;) {
+    const { answer } = await requests.state(id);
+    if (answer !== undefined) return { id, answer };
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
+  }
+}
+
+test("/summarize covers what is old, answers with the summary, and /context shows it", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  server.respond(() => text(SUMMARY));
+  await talk(weir, "asked");
+  assert.match(await command(weir, "asked", "context"), /Nothing is summarised yet/);
+  const answer = await command(weir, "asked", "summarize");
+  assert.match(
+    answer,
+    /^Summarised 35 messages \(entries 1–35\): about [\d,]+ tokens became \d+, in \d+\.\d s\.\n\n {2}The group spoke/,
+  );
+  const shown = await command(weir, "asked", "context");
+  assert.match(shown, /entries 1–35 \(35\), level 1, \d+ tokens, by a model\n {6}The group spoke of/);
+  assert.equal(
+    await command(weir, "asked", "compact"),
+    await command(weir, "asked", "summarize"),
+    "what is left is recent",
+  );
+  assert.match(await command(weir, "asked", "compact"), /^Nothing was summarised: /);
+});
+
+test("/compact that fails says so without the provider's words", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  server.respond(() => status(400, { error: { message: "the provider's secret" } }));
+  await talk(weir, "failing");
+  const answer = await command(weir, "failing", "compact");
+  assert.doesNotMatch(answer, /secret/);
+  assert.match(answer, /could not be summarised|by an extract without a model/);
+});
+
+test("a request of another process is taken by the daemon and answered", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  server.respond(() => text(SUMMARY));
+  await talk(weir, "beside");
+  const answer = parseAnswer(await request(await idOf(weir, "beside")));
+  assert.equal(answer?.kind, "committed");
+  assert.deepEqual(
+    { ...answer, job: 0, tokensBefore: 0, tokensAfter: 0, ms: 0 },
+    {
+      kind: "committed",
+      job: 0,
+      messages: 35,
+      fromSeq: 1,
+      toSeq: 35,
+      tokensBefore: 0,
+      tokensAfter: 0,
+      memories: 0,
+      ms: 0,
+      model: "test-model",
+      text: SUMMARY,
+    },
+  );
+});
+
+test("an answer has the summary as a deletion has left it, whenever that came", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  server.respond(() => text(`${SUMMARY} The code is zxqcode.`));
+  await talk(weir, "answered");
+  const { id, answer } = await requestAs(await idOf(weir, "answered"));
+  assert.match(JSON.stringify(answer), /zxqcode/);
+  assert.deepEqual(await rowsWith(beside, "zxqcode"), ["summaries"], "it is not copied");
+  server.respond(() => text("Written again."));
+  const channel = { platform: "test", name: "answered" };
+  const deletion = { type: "deletion", platform: "test", channel, id: "answered-1", at: new Date() } as const;
+  await weir.daemon.inbox.receive(deletion);
+  const later = parseAnswer((await beside.store.requests.state(id)).answer);
+  assert.ok(later?.kind === "committed");
+  assert.match(later.text, /^An extract, word for word, of 34 messages/);
+});
+
+test("old requests are removed while the daemon runs", async () => {
+  const { id: channel } = await beside.channel("cleaned");
+  const registry: Pick<ChannelRegistry, "visit"> = {
+    visit: async () => Promise.reject(new Error("not here")),
+  };
+  const parts = { store: beside.store, registry, serves: () => true, log: SILENT };
+  await using desk = new RequestServer({ ...parts, cleanEveryMs: 20 });
+  const { requests } = beside.store;
+  desk.open();
+  for (let look = 1; look <= 2; look++) {
+    const id = await requests.add(channel);
+    const old = "now() - interval '25 h'";
+    await beside.sql(`update requests set created_at = ${old}, taken_at = ${old} where id = $1`, id);
+    // The next one makes the desk look.
+    await delay(30);
+    await requests.add(channel);
+    while ((await beside.sql("select from requests where id = $1", id)).length > 0) await delay(5);
+  }
+});
+
+test("a request is heard again after the connection that listens was cut", async () => {
+  await using server = await startModelServer();
+  // The connection of an earlier test may still be about to end.
+  const [clock] = await beside.sql<{ now: Date }>("select clock_timestamp() as now");
+  await using weir = await start(server);
+  await weir.say("hello", { room: "cut", addressed: false });
+  const channel = await idOf(weir, "cut");
+  let cut: unknown[] = [];
+  while (cut.length === 0) {
+    cut = await beside.sql(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and query = 'listen weir_requests' and backend_start > $1`,
+      clock?.now,
+    );
+  }
+  assert.equal(parseAnswer(await request(channel))?.kind, "nothing");
+});
+
+test("a channel that no adapter here can deliver to is summarised, and answered by nobody", async () => {
+  await using server = await startModelServer();
+  {
+    await using weir = await start(server);
+    server.respond(() => text(SUMMARY));
+    await talk(weir, "away");
+  }
+  const mute = new TestPlatform({ serves: () => false });
+  await using weir = await start(server, mute);
+  await weir.say("anybody there?", { room: "away", addressed: true });
+  const channel = await idOf(weir, "away");
+  const before = server.requests.length;
+  server.respond(() => text([SUMMARY, " "], { delayMs: 300 }));
+  const asked = request(channel);
+  while (server.requests.length === before) await new Promise(setImmediate);
+  // Also what is said while it is in memory to be summarised.
+  await weir.say("and now?", { room: "away", addressed: true });
+  assert.equal(parseAnswer(await asked)?.kind, "committed");
+  assert.equal(weir.daemon.registry.size, 0, "it is let go");
+  assert.deepEqual(mute.calls, []);
+  assert.equal((await weir.daemon.store.load(channelId(channel))).channel.settledTo, 0);
+});

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { PlatformError } from "../../../src/platforms/platform.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { text, toolCalls } from "../../support/model-behaviours.ts";
+import { startModelServer } from "../../support/model-server.ts";
+import { TestPlatform } from "../../support/test-platform.ts";
+import { startWeir } from "../../support/weir.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\n`;
+
+test("an answer that the platform does not take is sent again with the same key, and shown once", async () => {
+  await using server = await startModelServer();
+  const platform = new TestPlatform();
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+  });
+  server.respond(() => text("hello Ann"));
+  const keys: string[] = [];
+  platform.fail = (_operation, message) => {
+    keys.push(message.idempotencyKey);
+    if (keys.length === 1) throw new PlatformError("test", "unavailable", "reset", { retryAfterMs: 1 });
+  };
+  await weir.say("hi", { room: "again" });
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:again");
+  assert.equal(keys.length, 2);
+  assert.equal(keys[0], keys[1]);
+  assert.deepEqual(platform.texts("again"), ["hello Ann"]);
+});
+
+test("a long answer goes out in parts, and is resent from the part that failed", async () => {
+  await using server = await startModelServer();
+  const platform = new TestPlatform({ maxTextLength: 100 });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+  });
+  const answer = Array.from({ length: 10 }, (_, index) => `line ${index} ${"x".repeat(60)}`).join("\n");
+  server.respond(() => text(answer));
+  const attempts: string[] = [];
+  platform.fail = (_operation, message) => {
+    attempts.push(message.text.slice(0, 6));
+    if (attempts.length === 3) throw new PlatformError("test", "unavailable", "reset", { retryAfterMs: 1 });
+  };
+  await weir.say("hi", { room: "parts" });
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:parts");
+  assert.equal(platform.texts("parts").join("\n"), answer);
+  assert.equal(attempts.length, 11, "only the third part was sent twice");
+  assert.equal(attempts[2], attempts[3]);
+});
+
+test("a channel that is gone stops no other turn, and is not tried again", async () => {
+  await using server = await startModelServer();
+  const platform = new TestPlatform();
+  server.respond(() => text("anybody there?"));
+  {
+    await using weir = await startWeir({
+      connection: database.connection,
+      modelUrl: server.url,
+      config: CONFIG,
+      platform,
+    });
+    platform.fail = () => {
+      throw new PlatformError("test", "gone", "no such channel");
+    };
+    await weir.say("hi", { room: "gone" });
+    const failed = await weir.event("delivery_failed", ({ channel }) => channel === "test:gone");
+    assert.equal(failed.retryInMs, null);
+  }
+  await using again = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
+  const left = await again.daemon.store.channels.withWork(["test"], 300);
+  assert.ok(left.every(({ address }) => address.name !== "gone"));
+});
+
+test("an answer that was not delivered before the end is delivered after the next start", async () => {
+  await using server = await startModelServer();
+  server.respond(() => text("late but here"));
+  {
+    const platform = new TestPlatform();
+    platform.fail = () => {
+      throw new PlatformError("test", "unavailable", "down", { retryAfterMs: 60_000 });
+    };
+    const config = `[daemon]\ndrain_deadline_ms = 1000\n${CONFIG}`;
+    await using weir = await startWeir({
+      connection: database.connection,
+      modelUrl: server.url,
+      config,
+      platform,
+    });
+    await weir.say("hi", { room: "restart" });
+    await weir.event("delivery_failed", ({ channel }) => channel === "test:restart");
+  }
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:restart");
+  assert.deepEqual(weir.platform.texts("restart"), ["late but here"]);
+  assert.equal(server.requests.length, 1, "the model was not asked again");
+});
+
+test("a streamed answer is one message that grows into its final text", async () => {
+  await using server = await startModelServer();
+  const platform = new TestPlatform({ streaming: { intervalMs: 0 } });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+  });
+  server.reply(text(["Once ", "upon ", "a ", "time"], { delayMs: 15 }));
+  await weir.say("a story", { room: "stream" });
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:stream");
+  const calls = platform.calls.filter(({ message }) => message.channel.name === "stream");
+  assert.equal(calls[0]?.operation, "send");
+  assert.equal(calls[0].message.final, false);
+  assert.ok(calls.length >= 3);
+  assert.equal(new Set(calls.map(({ messageId }) => messageId)).size, 1);
+  for (const [index, { message }] of calls.entries()) {
+    assert.ok("Once upon a time".startsWith(message.text.trimEnd()), `piece ${index}: ${message.text}`);
+  }
+  assert.deepEqual(platform.texts("stream"), ["Once upon a time"]);
+});
+
+test("a draft whose acknowledgement was lost still ends as one message with the final text", async () => {
+  await using server = await startModelServer();
+  const platform = new TestPlatform({ streaming: { intervalMs: 0 } });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+  });
+  server.reply(text(["Half ", "and whole"], { delayMs: 15 }));
+  const send = platform.send.bind(platform);
+  let isLost = false;
+  platform.send = async (message) => {
+    const id = await send(message);
+    if (isLost) return id;
+    isLost = true;
+    throw new PlatformError("test", "unavailable", "reset after the commit");
+  };
+  await weir.say("go", { room: "lost-ack" });
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:lost-ack");
+  assert.deepEqual(platform.texts("lost-ack"), ["Half and whole"]);
+  assert.equal([...platform.shown.values()].filter(({ channel }) => channel.name === "lost-ack").length, 1);
+});
+
+test("an answer that is noted as sent while the log is asked what is owed is not sent again", async () => {
+  await using server = await startModelServer();
+  const platform = new TestPlatform({ takesIdempotencyKeys: false });
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+  });
+  const channel = "test:late";
+  const { deliveries } = weir.daemon.store;
+  const owed = deliveries.owed.bind(deliveries);
+  const send = platform.send.bind(platform);
+  const isRead = Promise.withResolvers<void>();
+  platform.send = async (message) => {
+    await isRead.promise;
+    return send(message);
+  };
+  // The log's answer to the look-up arrives when what it tells of is over.
+  deliveries.owed = async (id) => {
+    const found = await owed(id);
+    if (found.answers.length === 0) return found;
+    isRead.resolve();
+    await weir.event("reply_delivered", (event) => event.channel === channel);
+    return found;
+  };
+  server.reply(text("one"), toolCalls([{ name: "skip", arguments: { reason: "thanks" } }]), text("three"));
+  await weir.say("hello", { room: "late" });
+  await weir.event("turn_settled", (event) => event.channel === channel && event.outcome === "answered");
+  // A turn without an answer looks up what is owed.
+  await weir.say("thanks", { room: "late" });
+  await weir.event("turn_settled", (event) => event.channel === channel && event.outcome === "skipped");
+  await weir.say("and now?", { room: "late" });
+  await platform.until(() => platform.texts("late").includes("three"));
+  assert.deepEqual(platform.texts("late"), ["one", "three"]);
+  assert.equal(platform.calls.length, 2);
+});

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createTestDatabase } from "../../support/database.ts";
+import { text } from "../../support/model-behaviours.ts";
+import { startModelServer } from "../../support/model-server.ts";
+import { TestPlatform } from "../../support/test-platform.ts";
+import { startWeir } from "../../support/weir.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\n`;
+
+test("a second daemon that takes a channel fences the first: one answer is written, the first's is refused", async () => {
+  await using server = await startModelServer();
+  const gate = Promise.withResolvers<void>();
+  await using first = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
+  server.reply(async (exchange) => {
+    await gate.promise;
+    await text("from the first")(exchange);
+  }, text("from the second"));
+  await first.say("hello", { room: "fenced" });
+  await server.received(1);
+  await using second = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
+  await second.event("reply_delivered", ({ channel }) => channel === "test:fenced");
+  gate.resolve();
+  await first.event("channel_lost", ({ channel }) => channel === "test:fenced");
+  assert.deepEqual(second.platform.texts("fenced"), ["from the second"]);
+  assert.deepEqual(first.platform.texts("fenced"), []);
+  const row = await second.daemon.store.channels.find({ platform: "test", name: "fenced" });
+  assert.equal(row?.lastSeq, 2);
+});
+
+test("a daemon that has lost a channel shows no further piece over the answer of the one that took it", async () => {
+  await using server = await startModelServer();
+  const platform = new TestPlatform({ streaming: { intervalMs: 0 } });
+  const options = { connection: database.connection, modelUrl: server.url, config: CONFIG, platform };
+  await using first = await startWeir(options);
+  const pieces = Array.from({ length: 60 }, (_, index) => ` piece ${index}`);
+  server.reply(text(pieces, { delayMs: 30 }), text("the whole"));
+  await first.say("hello", { room: "pieces" });
+  await platform.until(() => platform.shown.size > 0);
+  await using second = await startWeir(options);
+  await second.event("reply_delivered", ({ channel }) => channel === "test:pieces");
+  // Meanwhile the first one has gone on to read its model's answer.
+  await first.event("channel_lost", ({ channel }) => channel === "test:pieces");
+  assert.deepEqual(
+    [...platform.shown.values()].map(({ text: shown, final }) => ({ shown, final })),
+    [{ shown: "the whole", final: true }],
+  );
+});
+
+test("a turn that its daemon left behind is begun again by the next, over the same messages", async () => {
+  await using server = await startModelServer();
+  {
+    const config = `[daemon]\ndrain_deadline_ms = 1000\n${CONFIG}`;
+    await using dying = await startWeir({ connection: database.connection, modelUrl: server.url, config });
+    server.reply(async ({ signal }) => {
+      await new Promise((resolve) => {
+        signal.addEventListener("abort", resolve, { once: true });
+      });
+    });
+    await dying.say("are you there?", { room: "left" });
+    await server.received(1);
+  }
+  server.reply(text("yes"));
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:left");
+  const started = await weir.event("turn_started", ({ channel }) => channel === "test:left");
+  assert.equal(started.attempt, 2);
+  assert.deepEqual(weir.platform.texts("left"), ["yes"]);
+});
+
+test("an actor that is evicted comes back from the log as it was", async () => {
+  await using server = await startModelServer();
+  server.respond(() => text("noted"));
+  const config = `[daemon]\nmax_loaded_channels = 1\n${CONFIG}`;
+  await using weir = await startWeir({ connection: database.connection, modelUrl: server.url, config });
+  await weir.say("remember the milk", { room: "evicted", at: new Date("2026-05-05T05:05:00Z") });
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:evicted");
+  await weir.say("hello", { room: "other" });
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:other");
+  weir.daemon.registry.evictIdle();
+  assert.equal(weir.daemon.registry.size, 1);
+  await weir.say("what was it?", { room: "evicted" });
+  await weir.platform.until(() => weir.platform.texts("evicted").length === 2);
+  const [first, , third] = server.requests.map(({ body }) => body.messages);
+  assert.ok(first !== undefined && third !== undefined);
+  const line = first.at(-1)?.content;
+  assert.match(line ?? "", /^\[2026-05-05 05:05\] Ann: remember the milk$/);
+  assert.ok(
+    third.some(({ content }) => content === line),
+    "name and time are the same bytes",
+  );
+  assert.equal(weir.events.filter((event) => event.type === "channel_loaded").length, 3);
+});
+
+test("a message that is delivered twice is in the log once, and answered once", async () => {
+  await using server = await startModelServer();
+  server.respond(() => text("once"));
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
+  const receipts = await Promise.all(
+    Array.from({ length: 5 }, async () => weir.say("twice", { room: "twice", id: "same-id" })),
+  );
+  assert.equal(receipts.filter(({ outcome }) => outcome === "accepted").length, 1);
+  assert.equal(receipts.filter(({ outcome }) => outcome === "duplicate").length, 4);
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:twice");
+  assert.equal(server.requests.length, 1);
+});

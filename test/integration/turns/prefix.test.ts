@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createTestDatabase } from "../../support/database.ts";
+import { text, toolCalls } from "../../support/model-behaviours.ts";
+import { type ChatRequest, type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { startWeir, type TestWeir } from "../../support/weir.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\ntime_zone = "UTC"\n[agents.compaction]\nenabled = false\n`;
+
+/** A turn's number is in the message that asks for it. */
+const TURNS = 60;
+/** Old tool results become stubs in steps of this many turns: there the prefix may break, and nowhere else. */
+const STEP = 8;
+
+function numberOf({ messages }: ChatRequest): number {
+  const asked = messages.findLast(({ content }) => content?.includes("turn:") === true)?.content ?? "";
+  return Number(/turn:(\d+)/.exec(asked)?.[1]);
+}
+
+/** System and history: all before the dynamic part. */
+function stablePart({ messages }: ChatRequest): string[] {
+  const dynamic = messages.findLastIndex(
+    ({ content }) => content?.startsWith("[System: what is true") === true,
+  );
+  assert.ok(dynamic > 0);
+  return messages.slice(0, dynamic).map((message) => JSON.stringify(message));
+}
+
+function checkPairs({ messages }: ChatRequest): void {
+  for (let index = 0; index < messages.length; index++) {
+    const ids = (messages[index]?.tool_calls ?? []).map(({ id }) => id);
+    const results = messages.slice(index + 1, index + 1 + ids.length).map(({ tool_call_id }) => tool_call_id);
+    assert.deepEqual(results, ids, "each call is followed by its results");
+    index += ids.length;
+    assert.ok(ids.length > 0 || messages[index]?.role !== "tool", "a result without its call");
+  }
+}
+
+/** Half of the turns call tools; some answers are long in coming, and people go on talking meanwhile. */
+async function converse(weir: TestWeir, server: ModelServer, from: number, to: number): Promise<void> {
+  const room = "prefix";
+  for (let turn = from; turn <= to; turn++) {
+    const gate = Promise.withResolvers<void>();
+    const calls = [
+      { name: "search_history", arguments: { query: `chatter ${turn}` } },
+      { name: "no_such_tool", arguments: { turn } },
+    ];
+    if (turn % 2 === 0) server.reply(toolCalls(calls, { text: turn % 4 === 0 ? "One moment." : "" }));
+    const sent = server.requests.length;
+    server.reply(async (exchange) => {
+      await gate.promise;
+      await text(`answer ${turn} ${"lorem ".repeat(turn % 7)}`)(exchange);
+    });
+    await weir.say(`chatter ${turn} ${"x".repeat(500)}`, { room, id: `c-${turn}`, addressed: false });
+    await weir.say(`turn:${turn}`, { room, id: `t-${turn}` });
+    await server.received(sent + (turn % 2 === 0 ? 2 : 1));
+    if (turn % 3 === 0) await weir.say(`meanwhile ${turn}`, { room, id: `w-${turn}`, addressed: false });
+    if (turn % 5 === 0) {
+      const channel = { platform: "test", name: room };
+      const edit = {
+        type: "edit",
+        platform: "test",
+        channel,
+        id: `t-${turn - 1}`,
+        text: `edited ${turn}`,
+      } as const;
+      if (turn > from) await weir.daemon.inbox.receive({ ...edit, at: new Date() });
+    }
+    gate.resolve();
+    await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes(`t-${turn}`));
+  }
+}
+
+test("over a long conversation with tools, edits and restarts each request begins with the one before it", async () => {
+  await using server = await startModelServer();
+  const options = { connection: database.connection, modelUrl: server.url, config: CONFIG };
+  for (const [from, to] of [
+    [1, 20],
+    [21, 41],
+    [42, TURNS],
+  ] as const) {
+    await using weir = await startWeir(options);
+    await converse(weir, server, from, to);
+    const row = await weir.daemon.store.channels.find({ platform: "test", name: "prefix" });
+    assert.ok(row);
+    const { history } = await weir.daemon.store.load(row.id);
+    assert.deepEqual(weir.daemon.registry.loaded(row.id)?.history.current, history);
+  }
+  const broken = new Set<number>();
+  let before: ChatRequest | undefined;
+  for (const { body } of server.requests) {
+    checkPairs(body);
+    if (before !== undefined) {
+      const shared = stablePart(before);
+      const isPrefix = shared.every((line, index) => line === stablePart(body)[index]);
+      if (!isPrefix) broken.add(numberOf(body));
+    }
+    before = body;
+  }
+  assert.ok(broken.size <= TURNS / STEP, `broken at ${[...broken].join(", ")}`);
+  assert.ok(
+    [...broken].every((turn, index, all) => index === 0 || turn - (all[index - 1] ?? 0) >= STEP),
+    `broken at ${[...broken].join(", ")}`,
+  );
+});

@@ -1,0 +1,65 @@
+/** A newer version migrates under a running daemon: what its connections have prepared no longer fits. */
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { Database } from "../../../src/store/database/database.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { SILENT } from "../open-store.ts";
+
+const target = await createTestDatabase();
+const database = new Database(target.connection, SILENT);
+const other = new Database(target.connection, SILENT);
+after(async () => {
+  await database[Symbol.asyncDispose]();
+  await other[Symbol.asyncDispose]();
+  await target[Symbol.asyncDispose]();
+});
+beforeEach(async () =>
+  other.script("drop table if exists t; create table t (a int); insert into t values (1)"),
+);
+
+const READ = { name: "read_t", text: "select * from t" };
+const ADD = { name: "add_t", text: "insert into t values ($1) returning *" };
+
+/** Every connection of the pool has prepared the statements. */
+async function warm(): Promise<void> {
+  await Promise.all(
+    Array.from({ length: 10 }, async () =>
+      database.snapshot(async (client) => {
+        await client.query({ name: "", text: "select pg_sleep(0.02)" });
+        await client.query(READ);
+      }),
+    ),
+  );
+  await Promise.all(Array.from({ length: 10 }, async () => database.query(ADD, [2])));
+}
+
+test("a statement that a migration has outdated is asked again, and done once", async () => {
+  await warm();
+  await other.script("delete from t; alter table t add column b int default 7");
+  assert.deepEqual(await database.query(ADD, [3]), [{ a: 3, b: 7 }]);
+  // All of the connections that were there before are given up, not the one alone that has noticed.
+  for (let round = 0; round < 12; round++) {
+    assert.deepEqual(await database.query(READ), [{ a: 3, b: 7 }]);
+  }
+});
+
+test("a transaction is begun again as a whole, and leaves nothing of its first attempt", async () => {
+  await warm();
+  await other.script("delete from t; alter table t add column b int default 7");
+  const seen = await database.transaction(async (client) => {
+    await client.query({ name: "", text: "insert into t values (5)" });
+    return client.query(READ);
+  });
+  assert.deepEqual(seen, [{ a: 5, b: 7 }]);
+});
+
+test("what a fresh connection refuses as well is thrown as it is, and what a value is guilty of is not asked again", async () => {
+  await assert.rejects(database.query({ name: "", text: "select no_such_column from t" }), { code: "42703" });
+  await other.script("create sequence asked");
+  await assert.rejects(database.query({ name: "", text: "select nextval('asked'), (1 / (a - a)) from t" }), {
+    code: "22012",
+  });
+  assert.deepEqual(await other.query({ name: "", text: "select last_value::int as n from asked" }), [
+    { n: 1 },
+  ]);
+});
