@@ -124,13 +124,16 @@ test("what comes while the channel is being loaded waits with the first message,
   // Each is said as soon as the one before is in the log: much sooner than the channel is in memory.
   for (const words of ["one", "two", "three", "four", "five"]) assert.ok(await room.say(words), words);
   while (await room.answer());
-  assert.ok(room.turns <= 2, `${room.turns} turns`);
-  for (let left = LIMIT - room.turns; left > 0; left--) {
-    assert.ok(await room.say("one more"));
+  const first = room.turns;
+  assert.ok(first <= 2, `${first} turns`);
+  while (room.turns <= LIMIT + 1 && (await room.say("one more"))) {
     while (await room.answer());
   }
-  assert.equal(await room.say("one too many"), false);
-  assert.equal(room.turns, LIMIT);
+  // A first turn that began before all five were in the log leaves a second one, of which nobody knew whether it counts.
+  assert.ok(
+    room.turns === LIMIT || (first === 2 && room.turns === LIMIT + 1),
+    `${room.turns} turns, first ${first}`,
+  );
 });
 
 test("however messages and answers come, a minute has no more turns of a person than the limit, but for one race", async () => {
