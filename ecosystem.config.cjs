@@ -12,8 +12,6 @@ module.exports = {
       script: "src/main.ts",
       args: "start",
       cwd: __dirname,
-      // Compiled code is kept from start to start: less time to be ready, and less memory.
-      env: { NODE_COMPILE_CACHE: join(__dirname, "node_modules", ".cache", "weir-code") },
       // Said outright: pm2 would run a .ts with another runtime. An operator's own Node 24 serves as well.
       interpreter: existsSync(ownNode) ? ownNode : "node",
       exec_mode: "fork",

@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { enableCompileCache } from "node:module";
+import { join } from "node:path";
 import process from "node:process";
 import { CommanderError } from "commander";
 import type { Io } from "./cli/io.ts";
@@ -6,6 +8,9 @@ import { createProgram } from "./cli/program.ts";
 import { MAX_DRAIN_MS } from "./config/schema.ts";
 import { errorMessage, WeirError } from "./core/errors.ts";
 import { displayable } from "./text/displayable.ts";
+
+// What a command imports is compiled once, and read from here by the next command and the next start.
+enableCompileCache(join(import.meta.dirname, "..", "node_modules", ".cache", "weir-code"));
 
 /** Past the longest drain deadline, and the time to stop a Postgres, something hangs: end anyway, the log keeps what is left. */
 const FORCED_EXIT_MS = MAX_DRAIN_MS + 30_000;

@@ -12,9 +12,9 @@ import { buildDaemon } from "../daemon.ts";
 import { assertExists, mayHaveDaemon } from "../store/database/open.ts";
 import type { RequestStore } from "../store/commands/requests.ts";
 import type { Store } from "../store/store.ts";
-import { aborted, type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
-import { findChannel, withStore } from "./view.ts";
-import { Spinner } from "./spinner.ts";
+import { aborted, type CommonOptions, type Io, say } from "./io.ts";
+import { findChannel, openLog, readConfig, withStore } from "./open.ts";
+import { Spinner } from "./progress.ts";
 
 export interface CompactTimes {
   /** How long a daemon may take to take a request, ms. */

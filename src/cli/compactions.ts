@@ -1,7 +1,6 @@
 import { formatCompaction } from "../admin/compactions-format.ts";
-import { createTimeFormat } from "../text/time.ts";
-import { type CommonOptions, type Io, readConfig, say, sayJson } from "./io.ts";
-import { findChannel, withStore } from "./view.ts";
+import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
+import { findChannel, readConfig, timeFormatOf, withStore } from "./open.ts";
 
 export type CompactionsOptions = CommonOptions & { readonly json?: boolean; readonly limit: number };
 
@@ -10,8 +9,7 @@ export async function showCompactions(io: Io, name: string, options: Compactions
   const config = readConfig(io, options);
   await withStore(io, config, async (store) => {
     const channel = await findChannel(store, name);
-    const agent = config.agents.find(({ id }) => id === channel.agent) ?? config.agents[0];
-    const time = createTimeFormat(agent?.timeZone ?? "UTC");
+    const time = timeFormatOf(config, channel.agent);
     const jobs = await store.compactions.list(channel.id, options.limit);
     if (jobs.length === 0 && options.json !== true) say(io, "Nothing was summarised yet.");
     for (const job of jobs) {

@@ -9,7 +9,8 @@ import { loadPrompts, promptSources } from "../prompts/load.ts";
 import { NotMigratedError } from "../store/database/migrate.ts";
 import { openDatabase } from "../store/database/open.ts";
 import { lookAtNames } from "./names.ts";
-import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
+import { type CommonOptions, type Io, say } from "./io.ts";
+import { openLog, readConfig } from "./open.ts";
 
 /** How long one look may take, ms. */
 const PATIENCE_MS = 20_000;

@@ -1,7 +1,8 @@
 import { OperatorError } from "../core/errors.ts";
 import { inviteLink } from "../platforms/discord/diagnose.ts";
 import { manifestLink } from "../platforms/slack/manifest.ts";
-import { type CommonOptions, type Io, readConfig, say } from "./io.ts";
+import { type CommonOptions, type Io, say } from "./io.ts";
+import { readConfig } from "./open.ts";
 
 /**
  * `weir invite`: the links by which a bot comes into a server or a team.

@@ -1,8 +1,4 @@
-import type { Logger } from "pino";
-import type { Config } from "../config/config.ts";
-import { loadConfig } from "../config/load.ts";
 import { displayable, displayableJson } from "../text/displayable.ts";
-import { createLog, type LogTarget } from "../telemetry/log.ts";
 
 /** What a command may use of the process around it. */
 export interface Io {
@@ -19,16 +15,6 @@ export interface Io {
 /** Options that every command takes. */
 export interface CommonOptions {
   readonly config?: string;
-}
-
-export function readConfig(io: Io, options: CommonOptions): Config {
-  return loadConfig({ cwd: io.cwd, file: options.config });
-}
-
-/** Logs for people on a terminal, JSON lines for anything else. */
-export function openLog(io: Io, config: Config, level: string = config.log.level): Logger {
-  const target: LogTarget = io.stderr.isTTY ? { kind: "pretty", color: true } : { kind: "json" };
-  return createLog(level, target);
 }
 
 /** Resolves once the signal is aborted. */

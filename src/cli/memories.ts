@@ -1,8 +1,8 @@
 import { formatMemoryCard } from "../admin/memory-format.ts";
 import { formatAddress } from "../core/ids.ts";
-import { createTimeFormat, type TimeFormat } from "../text/time.ts";
-import { type CommonOptions, type Io, readConfig, say, sayJson } from "./io.ts";
-import { findChannel, withStore } from "./view.ts";
+import type { TimeFormat } from "../text/time.ts";
+import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
+import { findChannel, readConfig, timeFormatOf, withStore } from "./open.ts";
 
 /** Memories that are listed at most. */
 const LIMIT = 10_000;
@@ -22,9 +22,8 @@ export async function showMemories(io: Io, options: MemoriesOptions): Promise<vo
     if (memories.length === 0) say(io, "Nothing is remembered yet.");
     const formats = new Map<string, TimeFormat>();
     for (const memory of memories) {
-      const zone = (config.agents.find(({ id }) => id === memory.agent) ?? config.agents[0])?.timeZone;
-      const time = formats.get(zone ?? "UTC") ?? createTimeFormat(zone ?? "UTC");
-      formats.set(zone ?? "UTC", time);
+      const time = formats.get(memory.agent) ?? timeFormatOf(config, memory.agent);
+      formats.set(memory.agent, time);
       say(io, formatMemoryCard(memory, time));
     }
   });

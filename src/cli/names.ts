@@ -8,7 +8,8 @@ import { isAmbiguous, isOpen, type UsedName, usedNames } from "../router/confirm
 import type { ConfirmedName } from "../store/channels/confirmed-names.ts";
 import { openDatabase } from "../store/database/open.ts";
 import { createStore } from "../store/store.ts";
-import { type Io, openLog } from "./io.ts";
+import { type Io } from "./io.ts";
+import { openLog } from "./open.ts";
 
 /** Where each kind of name stands in config.toml. */
 const KEYS = { workspace: "workspaces", channel: "channels", role: "allow_roles or owner_roles" } as const;

@@ -1,27 +1,19 @@
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
-import { describeConfig } from "../config/describe-config.ts";
-import { startLoopbackServer } from "../platforms/loopback/server.ts";
-import { loadPrompts, promptSources } from "../prompts/load.ts";
-import { migrateDatabase } from "../store/database/open.ts";
-import { compact } from "./compact.ts";
-import { type CompactionsOptions, showCompactions } from "./compactions.ts";
-import { type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
-import { type MemoriesOptions, showMemories } from "./memories.ts";
-import { replay, type ReplayOptions } from "./replay.ts";
-import { runSession } from "./session.ts";
-import { type ContextOptions, type LogOptions, showContext, showLog } from "./view.ts";
+import type { CompactionsOptions } from "./compactions.ts";
+import type { ContextOptions } from "./context.ts";
+import type { CommonOptions, Io } from "./io.ts";
+import type { LogOptions } from "./log.ts";
+import type { MemoriesOptions } from "./memories.ts";
+import type { MigrateOptions } from "./migrate.ts";
+import type { ReplayOptions } from "./replay.ts";
+import type { ChatOptions } from "./session.ts";
 
 const MAX_PORT = 65_535;
 
-interface ChatOptions extends CommonOptions {
-  readonly channel?: string;
-  readonly agent?: string;
-  readonly as?: string;
-  readonly multi?: boolean;
-  readonly jsonl?: boolean;
-}
-
-/** The command line, as a tree of commands. */
+/**
+ * The command line, as a tree of commands. Each command's work is a file of its own that is read when the command runs:
+ * `weir --help` reads none of them.
+ */
 export function createProgram(io: Io): Command {
   const program = new Command("weir")
     .description(
@@ -50,19 +42,8 @@ function addDaemon(program: Command, io: Io): void {
   withConfig(program.command("start"))
     .description("run the daemon; in a terminal, with a chat")
     .action(async (options: CommonOptions) => {
-      const isTerminal = io.stdin.isTTY && io.stdout.isTTY;
-      const terminal = {
-        channel: undefined,
-        agent: undefined,
-        speaker: undefined,
-        multi: false,
-        jsonl: false,
-      };
-      await runSession(io, {
-        config: readConfig(io, options),
-        terminal: isTerminal ? terminal : null,
-        isDaemon: true,
-      });
+      const { start } = await import("./session.ts");
+      await start(io, options);
     });
 }
 
@@ -75,12 +56,8 @@ function addChat(program: Command, io: Io): void {
     .option("--multi", "several people share this terminal: a line `name: text` speaks as that name")
     .option("--jsonl", "for scripts: JSON lines in and out, many channels side by side")
     .action(async (options: ChatOptions) => {
-      const { channel, agent, as: speaker, multi = false, jsonl = false } = options;
-      await runSession(io, {
-        config: readConfig(io, options),
-        terminal: { channel, agent, speaker, multi, jsonl },
-        isDaemon: false,
-      });
+      const { chat } = await import("./session.ts");
+      await chat(io, options);
     });
   withConfig(program.command("replay"))
     .argument("<file>", "JSON lines of {conversation_id, author, ts, text}; ts as 2026-05-01T12:00:00Z")
@@ -93,7 +70,10 @@ function addChat(program: Command, io: Io): void {
         .choices(["max", "real"])
         .default("max"),
     )
-    .action(async (file: string, options: ReplayOptions) => replay(io, file, options));
+    .action(async (file: string, options: ReplayOptions) => {
+      const { replay } = await import("./replay.ts");
+      await replay(io, file, options);
+    });
 }
 
 function addViews(program: Command, io: Io): void {
@@ -101,14 +81,20 @@ function addViews(program: Command, io: Io): void {
     .argument("<channel>", "main, or platform:name")
     .description("show what the next model call of a channel would be sent")
     .option("--json", "as JSON")
-    .action(async (channel: string, options: ContextOptions) => showContext(io, channel, options));
+    .action(async (channel: string, options: ContextOptions) => {
+      const { showContext } = await import("./context.ts");
+      await showContext(io, channel, options);
+    });
   withConfig(program.command("log"))
     .argument("<channel>", "main, or platform:name")
     .description("show a channel's log, entry by entry")
     .option("--json", "a JSON object a line")
     .option("--from <seq>", "first entry", wholeNumber)
     .option("--to <seq>", "last entry", wholeNumber)
-    .action(async (channel: string, options: LogOptions) => showLog(io, channel, options));
+    .action(async (channel: string, options: LogOptions) => {
+      const { showLog } = await import("./log.ts");
+      await showLog(io, channel, options);
+    });
 }
 
 function addMemories(program: Command, io: Io): void {
@@ -116,7 +102,10 @@ function addMemories(program: Command, io: Io): void {
     .description("show what is remembered, with the words that prove it")
     .option("--channel <name>", "only what was said there; main, or platform:name")
     .option("--json", "a JSON object a line")
-    .action(async (options: MemoriesOptions) => showMemories(io, options));
+    .action(async (options: MemoriesOptions) => {
+      const { showMemories } = await import("./memories.ts");
+      await showMemories(io, options);
+    });
 }
 
 function addCompactions(program: Command, io: Io): void {
@@ -125,35 +114,33 @@ function addCompactions(program: Command, io: Io): void {
     .description("show what was summarised, when and how, with the summaries; the newest last")
     .option("--json", "a JSON object a line")
     .option("--limit <n>", "so many of the newest, 1 or more", positiveNumber, 20)
-    .action(async (channel: string, options: CompactionsOptions) => showCompactions(io, channel, options));
+    .action(async (channel: string, options: CompactionsOptions) => {
+      const { showCompactions } = await import("./compactions.ts");
+      await showCompactions(io, channel, options);
+    });
   withConfig(program.command("compact"))
     .argument("<channel>", "main, or platform:name")
     .description("summarise what is old in a channel now; a running daemon does it, if there is one")
-    .action(async (channel: string, options: CommonOptions) => compact(io, channel, options));
+    .action(async (channel: string, options: CommonOptions) => {
+      const { compact } = await import("./compact.ts");
+      await compact(io, channel, options);
+    });
 }
 
 function addUpkeep(program: Command, io: Io): void {
   withConfig(program.command("migrate"))
     .description("bring the database up to this version, and end; a daemon does so by itself when it starts")
     .option("--force", "also beside a Weir that runs on it: safe from one version to the next")
-    .action(async (options: CommonOptions & { readonly force?: boolean }) => {
-      const config = readConfig(io, options);
-      const where = await migrateDatabase(
-        config.database,
-        openLog(io, config, "warn"),
-        options.force === true,
-      );
-      say(io, `${where} is up to date.`);
+    .action(async (options: MigrateOptions) => {
+      const { migrate } = await import("./migrate.ts");
+      await migrate(io, options);
     });
   const config = program.command("config").description("look at the configuration");
   withConfig(config.command("check"))
     .description("validate the configuration and the prompts without starting")
     .action(async (options: CommonOptions) => {
-      const checked = readConfig(io, options);
-      loadPrompts(promptSources(checked));
-      const { warnOfNames } = await import("./names.ts");
-      const names = warnOfNames(checked);
-      say(io, names === "" ? describeConfig(checked) : `${describeConfig(checked)}\n\n${names}`);
+      const { checkConfig } = await import("./config-check.ts");
+      checkConfig(io, options);
     });
   withConfig(program.command("doctor"))
     .description("look at database, models, Discord and Slack, and say what to do about what is wrong")
@@ -173,11 +160,8 @@ function addUpkeep(program: Command, io: Io): void {
     .description("run a small HTTP chat platform on this machine, for tests and scripts")
     .option("--port <port>", "0: any free one", portNumber, 8787)
     .action(async ({ port }: { port: number }) => {
-      await using server = await startLoopbackServer({ port });
-      say(io, `The loopback platform listens on ${server.url}. Set [platforms.loopback] url to it.`);
-      await new Promise<void>((resolve) => {
-        io.shutdown.addEventListener("abort", () => resolve(), { once: true });
-      });
+      const { loopback } = await import("./loopback.ts");
+      await loopback(io, port);
     });
 }
 

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { buildDaemon, type Daemon } from "../daemon.ts";
 import type { Receipt } from "../core/message.ts";
-import { aborted, type CommonOptions, type Io, openLog, readConfig, say } from "./io.ts";
-import { Progress } from "./progress.ts";
+import { aborted, type CommonOptions, type Io, say } from "./io.ts";
+import { openLog, readConfig } from "./open.ts";
+import { Progress, Spinner } from "./progress.ts";
 import { type Recording, readRecording } from "./recording.ts";
 import { ReplayPlatform } from "./replay-platform.ts";
 import { ReplayTally } from "./replay-tally.ts";
 import { findAgent } from "./session.ts";
-import { Spinner } from "./spinner.ts";
 import { bindPlatform } from "../router/bindings.ts";
 
 /** How long the end waits for compactions, ms; and without a word. */

@@ -12,19 +12,28 @@ import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.t
 import type { Events } from "../telemetry/events.ts";
 import { closeDataFolder } from "../store/database/data-folder.ts";
 import { createLog } from "../telemetry/log.ts";
-import { aborted, type Io, openLog, say } from "./io.ts";
+import { aborted, type CommonOptions, type Io, say } from "./io.ts";
+import { openLog, readConfig } from "./open.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
 
+export type ChatOptions = CommonOptions & {
+  readonly channel?: string;
+  readonly agent?: string;
+  readonly as?: string;
+  readonly multi?: boolean;
+  readonly jsonl?: boolean;
+};
+
 /** A terminal that takes part in a daemon's platforms. */
-export interface TerminalSession {
-  readonly channel: string | undefined;
-  readonly agent: string | undefined;
-  readonly speaker: string | undefined;
+interface TerminalSession {
+  readonly channel?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly speaker?: string | undefined;
   readonly multi: boolean;
   readonly jsonl: boolean;
 }
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly config: Config;
   /** Null: no terminal, the daemon alone. */
   readonly terminal: TerminalSession | null;
@@ -32,11 +41,24 @@ export interface SessionOptions {
   readonly isDaemon: boolean;
 }
 
+/** `weir start`: the daemon; in a terminal, with a chat. */
+export async function start(io: Io, options: CommonOptions): Promise<void> {
+  const terminal = io.stdin.isTTY && io.stdout.isTTY ? { multi: false, jsonl: false } : null;
+  await runSession(io, { config: readConfig(io, options), terminal, isDaemon: true });
+}
+
+/** `weir chat`: talk to an agent here. */
+export async function chat(io: Io, options: ChatOptions): Promise<void> {
+  const { channel, agent, as: speaker, multi = false, jsonl = false } = options;
+  const terminal = { channel, agent, speaker, multi, jsonl };
+  await runSession(io, { config: readConfig(io, options), terminal, isDaemon: false });
+}
+
 /**
  * Builds the daemon with its platforms, runs it until the terminal is done or a signal comes, and drains.
  * @throws OperatorError behind the drain, where its database has ended for good
  */
-export async function runSession(io: Io, options: SessionOptions): Promise<void> {
+async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const { config, terminal } = options;
   const agent = findAgent(config, terminal?.agent);
   const mode = terminal === null ? null : chooseMode(terminal.jsonl);
@@ -47,9 +69,9 @@ export async function runSession(io: Io, options: SessionOptions): Promise<void>
       ? createLog(config.log.level, { kind: "file", path: path.join(config.database.dataDir, "weir.log") })
       : openLog(io, config, mode === "lines" && config.log.level === "info" ? "warn" : config.log.level);
   let shown: TerminalPlatform | null = null;
-  const chat = options.isDaemon ? await openChatPlatforms(config, log) : [];
+  const served = options.isDaemon ? await openChatPlatforms(config, log) : [];
   const platforms = (events: Events): Platform[] => {
-    const list: Platform[] = [...chat];
+    const list: Platform[] = [...served];
     const { loopback } = config.platforms;
     if (loopback !== null) list.push(createLoopback({ ...loopback, log }));
     if (terminal !== null) {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest, ModelServer } from "../support/model-server.ts";
-import { ReplayBuffer } from "./hold.ts";
+import { Hold } from "./hold.ts";
 import { rawLineOf } from "./texts.ts";
 
 /** Where a model's request can be held. */
@@ -59,14 +59,14 @@ const WORDS = "the gauge by the mill stood high and Ann wrote it into the green 
 
 /** The models of a run: a talker and a summariser that are slow, wrong or away now and then. */
 export class ChaosModel {
-  readonly holds: Readonly<Record<ModelPlace, ReplayBuffer>> = {
-    "turn.model": new ReplayBuffer(),
-    "turn.stream": new ReplayBuffer(),
-    "turn.second": new ReplayBuffer(),
-    "job.model": new ReplayBuffer(),
-    "job.memory": new ReplayBuffer(),
-    "job.part": new ReplayBuffer(),
-    "merge.model": new ReplayBuffer(),
+  readonly holds: Readonly<Record<ModelPlace, Hold>> = {
+    "turn.model": new Hold(),
+    "turn.stream": new Hold(),
+    "turn.second": new Hold(),
+    "job.model": new Hold(),
+    "job.memory": new Hold(),
+    "job.part": new Hold(),
+    "merge.model": new Hold(),
   };
   mood: Mood = "mixed";
   /** Every turn uses a tool first. */
@@ -248,7 +248,7 @@ function memoryOf({ messages }: ChatRequest, mark: string): object | null {
 }
 
 /** Shows the first words, then waits. */
-function streamHalf(answer: string, hold: ReplayBuffer): Behaviour {
+function streamHalf(answer: string, hold: Hold): Behaviour {
   return async ({ response }) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.flushHeaders();

@@ -1,5 +1,5 @@
 /** A place at which something can be made to wait, and of which a test learns that it does. */
-export class ReplayBuffer {
+export class Hold {
   #armed: PromiseWithResolvers<void> | null = null;
   #reached = Promise.withResolvers<void>();
 

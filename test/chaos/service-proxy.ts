@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { text as readText } from "node:stream/consumers";
 import { z } from "zod";
 import { IN_PARTS } from "./answers.ts";
-import { ReplayBuffer } from "./hold.ts";
+import { Hold } from "./hold.ts";
 
 /**
  * `before`: the service has not heard of it; `after`: it is done, and the bot has not heard of that. Of an answer in parts:
@@ -29,7 +29,7 @@ const BEFORE: ReadonlySet<Place> = new Set<Place>(["send.before", "edit.before",
 
 export interface ServiceProxy extends AsyncDisposable {
   readonly url: string;
-  readonly holds: Readonly<Record<Place, ReplayBuffer>>;
+  readonly holds: Readonly<Record<Place, Hold>>;
   /** What was held before is done after its caller is gone: true; it never comes through: false. */
   comesThrough: boolean;
   /** The last event of which the bot has said that it is durable. */
@@ -38,13 +38,13 @@ export interface ServiceProxy extends AsyncDisposable {
 
 class Proxy {
   readonly holds = {
-    "send.before": new ReplayBuffer(),
-    "send.after": new ReplayBuffer(),
-    "edit.before": new ReplayBuffer(),
-    "edit.after": new ReplayBuffer(),
-    "part.first": new ReplayBuffer(),
-    "part.between": new ReplayBuffer(),
-    "part.second": new ReplayBuffer(),
+    "send.before": new Hold(),
+    "send.after": new Hold(),
+    "edit.before": new Hold(),
+    "edit.after": new Hold(),
+    "part.first": new Hold(),
+    "part.between": new Hold(),
+    "part.second": new Hold(),
   };
   comesThrough = true;
   acknowledged = 0;

@@ -8,7 +8,7 @@ import {
   SURE_CRASHES,
   SURE_CUT,
   SURE_HOLDS,
-} from "./cards.ts";
+} from "./crash-points.ts";
 import { Deck, Random } from "./random.ts";
 import type { CrashPoint, DeletionTarget, Reply, RoomNumber, Size, Step, SummaryMode } from "./schedule.ts";
 
@@ -51,10 +51,10 @@ class Composer {
     for (let holds = 0; holds < SURE_HOLDS; holds++) this.#play("hold");
     while (this.#steps.length < length - 10) {
       this.#play(this.#episodes.deal());
-      if (this.#random.chance(0.35)) this.#steps.push({ do: "calm" });
+      if (this.#random.chance(0.35)) this.#steps.push({ do: "quiesce" });
     }
     while (this.#steps.length < length - 1) this.#talk(1);
-    this.#steps.push({ do: "calm" });
+    this.#steps.push({ do: "quiesce" });
     return this.#steps;
   }
 

@@ -8,7 +8,7 @@ import {
   type Queryable,
   type Statement,
 } from "../../src/store/database/database.ts";
-import type { Pulse } from "./pulse.ts";
+import type { ActivitySignal } from "./activity-signal.ts";
 
 /**
  * Told of each call to the outside before it is sent and behind its effect; may freeze the incarnation.
@@ -31,7 +31,7 @@ class Frozen extends Error {}
 export class FreezableDatabase extends Database {
   readonly #shared: Database;
   readonly #witness: Witness;
-  readonly #pulse: Pulse;
+  readonly #activity: ActivitySignal;
   #isFrozen = false;
   #paused: PromiseWithResolvers<void> | null = null;
   #inFlight = 0;
@@ -39,10 +39,10 @@ export class FreezableDatabase extends Database {
   lag = 0;
 
   /** @param connection for its own pool, which is never used */
-  constructor(connection: Connection, shared: Database, pulse: Pulse, witness: Witness) {
+  constructor(connection: Connection, shared: Database, activity: ActivitySignal, witness: Witness) {
     super(connection, pino({ level: "silent" }), { maxConnections: 1 });
     this.#shared = shared;
-    this.#pulse = pulse;
+    this.#activity = activity;
     this.#witness = witness;
   }
 
@@ -57,7 +57,7 @@ export class FreezableDatabase extends Database {
 
   freeze(): void {
     this.#isFrozen = true;
-    this.#pulse.beat();
+    this.#activity.notify();
   }
 
   pause(): void {
@@ -146,7 +146,7 @@ export class FreezableDatabase extends Database {
       return await call();
     } finally {
       this.#inFlight--;
-      this.#pulse.beat();
+      this.#activity.notify();
     }
   }
 

@@ -5,7 +5,7 @@ import { findUnpaired } from "./checks/i5-pairs.ts";
 import { INVARIANTS, MUTANTS } from "./mutants/mutants.ts";
 import { type Outcome, runSchedule } from "./run-seed.ts";
 import { parseOptions } from "./options.ts";
-import { formatPlaces, parsePlaces } from "./places.ts";
+import { formatPlaces, parsePlaces } from "./step-places.ts";
 import { makeSchedule } from "./composer.ts";
 import { shrink } from "./shrink.ts";
 import { World } from "./world.ts";

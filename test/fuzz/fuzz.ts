@@ -2,17 +2,17 @@
  * The fuzz of the compaction protocol: random schedules with crashes, on the real parts and a real Postgres.
  *
  *   npm run fuzz -- --seeds 100            that many seeds, from --seed on
- *   npm run fuzz -- --mutants --seeds 10   wrong Weirs: each must be found out
+ *   npm run fuzz -- --mutants --seeds 10   mutants: each must be caught
  *   npm run fuzz -- --seed 7 --keep 0-4,9  a part of the schedule of seed 7, as a failure prints it
  */
 import { readUsage } from "../support/usage.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { INVARIANTS, MUTANTS } from "./mutants/mutants.ts";
 import { FUZZ_USAGE, type FuzzOptions, parseOptions, USUAL_STEPS } from "./options.ts";
-import { WorkerPool } from "./pool.ts";
+import { WorkerPool } from "./worker-pool.ts";
 import { Progress } from "./progress.ts";
 import type { Outcome } from "./run-seed.ts";
-import { formatPlaces } from "./places.ts";
+import { formatPlaces } from "./step-places.ts";
 import { makeSchedule } from "./composer.ts";
 import { tellStep } from "./schedule.ts";
 import { shrink } from "./shrink.ts";

@@ -24,9 +24,9 @@ import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
 import { ANNEX, type Chat, ChatFront, PLATFORM } from "./chat.ts";
 import { FreezableDatabase } from "./freezable-database.ts";
 import type { Mutant } from "./mutants/mutant.ts";
-import type { RateLimiter } from "./pace.ts";
+import type { RetryDelays } from "./retry-delays.ts";
 import { AGENT, type Profile, SECOND_AGENT, staff } from "./profile.ts";
-import type { Pulse } from "./pulse.ts";
+import type { ActivitySignal } from "./activity-signal.ts";
 import type { CrashPoint } from "./schedule.ts";
 
 /** Looks and rests so short that real time stays small. */
@@ -45,8 +45,8 @@ export interface IncarnationParts {
   readonly connection: Connection;
   /** The run's connections, for all incarnations. */
   readonly shared: Database;
-  readonly pulse: Pulse;
-  readonly pace: RateLimiter;
+  readonly activity: ActivitySignal;
+  readonly retryDelays: RetryDelays;
   readonly profile: Profile;
   readonly chat: Chat;
   readonly isStreaming: boolean;
@@ -89,12 +89,12 @@ export class Incarnation {
   #isClosed = false;
 
   constructor(number: number, parts: IncarnationParts) {
-    const { connection, profile, chat, mutant, now, shared, pulse } = parts;
+    const { connection, profile, chat, mutant, now, shared, activity } = parts;
     this.number = number;
     this.#onCrash = parts.onCrash;
     this.#onCut = parts.onCut;
     this.profile = profile;
-    this.database = new FreezableDatabase(connection, shared, pulse, (statement, when) => {
+    this.database = new FreezableDatabase(connection, shared, activity, (statement, when) => {
       this.#reached("database", when, statement);
       return this.#isCutAt(statement, when);
     });
@@ -126,7 +126,7 @@ export class Incarnation {
       compaction: {
         queue: new CompactionQueue(SLOTS),
         breaker: new Breaker(() => performance.now() * HASTE),
-        timing: { ...TIMING, modelRest: parts.pace },
+        timing: { ...TIMING, modelRest: parts.retryDelays },
         decide: (state) => parts.decide(this, state),
       },
       ...(mutant?.createMutex === undefined ? {} : { createMutex: mutant.createMutex }),

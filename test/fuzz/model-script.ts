@@ -5,7 +5,7 @@ import { estimateRequest, takeApart } from "./prompt.ts";
 import { MODEL, SUMMARISER } from "./profile.ts";
 import type { Reply, SummaryMode } from "./schedule.ts";
 import { summarise } from "./summariser.ts";
-import { askedBy, talk } from "./talker.ts";
+import { askedBy, talk } from "./scripted-answers.ts";
 
 type Kind = "turn" | "summary";
 

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { UsageError, wholeNumber } from "../support/usage.ts";
 import { makeSchedule } from "./composer.ts";
 import { MUTANTS } from "./mutants/mutants.ts";
-import { parsePlaces } from "./places.ts";
+import { parsePlaces } from "./step-places.ts";
 
 export interface FuzzOptions {
   readonly seeds: number;

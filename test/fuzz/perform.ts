@@ -1,5 +1,5 @@
 import { formatAddress } from "../../src/core/ids.ts";
-import { calm } from "./calm.ts";
+import { quiesce } from "./quiescence.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { People } from "./inbound.ts";
 import { until, untilQuiet } from "./quiet.ts";
@@ -12,7 +12,14 @@ const REPLY_MS = 5000;
 const HOUR_MS = 3_600_000;
 
 /** Steps that change more than what a script says. */
-const FOR_ALL: ReadonlySet<Step["do"]> = new Set(["restart", "end_race", "thaw", "evict", "release", "calm"]);
+const FOR_ALL: ReadonlySet<Step["do"]> = new Set([
+  "restart",
+  "end_race",
+  "thaw",
+  "evict",
+  "release",
+  "quiesce",
+]);
 
 /** Performs steps on a world, one after the other, and looks for violations behind each. */
 export class Performer {
@@ -131,10 +138,10 @@ export class Performer {
         return this.#stall(incarnation);
       case "thaw":
         return this.#thaw(step.n);
-      case "calm":
+      case "quiesce":
         await this.#thaw(null);
         if (world.isRacing) await this.#endRace(0, "crash");
-        return calm(world, async () => this.#anyAwake());
+        return quiesce(world, async () => this.#anyAwake());
     }
   }
 

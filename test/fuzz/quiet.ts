@@ -18,7 +18,7 @@ export async function until(
   const end = performance.now() + patienceMs;
   while (!condition()) {
     if (performance.now() > end) return false;
-    await world.pulse.next();
+    await world.activity.next();
     await tick();
   }
   return true;

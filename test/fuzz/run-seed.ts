@@ -18,7 +18,7 @@ export interface Outcome {
 }
 
 /**
- * What takes longer than this hangs, ms: a calm on a slow machine takes a minute and a half, and each wait for rest in it or
+ * What takes longer than this hangs, ms: quiescence on a slow machine takes a minute and a half, and each wait for rest in it or
  * in a thaw half a minute, which has a word of its own where it is over.
  */
 const LONGEST_STEP_MS = 240_000;

@@ -67,7 +67,7 @@ export type Step =
   | { readonly do: "stall" }
   /** The woken one is told of a message first, whose channels are another one's by now. */
   | { readonly do: "thaw"; readonly n: number }
-  | { readonly do: "calm" };
+  | { readonly do: "quiesce" };
 
 /** One line for a person. */
 export function tellStep(step: Step): string {

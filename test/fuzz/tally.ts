@@ -26,7 +26,7 @@ export interface Tally {
   /** Tools that failed, or took too long. */
   toolFailures: number;
   notices: number;
-  calms: number;
+  quiescences: number;
 }
 
 /** What each seed has to reach, or it proves too little. */
@@ -63,7 +63,7 @@ export function newTally(): Tally {
     fallbacks: 0,
     toolFailures: 0,
     notices: 0,
-    calms: 0,
+    quiescences: 0,
   };
 }
 

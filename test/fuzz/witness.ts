@@ -14,7 +14,7 @@ import { MODEL, UNDERSTUDY } from "./profile.ts";
 import { markersIn, type Prompt, takeApart } from "./prompt.ts";
 import { MARKER } from "./texts.ts";
 import type { Room } from "./rooms.ts";
-import { askedBy } from "./talker.ts";
+import { askedBy } from "./scripted-answers.ts";
 import type { World } from "./world.ts";
 
 type Kind = "turn" | "summary";
@@ -79,7 +79,7 @@ export class Witness {
     const { ledger } = room;
     const window = believedWindow(incarnation, ledger.name);
     for (const marker of [...prompt.markers, ...askedBy(prompt)]) ledger.asked.add(marker);
-    world.pulse.beat();
+    world.activity.notify();
     const gone = new Set(ledger.gone);
     const isSole = world.isSole(incarnation, room);
     const order = ++ledger.arrived;
@@ -191,7 +191,7 @@ export class Witness {
   }
 
   #compacted(room: Room, event: WeirEvent): void {
-    const { tally, pace } = this.#world;
+    const { tally, retryDelays } = this.#world;
     // What was due then is done, or is decided anew.
     if (event.type === "compaction" && event.phase !== "started") room.measured = null;
     if (event.type === "compaction" && event.phase === "committed") {
@@ -202,7 +202,7 @@ export class Witness {
     }
     if (event.type === "compaction" && event.phase === "stale") tally.stale++;
     if (event.type === "compaction" && event.phase === "failed" && event.reason !== DEADLINE)
-      pace.failed(event.ms);
+      retryDelays.failed(event.ms);
     if (event.type === "compaction_blocked") tally.blocked++;
     if (event.type !== "compaction_refused") return;
     tally.refused++;

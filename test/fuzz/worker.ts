@@ -1,6 +1,6 @@
 /** A process that runs tasks of the fuzz, one after the other, until its parent ends it. */
 import { MUTANTS } from "./mutants/mutants.ts";
-import type { Task } from "./pool.ts";
+import type { Task } from "./worker-pool.ts";
 import { runSchedule } from "./run-seed.ts";
 import { makeSchedule } from "./composer.ts";
 import type { Step } from "./schedule.ts";

@@ -15,8 +15,8 @@ import { ModelScript } from "./model-script.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { observe, type View } from "./observe.ts";
 import { makeProfile, OFF, type Profile } from "./profile.ts";
-import { RateLimiter } from "./pace.ts";
-import { Pulse } from "./pulse.ts";
+import { RetryDelays } from "./retry-delays.ts";
+import { ActivitySignal } from "./activity-signal.ts";
 import { Random } from "./random.ts";
 import { PLANS, type Room } from "./rooms.ts";
 import { newTally, type Tally } from "./tally.ts";
@@ -34,8 +34,8 @@ const CONNECTIONS = 5;
 /** All of one run: the database, the incarnations, the scripts, and what was seen of them. */
 export class World implements AsyncDisposable {
   readonly findings = new Findings();
-  readonly pulse = new Pulse();
-  readonly pace = new RateLimiter();
+  readonly activity = new ActivitySignal();
+  readonly retryDelays = new RetryDelays();
   readonly rooms: Room[] = [];
   readonly script: ModelScript;
   readonly chat = new Chat();
@@ -90,7 +90,7 @@ export class World implements AsyncDisposable {
       replyTo: (marker) => this.roomOf(marker)?.ledger.byMarker.get(marker)?.reply ?? undefined,
       onRequest: async (...call) => this.#witness.requested(...call),
       onRefused: () => this.tally.tooLong++,
-      onChange: () => this.pulse.beat(),
+      onChange: () => this.activity.notify(),
       onAnswer: (...call) => this.#witness.answered(...call),
     });
   }
@@ -139,13 +139,13 @@ export class World implements AsyncDisposable {
 
   /** Begins a new life, with a registry and an epoch of its own. */
   async start(): Promise<Incarnation> {
-    const { profile, chat, pulse, pace } = this;
+    const { profile, chat, activity, retryDelays } = this;
     this.#profiles.add(profile);
     const incarnation = new Incarnation(this.incarnations.length + 1, {
       connection: this.#connection,
       shared: this.#shared,
-      pulse,
-      pace,
+      activity,
+      retryDelays,
       profile,
       chat,
       isStreaming: this.#isStreaming,

@@ -11,7 +11,7 @@ import { TOKEN_MUTANTS } from "./tokens.ts";
 import { VIEW_MUTANTS } from "./views.ts";
 import { WAITING_MUTANTS } from "./waiting.ts";
 
-/** All wrong Weirs. */
+/** All mutants. */
 export const MUTANTS: readonly Mutant[] = [
   ...COMMIT_MUTANTS,
   ...DECISION_MUTANTS,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CompactionTally } from "../../src/cli/compaction-tally.ts";
+import { CompactionTally } from "../../src/cli/replay-tally.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
 
 type Compaction = WeirEvent & { type: "compaction" };

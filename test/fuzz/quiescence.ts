@@ -7,9 +7,9 @@ import type { Room } from "./rooms.ts";
 import type { World } from "./world.ts";
 
 /** A working summariser has healed and settled all channels by then, ms. */
-const CALM_MS = 10_000;
+const QUIESCENCE_MS = 10_000;
 /** The same, where attempts take so long on this machine that their deadline ends them, ms. */
-const LONGEST_CALM_MS = 90_000;
+const LONGEST_QUIESCENCE_MS = 90_000;
 /** What is due is taken up by then, where somebody knows of it, ms. */
 const WAKING_MS = 2000;
 /** Longest time between two looks, ms. */
@@ -18,14 +18,14 @@ const LOOK_EVERY_MS = 20;
 type Unsettled = readonly [Room, string];
 
 /** Everything works again: what was left behind must be made good, within a bounded time. */
-export async function calm(world: World, anyAwake: () => Promise<Incarnation>): Promise<void> {
+export async function quiesce(world: World, anyAwake: () => Promise<Incarnation>): Promise<void> {
   const { script, rooms, findings } = world;
-  world.tally.calms++;
+  world.tally.quiescences++;
   script.mode = "good";
   script.isPatient = false;
   script.isAway = false;
   world.chat.refuseSends = 0;
-  const settled = await new Calm(world, anyAwake).settle();
+  const settled = await new Quiescence(world, anyAwake).settle();
   script.isPatient = true;
   for (const [{ ledger }, what] of settled) ledger.violate(what.startsWith("omitted") ? "I15" : "I14", what);
   const tables = await world.deleted.tablesWithAgain(rooms.flatMap(({ ledger }) => [...ledger.gone]));
@@ -36,11 +36,11 @@ export async function calm(world: World, anyAwake: () => Promise<Incarnation>): 
     for (const what of await unclaimed(world.probe, id)) ledger.violate("I9", what);
 }
 
-class Calm {
+class Quiescence {
   readonly #world: World;
   readonly #anyAwake: () => Promise<Incarnation>;
   readonly #startedAt = performance.now();
-  #end = this.#startedAt + CALM_MS;
+  #end = this.#startedAt + QUIESCENCE_MS;
   #missed: number;
 
   constructor(world: World, anyAwake: () => Promise<Incarnation>) {
@@ -93,7 +93,7 @@ class Calm {
     const now = performance.now();
     // The summariser answers at once by now: it is the machine that is slower than a deadline of the configuration.
     if (world.missedDeadlines > this.#missed)
-      this.#end = Math.min(now + CALM_MS, this.#startedAt + LONGEST_CALM_MS);
+      this.#end = Math.min(now + QUIESCENCE_MS, this.#startedAt + LONGEST_QUIESCENCE_MS);
     this.#missed = world.missedDeadlines;
     // Of two daemons, one may have died over a message that it had written down, and had told nobody of. The other one,
     // whose channel it is, hears of it with the next message, or at the next start: which is now.
@@ -101,7 +101,7 @@ class Calm {
     if (!isDue || !world.hadRivals || now < this.#startedAt + WAKING_MS) return;
     for (const one of world.awake()) one.crash();
     world.hadRivals = false;
-    this.#end = now + CALM_MS;
+    this.#end = now + QUIESCENCE_MS;
   }
 }
 

@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import process from "node:process";
 import type { Connection } from "../../src/store/database/database.ts";
 import { CONNECTION_VARIABLE, startTestServer } from "../support/test-server.ts";
-import { onEachCore } from "./cores.ts";
+import { onEachCore } from "./core-pinning.ts";
 import type { Outcome } from "./run-seed.ts";
 
 /** One run: a schedule, or a part of it, on the right Weir or on a mutant. */

@@ -1,10 +1,10 @@
 /** Wakes whoever waits for something to happen in a run: so that a wait takes no longer than what it waits for. */
-export class Pulse {
+export class ActivitySignal {
   #next = Promise.withResolvers<void>();
   #timer: NodeJS.Timeout | undefined;
 
   /** Something happened. */
-  beat(): void {
+  notify(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const { resolve } = this.#next;
@@ -14,7 +14,7 @@ export class Pulse {
 
   /** Resolves at the next beat, and after a millisecond at the latest: timers make none. */
   async next(): Promise<void> {
-    this.#timer ??= setTimeout(() => this.beat(), 1);
+    this.#timer ??= setTimeout(() => this.notify(), 1);
     await this.#next.promise;
   }
 }

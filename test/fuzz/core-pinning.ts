@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import process from "node:process";
 import { promisify } from "node:util";
-import { parsePlaces } from "./places.ts";
+import { parsePlaces } from "./step-places.ts";
 
 const run = promisify(execFile);
 

@@ -1,0 +1,49 @@
+import type { Logger } from "pino";
+import type { Config } from "../config/config.ts";
+import { loadConfig } from "../config/load.ts";
+import { OperatorError } from "../core/errors.ts";
+import { formatAddress, parseAddress } from "../core/ids.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
+import { openDatabase } from "../store/database/open.ts";
+import { createStore, type Store } from "../store/store.ts";
+import { createLog, type LogTarget } from "../telemetry/log.ts";
+import { createTimeFormat, type TimeFormat } from "../text/time.ts";
+import type { CommonOptions, Io } from "./io.ts";
+
+export function readConfig(io: Io, options: CommonOptions): Config {
+  return loadConfig({ cwd: io.cwd, file: options.config });
+}
+
+/** Logs for people on a terminal, JSON lines for anything else. */
+export function openLog(io: Io, config: Config, level: string = config.log.level): Logger {
+  const target: LogTarget = io.stderr.isTTY ? { kind: "pretty", color: true } : { kind: "json" };
+  return createLog(level, target);
+}
+
+/** Opens the database beside a daemon that may be running, for one command. */
+export async function withStore(
+  io: Io,
+  config: Config,
+  work: (store: Store) => Promise<void>,
+  role: "reader" | "asker" = "reader",
+): Promise<void> {
+  const log = openLog(io, config, "warn");
+  await using opened = await openDatabase(config.database, log, role);
+  await work(createStore(opened.database));
+}
+
+/** @throws OperatorError where there is none, with the ones that there are */
+export async function findChannel(store: Store, name: string): Promise<ChannelRow> {
+  const channel = await store.channels.find(parseAddress(name));
+  if (channel !== undefined) return channel;
+  const known = await store.channels.newest(10);
+  const list = known.map(({ address }) => formatAddress(address)).join(", ");
+  const hint = list === "" ? "Nothing has been said anywhere yet." : `The newest channels are: ${list}.`;
+  throw new OperatorError(`There is no channel ${formatAddress(parseAddress(name))}. ${hint}`);
+}
+
+/** Times as an agent sees them; those of the first agent if the configuration no longer has this one. */
+export function timeFormatOf(config: Config, agent: string): TimeFormat {
+  const { timeZone = "UTC" } = config.agents.find(({ id }) => id === agent) ?? config.agents[0] ?? {};
+  return createTimeFormat(timeZone);
+}
