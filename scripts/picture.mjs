@@ -27,7 +27,8 @@ const SENTENCES = [
   (n) => `the permit says in section ${n} that the fish ladder stays open from March on`,
   (n) => `the pump was serviced, invoice ${2000 + n}, 480 EUR`,
   (n) => `the motor of sluice ${1 + (n % 4)} draws ${10 + (n % 7)} A, too much for the old fuse`,
-  (n) => `let us keep gate ${1 + (n % 4)} closed until the level is under ${(2 + (n % 30) / 100).toFixed(2)} m`,
+  (n) =>
+    `let us keep gate ${1 + (n % 4)} closed until the level is under ${(2 + (n % 30) / 100).toFixed(2)} m`,
   (n) => `the council wants the numbers of the last ${n} years as a table`,
 ];
 
@@ -43,7 +44,12 @@ function madeUpTalk(messages) {
     at += below(90) * 60_000;
     const said = Array.from({ length: 1 + below(3) }, () => SENTENCES[below(SENTENCES.length)](index + 1));
     const ts = new Date(at).toISOString();
-    return JSON.stringify({ conversation_id: CHANNEL, author: PEOPLE[below(PEOPLE.length)], ts, text: said.join("; ") });
+    return JSON.stringify({
+      conversation_id: CHANNEL,
+      author: PEOPLE[below(PEOPLE.length)],
+      ts,
+      text: said.join("; "),
+    });
   });
 }
 

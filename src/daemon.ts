@@ -6,7 +6,7 @@ import { secretsOf, withoutSecrets } from "./admin/secrets.ts";
 import { type Agents, createAgents } from "./agents.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { ChannelRegistry } from "./channel/registry.ts";
-import type { RegistryParts } from "./channel/registry-parts.ts";
+import type { RegistryParts } from "./channel/registry.ts";
 import { Breaker } from "./compactor/breaker.ts";
 import { COMPACTOR_TIMING } from "./compactor/target.ts";
 import { CompactionQueue } from "./compactor/queue.ts";

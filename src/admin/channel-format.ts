@@ -1,16 +1,15 @@
+import { formatNumber } from "../text/format.ts";
 import { counted, sliceWhole } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayableLine } from "../text/displayable.ts";
 import type { MemoryRecord } from "../store/memory/memories.ts";
 import { type ChannelReport, MAX_MEMORIES } from "./channel-report.ts";
-import { formatContextReport } from "./context-format.ts";
+import type { ContextReport } from "./context-report.ts";
 
 /** Memories that the screen shows; the JSON form has them all. */
 const SHOWN_MEMORIES = 5;
 /** Characters of a summary that the screen shows. */
 const SHOWN_TEXT = 100;
-
-const number = (value: number): string => value.toLocaleString("en-US");
 
 /** The report as a screen that explains itself. Pure. */
 export function formatChannelReport(report: ChannelReport, time: TimeFormat): string {
@@ -28,7 +27,7 @@ function describeSummaries({ summaries }: ChannelReport): string[] {
   if (summaries.length === 0) return ["Nothing is summarised yet."];
   const items = summaries.flatMap((summary) => {
     const { fromSeq, toSeq, entries, level, tokens } = summary;
-    const range = `entries ${number(fromSeq)}–${number(toSeq)} (${number(entries)})`;
+    const range = `entries ${formatNumber(fromSeq)}–${formatNumber(toSeq)} (${formatNumber(entries)})`;
     if (summary.kind === "reset") return [`  ${range}, reset: the model is shown nothing of them`];
     const madeBy = summary.kind === "digest" ? "extract without a model" : "by a model";
     const redo = summary.needsRedo ? ", to be written again" : "";
@@ -54,7 +53,7 @@ const DOING = {
 function describeJob({ job }: ChannelReport, time: TimeFormat): string[] {
   if (job === null) return [];
   const attempt = job.attempt > 1 ? `, attempt ${job.attempt}` : "";
-  const range = `entries ${number(job.fromSeq)}–${number(job.toSeq)}, about ${counted(job.sourceTokens, "token")}`;
+  const range = `entries ${formatNumber(job.fromSeq)}–${formatNumber(job.toSeq)}, about ${counted(job.sourceTokens, "token")}`;
   const since = `since ${time.minute(job.since)}, for ${(job.ms / 1000).toFixed(1)} s now`;
   return [`${DOING[job.kind]}: ${range} (${job.tier}, ${since}${attempt})`];
 }
@@ -72,7 +71,56 @@ function describeMemory(
   { type, statement, assertedBy, at, sources }: MemoryRecord,
   time: TimeFormat,
 ): string {
-  const seqs = sources.map(({ seq }) => number(seq)).join(" and ");
+  const seqs = sources.map(({ seq }) => formatNumber(seq)).join(" and ");
   const source = `${displayableLine(assertedBy)}, ${time.day(at)}, ${sources.length === 1 ? "entry" : "entries"} ${seqs}`;
   return `${type} · ${displayableLine(statement)} — ${source}`;
+}
+
+const BAR_WIDTH = 40;
+
+/** The report as a screen that explains itself. Pure. */
+export function formatContextReport(report: ContextReport): string {
+  const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
+  const lines = [
+    displayableLine(`${report.channel} · agent ${report.agent} · model ${report.model}`),
+    "",
+    `  ${usageBar(report)}  ${percent(report.usage)} of ${formatNumber(report.usable)} usable tokens`,
+    `  window ${formatNumber(report.window)}, of which ${formatNumber(report.reserve)} are kept for the answer`,
+    `  marks: background ${percent(report.thresholds.background)}, aggressive ${percent(report.thresholds.aggressive)}, emergency ${percent(report.thresholds.emergency)}`,
+    "",
+    ...report.segments
+      .filter(({ tokens }) => tokens > 0)
+      .map(
+        ({ label, tokens, count }) =>
+          `  ${label.padEnd(24)} ${formatNumber(tokens).padStart(9)} tokens  ${counted(count, "item").padStart(12)}`,
+      ),
+    "",
+    `  log: ${counted(report.log.entries, "entry", "entries")}, ${formatNumber(report.log.due)} waiting for an answer`,
+  ];
+  if (report.log.coveredTo > 0) lines.push(`  covered: entries 1–${formatNumber(report.log.coveredTo)}`);
+  if (report.omission !== null) {
+    const { count, tokens, firstAt, lastAt } = report.omission;
+    lines.push(
+      `  omitted: ${counted(count, "older message")} (${formatNumber(tokens)} tokens, ${minute(firstAt)} to ${minute(lastAt)}); the log still has them`,
+    );
+  }
+  const { calls, promptTokens, cachedTokens, completionTokens } = report.spent;
+  lines.push(
+    `  spent so far: ${counted(calls, "model call")}, ${formatNumber(promptTokens)} tokens in (${formatNumber(cachedTokens)} cached), ${formatNumber(completionTokens)} out`,
+  );
+  return lines.join("\n");
+}
+
+function minute(date: Date): string {
+  return date.toISOString().slice(0, 16).replace("T", " ");
+}
+
+function usageBar({ usage, thresholds }: ContextReport): string {
+  const filled = Math.min(BAR_WIDTH, Math.round(usage * BAR_WIDTH));
+  const cells: string[] = Array.from({ length: BAR_WIDTH }, (_, index) => (index < filled ? "█" : "░"));
+  for (const share of Object.values(thresholds)) {
+    const place = Math.min(BAR_WIDTH - 1, Math.floor(share * BAR_WIDTH));
+    if (place >= filled) cells[place] = "┊";
+  }
+  return cells.join("");
 }

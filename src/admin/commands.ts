@@ -4,7 +4,7 @@ import type { ChannelRow } from "../store/channels/channels.ts";
 import { describeStatus, forceAndDescribe, NOTHING_TO_STOP, reset, stop } from "./channel-commands.ts";
 import type { AskedCommand, CommandParts } from "./command-parts.ts";
 import { type CommandName, commandNamed, helpLines, type Typed, typedWith } from "./command-table.ts";
-import { contextCommand } from "./context-commands.ts";
+import { contextCommand } from "./context-detail.ts";
 import { forget } from "./forget-command.ts";
 import { describeMemories, memoryIn, remember } from "./memory-commands.ts";
 import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts";

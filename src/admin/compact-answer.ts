@@ -1,3 +1,4 @@
+import { formatNumber } from "../text/format.ts";
 import { z } from "zod";
 import type { ChannelCompactor } from "../compactor/compactor.ts";
 import { counted } from "../text/text.ts";
@@ -74,9 +75,8 @@ export function describeAnswer(answer: CompactAnswer): string {
   }
   if (answer.kind === "nothing") return `Nothing was summarised: ${answer.reason}.`;
   const { messages, fromSeq, toSeq, tokensBefore, tokensAfter, memories, ms, model } = answer;
-  const number = (value: number): string => value.toLocaleString("en-US");
-  const range = `${counted(messages, "message")} (entries ${number(fromSeq)}–${number(toSeq)})`;
-  const tokens = `about ${number(tokensBefore)} tokens became ${number(tokensAfter)}`;
+  const range = `${counted(messages, "message")} (entries ${formatNumber(fromSeq)}–${formatNumber(toSeq)})`;
+  const tokens = `about ${formatNumber(tokensBefore)} tokens became ${formatNumber(tokensAfter)}`;
   const how = model === null ? ", by an extract without a model" : "";
   const kept = memories === 0 ? "" : ` ${counted(memories, "memory", "memories")} kept.`;
   return `Summarised ${range}: ${tokens}, in ${(ms / 1000).toFixed(1)} s${how}.${kept}`;

@@ -1,9 +1,15 @@
+import { formatNumber } from "../text/format.ts";
 import leven from "leven";
 import type { Context, ModelMessage, ToolSpec } from "../core/context.ts";
 import { counted, truncateMiddle } from "../text/text.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import type { Typed } from "./command-table.ts";
-import type { ContextReport } from "./context-report.ts";
+import { type ContextReport, nextRequest, reportContext } from "./context-report.ts";
+import { type AskedCommand, channelTitle, type CommandParts } from "./command-parts.ts";
+import { formatChannelReport } from "./channel-format.ts";
+import { reportChannel } from "./channel-report.ts";
+import { forOwners } from "./permissions.ts";
+import { withoutSecrets } from "./secrets.ts";
 
 type Part = ContextReport["segments"][number];
 
@@ -15,10 +21,10 @@ export function formatSegments(report: ContextReport, typed: Typed): string {
   const { channel, agent, model, tokens, usable, segments } = report;
   const head = displayableLine(`${channel} · agent ${agent} · model ${model}`);
   const rows = segments.map((part) => {
-    const count = part.tokens.toLocaleString("en-US").padStart(9);
+    const count = formatNumber(part.tokens).padStart(9);
     return `  ${part.key.padEnd(10)} ${part.label.padEnd(24)} ${count} tokens  ${shareOf(part, report).padStart(6)}`;
   });
-  const total = `${tokens.toLocaleString("en-US")} of ${usable.toLocaleString("en-US")} usable tokens. ${typed("context detail KEY")} shows one in full.`;
+  const total = `${formatNumber(tokens)} of ${formatNumber(usable)} usable tokens. ${typed("context detail KEY")} shows one in full.`;
   return [head, "", ...rows, "", total].join("\n");
 }
 
@@ -43,7 +49,7 @@ export function formatSegment(
   const foot =
     text.length <= SHOWN_LENGTH
       ? ""
-      : `\n\n${cut.toLocaleString("en-US")} of its ${text.length.toLocaleString("en-US")} characters are cut from the middle.`;
+      : `\n\n${formatNumber(cut)} of its ${formatNumber(text.length)} characters are cut from the middle.`;
   return `${head}\n\n${shown}${foot}`;
 }
 
@@ -72,4 +78,48 @@ function describeMessage(message: ModelMessage): string {
   const calls = message.role === "assistant" ? message.calls : [];
   const lines = calls.map((call) => `calls ${call.name}(${call.arguments})`);
   return [`<${message.role}>`, ...(message.text === "" ? [] : [message.text]), ...lines].join("\n");
+}
+
+/** `/context`, `/context list`, `/context detail KEY` */
+export async function contextCommand(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const [word = "", key = "", ...more] = command.argument.toLowerCase().split(/\s+/);
+  const { typed } = command;
+  if (word === "") return describeContext(parts, command);
+  const isUnderstood = (word === "list" && key === "") || (word === "detail" && more.length === 0);
+  if (!isUnderstood)
+    return `This is ${typed("context")}, ${typed("context list")} or ${typed("context detail KEY")}.`;
+  if (OPERATORS.has(key) && !command.isNamedOwner)
+    return forOwners(typed(`context detail ${key}`), command.channel.address.platform);
+  return describeParts(parts, command, word === "list" ? null : key);
+}
+
+/** What the operator has told the agent, and nobody in the conversation. */
+const OPERATORS: ReadonlySet<string> = new Set(["system", "tools"]);
+
+async function describeContext(parts: CommandParts, { channel, columns }: AskedCommand): Promise<string> {
+  const agent = parts.agentOf(channel);
+  const report = await reportChannel(
+    { store: parts.store, agent, now: parts.now(), isFresh: false },
+    channel,
+  );
+  return columns(formatChannelReport({ ...report, channel: channelTitle(channel) }, agent.time));
+}
+
+/** @param key null: all of them, as a list */
+async function describeParts(
+  { store, agentOf, now, secrets }: CommandParts,
+  { channel, typed, columns }: AskedCommand,
+  key: string | null,
+): Promise<string> {
+  const agent = agentOf(channel);
+  const [snapshot, spent] = await Promise.all([store.load(channel.id), store.modelCalls.totals(channel.id)]);
+  // A server that does not answer must not keep a person from looking.
+  const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
+  const situation = { model, spent, now: now() };
+  const report = { ...reportContext(agent, snapshot, situation), channel: channelTitle(channel) };
+  const masked = (text: string): string => withoutSecrets(text, secrets);
+  if (key === null) return columns(masked(formatSegments(report, typed)));
+  const segment = report.segments.find((one) => one.key === key);
+  if (segment === undefined) return unknownKey(key, report);
+  return columns(formatSegment(segment, report, nextRequest(agent, snapshot, situation).context, masked));
 }

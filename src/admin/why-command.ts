@@ -1,7 +1,11 @@
-import type { Entry } from "../core/entry.ts";
+import type { AssistantEntry, Entry, UserEntry } from "../core/entry.ts";
 import type { MemoryId, Seq } from "../core/ids.ts";
 import { type AskedCommand, askingChannel, type CommandParts } from "./command-parts.ts";
-import { formatWhy, type RecalledEntry } from "./why-format.ts";
+import type { Memory } from "../core/memory.ts";
+import { counted, sliceWhole } from "../text/text.ts";
+import type { TimeFormat } from "../text/time.ts";
+import { displayableLine } from "../text/displayable.ts";
+import type { AnswerRecord } from "../store/turns/answer-provenance.ts";
 
 /** Found entries that are looked up; a turn may have searched often. */
 const MAX_RECALLED = 50;
@@ -46,4 +50,83 @@ function recalledBy(
     entries: [...new Set([...first.entries, ...seqs])].slice(0, MAX_RECALLED),
     memories: [...new Set([...first.memories, ...ids])].slice(0, MAX_RECALLED),
   };
+}
+
+/** Something that was said earlier, and found for an answer. */
+type RecalledEntry = UserEntry | AssistantEntry;
+
+/** What an answer was made of. */
+interface WhyReport extends Pick<AnswerRecord, "at" | "turnMs" | "modelMs" | "calls"> {
+  readonly asked: readonly UserEntry[];
+  readonly memories: readonly Memory[];
+  /** Found memories that are no more. */
+  readonly forgotten: number;
+  readonly earlier: readonly RecalledEntry[];
+  /** Names, in the order of the calls. */
+  readonly tools: readonly string[];
+}
+
+/** Lines of each kind that are shown. */
+const SHOWN = 10;
+/** Characters of a text that are shown. */
+const SHOWN_TEXT = 60;
+
+/** Why the agent said what it said last, as far as that can be told. Pure. */
+function formatWhy(
+  report: WhyReport,
+  { time, config }: { readonly time: TimeFormat; readonly config: { readonly name: string } },
+): string {
+  const { asked, memories, forgotten, earlier } = report;
+  const author = (entry: RecalledEntry): string => (entry.kind === "user" ? entry.author.name : config.name);
+  const line = (entry: RecalledEntry): string =>
+    `${displayableLine(author(entry))}, ${time.minute(entry.at)}: ${entry.deleted ? "(deleted since)" : firstWords(entry.text)}`;
+  const remembered = memories.map(
+    ({ id, statement, assertedBy, at }) =>
+      `#${id} ${firstWords(statement)} (${displayableLine(assertedBy)}, ${time.day(at)})`,
+  );
+  if (forgotten > 0)
+    remembered.push(
+      `${counted(forgotten, "memory", "memories")} that ${forgotten === 1 ? "is" : "are"} forgotten since`,
+    );
+  return [
+    `My last answer here is from ${time.minute(report.at)}.`,
+    ...list("It answered:", asked.map(line)),
+    ...list("Remembered for it:", remembered, "No memory was found for it."),
+    ...list(
+      "Earlier messages that were found for it:",
+      earlier.map(line),
+      "No earlier message was looked up for it.",
+    ),
+    describeTools(report.tools),
+    describeModel(report),
+  ].join("\n");
+}
+
+function list(head: string, items: readonly string[], none = ""): string[] {
+  if (items.length === 0) return none === "" ? [] : [none];
+  const shown = items.slice(0, SHOWN).map((item) => `- ${item}`);
+  return [head, ...shown, ...(items.length > SHOWN ? [`- and ${items.length - SHOWN} more`] : [])];
+}
+
+function firstWords(text: string): string {
+  const line = displayableLine(text).trim();
+  return line.length <= SHOWN_TEXT ? line : `${sliceWhole(line, 0, SHOWN_TEXT).trimEnd()} …`;
+}
+
+function describeTools(tools: readonly string[]): string {
+  if (tools.length === 0) return "It called no tools.";
+  const counts = new Map<string, number>();
+  for (const tool of tools) counts.set(tool, (counts.get(tool) ?? 0) + 1);
+  const named = [...counts].map(
+    ([name, count]) => displayableLine(name) + (count === 1 ? "" : ` (${count} times)`),
+  );
+  return `It called ${named.slice(0, SHOWN).join(", ")}.`;
+}
+
+function describeModel({ calls, turnMs, modelMs }: WhyReport): string {
+  const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+  const spent = `in ${seconds(turnMs)}, of which ${seconds(modelMs)} the model took`;
+  const last = calls.findLast(({ outcome }) => outcome === "answered") ?? calls.at(-1);
+  if (last === undefined) return `It was made ${spent}.`;
+  return `${displayableLine(last.model)} wrote it, ${spent}, in ${counted(calls.length, "call")}.`;
 }

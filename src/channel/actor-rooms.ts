@@ -1,13 +1,16 @@
-import type { ChannelCompactor } from "../compactor/compactor.ts";
+import { ChannelCompactor } from "../compactor/compactor.ts";
 import type { StaleEpochError } from "../store/database/errors.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { ActorParts } from "./channel-context.ts";
-import { createChannelCompactor } from "./compaction/channel-compactor.ts";
 import { GuardedHistory } from "./guarded-history.ts";
 import { LastRequest } from "./last-request.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { TurnRunner } from "./turns/turn-runner.ts";
 import { UsageAnchor } from "./usage-anchor.ts";
+import { JobRunner } from "../compactor/job-runner.ts";
+import { formatAddress } from "../core/ids.ts";
+import { type CompactionTargetParts, createCompactionTarget } from "./compaction/compaction-target.ts";
+import { billLine, storeBillLine } from "./model-bill.ts";
 
 /** What an actor works with, built from the log as it was in one moment. */
 export interface ActorRooms {
@@ -42,4 +45,32 @@ export function buildRooms(
   const target = { ...parts, history, usage, lastRequest: last, onLostBy: onLost };
   const compactor = createChannelCompactor({ ...target, running: () => runner.running }, hasLiveJob);
   return { history, outbox, runner, compactor };
+}
+
+/** The compactor of one channel, joined with its parts. */
+function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolean): ChannelCompactor {
+  const { store, events, compaction, compactorAgent, address } = parts;
+  const channel = formatAddress(address);
+  const runner = new JobRunner({
+    store,
+    agent: compactorAgent,
+    breaker: compaction.breaker,
+    onRefused: (job, why) => events.emit({ type: "compaction_refused", channel, job: job.id, why }),
+    onCall: (record, estimatedTokens) => storeBillLine(parts, billLine(parts, null, record, estimatedTokens)),
+  });
+  return new ChannelCompactor(
+    {
+      target: createCompactionTarget(parts),
+      jobs: store.jobs,
+      runner,
+      queue: compaction.queue,
+      breaker: compaction.breaker,
+      summarisers: compactorAgent.modelNames(),
+      events,
+      timing: compaction.timing,
+      leaseMs: parts.agent.config.compaction.deadlineMs,
+      ...(compaction.decide === undefined ? {} : { decide: compaction.decide }),
+    },
+    isLeftOver,
+  );
 }

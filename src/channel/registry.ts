@@ -1,16 +1,19 @@
 import PQueue from "p-queue";
 import type { Entry } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
-import { formatAddress, type ChannelId, type Seq } from "../core/ids.ts";
+import { type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { isOfInfrastructure } from "../store/database/errors.ts";
-import type { TurnClaim, RunningTurn } from "../store/turns/turn-rows.ts";
+import type { RunningTurn, TurnClaim } from "../store/turns/turn-rows.ts";
 import { ChannelActor } from "./actor.ts";
 import { TakeoverWatch } from "./takeover-watch.ts";
 import { WakeRetry } from "./wake-retry.ts";
-import type { RegistryParts } from "./registry-parts.ts";
 import { steadyNow } from "../async/clock.ts";
+import type { Summariser } from "../compactor/summariser.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
+import type { Agent } from "../turn/agent.ts";
+import type { SharedParts } from "./channel-context.ts";
 
 /** Channels that are loaded side by side after a start: one whose row is locked holds up no other. */
 const RESUMED_AT_ONCE = 8;
@@ -301,4 +304,19 @@ export class ChannelRegistry implements AsyncDisposable {
     if (this.#actors.size > this.#parts.maxLoadedChannels) this.#evictSoon();
     return actor;
   }
+}
+
+export interface RegistryParts extends SharedParts {
+  /** Actors in memory before the longest unused ones go. */
+  readonly maxLoadedChannels: number;
+  /** Time unused after which an actor goes, ms. */
+  readonly idleEvictMs: number;
+  /** Time after which a channel that was lost is looked at, ms; left out: a minute. */
+  readonly lostLookMs?: number;
+  /** The agent that answers, and what writes its summaries, by its id in the channel's row. */
+  agentOf(channel: ChannelRow): { readonly agent: Agent; readonly compactorAgent: Summariser };
+  /** Whether a channel's answers are shown while they are written. */
+  streams(channel: ChannelRow): boolean;
+  /** The adapter that can deliver to a channel just now; undefined where none can. */
+  platformOf(address: ChannelAddress): Platform | undefined;
 }

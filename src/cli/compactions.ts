@@ -1,6 +1,11 @@
-import { formatCompaction } from "../admin/compactions-format.ts";
+import { formatNumber } from "../text/format.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
 import { findChannel, readConfig, timeFormatOf, withStore } from "./open.ts";
+import type { JobKind } from "../core/compaction.ts";
+import { counted } from "../text/text.ts";
+import type { TimeFormat } from "../text/time.ts";
+import { displayable, displayableLine } from "../text/displayable.ts";
+import type { CompactionRecord } from "../store/compaction/compactions.ts";
 
 export type CompactionsOptions = CommonOptions & { readonly json?: boolean; readonly limit: number };
 
@@ -17,4 +22,57 @@ export async function showCompactions(io: Io, name: string, options: Compactions
       else say(io, formatCompaction(job, time));
     }
   });
+}
+
+const WHAT: Readonly<Record<JobKind, string>> = {
+  leaf: "summary of",
+  merge: "merged summary of",
+  redo: "summary, written again, of",
+};
+
+/** A compaction as a card for a person: what it covers, what it cost, and the summary. Pure. */
+export function formatCompaction(job: CompactionRecord, time: TimeFormat): string {
+  const number = `#${job.id}`.padEnd(6);
+  const range = `entries ${formatNumber(job.fromSeq)}–${formatNumber(job.toSeq)} (${counted(job.messages, "message")})`;
+  const lines = [
+    `${number}  ${WHAT[job.kind]} ${range} · ${job.tier}`,
+    `${time.minute(job.createdAt)}  ${describeEnd(job)}`,
+  ];
+  if (job.summary !== null) {
+    lines.push(describeText(job, job.summary));
+    lines.push(
+      ...displayable(job.summary.text)
+        .trim()
+        .split("\n")
+        .map((line) => `  ${line}`.trimEnd()),
+    );
+  }
+  return lines.join("\n        ");
+}
+
+function describeEnd(job: CompactionRecord): string {
+  const { state, sourceTokens, summary, ms, attempt, reason } = job;
+  const attempts = attempt > 1 ? `, ${attempt} attempts` : "";
+  const before = `about ${counted(sourceTokens, "token")}`;
+  if (ms === null) return `under way: ${before}${attempts}`;
+  const took = `in ${(ms / 1000).toFixed(1)} s${attempts}`;
+  if (summary !== null)
+    return `about ${formatNumber(sourceTokens)} → ${counted(summary.tokens, "token")}, ${took}`;
+  const why = reason === null ? "" : `: ${displayableLine(reason)}`;
+  return `${state} ${took}${why}`;
+}
+
+function describeText(
+  { level, memories }: CompactionRecord,
+  summary: NonNullable<CompactionRecord["summary"]>,
+): string {
+  const { kind, model, live, needsRedo } = summary;
+  const marks = [
+    `level ${level}`,
+    kind === "digest" ? "extract without a model" : `by ${displayableLine(model ?? "a model")}`,
+    counted(memories, "memory", "memories"),
+    live ? "" : "replaced by a later one",
+    live && needsRedo ? "to be written again" : "",
+  ];
+  return marks.filter((mark) => mark !== "").join(", ");
 }

@@ -1,3 +1,4 @@
+import { formatNumber } from "../text/format.ts";
 const WIDTH = 30;
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /** Least time between two drawings, ms. */
@@ -39,7 +40,7 @@ export class Progress {
     const elapsed = (now - this.#startedAt) / 1000;
     const left = share > 0 ? elapsed / share - elapsed : 0;
     const bar = "█".repeat(filled) + "░".repeat(WIDTH - filled);
-    const count = `${this.#done.toLocaleString("en-US")} of ${this.#total.toLocaleString("en-US")}`;
+    const count = `${formatNumber(this.#done)} of ${formatNumber(this.#total)}`;
     this.#stream.write(
       `\r${bar} ${(share * 100).toFixed(0).padStart(3)} %  ${count}  ${left.toFixed(0)} s left\u001b[K`,
     );

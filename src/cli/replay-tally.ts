@@ -1,3 +1,4 @@
+import { formatNumber } from "../text/format.ts";
 import type { Receipt } from "../core/message.ts";
 import type { Tier } from "../core/compaction.ts";
 import { counted } from "../text/text.ts";
@@ -50,25 +51,32 @@ export class ReplayTally {
 
   /** The table at the end. */
   table(end: { stopped: boolean; skippedLines: number }): string {
-    const number = (value: number): string => value.toLocaleString("en-US");
     const seconds = (performance.now() - this.#startedAt) / 1000;
-    const outcomes = [...this.#outcomes.entries()].map(([outcome, count]) => `${number(count)} ${outcome}`);
+    const outcomes = [...this.#outcomes.entries()].map(
+      ([outcome, count]) => `${formatNumber(count)} ${outcome}`,
+    );
     const rows: [string, string][] = [
-      ["messages", `${number(this.#accepted)} appended, ${number(this.#known)} known from an earlier run`],
+      [
+        "messages",
+        `${formatNumber(this.#accepted)} appended, ${formatNumber(this.#known)} known from an earlier run`,
+      ],
       ["turns", outcomes.length === 0 ? "none" : outcomes.join(", ")],
       ...this.#compactions.rows(),
       [
         "emergencies",
-        `${number(this.#emergencies)} (at most ${number(this.#omitted)} messages omitted from a view)`,
+        `${formatNumber(this.#emergencies)} (at most ${formatNumber(this.#omitted)} messages omitted from a view)`,
       ],
-      ["model calls", `${number(this.#modelCalls)}, ${number(this.#promptTokens)} tokens in as reported`],
+      [
+        "model calls",
+        `${formatNumber(this.#modelCalls)}, ${formatNumber(this.#promptTokens)} tokens in as reported`,
+      ],
       ["reply time", this.#replyTimes()],
       [
         "took",
-        `${seconds.toFixed(1)} s, ${number(Math.round(this.#accepted / Math.max(seconds, 0.001)))} messages a second`,
+        `${seconds.toFixed(1)} s, ${formatNumber(Math.round(this.#accepted / Math.max(seconds, 0.001)))} messages a second`,
       ],
     ];
-    if (end.skippedLines > 0) rows.push(["empty lines", number(end.skippedLines)]);
+    if (end.skippedLines > 0) rows.push(["empty lines", formatNumber(end.skippedLines)]);
     if (end.stopped) rows.push(["stopped", "by a signal; the same command goes on from here"]);
     const width = Math.max(...rows.map(([name]) => name.length));
     return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
@@ -113,20 +121,22 @@ export class CompactionTally {
 
   /** Lines of the table at the end. */
   rows(): [string, string][] {
-    const number = (value: number): string => Math.round(value).toLocaleString("en-US");
     const leaves = Object.entries(this.#leaves)
       .filter(([, count]) => count > 0)
-      .map(([tier, count]) => `${number(count)} ${tier}`);
-    const saved = `${number(this.#tokensBefore - this.#tokensAfter)} (about ${number(this.#tokensBefore)} became ${number(this.#tokensAfter)})`;
+      .map(([tier, count]) => `${formatNumber(count)} ${tier}`);
+    const saved = `${formatNumber(this.#tokensBefore - this.#tokensAfter)} (about ${formatNumber(this.#tokensBefore)} became ${formatNumber(this.#tokensAfter)})`;
     return [
       ["compactions", leaves.length === 0 ? "none" : leaves.join(", ")],
-      ["merges", `${number(this.#merges)}; ${counted(this.#redos, "summary", "summaries")} written again`],
+      [
+        "merges",
+        `${formatNumber(this.#merges)}; ${counted(this.#redos, "summary", "summaries")} written again`,
+      ],
       [
         "no good",
-        `${counted(this.#digests, "extract")} without a model, ${number(this.refused)} refused, ` +
-          `${number(this.#ended.stale)} stale, ${number(this.#ended.failed)} failed`,
+        `${counted(this.#digests, "extract")} without a model, ${formatNumber(this.refused)} refused, ` +
+          `${formatNumber(this.#ended.stale)} stale, ${formatNumber(this.#ended.failed)} failed`,
       ],
-      ["memories", number(this.#memories)],
+      ["memories", formatNumber(this.#memories)],
       ["tokens saved", saved],
     ];
   }

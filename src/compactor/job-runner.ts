@@ -9,7 +9,7 @@ import type { Summariser } from "./summariser.ts";
 import type { Breaker } from "./breaker.ts";
 import { REFUSAL_KINDS } from "./summary/summary-checks.ts";
 import { nextStep } from "./policy/fallback-ladder.ts";
-import { editNotes } from "./summary/edit-notes.ts";
+import { editNotes } from "./summary/requests.ts";
 import { MIN_SOURCE_TOKENS } from "./policy/policy.ts";
 import {
   type AttemptOutcome,

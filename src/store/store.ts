@@ -8,7 +8,7 @@ import { type Coverage, loadCoverage, readMerged } from "./compaction/summaries.
 import { DeliveryStore } from "./turns/deliveries.ts";
 import { ErasureStore } from "./log/erasures.ts";
 import { GapStore } from "./channels/gaps.ts";
-import { ListeningWatermarkStore } from "./channels/listening-watermarks.ts";
+import { ListeningWatermarkStore } from "./channels/gaps.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";
 import { LogStore } from "./log/log.ts";
@@ -16,7 +16,7 @@ import { MemoryStore } from "./memory/memories.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
 import { PersonalDataStore } from "./log/personal-data.ts";
-import { RunCommandStore } from "./commands/run-commands.ts";
+import { RunCommandStore } from "./commands/requests.ts";
 import type { Database } from "./database/database.ts";
 import { ReactionStore } from "./log/reactions.ts";
 import { RequestStore } from "./commands/requests.ts";

@@ -1,3 +1,4 @@
+import { formatNumber } from "./format.ts";
 /** Text from outside, made safe to store and to show. */
 
 /**
@@ -55,7 +56,7 @@ function isInsidePair(text: string, index: number): boolean {
 
 /** `1 message`, `1,024 messages`. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? noun : plural}`;
+  return `${formatNumber(count)} ${count === 1 ? noun : plural}`;
 }
 
 /**

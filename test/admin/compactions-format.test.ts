@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { formatCompaction } from "../../src/admin/compactions-format.ts";
+import { formatCompaction } from "../../src/cli/compactions.ts";
 import { jobId } from "../../src/core/ids.ts";
 import { createTimeFormat } from "../../src/text/time.ts";
 import type { CompactionRecord } from "../../src/store/compaction/compactions.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { formatContextReport } from "../../src/admin/context-format.ts";
+import { formatContextReport } from "../../src/admin/channel-format.ts";
 import { type ContextReport, reportContext } from "../../src/admin/context-report.ts";
 import type { ReportedUsage } from "../../src/core/calibration.ts";
 import type { History } from "../../src/core/history.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { formatEntry } from "../../src/admin/log-format.ts";
+import { formatEntry } from "../../src/cli/log.ts";
 import type { Entry } from "../../src/core/entry.ts";
 import { agentId, memoryId, turnId } from "../../src/core/ids.ts";
 import { createTimeFormat } from "../../src/text/time.ts";

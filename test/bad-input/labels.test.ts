@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { chunkTranscript, MIN_CHUNK_TOKENS } from "../../src/compactor/summary/chunks.ts";
-import { cleanSummary } from "../../src/compactor/summary/clean-summary.ts";
+import { cleanSummary } from "../../src/compactor/summary/summary-checks.ts";
 import { transcribe } from "../../src/compactor/summary/transcript.ts";
 import { capText, escapeLabels, Renderer } from "../../src/context/render.ts";
 import type { UserEntry } from "../../src/core/entry.ts";

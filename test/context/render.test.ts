@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { cleanSummary } from "../../src/compactor/summary/clean-summary.ts";
+import { cleanSummary } from "../../src/compactor/summary/summary-checks.ts";
 import {
   capText,
   escapeLabels,

@@ -4,7 +4,7 @@ import type { Summariser } from "../../src/compactor/summariser.ts";
 import type { AgentConfig } from "../../src/config/config.ts";
 import type { Anchor } from "../../src/core/calibration.ts";
 import { agentId } from "../../src/core/ids.ts";
-import { ModelFactors } from "../../src/llm/catalog/model-factors.ts";
+import { ModelFactors } from "../../src/llm/catalog/known-windows.ts";
 import type { Model } from "../../src/llm/model.ts";
 import type { Models } from "../../src/llm/model-provider.ts";
 import { loadPrompts, type Prompts } from "../../src/prompts/load.ts";

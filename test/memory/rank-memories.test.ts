@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 
 import { memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
-import { rankMemories } from "../../src/memory/rank-memories.ts";
+import { rankMemories } from "../../src/memory/recall-memories.ts";
 
 const NOW = new Date("2026-11-21T09:00:00Z");
 

@@ -2,20 +2,21 @@ import type { CompactionTarget } from "../../compactor/target.ts";
 import { assemble, type ContextSources } from "../../context/assemble.ts";
 import { KEEP_SHARE } from "../../context/keep.ts";
 import { fitContext } from "../../context/emergency.ts";
-import { type Budget, partAt, tokenBudgetAt, summaryCap } from "../../context/usage.ts";
+import { type Budget, partAt, summaryCap, tokenBudgetAt } from "../../context/usage.ts";
 import type { Context } from "../../core/context.ts";
-import { dueMessages, type History, type TurnRange } from "../../core/history.ts";
+import { dueMessages, type History, type Summary, type TurnRange } from "../../core/history.ts";
 import { formatAddress } from "../../core/ids.ts";
 import { StaleEpochError } from "../../store/database/errors.ts";
 import { type Agent, budgetOf } from "../../turn/agent.ts";
 import { nextSources } from "../../turn/context-sources.ts";
 import type { ActorParts } from "../channel-context.ts";
 import { sceneOf } from "../turns/turn-channel.ts";
-import { tellCompaction } from "./compaction-notice.ts";
-import { type KnownRequest, mayBeFull } from "./fullness.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../last-request.ts";
 import type { UsageAnchor } from "../usage-anchor.ts";
+import { type JobPlan, MAX_LIVE_SUMMARIES, MERGE_AT } from "../../core/compaction.ts";
+import { errorMessage } from "../../core/errors.ts";
+import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
 
 export type CompactionTargetParts = ActorParts & {
   readonly history: GuardedHistory;
@@ -154,4 +155,57 @@ function tokensIn(context: Context, keys: readonly string[]): number {
 function firstKept(history: History, running: TurnRange | null): number {
   const due = dueMessages(history)[0]?.seq ?? Infinity;
   return Math.min(due, running?.fromSeq ?? Infinity, history.lastSeq + 1);
+}
+
+/**
+ * Tells people in the channel that older messages were summarised, where the agent is set up so. It is a message of
+ * its own, outside the log: the agent has not said it, and nothing is lost where it does not arrive. Must not throw.
+ */
+function tellCompaction(parts: ActorParts, plan: JobPlan, messages: number): void {
+  const { agent, platform, address, log, owner, compactorAgent } = parts;
+  if (agent.config.compaction.notify !== "channel") return;
+  const message = {
+    channel: address,
+    // One for each covered range, however often it is sent.
+    idempotencyKey: `compaction-${owner.channel}-${plan.fromSeq}-${plan.toSeq}`,
+    text: compactorAgent.noticeText(messages),
+    mayBeThere: true,
+    final: true,
+    inReplyTo: [],
+    kind: "notice" as const,
+  };
+  platform.send(message).catch((error: unknown) => {
+    log.warn({ channel: formatAddress(address), why: errorMessage(error) }, "compaction_notice_not_sent");
+  });
+}
+
+/** What is known of a channel's requests without putting one together. */
+interface KnownRequest {
+  /** Tokens of what is in every request, whatever was said; Infinity: not known yet. */
+  readonly everyRequest: number;
+  /** Tokens at which background begins. */
+  readonly room: () => number;
+  readonly maxRawMessages: number;
+}
+
+/** Under this share of the background threshold, by the stored estimates alone, nothing can be due. */
+const SURE_SHARE = 0.9;
+
+/** False: nothing can be due. Cheap, for it is asked at every append. Pure. */
+export function mayBeFull(history: History, { everyRequest, room, maxRawMessages }: KnownRequest): boolean {
+  const { omittedTo, coveredTo, entries, summaries } = history;
+  if (omittedTo > coveredTo || entries.length >= maxRawMessages) return true;
+  if (wantsSummaryWork(summaries)) return true;
+  let tokens = everyRequest;
+  for (const entry of entries) tokens += entry.tokens;
+  for (const summary of summaries) tokens += summary.tokens + SUMMARY_LABEL_TOKENS;
+  return tokens >= SURE_SHARE * room();
+}
+
+function wantsSummaryWork(summaries: readonly Summary[]): boolean {
+  const live = summaries.filter(({ kind }) => kind !== "reset");
+  if (live.length >= MAX_LIVE_SUMMARIES || live.some(({ needsRedo }) => needsRedo)) return true;
+  const perLevel = new Map<number, number>();
+  for (const { level } of live) perLevel.set(level, (perLevel.get(level) ?? 0) + 1);
+  return [...perLevel.values()].some((count) => count >= MERGE_AT);
 }

@@ -5,7 +5,7 @@ import { sliceWhole } from "../../text/text.ts";
 import type { PieceTiming, Platform } from "../../platforms/platform.ts";
 import type { DeliveryStore } from "../../store/turns/deliveries.ts";
 import type { Owner } from "../owner.ts";
-import { unlessAborted } from "../../async/unless-aborted.ts";
+import { unlessAborted } from "../../async/deadline.ts";
 
 export interface DraftParts {
   readonly platform: Platform;

@@ -12,7 +12,7 @@ import { StaleEpochError } from "../../store/database/errors.ts";
 import type { Events } from "../../telemetry/events.ts";
 import { Draft } from "./draft.ts";
 import type { Owner } from "../owner.ts";
-import { ABORTED, unlessAborted } from "../../async/unless-aborted.ts";
+import { ABORTED, unlessAborted } from "../../async/deadline.ts";
 import { steadyNow } from "../../async/clock.ts";
 
 /** First and longest wait before an answer is sent again, give or take a quarter, ms. */

@@ -1,18 +1,18 @@
-import { answeredMessages, type TurnRange } from "../../core/history.ts";
+import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import type { ChannelKind, Place } from "../../core/message.ts";
 import { StaleEpochError } from "../../store/database/errors.ts";
 import type { ModelCallRow } from "../../store/turns/model-calls.ts";
-import type { Scene } from "../../turn/context-sources.ts";
+import { type Attached, NOTHING_ATTACHED, type Reply, type Scene } from "../../turn/context-sources.ts";
 import type { TurnChannel } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
-import { attachedTo } from "./attachments.ts";
 import type { Draft } from "../delivery/draft.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../last-request.ts";
 import { billLine } from "../model-bill.ts";
 import type { TurnRecall } from "./turn-recall.ts";
 import type { UsageAnchor } from "../usage-anchor.ts";
+import type { DueImages } from "../../context/assemble.ts";
 
 export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly recall: TurnRecall;
@@ -94,4 +94,49 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     },
     onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel, tool, why }),
   };
+}
+
+/** Pictures that one turn is shown, the newest first. */
+const MAX_IMAGES = 4;
+/** How an adapter names a picture in a message's text. */
+const IMAGE_LABEL = "[image ";
+
+/** What belongs to the messages of a turn beside their text. Most turns have nothing of it, and cost no look-up. */
+async function attachedTo(
+  { store, owner, address, agent }: Pick<ActorParts, "store" | "owner" | "address" | "agent">,
+  history: History,
+  turn: Pick<TurnRange, "toSeq">,
+): Promise<Attached> {
+  const due = answeredMessages(history, turn);
+  const replying = due.flatMap(({ author, replyTo }) =>
+    replyTo === null ? [] : [{ author: author.name, replyTo }],
+  );
+  const pictured = agent.config.seesImages ? due.filter(({ text }) => text.includes(IMAGE_LABEL)) : [];
+  if (replying.length === 0 && pictured.length === 0) return NOTHING_ATTACHED;
+  const [said, kept] = await Promise.all([
+    replying.length === 0
+      ? undefined
+      : store.attached.said(
+          owner.channel,
+          replying.map(({ replyTo }) => replyTo),
+        ),
+    pictured.length === 0
+      ? []
+      : store.attached.imagesOf(
+          address.platform,
+          pictured.map(({ messageId }) => messageId),
+          MAX_IMAGES,
+        ),
+  ]);
+  const replies: Reply[] = replying.flatMap(({ author, replyTo }) => {
+    const to = said?.get(replyTo);
+    return to === undefined ? [] : [{ author, to }];
+  });
+  const images: DueImages[] = pictured.map(({ messageId }) => ({
+    messageId,
+    images: kept
+      .filter((image) => image.messageId === messageId)
+      .map(({ type, bytes }) => ({ type, base64: Buffer.from(bytes).toString("base64") })),
+  }));
+  return { replies, images };
 }

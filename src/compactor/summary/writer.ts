@@ -7,7 +7,7 @@ import { capText, estimateMessage } from "../../context/render.ts";
 import { type Model, type ModelAnswer, type ModelCallRecord, ModelError } from "../../llm/model.ts";
 import { checkMemories, memorySaveParameters, mergeMemories } from "../../memory/gates.ts";
 import { type Refusal, refuse } from "./summary-checks.ts";
-import { cleanSummary } from "./clean-summary.ts";
+import { cleanSummary } from "./summary-checks.ts";
 import { type LengthLimit, lengthLimit } from "./length-limit.ts";
 
 /** Of the calls that a summary may take, so many are kept for its text and a shorter one; the others are rounds of `memory_save`. */

@@ -1,7 +1,6 @@
 import { MIN_WINDOW } from "../../config/config.ts";
-import { type Anchor, isTelling } from "../../core/calibration.ts";
+import { type Anchor, isTelling, nextFactor, UNCALIBRATED } from "../../core/calibration.ts";
 import { UNKNOWN_WINDOW } from "./model-catalog.ts";
-import { ModelFactors } from "./model-factors.ts";
 
 /** What was learned of models' windows, and of what their providers count. */
 export abstract class KnownWindows {
@@ -41,5 +40,18 @@ export abstract class KnownWindows {
     if (refused === undefined) return running;
     // A refusal is words; that a larger prompt was answered is a fact.
     return Math.min(running ?? Infinity, Math.max(refused, this.#answered.get(model) ?? 0));
+  }
+}
+
+/** Real tokens per estimated token, by model: what one channel teaches serves all. */
+export class ModelFactors {
+  readonly #factors = new Map<string, number>();
+
+  of(model: string): number {
+    return this.#factors.get(model) ?? UNCALIBRATED.factor;
+  }
+
+  learn(model: string, report: Anchor): void {
+    this.#factors.set(model, nextFactor(this.of(model), report));
   }
 }

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { DiscordConfig } from "../../config/config.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
-import { unlessAborted } from "../../async/unless-aborted.ts";
+import { unlessAborted } from "../../async/deadline.ts";
 import { Connection, type Session } from "../shared/connection.ts";
 import { Intake } from "../intake/intake.ts";
 import type { Platform, PlatformCapabilities, PlatformCommand, PlatformInbox } from "../platform.ts";

@@ -1,3 +1,4 @@
+import { formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
 import type { CompactionNews } from "./settled-turns.ts";
 
@@ -16,9 +17,8 @@ export function describeCompaction(news: CompactionNews): string | null {
     merge: "older summaries merged",
     redo: "a summary written again",
   }[kind];
-  const number = (value: number): string => Math.round(value).toLocaleString("en-US");
   const kept = memories === 0 ? "" : `, ${counted(memories, "memory", "memories")}`;
-  const tokens = `${number(tokensBefore)} → ${number(tokensAfter)} tokens`;
+  const tokens = `${formatNumber(tokensBefore)} → ${formatNumber(tokensAfter)} tokens`;
   return `(${what}: ${tokens}, ${(ms / 1000).toFixed(1)} s${kept})`;
 }
 

@@ -1,3 +1,4 @@
+import { formatNumber } from "../../text/format.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
 import { displayable, displayableLine, heldBack } from "../../text/displayable.ts";
@@ -7,7 +8,6 @@ import type { Presenter, Session } from "./presenter.ts";
 import { describeCompaction, describeRunning } from "./compaction-remarks.ts";
 import { Screen } from "./screen.ts";
 import type { CompactionNews, SettledTurn } from "./settled-turns.ts";
-import { createStyle, type Style } from "./style.ts";
 import { readTypedLine } from "./typed-line.ts";
 
 const COMPLETIONS = [
@@ -107,8 +107,7 @@ export class InteractivePresenter implements Presenter {
   }
 
   async emergency(_channel: string, omitted: number): Promise<void> {
-    const messages =
-      omitted === 1 ? "1 older message is" : `${omitted.toLocaleString("en")} older messages are`;
+    const messages = omitted === 1 ? "1 older message is" : `${formatNumber(omitted)} older messages are`;
     await this.#print(this.#style.quiet(`(${messages} out of the agent's view for now)`));
   }
 
@@ -218,4 +217,17 @@ export class InteractivePresenter implements Presenter {
 /** A closed output ends the session elsewhere. */
 function ignoreClosedOutput(error: unknown): void {
   if (!(error instanceof OutputClosedError)) throw error;
+}
+
+/** The few colours of the interactive terminal; without colour every function returns its text as it is. */
+interface Style {
+  readonly agent: (text: string) => string;
+  readonly person: (text: string) => string;
+  readonly quiet: (text: string) => string;
+}
+
+function createStyle(colour: boolean): Style {
+  const sgr = (on: string, off: string) => (text: string) =>
+    colour ? `\u001B[${on}m${text}\u001B[${off}m` : text;
+  return { agent: sgr("1;36", "22;39"), person: sgr("1;32", "22;39"), quiet: sgr("2", "22") };
 }

@@ -1,5 +1,7 @@
 import { type ChannelAddress, type ChannelId, channelId } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
+import { randomUUID } from "node:crypto";
+import { storableText } from "../../text/text.ts";
 
 /** What a command beside a running daemon asks it to do, before anybody has taken it. */
 export interface WaitingRequest {
@@ -130,5 +132,39 @@ export class RequestStore {
   /** Hears of new requests, on a connection of its own. `onEnd`: that connection is gone, listen again. */
   async listen(onRequest: () => void, onEnd: () => void): Promise<AsyncDisposable> {
     return this.#db.listen(TOPIC, onRequest, onEnd);
+  }
+}
+
+/** Days that a command is remembered: a message that was missed for more than a week is not looked at as one any more. */
+const KEPT_DAYS = 8;
+
+/** Rows of `run_commands`. */
+export class RunCommandStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** A token for {@link claim}. */
+  newClaim(): string {
+    return randomUUID();
+  }
+
+  /**
+   * Notes that the command in a message is run. Once or twice with the same claim is the same.
+   * @returns false: somebody else has run it
+   */
+  async claim(platform: string, messageId: string, claim: string): Promise<boolean> {
+    const [row] = await this.#db.query<{ claim: string }>(
+      {
+        name: "command_claim",
+        text: `with aged as (delete from run_commands where run_at < now() - make_interval(days => $4))
+               insert into run_commands (platform, message_id, claim) values ($1, $2, $3)
+               on conflict (platform, message_id) do update set claim = run_commands.claim returning claim`,
+      },
+      [platform, storableText(messageId), claim, KEPT_DAYS],
+    );
+    return row?.claim === claim;
   }
 }

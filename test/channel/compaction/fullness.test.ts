@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mayBeFull } from "../../../src/channel/compaction/fullness.ts";
+import { mayBeFull } from "../../../src/channel/compaction/compaction-target.ts";
 import type { History, Summary } from "../../../src/core/history.ts";
 import { rawHistory } from "../../compactor/channel.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { cleanSummary } from "../../../src/compactor/summary/clean-summary.ts";
+import { cleanSummary } from "../../../src/compactor/summary/summary-checks.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 
 describe("a summary as it is kept", () => {

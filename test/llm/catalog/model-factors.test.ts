@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ModelFactors } from "../../../src/llm/catalog/model-factors.ts";
+import { ModelFactors } from "../../../src/llm/catalog/known-windows.ts";
 
 test("each model has a factor of its own, 1 until its provider has reported", () => {
   const factors = new ModelFactors();

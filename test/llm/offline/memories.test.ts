@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import type { ModelMessage } from "../../../src/core/context.ts";
-import { cleanSummary } from "../../../src/compactor/summary/clean-summary.ts";
+import { cleanSummary } from "../../../src/compactor/summary/summary-checks.ts";
 import { createOfflineModel } from "../../../src/llm/offline/offline-model.ts";
 import { checkMemories, memorySaveParameters } from "../../../src/memory/gates.ts";
 import { ask, said } from "../../support/model-calls.ts";
