@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { CommandParts } from "./admin/command-parts.ts";
+import type { CommandParts } from "./admin/command.ts";
 import { createCommands } from "./admin/commands.ts";
 import { RequestServer } from "./admin/request-server.ts";
 import { secretsOf, withoutSecrets } from "./admin/secrets.ts";

@@ -1,51 +1,85 @@
-import type { InboundCommand } from "../platforms/platform.ts";
+import type { InboundCommand, PlatformCommand } from "../platforms/platform.ts";
 import type { Commands } from "../router/text-commands.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
-import { describeStatus, forceAndDescribe, NOTHING_TO_STOP, reset, stop } from "./channel-commands.ts";
-import type { AskedCommand, CommandParts } from "./command-parts.ts";
-import { type CommandName, commandNamed, helpLines, type Typed, typedWith } from "./command-table.ts";
-import { contextCommand } from "./context-detail.ts";
-import { forget } from "./forget-command.ts";
-import { describeMemories, memoryIn, remember } from "./memory-commands.ts";
+import { type Command, type CommandParts, type CommandRule, type Typed, typedWith } from "./command.ts";
+import { compactCommand, summarizeCommand } from "./compact.ts";
+import { contextCommand } from "./context.ts";
+import { forgetCommand } from "./forget.ts";
+import { memoryCommand, memoryIn, rememberCommand } from "./memory.ts";
 import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts";
-import { why } from "./why-command.ts";
+import { resetCommand } from "./reset.ts";
+import { statusCommand } from "./status.ts";
+import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
+import { whyCommand } from "./why.ts";
 
-type Run = (parts: CommandParts, command: AskedCommand) => Promise<string>;
+/** The one command that also a channel has in which nothing was said yet. */
+const HELP: CommandRule = { name: "help", help: "this list", argument: null, allowed: "everybody" };
 
-const RUNS: Readonly<Record<Exclude<CommandName, "help">, Run>> = {
-  context: contextCommand,
-  compact: async (parts, command) => forceAndDescribe(parts, command, false),
-  summarize: async (parts, command) => forceAndDescribe(parts, command, true),
-  memory: describeMemories,
-  remember,
-  forget,
-  why,
-  status: describeStatus,
-  stop,
-  reset,
-};
+/** All others, in the order in which people are shown them. */
+export const COMMANDS: readonly Command[] = [
+  contextCommand,
+  compactCommand,
+  summarizeCommand,
+  memoryCommand,
+  rememberCommand,
+  forgetCommand,
+  whyCommand,
+  statusCommand,
+  stopCommand,
+  resetCommand,
+];
+
+function commandNamed(wanted: string): Command | undefined {
+  return COMMANDS.find(({ name }) => name === wanted);
+}
+
+/** What a platform registers as its own slash commands. Every argument is a text that may be left out. */
+export function commandTable(): readonly PlatformCommand[] {
+  return [...COMMANDS, HELP].map(({ name, help, argument }) => ({ name, help, argument }));
+}
+
+/**
+ * One line a command, without the first slash; those that the asker may not run here say who may.
+ * @param typed its prefix begins with a slash
+ */
+export function helpLines(
+  asOwner: boolean,
+  typed: Typed,
+): { readonly name: string; readonly help: string }[] {
+  const marks = {
+    everybody: "",
+    owners: " (owners only)",
+    answered: " (owners, and whoever is being answered)",
+  };
+  return [...COMMANDS, HELP].map(({ name, help, argument, allowed }) => ({
+    name: typed(argument === null ? name : `${name} [${argument.form}]`).slice(1),
+    help:
+      help.replaceAll(/\/([a-z]+)/g, (_, command: string) => typed(command)) +
+      (asOwner ? "" : marks[allowed]),
+  }));
+}
 
 /** What people ask with a slash. Answers are for the asker alone; none of them waits for the mailbox. */
 export function createCommands(parts: CommandParts): Commands {
   const run = async (command: InboundCommand): Promise<string> => {
     const { asker, argument, said } = command;
     const { platform } = command.channel;
-    const name = commandNamed(command.name);
+    const wanted = commandNamed(command.name);
     const { commandPrefix = "/", isProportional = false } = parts.capabilitiesOf(command.channel) ?? {};
     const registered = typedWith(commandPrefix);
-    if (name === undefined)
+    if (wanted === undefined && command.name !== HELP.name)
       return `There is no command ${registered(command.name)}. ${registered("help")} lists what there is.`;
     const channel = await parts.store.channels.find(command.channel);
-    if (name === "help") {
+    if (wanted === undefined) {
       const { kind = "channel", workspace = "" } = channel ?? {};
       const isOwnerHere = isOwner(asker, { platform, kind, workspace }, parts.owners);
       return parts.helpText(helpLines(isOwnerHere, registered)).trim();
     }
     if (channel === undefined) return "Nothing has been said in this channel yet.";
     const typed = typedWith(prefixIn(channel, commandPrefix, said?.text));
-    const permission = await permissionFor(parts, name, { channel, asker, typed });
+    const permission = await permissionFor(parts, wanted, { channel, asker, typed });
     if (!permission.isAllowed) return permission.why;
-    return RUNS[name](parts, {
+    return wanted.run(parts, {
       channel,
       argument: argument.trim(),
       asker,
@@ -56,9 +90,9 @@ export function createCommands(parts: CommandParts): Commands {
     });
   };
   return {
-    has: (name) => commandNamed(name) !== undefined,
+    has: (name) => name === HELP.name || commandNamed(name) !== undefined,
     run,
-    keepsMessage: (name) => commandNamed(name) === "remember",
+    keepsMessage: (name) => commandNamed(name) === rememberCommand,
     memoryIn: (channel, message) => memoryIn(parts, channel, message),
     isNamedOwner: ({ address: { platform }, workspace }, asker) =>
       isNamedOwner(asker, { platform, workspace }, parts.owners),
@@ -78,14 +112,14 @@ function asCodeBlock(text: string): string {
 
 async function permissionFor(
   { store, owners }: CommandParts,
-  name: CommandName,
+  command: Command,
   { channel, asker, typed }: { channel: ChannelRow; asker: InboundCommand["asker"]; typed: Typed },
 ): Promise<Permission> {
   const { address, kind, workspace } = channel;
   const place = { platform: address.platform, kind, workspace, typed, answering: [] };
-  const permission = mayRun(name, asker, place, owners);
-  if (permission.isAllowed || name !== "stop") return permission;
+  const permission = mayRun(command, asker, place, owners);
+  if (permission.isAllowed || command.allowed !== "answered") return permission;
   const answering = await store.answers.beingAnswered(channel.id);
   if (answering.length === 0) return { isAllowed: false, why: NOTHING_TO_STOP };
-  return mayRun(name, asker, { ...place, answering }, owners);
+  return mayRun(command, asker, { ...place, answering }, owners);
 }

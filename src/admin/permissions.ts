@@ -2,7 +2,7 @@ import { CHAT_PLATFORMS, type ChatPlatformConfig } from "../config/config.ts";
 import type { ChannelKind } from "../core/message.ts";
 import type { Asker } from "../platforms/platform.ts";
 import { isNamed, type NameHolds, plainName } from "../router/bindings.ts";
-import { allowedTo, type CommandName, type Typed } from "./command-table.ts";
+import type { Command, Typed } from "./command.ts";
 
 /** Who may run what. Pure. */
 
@@ -31,30 +31,26 @@ export type OwnersConfig = {
 
 export type Permission = { readonly isAllowed: true } | { readonly isAllowed: false; readonly why: string };
 
-/** Why others may not, in words that follow the command. */
-const EFFECT: Partial<Record<CommandName, string>> = {
-  reset: "changes the conversation for everybody here",
-  compact: "costs model calls, and changes what everybody here is answered from",
-  summarize: "costs model calls, and changes what everybody here is answered from",
-};
-
 /**
  * May this person run the command there? What changes state for everybody, or costs money, is the owners'; an answer
  * may also be stopped by the one who gets it.
  */
 export function mayRun(
-  command: CommandName,
+  {
+    name,
+    allowed,
+    effect = "changes something for everybody here",
+  }: Pick<Command, "name" | "allowed" | "effect">,
   asker: Asker,
   place: CommandPlace,
   config: OwnersConfig,
 ): Permission {
-  const allowed = allowedTo(command);
   if (allowed === "everybody" || isOwner(asker, place, config)) return { isAllowed: true };
   if (allowed === "answered" && place.answering.includes(asker.id)) return { isAllowed: true };
   const rule =
     allowed === "answered"
-      ? `${place.typed(command)} is for whoever is being answered just now, and for owners.`
-      : `${place.typed(command)} ${EFFECT[command] ?? "changes something for everybody here"}, so it is for owners only.`;
+      ? `${place.typed(name)} is for whoever is being answered just now, and for owners.`
+      : `${place.typed(name)} ${effect}, so it is for owners only.`;
   return { isAllowed: false, why: `${rule} ${howToOwn(place.platform)}` };
 }
 

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { commandTable } from "../admin/command-table.ts";
+import { commandTable } from "../admin/commands.ts";
 import type { BindingConfig, ChatPlatformConfig, Config } from "../config/config.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Platform } from "../platforms/platform.ts";

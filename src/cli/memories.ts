@@ -1,4 +1,4 @@
-import { formatMemoryCard } from "../admin/memory-commands.ts";
+import { formatMemoryCard } from "../admin/memory.ts";
 import { formatAddress } from "../core/ids.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";

@@ -1,4 +1,5 @@
 import path from "node:path";
+import { commandTable } from "../admin/commands.ts";
 import type { Config } from "../config/config.ts";
 import { isColourUnwanted } from "../config/load.ts";
 import { OperatorError } from "../core/errors.ts";
@@ -81,6 +82,7 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
         speaker: terminal.speaker,
         multi: terminal.multi,
         jsonl: terminal.jsonl,
+        commands: commandTable(),
         noColour: isColourUnwanted(),
         turns: settledTurns(events),
       });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { CommandName } from "../../src/admin/command-table.ts";
-import { COMMANDS, typedWith } from "../../src/admin/command-table.ts";
+import { type Command, typedWith } from "../../src/admin/command.ts";
+import { COMMANDS } from "../../src/admin/commands.ts";
 import { type CommandPlace, mayRun, type OwnersConfig } from "../../src/admin/permissions.ts";
 import type { Asker } from "../../src/platforms/platform.ts";
 
@@ -11,7 +11,9 @@ const CONFIG: OwnersConfig = {
   holds: (_platform, _kind, _name, server) => server === "ours",
 };
 const NOBODY: OwnersConfig = { discord: null, slack: null, holds: () => true };
-const CLOSED: readonly CommandName[] = ["compact", "summarize", "reset"];
+const named = (wanted: string): Command =>
+  COMMANDS.find(({ name }) => name === wanted) ?? assert.fail(wanted);
+const CLOSED = ["compact", "summarize", "reset"].map(named);
 
 /** @param roles ids, and names behind an `@` */
 function person(id: string, ...roles: string[]): Asker {
@@ -71,7 +73,8 @@ describe("who may change what holds for everybody", () => {
   ];
   for (const [who, asker, where, config, isAllowed] of cases) {
     test(`${who}: ${isAllowed ? "may" : "may not"}`, () => {
-      for (const name of CLOSED) assert.equal(mayRun(name, asker, where, config).isAllowed, isAllowed, name);
+      for (const command of CLOSED)
+        assert.equal(mayRun(command, asker, where, config).isAllowed, isAllowed, command.name);
     });
   }
 });
@@ -87,26 +90,26 @@ describe("who may stop an answer", () => {
   ];
   for (const [who, asker, where, isAllowed] of cases) {
     test(`${who}: ${isAllowed ? "may" : "may not"}`, () => {
-      assert.equal(mayRun("stop", asker, where, CONFIG).isAllowed, isAllowed);
+      assert.equal(mayRun(named("stop"), asker, where, CONFIG).isAllowed, isAllowed);
     });
   }
 });
 
 test("all else is everybody's", () => {
-  const closed = COMMANDS.map(({ name }) => name).filter(
-    (name) => !mayRun(name, person("2"), place(), NOBODY).isAllowed,
+  const closed = COMMANDS.filter((command) => !mayRun(command, person("2"), place(), NOBODY).isAllowed).map(
+    ({ name }) => name,
   );
   assert.deepEqual(closed, ["compact", "summarize", "stop", "reset"]);
 });
 
 test("a refusal says what the command does, who may, and how one becomes that", () => {
-  const reset = mayRun("reset", person("2"), place(), CONFIG);
+  const reset = mayRun(named("reset"), person("2"), place(), CONFIG);
   assert.deepEqual(reset, {
     isAllowed: false,
     why:
       "/reset changes the conversation for everybody here, so it is for owners only. " +
       "Whoever runs Weir names them in config.toml, as owners or owner_roles under [platforms.discord].",
   });
-  const stop = mayRun("stop", person("4"), place({ platform: "slack" }), CONFIG);
+  const stop = mayRun(named("stop"), person("4"), place({ platform: "slack" }), CONFIG);
   assert.match(stop.isAllowed ? "" : stop.why, /being answered just now.*\[platforms\.slack\]/);
 });

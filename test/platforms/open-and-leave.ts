@@ -16,7 +16,14 @@ if (process.argv[2] === "loopback") {
   await platform.start(new RecordingInbox());
   await platform.send(outbound({ platform, channel: "main" }, { text: "hi" }));
 } else {
-  const session = { channel: "main", agent: "main", speaker: "ana", multi: false, noColour: true };
+  const session = {
+    channel: "main",
+    agent: "main",
+    speaker: "ana",
+    multi: false,
+    commands: [],
+    noColour: true,
+  };
   const jsonl = process.argv[2] === "jsonl";
   await using platform = createProcessTerminal({ ...session, jsonl, turns: new ManualTurns() });
   await platform.start(new RecordingInbox());

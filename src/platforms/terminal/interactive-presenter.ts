@@ -10,21 +10,6 @@ import { Screen } from "./screen.ts";
 import type { CompactionNews, SettledTurn } from "./settled-turns.ts";
 import { readTypedLine } from "./typed-line.ts";
 
-const COMPLETIONS = [
-  "/as ",
-  "/compact",
-  "/context",
-  "/forget",
-  "/help",
-  "/memory",
-  "/quit",
-  "/remember ",
-  "/reset",
-  "/status",
-  "/stop",
-  "/summarize",
-  "/why",
-];
 /** Answers whose shown text is remembered, so that an edit prints only what is new. */
 const MAX_REMEMBERED = 32;
 
@@ -63,7 +48,7 @@ export class InteractivePresenter implements Presenter {
       stream: session.screen,
       output: session.output,
       prompt: this.#prompt(),
-      completions: COMPLETIONS,
+      completions: completionsOf(session.commands),
       handlers: {
         onSubmit: (text) => void this.#submit(text, inbox).catch(ignoreClosedOutput),
         onEcho: () => {
@@ -230,4 +215,10 @@ function createStyle(colour: boolean): Style {
   const sgr = (on: string, off: string) => (text: string) =>
     colour ? `\u001B[${on}m${text}\u001B[${off}m` : text;
   return { agent: sgr("1;36", "22;39"), person: sgr("1;32", "22;39"), quiet: sgr("2", "22") };
+}
+
+/** What the Tab key completes; a blank behind what takes an argument. */
+function completionsOf(commands: Session["commands"]): string[] {
+  const shared = commands.map(({ name, argument }) => (argument === null ? `/${name}` : `/${name} `));
+  return ["/as ", "/quit", ...shared].toSorted();
 }

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { OutboundMessage } from "../../core/message.ts";
-import type { PlatformCapabilities, PlatformInbox } from "../platform.ts";
+import type { PlatformCapabilities, PlatformCommand, PlatformInbox } from "../platform.ts";
 import type { Output } from "./output.ts";
 import type { PendingMessages } from "./pending-messages.ts";
 import type { CompactionNews, SettledTurn } from "./settled-turns.ts";
@@ -41,6 +41,8 @@ export interface Session {
   readonly speaker: string;
   /** Several people share the terminal. */
   readonly multi: boolean;
+  /** What people can ask with a slash on every platform. */
+  readonly commands: readonly PlatformCommand[];
   readonly colour: boolean;
   readonly now: () => Date;
   readonly newId: () => string;

@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import process from "node:process";
+import type { PlatformCommand } from "../platform.ts";
 import type { SettledTurns } from "./settled-turns.ts";
 import { type TerminalMode, TerminalPlatform } from "./terminal-platform.ts";
 
@@ -9,6 +10,7 @@ export interface ProcessTerminalOptions {
   /** `--as`; undefined: the name of the operating system's user. */
   readonly speaker: string | undefined;
   readonly multi: boolean;
+  readonly commands: readonly PlatformCommand[];
   readonly jsonl: boolean;
   /** NO_COLOR is set. */
   readonly noColour: boolean;
@@ -17,13 +19,14 @@ export interface ProcessTerminalOptions {
 
 /** The terminal platform over the process's own standard streams. */
 export function createProcessTerminal(options: ProcessTerminalOptions): TerminalPlatform {
-  const { channel, agent, multi, turns } = options;
+  const { channel, agent, multi, commands, turns } = options;
   const mode = chooseMode(options.jsonl);
   return new TerminalPlatform({
     mode,
     channel,
     agent,
     multi,
+    commands,
     turns,
     input: process.stdin,
     output: process.stdout,

@@ -3,7 +3,13 @@ import type { Readable, Writable } from "node:stream";
 import { unreachable } from "../../core/errors.ts";
 import { parseAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
-import { type Platform, type PlatformCapabilities, PlatformError, type PlatformInbox } from "../platform.ts";
+import {
+  type Platform,
+  type PlatformCapabilities,
+  type PlatformCommand,
+  PlatformError,
+  type PlatformInbox,
+} from "../platform.ts";
 import { PLATFORM_NAME } from "./intake.ts";
 import { InteractivePresenter } from "./interactive-presenter.ts";
 import { JsonlPresenter } from "./jsonl-presenter.ts";
@@ -35,6 +41,7 @@ export interface TerminalOptions {
   readonly colour: boolean;
   readonly turns: SettledTurns;
   /** Called for Ctrl-C in `interactive`, where the terminal itself makes no signal of it. */
+  readonly commands: readonly PlatformCommand[];
   readonly onInterrupt: () => void;
   readonly now?: () => Date;
   /** Makes message ids: unique over restarts. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { COMMANDS } from "../../../src/admin/command-table.ts";
+import { COMMANDS } from "../../../src/admin/commands.ts";
 import type { PlatformCapabilities } from "../../../src/platforms/platform.ts";
 import { ANN, command } from "../../support/commands.ts";
 import { hold } from "../../support/compaction.ts";

@@ -96,6 +96,7 @@ export async function openTerminal(
     speaker: "ana",
     multi: false,
     colour: false,
+    commands: [{ name: "help", help: "this list", argument: null }],
     onInterrupt: () => {},
     now: () => new Date("2026-05-01T12:00:00Z"),
     newId: () => `id-${nextId++}`,

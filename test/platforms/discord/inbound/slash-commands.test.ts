@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { commandTable } from "../../../../src/admin/command-table.ts";
+import { commandTable } from "../../../../src/admin/commands.ts";
 import { until } from "../../../support/patience.ts";
 import type { DiscordServer } from "../../../support/discord/server.ts";
 import { COMMANDS, discordConfig, FAST, openDiscordScene } from "../discord-harness.ts";

@@ -2,22 +2,36 @@ import { blank, BLANKED_AT_ONCE } from "../router/redact-messages.ts";
 import { insist } from "../router/insist.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { OwnedMemory } from "../store/memory/memories.ts";
-import { type AskedCommand, askingChannel, type CommandParts, placeName } from "./command-parts.ts";
-import { MEMORIES_ASKED, memoryLines } from "./memory-commands.ts";
+import {
+  type AskedCommand,
+  type Command,
+  askingChannel,
+  type CommandParts,
+  placeName,
+  type Typed,
+} from "./command.ts";
+import { MEMORIES_ASKED, memoryLines } from "./memory.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 import type { Memory } from "../core/memory.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayableLine } from "../text/displayable.ts";
-import type { Typed } from "./command-table.ts";
 
 /** How long one command goes on, ms. */
 const WITHIN_MS = 10_000;
 
 const ABOUT_ME = /^(?:(?:all|everything) about )?me( yes)?$/;
 
+export const forgetCommand: Command = {
+  name: "forget",
+  help: "forget a memory, or everything that you have said here",
+  argument: { name: "what", form: "NUMBER | me", help: "the number that /memory shows, or all of yours" },
+  allowed: "everybody",
+  run: forget,
+};
+
 /** `/forget`, `/forget NUMBER`, `/forget me`, `/forget me yes` */
-export async function forget(parts: CommandParts, command: AskedCommand): Promise<string> {
+async function forget(parts: CommandParts, command: AskedCommand): Promise<string> {
   const wanted = command.argument.toLowerCase().replaceAll(/\s+/g, " ");
   const number = /^#?(\d{1,15})$/.exec(wanted)?.[1];
   if (number !== undefined) return forgetOne(parts, command, Number(number));

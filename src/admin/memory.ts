@@ -11,7 +11,7 @@ import { parseTextCommand } from "../router/text-command.ts";
 import type { ProvingMessage } from "../router/text-commands.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Agent } from "../turn/agent.ts";
-import { type AskedCommand, askingChannel, type CommandParts, placeName } from "./command-parts.ts";
+import { type AskedCommand, type Command, askingChannel, type CommandParts, placeName } from "./command.ts";
 import { formatAddress } from "../core/ids.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
@@ -22,14 +22,30 @@ const MAX_LENGTH = 400;
 /** Somebody took the trouble of saying so. */
 const IMPORTANCE = 0.9;
 
+export const memoryCommand: Command = {
+  name: "memory",
+  help: "what is remembered here, who said it and when",
+  argument: null,
+  allowed: "everybody",
+  run: describeMemories,
+};
+
+export const rememberCommand: Command = {
+  name: "remember",
+  help: "keep a statement of yours for this place, in your own words",
+  argument: { name: "text", form: "TEXT", help: "what is to be remembered" },
+  allowed: "everybody",
+  run: remember,
+};
+
 /** `/memory`, by the same filter as recall: a channel is told what its agent may say there, and no more. */
-export async function describeMemories(parts: CommandParts, { channel }: AskedCommand): Promise<string> {
+async function describeMemories(parts: CommandParts, { channel }: AskedCommand): Promise<string> {
   const memories = await parts.store.memories.inScope(askingChannel(parts, channel), MEMORIES_ASKED);
   return formatMemories(memories, parts.agentOf(channel).time);
 }
 
-/** `/remember TEXT`: a message of the asker's, and the memory that it bears, at once. */
-export async function remember(
+/** `/remember TEXT`: a message of the asker's, and the memory that it proves, at once. */
+async function remember(
   { store, registry, agentOf, now, nameIn }: CommandParts,
   { channel, argument, asker, typed, said }: AskedCommand,
 ): Promise<string> {
@@ -66,7 +82,7 @@ export async function remember(
   return `Remembered for ${placeName(channel)}, as #${memory}. ${typed(`forget ${memory}`)} takes it back.`;
 }
 
-/** The memory that a message bears by `/remember TEXT`; null: it says no such thing, or nothing that can be kept. */
+/** The memory that a message states by `/remember TEXT`; null: it says no such thing, or nothing that can be kept. */
 export function memoryIn(
   { agentOf }: Pick<CommandParts, "agentOf">,
   channel: ChannelRow,

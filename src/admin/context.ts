@@ -3,9 +3,8 @@ import leven from "leven";
 import type { Context, ModelMessage, ToolSpec } from "../core/context.ts";
 import { counted, truncateMiddle } from "../text/text.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
-import type { Typed } from "./command-table.ts";
 import { type ContextReport, nextRequest, reportContext } from "./context-report.ts";
-import { type AskedCommand, channelTitle, type CommandParts } from "./command-parts.ts";
+import { type AskedCommand, type Command, channelTitle, type CommandParts, type Typed } from "./command.ts";
 import { formatChannelReport } from "./channel-format.ts";
 import { reportChannel } from "./channel-report.ts";
 import { forOwners } from "./permissions.ts";
@@ -80,8 +79,16 @@ function describeMessage(message: ModelMessage): string {
   return [`<${message.role}>`, ...(message.text === "" ? [] : [message.text]), ...lines].join("\n");
 }
 
+export const contextCommand: Command = {
+  name: "context",
+  help: "how full the context is, and with what",
+  argument: { name: "part", form: "list | detail KEY", help: "its parts, or one of them in full" },
+  allowed: "everybody",
+  run: showContext,
+};
+
 /** `/context`, `/context list`, `/context detail KEY` */
-export async function contextCommand(parts: CommandParts, command: AskedCommand): Promise<string> {
+async function showContext(parts: CommandParts, command: AskedCommand): Promise<string> {
   const [word = "", key = "", ...more] = command.argument.toLowerCase().split(/\s+/);
   const { typed } = command;
   if (word === "") return describeContext(parts, command);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commandTable, helpLines, typedWith } from "../../src/admin/command-table.ts";
+import { typedWith } from "../../src/admin/command.ts";
+import { commandTable, helpLines } from "../../src/admin/commands.ts";
 
 test("every command has a name that platforms take, a short help, and at most one argument", () => {
   const table = commandTable();

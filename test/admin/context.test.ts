@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { formatSegment, formatSegments, unknownKey } from "../../src/admin/context-detail.ts";
+import { formatSegment, formatSegments, unknownKey } from "../../src/admin/context.ts";
 import { nextRequest, reportContext } from "../../src/admin/context-report.ts";
-import { typedWith } from "../../src/admin/command-table.ts";
+import { typedWith } from "../../src/admin/command.ts";
 import { secretsOf, withoutSecrets } from "../../src/admin/secrets.ts";
 import { agentId, channelId } from "../../src/core/ids.ts";
 import { defaultAgent } from "../context/agent.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { formatMemories, formatMemoryCard, MEMORIES_ASKED } from "../../src/admin/memory-commands.ts";
+import { formatMemories, formatMemoryCard, MEMORIES_ASKED } from "../../src/admin/memory.ts";
 import { agentId, memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
 import { createTimeFormat } from "../../src/text/time.ts";

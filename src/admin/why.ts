@@ -1,6 +1,6 @@
 import type { AssistantEntry, Entry, UserEntry } from "../core/entry.ts";
 import type { MemoryId, Seq } from "../core/ids.ts";
-import { type AskedCommand, askingChannel, type CommandParts } from "./command-parts.ts";
+import { type AskedCommand, type Command, askingChannel, type CommandParts } from "./command.ts";
 import type { Memory } from "../core/memory.ts";
 import { counted, sliceWhole } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
@@ -10,8 +10,16 @@ import type { AnswerRecord } from "../store/turns/answer-provenance.ts";
 /** Found entries that are looked up; a turn may have searched often. */
 const MAX_RECALLED = 50;
 
+export const whyCommand: Command = {
+  name: "why",
+  help: "what the last answer was made of: messages, memories, tools, model",
+  argument: null,
+  allowed: "everybody",
+  run: explainLastAnswer,
+};
+
 /** `/why`: what the last answer was made of, as the log has it now; by the same filter as recall. */
-export async function why(parts: CommandParts, { channel }: AskedCommand): Promise<string> {
+async function explainLastAnswer(parts: CommandParts, { channel }: AskedCommand): Promise<string> {
   const { store, agentOf } = parts;
   const answer = await store.answers.last(channel.id);
   if (answer === null) return "I have not answered anything here yet.";

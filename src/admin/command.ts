@@ -2,14 +2,38 @@ import { sceneOf } from "../channel/turns/turn-channel.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
 import type { Author } from "../core/message.ts";
-import type { Asker, InboundCommand, PlatformCapabilities } from "../platforms/platform.ts";
+import type { Asker, InboundCommand, PlatformCapabilities, PlatformCommand } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { AskingChannel } from "../store/memory/memories.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";
-import type { Typed } from "./command-table.ts";
 import type { OwnersConfig } from "./permissions.ts";
+
+/**
+ * Something that people can ask with a slash, on every platform. A new one is a file beside this that exports it, and a line in
+ * the list of `commands.ts`; platforms, help and completion take it from there.
+ */
+export interface Command extends CommandRule {
+  /** @returns what the asker is told */
+  run(parts: CommandParts, command: AskedCommand): Promise<string>;
+}
+
+/** A command as help lists it, and who may run it. */
+export interface CommandRule extends PlatformCommand {
+  /** Who may run it in a place with more people than one: everybody, the owners, or also whoever is being answered. */
+  readonly allowed: "everybody" | "owners" | "answered";
+  /** Why others may not, in words that follow the command's name. */
+  readonly effect?: string;
+}
+
+/** A command as people type it where they are: `forget 1` is `/forget 1`, `/weir forget 1` or `@weir /forget 1`. */
+export type Typed = (command: string) => string;
+
+/** @param prefix what stands before a command's name */
+export function typedWith(prefix: string): Typed {
+  return (command) => prefix + command;
+}
 
 /** What commands work with. */
 export interface CommandParts {

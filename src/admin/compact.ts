@@ -1,0 +1,37 @@
+import { withDeadline } from "../async/deadline.ts";
+import type { AskedCommand, Command, CommandParts } from "./command.ts";
+import { describeAnswer, forceCompaction, quoteSummary } from "./compact-answer.ts";
+
+const EFFECT = "costs model calls, and changes what everybody here is answered from";
+/** How long the asker waits for a summary, ms. */
+const COMPACT_WAIT_MS = 15_000;
+
+export const compactCommand: Command = {
+  name: "compact",
+  help: "summarise what is old now, instead of when the context is full",
+  argument: null,
+  allowed: "owners",
+  effect: EFFECT,
+  run: async (parts, command) => forceAndDescribe(parts, command, false),
+};
+
+export const summarizeCommand: Command = {
+  name: "summarize",
+  help: "as /compact, and show the summary",
+  argument: null,
+  allowed: "owners",
+  effect: EFFECT,
+  run: async (parts, command) => forceAndDescribe(parts, command, true),
+};
+
+async function forceAndDescribe(
+  { registry, store }: CommandParts,
+  { channel: { id }, typed }: AskedCommand,
+  showsText: boolean,
+): Promise<string> {
+  const { compactor } = await registry.get(id);
+  const answer = await withDeadline(forceCompaction(compactor, store.compactions), COMPACT_WAIT_MS);
+  if (answer === null) return `This is still being summarised. ${typed("context")} shows how far it is.`;
+  const quoted = showsText ? quoteSummary(answer) : "";
+  return quoted === "" ? describeAnswer(answer) : `${describeAnswer(answer)}\n\n${quoted}`;
+}

@@ -1,0 +1,20 @@
+import type { AskedCommand, Command, CommandParts } from "./command.ts";
+
+export const resetCommand: Command = {
+  name: "reset",
+  help: "start afresh: nothing said so far is shown to the model any more; the log keeps it",
+  argument: null,
+  allowed: "owners",
+  effect: "changes the conversation for everybody here",
+  run: reset,
+};
+
+async function reset(
+  { registry }: CommandParts,
+  { channel, argument, typed }: AskedCommand,
+): Promise<string> {
+  // Whoever says more than the word may mean something else, and there is no way back.
+  if (argument !== "") return `Nothing was reset: this is ${typed("reset")}, with nothing behind it.`;
+  await (await registry.get(channel.id)).reset();
+  return "Reset: the model starts afresh here. The log keeps what was said; memories stay.";
+}

@@ -1,0 +1,42 @@
+import type { BacklogRow } from "../store/channels/gaps.ts";
+import { displayableLine } from "../text/displayable.ts";
+import { counted } from "../text/text.ts";
+import type { TimeFormat } from "../text/time.ts";
+import { type AskedCommand, channelTitle, type Command, type CommandParts } from "./command.ts";
+
+export const statusCommand: Command = {
+  name: "status",
+  help: "what this channel is doing just now",
+  argument: null,
+  allowed: "everybody",
+  run: describeStatus,
+};
+
+async function describeStatus(
+  { registry, store, agentOf, describeModels }: CommandParts,
+  { channel, isNamedOwner }: AskedCommand,
+): Promise<string> {
+  const backlog = await store.gaps.backlogOf(channel.id);
+  const status = registry.loaded(channel.id)?.status;
+  const running = status?.turnRunningForMs ?? null;
+  const lines = [
+    `${displayableLine(channelTitle(channel))}, answered by ${channel.agent}`,
+    // Where the model's server is, is the operator's to know.
+    ...(isNamedOwner ? [describeModels()] : []),
+    running === null
+      ? "No answer is being written."
+      : `An answer is being written, for ${(running / 1000).toFixed(1)} s now.`,
+    `Waiting for an answer: ${counted(status?.due ?? 0, "message")}. In the log: ${counted(channel.lastSeq, "entry", "entries")}.`,
+  ];
+  if (backlog !== null) lines.push(describeBacklog(backlog, agentOf(channel).time));
+  if (status?.delivering === true) lines.push("An answer is on its way to the platform.");
+  return lines.join("\n");
+}
+
+/** How many messages there are no platform tells: how far in time it is says as much. */
+function describeBacklog({ read, readTo, until }: BacklogRow, time: TimeFormat): string {
+  const to = until === null ? "" : ` of ${time.minute(until)}`;
+  return readTo === null
+    ? "What was said here while I was away is still to be read."
+    : `Reading what was said here while I was away: ${counted(read, "message")} so far, up to ${time.minute(readTo)}${to}.`;
+}
