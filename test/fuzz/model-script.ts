@@ -112,6 +112,12 @@ export class ModelScript {
       const { model } = request;
       options.onCall?.({ model, outcome: "answered", usage, firstTokenMs: 1, totalMs: 1 });
       return { ...said, model, usage };
+    } catch (error) {
+      if (error instanceof ModelError) {
+        const { kind: outcome, model } = error;
+        options.onCall?.({ model, outcome, usage: undefined, firstTokenMs: undefined, totalMs: 1 });
+      }
+      throw error;
     } finally {
       this.#work(incarnation, -1);
     }

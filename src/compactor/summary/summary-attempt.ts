@@ -112,6 +112,8 @@ class Attempt {
   /** Tokens that a transcript may take in one request. */
   #room: number;
   readonly #budget: CallBudget;
+  /** The requested model, or the fallback that answered last. */
+  #modelName: string;
   /** Parts that this attempt has finished, or made of several. */
   #savedParts = 0;
 
@@ -120,6 +122,7 @@ class Attempt {
     this.#material = material;
     this.#options = options;
     this.#budget = new CallBudget(options.maxCalls);
+    this.#modelName = options.modelName;
     this.#lines = material.entries === null ? [] : transcribe(material.entries, agent);
     this.#parts = options.done.parts;
     this.#memories = options.done.memories;
@@ -135,6 +138,19 @@ class Attempt {
 
   async run(): Promise<AttemptOutcome> {
     if (this.#room < MIN_CHUNK_TOKENS) return { kind: "unavailable", why: "its window is too small" };
+    try {
+      const outcome = await this.#writeInWindow();
+      const isSpent = outcome.kind === "refused" && outcome.refusal.kind === "calls_spent";
+      return isSpent && this.#savedParts > 0 ? { kind: "unfinished" } : outcome;
+    } catch (error) {
+      // Failed calls have used up the budget: the next attempt goes on from the saved parts.
+      const isSpent = error instanceof ModelError && error.kind !== "aborted" && this.#budget.left <= 0;
+      if (isSpent && this.#savedParts > 0) return { kind: "unfinished" };
+      throw error;
+    }
+  }
+
+  async #writeInWindow(): Promise<AttemptOutcome> {
     try {
       return await this.#write();
     } catch (error) {
@@ -357,10 +373,10 @@ class Attempt {
   async #ask(task: Omit<WritingTask, "maxOutputTokens">): Promise<Written> {
     const { texts, agentName } = this.#agent;
     const maxOutputTokens = this.#requests.outputTokens(task.capTokens);
-    const { model, modelName, windowTokens, signal, onCall } = this.#options;
+    const { model, windowTokens, signal, onCall } = this.#options;
     const options = {
       model,
-      modelName,
+      modelName: this.#modelName,
       windowTokens,
       signal,
       onCall,
@@ -368,7 +384,9 @@ class Attempt {
       agentName,
       budget: this.#budget,
     };
-    return writeSummary({ ...task, maxOutputTokens }, options);
+    const written = await writeSummary({ ...task, maxOutputTokens }, options);
+    if (written.kind === "written") this.#modelName = written.model;
+    return written;
   }
 
   #finish(written: Written, range: SummarisedRange | null = null): AttemptOutcome {

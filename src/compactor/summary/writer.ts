@@ -4,7 +4,14 @@ import type { MemoryDraft } from "../../core/memory.ts";
 import { storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { capText, estimateMessage } from "../../context/render.ts";
-import { type Model, type ModelAnswer, type ModelCallRecord, ModelError } from "../../llm/model.ts";
+import {
+  type Model,
+  type ModelAnswer,
+  type ModelCallRecord,
+  ModelError,
+  type ModelErrorKind,
+  type ModelRequest,
+} from "../../llm/model.ts";
 import { checkMemories, memorySaveParameters, mergeMemories } from "../../memory/gates.ts";
 import { type Refusal, refuse } from "./summary-checks.ts";
 import { cleanSummary } from "./summary-checks.ts";
@@ -23,7 +30,7 @@ export interface WriterTexts {
   shorten(values: LengthLimit): string;
 }
 
-/** Counts the model calls of one attempt, over all that it writes. */
+/** Counts the model calls of one attempt, over all that it writes: each request counts, also one that failed and was retried. */
 export class CallBudget {
   #left: number;
 
@@ -104,16 +111,19 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
   let messages = task.messages;
   let memories: readonly MemoryDraft[] = [];
   let isShortened = false;
+  let { modelName } = options;
   for (;;) {
     const callsLeft = options.budget.left - task.keptCalls;
     if (callsLeft <= 0) return { kind: "refused", refusal: CALLS_SPENT };
-    options.budget.take();
     const fits = estimateRequest(messages, tools) + task.maxOutputTokens <= options.windowTokens;
     // Rounds that no longer fit have done their work: the gates have kept what is in them.
     if (!fits && !isShortened) messages = task.messages;
     const maySave = fits && !isShortened && task.sources !== null && callsLeft > TEXT_CALLS;
-    const answer = await ask(task, options, { messages, tools, toolChoice: maySave ? "auto" : "none" });
+    const toolChoice = maySave ? "auto" : "none";
+    const answer = await ask(task, options, { model: modelName, messages, tools, toolChoice });
     if (answer === null) return { kind: "refused", refusal: emptyRefusal(task) };
+    // Asking the failed model first again would cost calls each time.
+    modelName = answer.model;
     if (maySave && answer.calls.length > 0) {
       const saved = runCalls(answer.calls, task, options);
       memories = mergeMemories([...memories, ...saved.memories]);
@@ -163,35 +173,45 @@ function emptyRefusal(task: WritingTask): Refusal {
   return refuse({ text: "", finish: "stop" }, task) ?? { kind: "empty", why: "it says nothing" };
 }
 
-interface Asking {
-  readonly messages: readonly ModelMessage[];
-  readonly tools: readonly ToolSpec[];
-  readonly toolChoice: "auto" | "none";
-}
+type Asking = Pick<ModelRequest, "model" | "messages" | "tools" | "toolChoice">;
 
-/** @returns null: an answer without text and without calls */
+/**
+ * Asks the model, which may retry and pass the request on to fallbacks until the budget is spent.
+ * @returns null: an answer without text and without calls
+ * @throws ModelError
+ */
 async function ask(task: WritingTask, options: WriterOptions, asking: Asking): Promise<ModelAnswer | null> {
+  const { budget, signal } = options;
   const estimated = estimateRequest(asking.messages, asking.tools);
+  const spent = new AbortController();
+  let records = 0;
+  let lastFailure: ModelErrorKind = "unavailable";
+  // The first record belongs to this call.
+  budget.take();
+  const onCall = (record: ModelCallRecord): void => {
+    if (records++ > 0) budget.take();
+    options.onCall(record, estimated);
+    if (record.outcome === "answered") return;
+    lastFailure = record.outcome;
+    if (budget.left <= 0) spent.abort();
+  };
   try {
     return await options.model.answer(
       {
         ...asking,
-        model: options.modelName,
         maxOutputTokens: task.maxOutputTokens,
         temperature: undefined,
         task: "summarise",
         textLimit: wantedTokens(task),
       },
-      {
-        signal: options.signal,
-        onCall: (record) => {
-          options.onCall(record, estimated);
-        },
-      },
+      { signal: AbortSignal.any([signal, spent.signal]), onCall },
     );
   } catch (error) {
-    if (error instanceof ModelError && error.kind === "empty") return null;
-    throw error;
+    if (!(error instanceof ModelError)) throw error;
+    const isSpent = error.kind === "aborted" && spent.signal.aborted && !signal.aborted;
+    const kind = isSpent ? lastFailure : error.kind;
+    if (kind === "empty") return null;
+    throw isSpent ? new ModelError(kind, error.model, "the attempt's model calls are used up") : error;
   }
 }
 

@@ -12,6 +12,7 @@ import type { Summary } from "../../../src/core/history.ts";
 import { estimateTokens } from "../../../src/text/tokens.ts";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import type { ModelCallRecord } from "../../../src/llm/model.ts";
+import { createRetryingModel, type Patience } from "../../../src/llm/retrying-model.ts";
 import type { ChatRequest, ModelServer } from "../../support/model-server.ts";
 import { workerAgent } from "../agent.ts";
 import { said } from "../entries.ts";
@@ -52,9 +53,9 @@ export interface Tried {
 export async function attempt(
   server: ModelServer,
   material: Material,
-  overrides: Partial<AttemptOptions> = {},
+  { retries, ...overrides }: Partial<AttemptOptions> & { readonly retries?: Partial<Patience> } = {},
 ): Promise<Tried> {
-  const model = createChatModel({
+  const chat = createChatModel({
     baseUrl: server.url,
     apiKey: undefined,
     isOpenAi: false,
@@ -63,7 +64,7 @@ export async function attempt(
   const saved: JobResult[] = [];
   const calls: ModelCallRecord[] = [];
   const outcome = await attemptSummary(agent, material, {
-    model,
+    model: retries === undefined ? chat : createRetryingModel(chat, retries),
     modelName: "test-model",
     windowTokens: 32_768,
     capTokens: 200,

@@ -4,6 +4,7 @@ import type { Material } from "../../../src/compactor/summary/summary-attempt.ts
 import type { Entry } from "../../../src/core/entry.ts";
 import { legalCuts, type Summary, viewOrder } from "../../../src/core/history.ts";
 import { turnId } from "../../../src/core/ids.ts";
+import type { Patience } from "../../../src/llm/retrying-model.ts";
 import { estimateTokens } from "../../../src/text/tokens.ts";
 import { status, text, toolCalls } from "../../support/model-behaviours.ts";
 import {
@@ -183,6 +184,51 @@ test("very many parts are put together over several attempts, too", async () => 
     assert.equal(textOf(tried), GOOD, JSON.stringify(tried.outcome));
     break;
   }
+});
+
+suite("an attempt whose model fails", () => {
+  /** Answers for every model but the first one. */
+  function failFirstModel(server: ModelServer): void {
+    server.respond((request) => (request.model === "test-model" ? status(503) : wordy(request)));
+  }
+  const retrying = (
+    retries: number,
+    fallbacks: readonly string[],
+  ): { readonly retries: Partial<Patience> } => ({
+    retries: { maxAttempts: retries + 1, firstDelayMs: 1, fallbacks },
+  });
+
+  test("counts the failed requests, too, and stays with the fallback that has answered", async () => {
+    await using server = await startModelServer();
+    failFirstModel(server);
+    const tried = await attempt(server, leaf(entries), { ...small, ...retrying(2, ["fallback"]) });
+    assert.equal(textOf(tried), GOOD);
+    assert.deepEqual(
+      server.requests.slice(0, 4).map(({ body }) => body.model),
+      ["test-model", "test-model", "test-model", "fallback"],
+    );
+    assert.ok(server.requests.slice(4).every(({ body }) => body.model === "fallback"));
+    assert.ok(server.requests.length <= MAX_CALLS, `${server.requests.length} calls`);
+  });
+
+  test("makes at most ten requests, whatever the retries and fallbacks", async () => {
+    await using server = await startModelServer();
+    server.respond(() => status(503));
+    const tried = await attempt(server, leaf(), retrying(2, ["second", "third", "fourth", "fifth"]));
+    assert.deepEqual(tried.outcome, { kind: "unavailable", why: "unavailable" });
+    assert.equal(server.requests.length, MAX_CALLS);
+    assert.equal(tried.calls.length, MAX_CALLS);
+  });
+
+  test("keeps its finished parts where the failures use up its calls", async () => {
+    await using server = await startModelServer();
+    server.respond((request, index) => (index > 1 ? status(503) : wordy(request)));
+    const fallbacks = ["second", "third", "fourth", "fifth"];
+    const tried = await attempt(server, leaf(entries), { ...small, ...retrying(2, fallbacks) });
+    assert.deepEqual(tried.outcome, { kind: "unfinished" });
+    assert.equal(tried.saved.length, 2);
+    assert.equal(server.requests.length, MAX_CALLS);
+  });
 });
 
 suite("an attempt that ends early", () => {
