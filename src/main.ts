@@ -5,7 +5,7 @@ import process from "node:process";
 import { CommanderError } from "commander";
 import type { Io } from "./cli/io.ts";
 import { createProgram } from "./cli/program.ts";
-import { MAX_DRAIN_MS } from "./config/schema.ts";
+import { MAX_DRAIN_MS } from "./config/schema/file.ts";
 import { errorMessage, WeirError } from "./core/errors.ts";
 import { displayable } from "./text/displayable.ts";
 

@@ -29,13 +29,16 @@ export const COMMANDS: readonly Command[] = [
   resetCommand,
 ];
 
+/** Every command as help lists it. */
+export const COMMAND_RULES: readonly CommandRule[] = [...COMMANDS, HELP];
+
 function commandNamed(wanted: string): Command | undefined {
   return COMMANDS.find(({ name }) => name === wanted);
 }
 
 /** What a platform registers as its own slash commands. Every argument is a text that may be left out. */
 export function commandTable(): readonly PlatformCommand[] {
-  return [...COMMANDS, HELP].map(({ name, help, argument }) => ({ name, help, argument }));
+  return COMMAND_RULES.map(({ name, help, argument }) => ({ name, help, argument }));
 }
 
 /**
@@ -51,7 +54,7 @@ export function helpLines(
     owners: " (owners only)",
     answered: " (owners, and whoever is being answered)",
   };
-  return [...COMMANDS, HELP].map(({ name, help, argument, allowed }) => ({
+  return COMMAND_RULES.map(({ name, help, argument, allowed }) => ({
     name: typed(argument === null ? name : `${name} [${argument.form}]`).slice(1),
     help:
       help.replaceAll(/\/([a-z]+)/g, (_, command: string) => typed(command)) +

@@ -1,7 +1,7 @@
 import type { CheckedFile, ProblemAt } from "./check-file.ts";
 import type { AgentConfig, CompactionConfig } from "./config.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
-import type { FileAgentOptions } from "./schema.ts";
+import type { FileConfig } from "./schema/file.ts";
 import { valueAt, type KeyPath } from "./value-tree.ts";
 
 /** Below this, a system prompt and one message do not fit. Tokens. */
@@ -112,11 +112,9 @@ function levelOfStep(path: KeyPath, origin: Origin): string {
 }
 
 function checkWindow(agent: AgentConfig, origin: Origin): ConfigProblem[] {
-  const keys = [
-    "context_window",
-    "max_output_tokens",
-    "generation_reserve",
-  ] satisfies (keyof FileAgentOptions)[];
+  const keys = ["context_window", "max_output_tokens", "generation_reserve"] satisfies (keyof NonNullable<
+    FileConfig["defaults"]
+  >)[];
   if (agent.contextWindow === 0 || origin.isBroken(keys.map((key) => [key]))) return [];
   const room = agent.contextWindow - agent.maxOutputTokens - agent.generationReserve;
   if (room >= MIN_USABLE_WINDOW) return [];

@@ -2,7 +2,7 @@ import leven from "leven";
 import type { z } from "zod";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 import { describeValue, redact } from "./redact.ts";
-import { fileSchema, type FileConfig } from "./schema.ts";
+import { fileSchema, type FileConfig } from "./schema/file.ts";
 import { expectationAt, isSecretPath, knownKeys, leafPaths } from "./schema-walk.ts";
 import type { TomlDocument } from "./toml-document.ts";
 import { copyTree, emptyTable, formatPath, isTable, removeAt, valueAt, type KeyPath } from "./value-tree.ts";
@@ -42,15 +42,20 @@ function nameWithAgent(path: KeyPath, root: unknown): string {
 }
 
 export function checkFile(document: TomlDocument, problemAt: ProblemAt): CheckedFile {
-  const first = fileSchema.safeParse(document.value);
-  if (first.success) return { config: first.data, problems: [], isBroken: () => false };
-  const issues = first.error.issues.flatMap(placesOf);
+  const { value } = document;
+  if (isFileConfig(value)) return { config: value, problems: [], isBroken: () => false };
+  const issues = fileSchema.safeParse(value).error?.issues.flatMap(placesOf) ?? [];
   const problems = issues.map((issue) => toProblem(issue, document.value, problemAt));
   const isBroken = (path: KeyPath): boolean =>
     issues.some((issue) => isPrefix(issue.path, path) || isPrefix(path, issue.path));
-  const rest = fileSchema.safeParse(withoutIssues(document.value, issues));
+  const rest = withoutIssues(document.value, issues);
   // What still fails is not worth a second guess: its problems are in the list already.
-  return { config: rest.success ? rest.data : {}, problems, isBroken };
+  return { config: isFileConfig(rest) ? rest : {}, problems, isBroken };
+}
+
+/** What the schema takes, as it is written: parsed, nobody could tell what the file says from a default. */
+function isFileConfig(value: unknown): value is FileConfig {
+  return fileSchema.safeParse(value).success;
 }
 
 interface Issue {

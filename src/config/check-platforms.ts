@@ -1,7 +1,6 @@
 import type { CheckedFile, ProblemAt } from "./check-file.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
-import { DEFAULT_SLACK, DEFAULT_VARIABLE } from "./defaults.ts";
-import type { References } from "./references.ts";
+import { defaultVariable, type References } from "./references.ts";
 
 /** What no single key of the bindings can get wrong. Without a file there are none. */
 export function checkBindings(
@@ -35,12 +34,12 @@ export function checkSlack(
 ): ConfigProblem[] {
   const slack = file.config.platforms?.slack;
   if (references.slackBotToken === null || file.isBroken(["platforms", "slack"])) return [];
-  const isSocket = (slack?.mode ?? DEFAULT_SLACK.mode) === "socket";
+  const isSocket = (slack?.mode ?? "socket") === "socket";
   const [key, value] = isSocket
     ? (["app_token", references.slackAppToken] as const)
     : (["signing_secret", references.slackSigningSecret] as const);
   if (value !== null) return [];
-  const variable = isSocket ? DEFAULT_VARIABLE.slackAppToken : DEFAULT_VARIABLE.slackSigningSecret;
+  const variable = defaultVariable(isSocket ? "slackAppToken" : "slackSigningSecret");
   const wrong = {
     message: `Slack has a bot token and no ${key}`,
     expected: `${variable} in the environment or in .env${isSocket ? ', or mode = "http" under [platforms.slack]' : ""}`,

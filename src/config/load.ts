@@ -4,19 +4,9 @@ import { checkBindings, checkSlack } from "./check-platforms.ts";
 import { checkFile, problemsIn, type CheckedFile, type ProblemAt } from "./check-file.ts";
 import type { Config } from "./config.ts";
 import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";
-import {
-  DEFAULT_AGENT_ID,
-  DEFAULT_DAEMON,
-  DEFAULT_DATA_DIR,
-  DEFAULT_LANGUAGE,
-  DEFAULT_LLM,
-  DEFAULT_LOG_LEVEL,
-} from "./defaults.ts";
 import { readEnvironment, type Environment } from "./environment.ts";
-import { resolveReferences, type References } from "./references.ts";
-import { resolveAgent } from "./resolve-agent.ts";
-import { resolveBindings, resolvePlatforms } from "./resolve-platforms.ts";
-import type { FileConfig } from "./schema.ts";
+import { resolveReferences } from "./references.ts";
+import { resolveConfig } from "./resolve.ts";
 import { isPublicKeyName } from "./schema-walk.ts";
 import { readTextFile } from "./text-file.ts";
 import { parseToml } from "./toml-document.ts";
@@ -52,7 +42,7 @@ export function loadConfig(options: LoadOptions): Config {
     environment,
     problemAt,
   );
-  const config = buildConfig(checked.config, references, source.exists ? path : null, folder);
+  const config = resolveConfig(checked.config, references, { path: source.exists ? path : null, folder });
   const problems = [
     ...source.problems,
     ...checked.problems,
@@ -111,40 +101,6 @@ function shownPath(path: string, cwd: string): string {
 
 function byPlace(a: ConfigProblem, b: ConfigProblem): number {
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
-}
-
-function buildConfig(file: FileConfig, references: References, path: string | null, folder: string): Config {
-  const promptsDir = file.prompts?.dir ?? "";
-  const agents = file.agents ?? [{ id: DEFAULT_AGENT_ID }];
-  return {
-    file: path,
-    database: {
-      url: references.databaseUrl,
-      dataDir: resolve(folder, file.database?.data_dir ?? DEFAULT_DATA_DIR),
-    },
-    llm: {
-      baseUrl: references.baseUrl,
-      apiKey: references.apiKey,
-      firstTokenTimeoutMs: file.llm?.first_token_timeout_ms ?? DEFAULT_LLM.firstTokenTimeoutMs,
-      idleTimeoutMs: file.llm?.idle_timeout_ms ?? DEFAULT_LLM.idleTimeoutMs,
-      maxRetries: file.llm?.max_retries ?? DEFAULT_LLM.maxRetries,
-    },
-    log: { level: file.log?.level ?? DEFAULT_LOG_LEVEL },
-    daemon: {
-      drainDeadlineMs: file.daemon?.drain_deadline_ms ?? DEFAULT_DAEMON.drainDeadlineMs,
-      maxLoadedChannels: file.daemon?.max_loaded_channels ?? DEFAULT_DAEMON.maxLoadedChannels,
-      idleEvictMs: file.daemon?.idle_evict_ms ?? DEFAULT_DAEMON.idleEvictMs,
-      mailboxSize: file.daemon?.mailbox_size ?? DEFAULT_DAEMON.mailboxSize,
-      maxCompactions: file.daemon?.max_compactions ?? DEFAULT_DAEMON.maxCompactions,
-    },
-    prompts: {
-      language: file.prompts?.language ?? DEFAULT_LANGUAGE,
-      dir: promptsDir === "" ? null : resolve(folder, promptsDir),
-    },
-    platforms: resolvePlatforms(file.platforms ?? {}, references),
-    bindings: resolveBindings(file.bindings, agents),
-    agents: agents.map((agent) => resolveAgent(agent, file.defaults ?? {}, folder)),
-  };
 }
 
 function deepFreeze<Value>(value: Value): Value {

@@ -1,9 +1,10 @@
 import type { ProblemAt } from "./check-file.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
-import { DEFAULT_VARIABLE } from "./defaults.ts";
 import { variable, type Environment } from "./environment.ts";
-import { type FileConfig, isPlainHttpUrl, MODEL_SERVER_ADDRESS } from "./schema.ts";
-import type { KeyPath } from "./value-tree.ts";
+import { type FileConfig } from "./schema/file.ts";
+import { isPlainHttpUrl, MODEL_SERVER_ADDRESS } from "./schema/values.ts";
+import { defaultAt } from "./schema-walk.ts";
+import { type KeyPath, valueAt } from "./value-tree.ts";
 
 /** The values that may come from the environment. */
 export interface References {
@@ -18,13 +19,35 @@ export interface References {
 
 interface Reference {
   readonly path: KeyPath;
-  /** What the file says. */
-  readonly written: string | undefined;
-  readonly defaultVariable: string;
-  /** Where the default variable is not set, what it is for is off, also where the file names it. */
+  /** If the default variable is not set, what it is for is off, also if the file names it. */
   readonly isSwitch?: boolean;
   readonly isUsable: (value: string) => boolean;
   readonly expected: string;
+}
+
+const KEY = {
+  isUsable: (value: string): boolean => /^[\u0021-\u007e]+$/.test(value),
+  expected: "a key without white space and of plain ASCII characters",
+};
+const TOKEN = { ...KEY, isSwitch: true };
+
+const REFERENCES: Readonly<Record<keyof References, Reference>> = {
+  databaseUrl: {
+    path: ["database", "url"],
+    isUsable: (value) => /^(postgres(ql)?:\/\/|socket:|\/)/.test(value),
+    expected: 'the address of a Postgres, such as "postgres://user@host:5432/name"',
+  },
+  baseUrl: { path: ["llm", "base_url"], isUsable: isPlainHttpUrl, expected: MODEL_SERVER_ADDRESS },
+  apiKey: { path: ["llm", "api_key"], ...KEY },
+  discordToken: { path: ["platforms", "discord", "token"], ...TOKEN },
+  slackBotToken: { path: ["platforms", "slack", "bot_token"], ...TOKEN },
+  slackAppToken: { path: ["platforms", "slack", "app_token"], ...TOKEN },
+  slackSigningSecret: { path: ["platforms", "slack", "signing_secret"], ...TOKEN },
+};
+
+/** The environment variable that is read even if the file says nothing of it. */
+export function defaultVariable(name: keyof References): string {
+  return String(defaultAt(REFERENCES[name].path)).slice("env:".length);
 }
 
 /**
@@ -37,74 +60,47 @@ export function resolveReferences(
   problemAt: ProblemAt | null,
 ): { readonly references: References; readonly problems: readonly ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
-  const resolve = (reference: Reference): string | null => {
-    const outcome = resolveReference(reference, environment);
+  const resolve = (name: keyof References): string | null => {
+    const outcome = resolveReference(name, file, environment);
     if (!("wrong" in outcome)) return outcome.value;
     const { wrong, isWritten } = outcome;
-    problems.push(isWritten && problemAt !== null ? problemAt(reference.path, wrong) : configProblem(wrong));
+    const isInFile = isWritten && problemAt !== null;
+    problems.push(isInFile ? problemAt(REFERENCES[name].path, wrong) : configProblem(wrong));
     return null;
   };
   const references = {
-    databaseUrl: resolve({
-      path: ["database", "url"],
-      written: file.database?.url,
-      defaultVariable: DEFAULT_VARIABLE.databaseUrl,
-      isUsable: (value) => /^(postgres(ql)?:\/\/|socket:|\/)/.test(value),
-      expected: 'the address of a Postgres, such as "postgres://user@host:5432/name"',
-    }),
-    baseUrl: resolve({
-      path: ["llm", "base_url"],
-      written: file.llm?.base_url,
-      defaultVariable: DEFAULT_VARIABLE.baseUrl,
-      isUsable: isPlainHttpUrl,
-      expected: MODEL_SERVER_ADDRESS,
-    }),
-    apiKey: resolve({
-      path: ["llm", "api_key"],
-      written: file.llm?.api_key,
-      defaultVariable: DEFAULT_VARIABLE.apiKey,
-      ...KEY,
-    }),
-    discordToken: resolve(token(["discord", "token"], file.platforms?.discord?.token, "discordToken")),
-    slackBotToken: resolve(token(["slack", "bot_token"], file.platforms?.slack?.bot_token, "slackBotToken")),
-    slackAppToken: resolve(token(["slack", "app_token"], file.platforms?.slack?.app_token, "slackAppToken")),
-    slackSigningSecret: resolve(
-      token(["slack", "signing_secret"], file.platforms?.slack?.signing_secret, "slackSigningSecret"),
-    ),
+    databaseUrl: resolve("databaseUrl"),
+    baseUrl: resolve("baseUrl"),
+    apiKey: resolve("apiKey"),
+    discordToken: resolve("discordToken"),
+    slackBotToken: resolve("slackBotToken"),
+    slackAppToken: resolve("slackAppToken"),
+    slackSigningSecret: resolve("slackSigningSecret"),
   };
   return { references, problems };
-}
-
-const KEY = {
-  isUsable: (value: string): boolean => /^[\u0021-\u007e]+$/.test(value),
-  expected: "a key without white space and of plain ASCII characters",
-};
-
-function token(
-  path: readonly [string, string],
-  written: string | undefined,
-  variableOf: keyof typeof DEFAULT_VARIABLE,
-): Reference {
-  const defaultVariable = DEFAULT_VARIABLE[variableOf];
-  return { path: ["platforms", ...path], written, defaultVariable, isSwitch: true, ...KEY };
 }
 
 type Resolved =
   | { readonly value: string | null }
   | { readonly wrong: Pick<ConfigProblem, "message" | "expected">; readonly isWritten: boolean };
 
-function resolveReference(reference: Reference, environment: Environment): Resolved {
-  const { written, expected } = reference;
+function resolveReference(of: keyof References, file: FileConfig, environment: Environment): Resolved {
+  const reference = REFERENCES[of];
+  const value = valueAt(file, reference.path);
+  const written = typeof value === "string" ? value : undefined;
   if (written !== undefined && !written.startsWith("env:")) return { value: written };
-  const name = written?.slice("env:".length) ?? reference.defaultVariable;
+  const name = written?.slice("env:".length) ?? defaultVariable(of);
   const isWritten = written !== undefined;
-  const value = variable(environment, name);
-  const isOff = reference.isSwitch === true && name === reference.defaultVariable;
-  if (value === null && isWritten && !isOff) {
+  const found = variable(environment, name);
+  const isOff = reference.isSwitch === true && name === defaultVariable(of);
+  if (found === null && isWritten && !isOff) {
     const message = `the environment variable ${name} is not set, or empty`;
     return { wrong: { message, expected: `${name} in the environment or in .env` }, isWritten };
   }
-  if (value === null || reference.isUsable(value)) return { value };
+  if (found === null || reference.isUsable(found)) return { value: found };
   // What the variable holds is not shown: an address may carry a password.
-  return { wrong: { message: `the environment variable ${name} cannot be used`, expected }, isWritten };
+  return {
+    wrong: { message: `the environment variable ${name} cannot be used`, expected: reference.expected },
+    isWritten,
+  };
 }

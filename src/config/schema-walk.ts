@@ -1,24 +1,14 @@
 import { z } from "zod";
-import { fileSchema } from "./schema.ts";
+import { fileSchema } from "./schema/file.ts";
+import { HIDDEN } from "./schema/values.ts";
 import type { KeyPath } from "./value-tree.ts";
 
 /** What the schema knows about a place in the file, for messages and for the test of the shipped file. */
 
-/** Keys whose values never show, whatever stands there. */
-const SECRET_KEYS: ReadonlySet<string> = new Set([
-  "api_key",
-  "url",
-  "base_url",
-  "api_url",
-  "token",
-  "bot_token",
-  "app_token",
-  "signing_secret",
-]);
-
 function unwrap(schema: unknown): unknown {
   let inner = schema;
-  while (inner instanceof z.ZodOptional) inner = inner.unwrap();
+  while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault || inner instanceof z.ZodPrefault)
+    inner = inner.unwrap();
   return inner;
 }
 
@@ -46,9 +36,26 @@ export function expectationAt(path: KeyPath): string | null {
   return schema instanceof z.ZodType ? (schema.description ?? null) : null;
 }
 
+/** A key whose values never show, whatever stands there, and in whatever table. */
 export function isSecretPath(path: KeyPath): boolean {
   const key = path.findLast((part) => typeof part === "string");
-  return typeof key === "string" && SECRET_KEYS.has(key);
+  return typeof key === "string" && secretKeys().has(key);
+}
+
+function secretKeys(): ReadonlySet<unknown> {
+  return new Set(
+    leafPaths()
+      .filter((path) => HIDDEN.has(schemaAt(path)))
+      .map((path) => path.at(-1)),
+  );
+}
+
+/** The default of an option, as the file would say it; undefined: it has none. */
+export function defaultAt(path: KeyPath): unknown {
+  const around = schemaAt(path.slice(0, -1));
+  const key = path.at(-1);
+  const own = around instanceof z.ZodObject && typeof key === "string" ? around.shape[key] : undefined;
+  return own instanceof z.ZodDefault ? own.def.defaultValue : undefined;
 }
 
 /** Every key that is no table, as a path; the place in a list is 0. */
@@ -63,5 +70,5 @@ export function leafPaths(path: KeyPath = []): KeyPath[] {
 /** The last part of a dotted key is a key that Weir knows, and its value is no secret. */
 export function isPublicKeyName(dotted: string): boolean {
   const key = dotted.split(".").at(-1) ?? "";
-  return !SECRET_KEYS.has(key) && leafPaths().some((path) => path.at(-1) === key);
+  return !secretKeys().has(key) && leafPaths().some((path) => path.at(-1) === key);
 }

@@ -1,0 +1,82 @@
+import process from "node:process";
+import type { Command } from "commander";
+import { COMMAND_RULES } from "../../src/admin/commands.ts";
+import { createProgram } from "../../src/cli/program.ts";
+
+const HEAD = `# Commands
+
+<!-- \`npm run generate\` writes this page from src/admin/commands.ts and src/cli/program.ts. -->
+
+## In a chat
+
+On Discord type \`/NAME\`, on Slack \`/weir NAME\`, in a thread on Slack or in any message \`@weir /NAME\`, in the terminal \`/NAME\`. The
+answer is for the asker alone, if the platform can do that.
+`;
+
+const WHO = {
+  everybody: "everybody",
+  owners: "owners",
+  answered: "owners, and whoever is being answered",
+} as const;
+
+const MIDDLE = `
+Owners are the people in \`owners\` and \`owner_roles\` of a platform; in a direct message, at the terminal and on the loopback platform
+everybody is an owner. Forgetting blanks the messages in the log, takes the memories that nobody else states, and replaces each summary that
+may hold the words by an extract without them, at once. It does not reach what others and the agent have said, other channels, or
+the platform's own copies. If \`/remember\` was typed in a message, an edit of that message changes what is remembered, and its
+deletion takes it.
+
+## On the command line
+
+\`npm start\` is \`weir start\`. Run the others with \`npm run -s weir -- COMMAND\`, or with \`node_modules/.bin/node src/main.ts COMMAND\`.
+Each command but \`loopback\` takes \`--config <file>\`; without it Weir reads \`config.toml\` in the folder in which it is started.
+`;
+
+/** The text of `docs/commands.md`. */
+export function commandsPage(): string {
+  const chat = COMMAND_RULES.map(({ name, argument, help, allowed }) => {
+    const typed = argument === null ? `/${name}` : `/${name} [${argument.form}]`;
+    return `| \`${typed.replaceAll("|", "\\|")}\` | ${help} | ${WHO[allowed]} |`;
+  });
+  const chatTable = ["| command | does | who may |", "| --- | --- | --- |", ...chat].join("\n");
+  const program = createProgram(UNUSED_IO).commands.flatMap((command) => [command, ...command.commands]);
+  const own = program.filter((command) => command.commands.length === 0).map(cliText);
+  return `${HEAD}\n${chatTable}\n${MIDDLE}\n${own.join("\n")}`;
+}
+
+/** The program is only described, and nothing of it run. */
+const UNUSED_IO = {
+  cwd: "",
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  shutdown: new AbortController().signal,
+  tellReady: () => undefined,
+};
+
+function cliText(command: Command): string {
+  const words = [command.parent?.parent ? command.parent.name() : "", command.name()].filter(
+    (word) => word !== "",
+  );
+  const places = command.registeredArguments.map((argument) => `<${argument.name()}>`);
+  const title = `### \`${["weir", ...words, ...places].join(" ")}\``;
+  const args = command.registeredArguments.map((argument) =>
+    describeArgument(argument.name(), argument.description, argument.argChoices),
+  );
+  const options = command.options
+    .filter(({ long }) => long !== "--config")
+    .map(({ flags, description, defaultValue }) => {
+      const fallback = defaultValue === undefined ? "" : ` (default: ${JSON.stringify(defaultValue)})`;
+      return `- \`${flags}\`: ${description}${fallback}`;
+    });
+  const list = [...args, ...options];
+  return `${title}\n\n${sentence(command.description())}\n${list.length === 0 ? "" : `\n${list.join("\n")}\n`}`;
+}
+
+function describeArgument(name: string, description: string, choices: readonly string[] | undefined): string {
+  return `- \`<${name}>\`: ${choices === undefined ? description : choices.map((choice) => `\`${choice}\``).join(" or ")}`;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}

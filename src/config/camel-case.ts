@@ -1,0 +1,23 @@
+type CamelKey<Key> = Key extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CamelKey<Rest> & string>}`
+  : Key;
+
+/** The same value with its keys in camel case, at any depth. */
+export type CamelCased<Value> = Value extends string | number | boolean | null | undefined
+  ? Value
+  : Value extends readonly (infer Item)[]
+    ? readonly CamelCased<Item>[]
+    : { readonly [Key in keyof Value as CamelKey<Key>]: CamelCased<Value[Key]> };
+
+/** `first_token_timeout_ms` becomes `firstTokenTimeoutMs`. */
+export function camelCased<Value>(value: Value): CamelCased<Value>;
+export function camelCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => camelCased(item));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]) => [camelKey(key), camelCased(inner)]);
+  return Object.fromEntries(entries);
+}
+
+function camelKey(key: string): string {
+  return key.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}

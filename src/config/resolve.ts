@@ -1,0 +1,141 @@
+import { resolve } from "node:path";
+import type { AgentId } from "../core/ids.ts";
+import { type CamelCased, camelCased } from "./camel-case.ts";
+import type {
+  AgentConfig,
+  BindingConfig,
+  ChatPlatformConfig,
+  CompactionConfig,
+  Config,
+  PlatformsConfig,
+  SlackConfig,
+} from "./config.ts";
+import type { References } from "./references.ts";
+import { agentSchema, isAgentId } from "./schema/agents.ts";
+import { bindingSchema, CHAT_PLATFORMS } from "./schema/platforms.ts";
+import { type CompleteFile, type FileConfig, fileSchema } from "./schema/file.ts";
+
+/** What nobody set a target for comes down to this share of the window under the background threshold. */
+const TARGET_BELOW_BACKGROUND = 0.2;
+
+type FileAgent = NonNullable<FileConfig["agents"]>[number];
+type CompletePlatforms = CamelCased<CompleteFile>["platforms"];
+
+/**
+ * A checked file with all defaults: an agent's value goes over `[defaults]`, which go over the built-in ones.
+ * @param folder relative paths are relative to it
+ */
+export function resolveConfig(
+  file: FileConfig,
+  references: References,
+  place: { readonly path: string | null; readonly folder: string },
+): Config {
+  const { bindings: _, defaults = {}, agents: written, ...rest } = file;
+  const { database, llm, log, daemon, prompts, platforms } = camelCased(fileSchema.parse(rest));
+  const agents = (written ?? [{ id: mainAgent() }]).map((agent) =>
+    resolveAgent(agent, defaults, place.folder),
+  );
+  return {
+    file: place.path,
+    database: { url: references.databaseUrl, dataDir: resolve(place.folder, database.dataDir) },
+    llm: { ...llm, baseUrl: references.baseUrl, apiKey: references.apiKey },
+    log,
+    daemon,
+    prompts: { ...prompts, dir: pathOrNull(prompts.dir, place.folder) },
+    platforms: resolvePlatforms(platforms, references),
+    bindings: resolveBindings(file.bindings, agents),
+    agents,
+  };
+}
+
+function mainAgent(): AgentId {
+  const id = "main";
+  if (!isAgentId(id)) throw new TypeError("the id of the default agent is not legal");
+  return id;
+}
+
+function pathOrNull(path: string, folder: string): string | null {
+  return path === "" ? null : resolve(folder, path);
+}
+
+function resolveAgent(
+  written: FileAgent,
+  defaults: NonNullable<FileConfig["defaults"]>,
+  folder: string,
+): AgentConfig {
+  const compaction = { ...defaults.compaction, ...written.compaction };
+  const agent = camelCased(agentSchema.parse({ ...defaults, ...written, compaction }));
+  return {
+    ...agent,
+    name: agent.name.trim() || agent.id,
+    instructions: agent.instructions.trim(),
+    prompt: pathOrNull(agent.prompt, folder),
+    compactorPrompt: pathOrNull(agent.compactorPrompt, folder),
+    compactorModel: agent.compactorModel.trim() || agent.model,
+    temperature: agent.temperature === "default" ? null : agent.temperature,
+    compaction: withTarget(agent.compaction),
+  };
+}
+
+function withTarget(
+  compaction: Omit<CompactionConfig, "target"> & { readonly target?: number | undefined },
+): CompactionConfig {
+  // Rounded, so that 0.8 gives 0.6 and not 0.6000000000000001.
+  const below = Math.round((compaction.backgroundThreshold - TARGET_BELOW_BACKGROUND) * 1e6) / 1e6;
+  return { ...compaction, target: compaction.target ?? below };
+}
+
+/** A platform is on if its token is set. */
+function resolvePlatforms(file: CompletePlatforms, references: References): PlatformsConfig {
+  const { token: _, ...discord } = file.discord;
+  const { discordToken: token } = references;
+  return {
+    loopback: file.loopback.url === "" ? null : file.loopback,
+    discord: token === null ? null : { token, ...resolveChat(discord) },
+    slack: resolveSlack(file.slack, references),
+  };
+}
+
+function resolveSlack(file: CompletePlatforms["slack"], references: References): SlackConfig | null {
+  const { slackBotToken: botToken, slackAppToken: appToken, slackSigningSecret: signingSecret } = references;
+  if (botToken === null) return null;
+  const { botToken: _, appToken: _app, signingSecret: _secret, mode, listen, ...chat } = file;
+  const shared = { botToken, ...resolveChat(chat) };
+  if (mode === "socket") return appToken === null ? null : { ...shared, intake: { mode, appToken } };
+  return signingSecret === null
+    ? null
+    : { ...shared, intake: { mode, signingSecret, ...hostAndPort(listen) } };
+}
+
+function hostAndPort(address: string): { host: string; port: number } {
+  const colon = address.lastIndexOf(":");
+  return {
+    host: address.slice(0, colon).replaceAll(/[[\]]/g, ""),
+    port: Number(address.slice(colon + 1)),
+  };
+}
+
+function resolveChat(
+  chat: Omit<ChatPlatformConfig, "apiUrl"> & { readonly apiUrl: string },
+): ChatPlatformConfig {
+  return { ...chat, apiUrl: chat.apiUrl === "" ? null : chat.apiUrl.replace(/\/+$/, "") };
+}
+
+/** Without any binding, the first agent answers DMs and mentions everywhere, and listens to nothing else. */
+function resolveBindings(
+  file: FileConfig["bindings"],
+  agents: readonly { readonly id: AgentId }[],
+): BindingConfig[] {
+  const written =
+    file ??
+    agents.slice(0, 1).flatMap(({ id }) =>
+      CHAT_PLATFORMS.map((platform) => {
+        return { agent: id, platform, listen: false };
+      }),
+    );
+  return written.flatMap((binding) => {
+    const complete = camelCased(bindingSchema.parse(binding));
+    // An agent that there is not is a problem of its own.
+    return agents.filter(({ id }) => id === complete.agent).map(({ id }) => ({ ...complete, agent: id }));
+  });
+}

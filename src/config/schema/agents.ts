@@ -1,0 +1,177 @@
+import { z } from "zod";
+import type { AgentId } from "../../core/ids.ts";
+import {
+  HOUR_MS,
+  flag,
+  modelName,
+  oneOf,
+  option,
+  optionTexts,
+  share,
+  table,
+  text,
+  timeZone,
+  whole,
+} from "./values.ts";
+
+const COMPACTION_NOTIFY = ["off", "channel"] as const;
+
+/** The smallest window that a model is used with, in tokens. */
+export const MIN_WINDOW = 1024;
+
+const compaction = table(
+  "….compaction",
+  {
+    enabled: option(
+      flag,
+      true,
+      "false: no summaries are written. What no longer fits is then left out of what the model reads, and stays left out.",
+    ),
+    notify: option(
+      oneOf(COMPACTION_NOTIFY),
+      "off",
+      '"channel": people in the channel are told, in a message of its own, when older messages were summarised. "off": only the log is.',
+    ),
+    background_threshold: option(
+      share(),
+      0.8,
+      "From here on, the oldest messages (at least 30 % of them) are summarised in the background, while replies go on.",
+    ),
+    aggressive_threshold: option(
+      share(),
+      0.85,
+      "From here on, at least half of them are; and if no model can write the summary, an extract takes its place until one can.",
+    ),
+    emergency_threshold: option(
+      share(),
+      0.95,
+      "From here on, the oldest messages are left out at once, without a model, until their summary is there.",
+    ),
+    target: share().optional().register(optionTexts, {
+      about: "How full the window is to be afterwards. If nobody sets it: background_threshold - 0.20.",
+      shown: 0.6,
+    }),
+    keep_messages: option(
+      whole(1, 10_000, "messages"),
+      20,
+      "The newest messages, which stay as they are if they take no more than 40 % of that room.",
+    ),
+    max_raw_messages: option(
+      whole(10, 1_000_000, "messages"),
+      300,
+      "So many messages are due for a summary in the background, however short they are.",
+    ),
+    deadline_ms: option(
+      whole(1000, HOUR_MS, "milliseconds"),
+      180_000,
+      "How long one attempt at a summary may take (three minutes).",
+    ),
+  },
+  "How full the context may get. The numbers are shares of the window that is left for the conversation: 0.80 is 80 %. " +
+    "They must rise: target, background, aggressive, emergency. The log keeps everything, whatever is summarised.",
+);
+
+/** What `[defaults]` and each of `[[agents]]` may set. */
+export const agentOptions = {
+  instructions: option(
+    text("text, at most 100000 characters", 100_000),
+    "",
+    'What the agent is to know and do, in plain words. Several lines: """ at the beginning and at the end.',
+  ),
+  prompt: option(
+    text('the path of a template file, or "" for the one that comes with Weir', 4096),
+    "",
+    'A system prompt template of your own, as a path to a file. "" is prompts/en/system.md.j2.',
+  ),
+  compactor_prompt: option(
+    text('the path of a template file, or "" for the one that comes with Weir', 4096),
+    "",
+    "A template of your own for the instructions of whoever writes the summaries, as a path to a file. " +
+      '"" is prompts/en/compactor.md.j2.',
+  ),
+  model: option(modelName, "auto", 'The model, as its server calls it. "auto" takes what the server offers.'),
+  compactor_model: option(
+    text('the name of a model, or "" for the same as `model`', 200),
+    "",
+    'The model that writes summaries: a cheaper one, as a rule. "" is the same as model.',
+  ),
+  fallbacks: option(
+    z.array(modelName).max(10).describe('a list of at most 10 names of models, such as ["a", "b"]'),
+    [],
+    'Models to ask, in this order, when the first does not answer: ["other-model", "third-model"].',
+  ),
+  sees_images: option(
+    flag,
+    false,
+    "true: the models (fallbacks included) see pictures. Those that people attach are then kept with the log, and shown with " +
+      "the message. false: the model is told a picture's name, type and size.",
+  ),
+  temperature: option(
+    z
+      .union([z.number().min(0).max(2), z.literal("default")])
+      .describe('a number from 0 to 2, or "default" for the server\'s own'),
+    "default",
+    'How freely the model chooses its words, from 0 to 2. "default" leaves it to the server.',
+  ),
+  context_window: option(
+    z
+      .number()
+      .int()
+      .refine((value) => value === 0 || (value >= MIN_WINDOW && value <= 100_000_000))
+      .describe(
+        `a whole number of tokens, ${MIN_WINDOW} to 100000000, or 0 to look it up in the table of known models`,
+      ),
+    0,
+    "How many tokens the model can read and write in one call. 0 looks it up in the table of known models.",
+  ),
+  max_output_tokens: option(whole(1, 1_000_000, "tokens"), 2048, "The longest answer, in tokens."),
+  generation_reserve: option(
+    whole(0, 1_000_000, "tokens"),
+    4096,
+    "Tokens of the window that stay free beside the answer, for what an estimate may get wrong.",
+  ),
+  max_tool_iterations: option(
+    whole(1, 100, "iterations"),
+    8,
+    "How many times in one answer the model may use tools before it has to speak.",
+  ),
+  tool_timeout_ms: option(
+    whole(1, HOUR_MS, "milliseconds"),
+    20_000,
+    "How long one use of a tool may take (20 seconds).",
+  ),
+  time_zone: option(
+    timeZone,
+    "UTC",
+    'The time zone of the dates and times that the agent sees, such as "Europe/Berlin".',
+  ),
+  compaction,
+};
+
+export function isAgentId(value: unknown): value is AgentId {
+  return typeof value === "string" && /^[a-z0-9][a-z0-9_-]{0,62}$/.test(value);
+}
+
+/** One of `[[agents]]`. */
+export const agentSchema = z.strictObject({
+  id: z
+    .custom<AgentId>(isAgentId)
+    .describe(
+      "an id of 1 to 63 small letters, digits, `-` and `_`, that begins with a letter or a digit, in quotes",
+    )
+    .register(optionTexts, {
+      about:
+        "The agent's name in commands and in the database: small letters, digits, - and _. Do not change it later: what the " +
+        "agent has said and heard is kept under this name.",
+    }),
+  name: option(
+    z
+      .string()
+      .max(80)
+      .refine((value) => !/[\p{Cc}[\]]/u.test(value))
+      .describe('a name on one line, at most 80 characters, without [ and ], or "" for the id'),
+    "",
+    'What people call the agent. "" is the id.',
+  ),
+  ...agentOptions,
+});

@@ -1,0 +1,207 @@
+import { z } from "zod";
+import { agentOptions, agentSchema } from "./agents.ts";
+import { bindingSchema, chatOptions } from "./platforms.ts";
+import {
+  HOUR_MS,
+  WEEK_MS,
+  httpUrl,
+  loopbackUrl,
+  oneOf,
+  option,
+  optionTexts,
+  secret,
+  table,
+  text,
+  whole,
+} from "./values.ts";
+
+/**
+ * What may stand in config.toml: each option with its type, its built-in default, and what people are told of it. The types of
+ * `config.ts`, the file config.toml and the page docs/configuration.md are made of it: a new option is a line here,
+ * and `npm run generate`. The description of a type completes "expected: …".
+ */
+
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+
+/** Who waits for an end for longer kills: process managers do by then, and so does Weir itself. */
+export const MAX_DRAIN_MS = 100_000;
+
+const MAX_PORT = 65_535;
+/** All that the service takes in one message. */
+export const MAX_LOOPBACK_TEXT = 1_000_000;
+
+export const fileSchema = z.strictObject({
+  database: table("database", {
+    url: option(
+      secret,
+      "env:DATABASE_URL",
+      "Which Postgres to use. If the environment has no DATABASE_URL, Weir runs a Postgres of its own under data_dir.",
+    ),
+    data_dir: option(
+      z.string().min(1).max(4096).describe("the path of a folder, in quotes"),
+      "./data",
+      "The folder of Weir's own Postgres, and of whatever else Weir keeps. Weir closes it to other accounts of this machine, " +
+        "so let it hold nothing else.",
+    ),
+  }),
+  llm: table("llm", {
+    base_url: option(
+      httpUrl,
+      "env:OPENAI_BASE_URL",
+      "The server that answers: any that speaks OpenAI's Chat Completions (OpenAI, Ollama, vLLM, llama.cpp, OpenRouter, ...), " +
+        'as "http://127.0.0.1:11434/v1" or by name of a variable. With neither a server nor a key, Weir looks for an Ollama ' +
+        "on this machine, and else answers with a built-in stand-in that is no language model.",
+    ),
+    api_key: option(secret, "env:OPENAI_API_KEY", "The key for that server."),
+    first_token_timeout_ms: option(
+      whole(1, HOUR_MS, "milliseconds"),
+      60_000,
+      "How long the first word of an answer may take (one minute), and how long a silence in the middle of it may last (half " +
+        "a minute), before the call is given up and tried again.",
+    ),
+    idle_timeout_ms: option(whole(1, HOUR_MS, "milliseconds"), 30_000),
+    max_retries: option(
+      whole(0, 20, "retries"),
+      3,
+      "How often a failed call is tried again, before the fallbacks are asked.",
+    ),
+  }),
+  log: table("log", {
+    level: option(
+      oneOf(LOG_LEVELS),
+      "info",
+      'How much to log: "trace", "debug", "info", "warn", "error" or "silent".',
+    ),
+  }),
+  daemon: table("daemon", {
+    drain_deadline_ms: option(
+      whole(0, MAX_DRAIN_MS, "milliseconds"),
+      20_000,
+      "How long a shutdown waits for the answers that are being written, and for commands under way (20 seconds). Keep it " +
+        "below the time that a process manager waits before it kills.",
+    ),
+    max_loaded_channels: option(
+      whole(1, 1_000_000, "channels"),
+      1000,
+      "How many channels are kept in memory at a time. The others are read from the database when they are needed.",
+    ),
+    idle_evict_ms: option(
+      whole(1, WEEK_MS, "milliseconds"),
+      600_000,
+      "After how long without a message a channel leaves the memory (10 minutes).",
+    ),
+    mailbox_size: option(
+      whole(1, 100_000, "wake-ups"),
+      100,
+      "How many wake-ups of one channel may wait. Messages above it are not lost: they wait in the database.",
+    ),
+    max_compactions: option(
+      whole(1, 1000, "compactions"),
+      4,
+      "How many compactions may run at a time, over all channels. The others wait, the most urgent first.",
+    ),
+  }),
+  prompts: table("prompts", {
+    language: option(
+      z
+        .string()
+        .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/)
+        .describe('the name of a language folder, such as "en"'),
+      "en",
+      "The language of what Weir itself says to models and people: a folder under prompts/.",
+    ),
+    dir: option(
+      text('the path of a folder of templates, or "" for those that come with Weir', 4096),
+      "",
+      'A folder of your own with all templates, instead of the one that comes with Weir. "" is the one that comes with Weir.',
+    ),
+  }),
+  platforms: table("platforms", {
+    loopback: table("platforms.loopback", {
+      url: option(
+        loopbackUrl,
+        "",
+        'A chat platform for tests and scripts: the address of its local HTTP server, such as "http://127.0.0.1:8787". ' +
+          '"" switches it off.',
+      ),
+      max_text_length: option(
+        whole(100, MAX_LOOPBACK_TEXT, "characters"),
+        MAX_LOOPBACK_TEXT,
+        "Longest text of one message there, 100 to 1000000 characters: a longer answer is sent in parts, as Discord and Slack " +
+          "want it. It may not change while a part of an answer is still to be sent.",
+      ),
+    }),
+    discord: table("platforms.discord", {
+      token: option(
+        secret,
+        "env:DISCORD_TOKEN",
+        "Discord is on if the bot's token is set: put DISCORD_TOKEN=... into the environment or into .env. How to make a bot " +
+          "and invite it: docs/discord.md.",
+      ),
+      ...chatOptions,
+    }),
+    slack: table("platforms.slack", {
+      bot_token: option(
+        secret,
+        "env:SLACK_BOT_TOKEN",
+        "Slack is on if SLACK_BOT_TOKEN is set, and SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP). How to make " +
+          "an app: docs/slack.md.",
+      ),
+      app_token: option(secret, "env:SLACK_APP_TOKEN"),
+      mode: option(
+        oneOf(["socket", "http"]),
+        "socket",
+        '"socket": Weir connects to Slack. "http": Slack calls Weir, at the address where it listens, which Slack must be able ' +
+          "to reach.",
+      ),
+      signing_secret: option(secret, "env:SLACK_SIGNING_SECRET"),
+      listen: option(
+        z
+          .string()
+          .regex(/^([\w.-]+|\[[\da-f:]+\]):\d{1,5}$/i)
+          .refine((address) => Number(address.slice(address.lastIndexOf(":") + 1)) <= MAX_PORT)
+          .describe(`an address to listen on, such as "127.0.0.1:3000", with a port up to ${MAX_PORT}`),
+        "127.0.0.1:3000",
+      ),
+      ...chatOptions,
+    }),
+  }),
+  bindings: z
+    .array(bindingSchema)
+    .max(1000)
+    .describe("one or more [[bindings]]")
+    .optional()
+    .register(optionTexts, {
+      about:
+        "Who answers where. The first [[bindings]] that matches a channel holds; if none matches, nobody answers. Without " +
+        "any, the first agent answers direct messages and mentions everywhere and reads nothing else: the two below.",
+      samples: [
+        { about: "", values: { agent: "main", platform: "discord", listen: false } },
+        {
+          about: "The same for Slack.",
+          values: { agent: "main", platform: "slack", listen: false },
+        },
+      ],
+    }),
+  defaults: z.strictObject(agentOptions).describe("a table, [defaults]").optional().register(optionTexts, {
+    about:
+      "What holds for every agent that does not say otherwise. Each of these options may also stand in [[agents]].",
+  }),
+  agents: z
+    .array(agentSchema)
+    .min(1)
+    .max(1000)
+    .describe("one or more [[agents]]")
+    .optional()
+    .register(optionTexts, {
+      about:
+        'The agents. Without any, there is one called "main". A second [[agents]] makes a second agent. Any option of ' +
+        "[defaults] may stand in it, for this agent alone, and [agents.compaction] with the thresholds behind it.",
+      samples: [{ about: "", values: { id: "main", name: "" } }],
+    }),
+});
+
+/** The file as it is written, checked: what it does not say is left out. */
+export type FileConfig = z.input<typeof fileSchema>;
+/** The file with the default of each option that it does not say. */
+export type CompleteFile = z.output<typeof fileSchema>;

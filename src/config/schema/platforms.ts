@@ -1,0 +1,106 @@
+import { z } from "zod";
+import {
+  HOUR_MS,
+  WEEK_MS,
+  flag,
+  loopbackUrl,
+  names,
+  oneOf,
+  option,
+  optionTexts,
+  text,
+  whole,
+} from "./values.ts";
+
+export const CHAT_PLATFORMS = ["discord", "slack"] as const;
+const DM_POLICIES = ["everyone", "allowlist", "off"] as const;
+
+/** What each chat platform may set. */
+export const chatOptions = {
+  api_url: option(
+    loopbackUrl,
+    "",
+    "Another address than the platform's own, for a test server. \"\" is the platform's own.",
+  ),
+  dm: option(
+    oneOf(DM_POLICIES),
+    "everyone",
+    'Whose direct messages are answered: "everyone", "allowlist" (the people in allow and the owners), or "off".',
+  ),
+  allow: option(
+    names("ids of people"),
+    [],
+    'Ids of people whose direct messages are answered if dm is "allowlist": ["123456789012345678"].',
+  ),
+  owners: option(
+    names("ids of people"),
+    [],
+    "Who may change what holds for everybody in a channel (/reset, /compact): ids of people, and ids or names of roles. In " +
+      "a direct message everybody is the owner.",
+  ),
+  owner_roles: option(names("ids or names of roles"), []),
+  catch_up_max_age_ms: option(
+    whole(0, WEEK_MS, "milliseconds"),
+    HOUR_MS,
+    "What was said while Weir was not connected is fetched afterwards. What is older than this (one hour) is read, and not " +
+      "answered any more.",
+  ),
+};
+
+/** One of `[[bindings]]`. */
+export const bindingSchema = z.strictObject({
+  agent: text("the id of one of [[agents]], in quotes", 63).min(1).register(optionTexts, {
+    about: 'The id of the agent that answers, and the platform: "discord" or "slack".',
+  }),
+  platform: oneOf(CHAT_PLATFORMS).register(optionTexts, { about: "" }),
+  workspaces: option(
+    names("ids or names of servers or teams"),
+    [],
+    "Only in these servers (teams), and only in these channels: names or ids. [] is everywhere. On Discord a name of a " +
+      "server, a channel or a role holds only in the servers that the bot was in when Weir first started with it, and in " +
+      "those whose id stands here: anybody may give a server of their own such names. `weir doctor` shows where each holds.",
+  ),
+  channels: option(names("ids or names of channels"), []),
+  threads: option(
+    flag,
+    true,
+    "Whether it also holds for threads of these channels, and for direct messages. A thread's own name counts for nothing.",
+  ),
+  dms: option(flag, true),
+  mention_required: option(
+    flag,
+    true,
+    "true: in a channel, only a mention of the bot or a reply to it is answered. false: every message is. A direct message, " +
+      "and a thread in which the agent takes part, need no mention.",
+  ),
+  listen: option(
+    flag,
+    true,
+    "true: what is not answered is read as context. A [[bindings]] of your own does so unless it says false.",
+  ),
+  allow_users: option(
+    names("ids of people"),
+    [],
+    "Who is answered, and may give commands: ids of people, and ids or names of roles. With both empty, everybody who can see " +
+      "the channel. Direct messages: if allow_users is set, only these people and the platform's owners, of those whom dm " +
+      "above allows; there nobody has a role, so allow_roles alone leaves them to dm.",
+  ),
+  allow_roles: option(names("ids or names of roles"), []),
+  allow_bots: option(
+    flag,
+    false,
+    "Whether other bots are read and answered. What they say is never a command. Weir stops if bots only talk with one another.",
+  ),
+  rate_limit: option(
+    whole(0, 1000, "turns a minute, 0 for no limit"),
+    20,
+    "How many answers one person may cause in a minute; 0 is no limit. What is more is read, and not answered. What is said " +
+      "while an answer is written is answered together, as one. Commands count, too, and are not run; /stop always is.",
+  ),
+  streaming: option(flag, true, "Whether an answer is shown while it is written."),
+  acknowledge: option(
+    text('an emoji, such as "👀", or "" for none', 64),
+    "",
+    'An emoji that is put under each message that will be answered, such as "👀". "" is none.',
+  ),
+});

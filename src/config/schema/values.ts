@@ -1,0 +1,128 @@
+import { z } from "zod";
+
+/** What an option of the configuration can be: its type, its default, and what people are told of it. */
+
+export const HOUR_MS = 3_600_000;
+export const WEEK_MS = 168 * HOUR_MS;
+
+/** What people are told of a table or an option. */
+export interface OptionText {
+  /** Sentences; "": the sentences of the option before it tell of this one, too. */
+  readonly about: string;
+  /** The value that config.toml shows instead of the default. */
+  readonly shown?: unknown;
+  /** Tables that config.toml shows of a list of tables, which has no default. */
+  readonly samples?: readonly {
+    readonly about: string;
+    readonly values: Readonly<Record<string, unknown>>;
+  }[];
+}
+
+export const optionTexts = z.registry<OptionText>();
+
+/** An option with a default. */
+export function option<Type extends z.ZodType>(
+  type: Type,
+  fallback: z.core.util.NoUndefined<z.output<Type>>,
+  about = "",
+): z.ZodDefault<Type> {
+  const made = type.default(fallback);
+  optionTexts.add(made, { about });
+  return made;
+}
+
+/** A table whose options all have defaults. */
+export function table<Shape extends z.ZodRawShape>(
+  name: string,
+  shape: Shape,
+  about = "",
+): z.ZodPrefault<z.ZodObject<Shape, z.core.$strict>> {
+  const tableOfShape: z.ZodObject<Shape, z.core.$strict> = z
+    .strictObject(shape)
+    .describe(`a table, [${name}]`);
+  // Parsed: what the table does not say is the options' own defaults.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an empty table is legal: each option has a default
+  return tableOfShape.prefault({} as never).register(optionTexts, { about });
+}
+
+export function whole(min: number, max: number, unit: string): z.ZodNumber {
+  return z.number().int().min(min).max(max).describe(`a whole number of ${unit}, ${min} to ${max}`);
+}
+
+export function share(): z.ZodNumber {
+  return z.number().gt(0).lt(1).describe("a share of the usable window: a number between 0 and 1");
+}
+
+export const text = (what: string, max: number): z.ZodString => z.string().max(max).describe(what);
+
+export const modelName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .describe('the name of a model, in quotes, or "auto" for the one that the server offers');
+
+/** A variable of the environment that holds the secret: secrets never stand in the file. */
+export const secret = z
+  .string()
+  .regex(/^env:[A-Za-z_][A-Za-z0-9_]*$/)
+  .describe(
+    'the name of an environment variable that holds it, as "env:NAME": secrets never stand in this file',
+  );
+
+/** Completes "expected: …" where the address of the model server stands, in the file or in the environment. */
+export const MODEL_SERVER_ADDRESS =
+  'an address such as "http://127.0.0.1:11434/v1", without user, password and query: a key belongs in OPENAI_API_KEY';
+
+export const httpUrl = z
+  .string()
+  .refine((value) => isPlainHttpUrl(value) || /^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value))
+  .describe(`${MODEL_SERVER_ADDRESS}; or "env:NAME"`);
+
+export const loopbackUrl = z
+  .string()
+  .refine((value) => value === "" || isPlainHttpUrl(value))
+  .describe(
+    'an address such as "http://127.0.0.1:8787", without user, password and query, or "" to switch it off',
+  );
+
+/** An address that holds no secret in a place for one, and that a path may be put behind. */
+export function isPlainHttpUrl(value: string): boolean {
+  const url = URL.parse(value);
+  if (url === null || !["http:", "https:"].includes(url.protocol)) return false;
+  return [url.username, url.password, url.search, url.hash].every((part) => part === "");
+}
+
+export const timeZone = z
+  .string()
+  .refine(isTimeZone)
+  .describe('an IANA time zone such as "UTC" or "Europe/Berlin"');
+
+function isTimeZone(value: string): boolean {
+  try {
+    // Intl also takes "+02:00", which has no summer time and is no IANA name.
+    return (
+      /^[A-Za-z]/.test(value) && Intl.DateTimeFormat("en", { timeZone: value }).resolvedOptions() !== null
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** Names or ids, as people write them: `#general`, `1234567890`. */
+export const names = (what: string): z.ZodArray<z.ZodString> =>
+  z
+    .array(z.string().trim().min(1).max(200).describe('an id or a name, in quotes: "1234567890"'))
+    .max(1000)
+    .describe(`a list of ${what}, in quotes`);
+
+export const flag = z.boolean().describe("true or false");
+
+export function oneOf<const Values extends readonly string[]>(
+  values: Values,
+): z.ZodEnum<{ [Value in Values[number]]: Value }> {
+  return z.enum(values).describe(`one of ${values.map((value) => `"${value}"`).join(", ")}`);
+}
+
+/** Schemas whose values never show, whatever stands there. */
+export const HIDDEN: ReadonlySet<unknown> = new Set([secret, httpUrl, loopbackUrl]);
