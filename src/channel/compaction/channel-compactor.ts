@@ -25,7 +25,6 @@ export function createChannelCompactor(parts: CompactionTargetParts, isLeftOver:
       summarisers: compactorAgent.modelNames(),
       events,
       timing: compaction.timing,
-      leaseMs: parts.agent.config.compaction.deadlineMs,
       ...(compaction.decide === undefined ? {} : { decide: compaction.decide }),
     },
     isLeftOver,
