@@ -45,7 +45,7 @@ begin
    where e.message_id = p_message_id and e.channel_id = p_channel and e.deleted_at is null returning e.seq into delete_message.seq;
   if not found then return; end if;
   update revisions r set text = '' where r.channel_id = p_channel and r.seq = delete_message.seq;
-  -- The next entry was indexed with this one as its neighbour.
+  -- The next entry is indexed with the text before it, which was this one.
   perform index_entries(p_channel, delete_message.seq, delete_message.seq + 1);
   update search_progress p set erased_at = clock_timestamp(), deleted_at = clock_timestamp() where p.channel_id = p_channel;
   update jobs j set state = 'stale', reason = 'a message that it had read was deleted', ended_at = clock_timestamp()

@@ -45,7 +45,8 @@ create function settle_turn(
 ) language plpgsql as $$
 declare v_to bigint;
 begin
-  -- Whose turn it is comes first: to a daemon that lost the channel, a settled turn is no error of its own.
+  -- The epoch is checked first, by the statement that moves the watermark: a daemon that has lost the channel gets the error of
+  -- the fence, also if another daemon has settled the turn.
   select t.to_seq into v_to from turns t where t.id = p_turn and t.channel_id = p_channel;
   update channels c set settled_to = greatest(c.settled_to, v_to)
    where c.id = p_channel and c.epoch = p_epoch returning c.last_seq + 1 into entry_seq;

@@ -71,7 +71,7 @@ begin
             least(p_from, (select min(coalesce(s.saw_from, s.from_seq)) from summaries s
                             where s.channel_id = p_channel and s.live and s.kind <> 'reset'
                               and s.to_seq >= p_from - 1 and s.from_seq <= p_to),
-                  -- The note of an edit says what an entry says now that may stand before the range.
+                  -- The note of an edit tells what an entry says now, and that entry may stand before the range.
                   (select min((e.data->>'edits')::bigint) from entries e
                     where e.channel_id = p_channel and e.seq between p_from and p_to and e.kind = 'notice')))
     returning *;

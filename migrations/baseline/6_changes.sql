@@ -15,8 +15,8 @@ begin
     update entries e set text = v_text
      where e.channel_id = p_channel and e.seq = v_seq and e.deleted_at is null and e.text <> v_text
        and (v_seq <= v_covered or not v_is_noted);
-    -- Of the earlier ones that no view shows only the last before the first note is read, as its first text is. The others go
-    -- for good, or each edit would write all of them anew.
+    -- Of the older revisions that no view shows, only the last one without a note is ever read: it takes the current text. The
+    -- others become empty, so that a later edit does not write all of them again.
     select max(r.revision) into v_unnoted from revisions r
      where r.channel_id = p_channel and r.seq = v_seq and r.noted_seq is null;
     update revisions r set text = case when r.revision = v_unnoted then v_text else '' end
@@ -121,7 +121,7 @@ begin
    where e.message_id = p_message_id and e.channel_id = p_channel and e.deleted_at is null returning e.seq into delete_message.seq;
   if not found then return; end if;
   update revisions r set text = '' where r.channel_id = p_channel and r.seq = delete_message.seq;
-  -- The next entry was indexed with this one as its neighbour.
+  -- The next entry is indexed with the text before it, which was this one.
   perform index_entries(p_channel, delete_message.seq, delete_message.seq + 1);
   update search_progress p set erased_at = clock_timestamp(), deleted_at = clock_timestamp() where p.channel_id = p_channel;
   update jobs j set state = 'stale', reason = 'a message that it had read was deleted', ended_at = clock_timestamp()

@@ -124,7 +124,7 @@ declare v_pairs tsquery := array_to_string(array(select distinct quote_literal(p
 begin
   return array(
     select compared.seq from (
-      -- Not in one: the planner would compare all candidates, and then take the best of them.
+      -- Two steps: in one, the planner would compare all candidates before it takes the best of them.
       select best.seq, word_similarity(p_text, left(best.body, 2000)) as similarity from (
         select c.seq, c.body from (
           select s.seq, s.body, s.tsv from entry_search s
@@ -167,7 +167,7 @@ begin
     v_literals := array(select distinct seq from unnest(v_literals) seq order by seq desc limit p_limit);
   end if;
   if p_pairs <> '' then v_pieces := find_unspaced(p_channel, p_text, p_pairs::tsquery, p_from, p_to, p_limit); end if;
-  -- A hit counts by its places: scores of different arms do not compare.
+  -- Hits are ranked by their places in the three lists, because the scores of different searches do not compare.
   return array(
     select near from (
       select hit.seq, row_number() over (order by sum(1.0 / (59 + hit.place)) desc, hit.seq desc) as place from (
@@ -216,7 +216,7 @@ begin
     v_literals := array(select distinct seq from unnest(v_literals) seq order by seq desc limit p_limit);
   end if;
   if p_text <> '' then v_pieces := find_pieces(p_channel, p_text, p_from, p_to, p_limit); end if;
-  -- A hit counts by its places: scores of different arms do not compare.
+  -- Hits are ranked by their places in the three lists, because the scores of different searches do not compare.
   return array(
     select distinct near from (
       select hit.seq from (
