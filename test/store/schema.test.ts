@@ -199,7 +199,7 @@ test("the version before goes on to begin, repeat and take jobs with a lease", a
   );
   assert.deepEqual([again?.attempt, taken?.id, taken?.attempt], [2, begun?.id, 3]);
   await weir.refuses(
-    "WE002",
+    "stale",
     `select begin_job(${id}, ${epoch + 1}, 'leaf', 'background', 1, 2, 1, 10, 60000)`,
   );
 });
