@@ -68,7 +68,6 @@ function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolea
       summarisers: compactorAgent.modelNames(),
       events,
       timing: compaction.timing,
-      leaseMs: parts.agent.config.compaction.deadlineMs,
       ...(compaction.decide === undefined ? {} : { decide: compaction.decide }),
     },
     isLeftOver,

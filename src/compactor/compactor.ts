@@ -187,10 +187,10 @@ export class ChannelCompactor {
   /** One job, from the decision (which may have changed while it waited for its slot) to its end. Does not throw. */
   async #work(): Promise<void> {
     try {
-      const { jobs, target, leaseMs } = this.#parts;
+      const { jobs, target } = this.#parts;
       let job: Job | null = null;
       if (this.#isLeftOver) {
-        job = await jobs.take(target.owner, leaseMs);
+        job = await jobs.take(target.owner);
         // A commit of which nobody heard is in the log, and not in memory yet.
         if (job === null) await target.history.reload();
         this.#isLeftOver = false;
@@ -199,7 +199,7 @@ export class ChannelCompactor {
         const decision = await this.#decide();
         if (decision.kind !== "job") return;
         this.#isLeftOver = true;
-        job = await jobs.begin(target.owner, decision.plan, leaseMs);
+        job = await jobs.begin(target.owner, decision.plan);
         this.#isLeftOver = false;
       }
       await this.#run(job);

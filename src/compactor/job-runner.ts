@@ -253,7 +253,7 @@ export class JobRunner {
   }
 
   async #again(job: Job): Promise<Job | null> {
-    return this.#parts.store.jobs.again(job, job, this.#parts.agent.compaction.deadlineMs);
+    return this.#parts.store.jobs.again(job, job);
   }
 
   /** The first half of a leaf's range, in whole groups. */
@@ -267,11 +267,10 @@ export class JobRunner {
     const sourceTokens = entries
       .filter(({ seq }) => seq <= toSeq)
       .reduce((sum, { tokens }) => sum + tokens, omitted);
-    return this.#parts.store.jobs.again(
-      job,
-      { toSeq, sourceTokens: half === undefined ? job.sourceTokens : sourceTokens },
-      this.#parts.agent.compaction.deadlineMs,
-    );
+    return this.#parts.store.jobs.again(job, {
+      toSeq,
+      sourceTokens: half === undefined ? job.sourceTokens : sourceTokens,
+    });
   }
 }
 

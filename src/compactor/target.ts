@@ -43,7 +43,6 @@ export interface CompactorParts {
   readonly breaker: Breaker;
   readonly summarisers: readonly string[];
   readonly events: Events;
-  readonly leaseMs: number;
   readonly timing: CompactorTiming;
   /** The pure decision; the protocol's fuzz puts wrong ones here. */
   readonly decide?: (state: CompactionState) => Decision;

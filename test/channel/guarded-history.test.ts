@@ -32,7 +32,7 @@ test("an edit of a text that a summary covers is in memory as it is in the rows:
   await store.turns.settle(owner, turn, settlement, new Date());
   const history = new GuardedHistory(store, owner, (await store.load(id)).history);
   const plan = { kind: "leaf", tier: "forced", fromSeq: 1, toSeq: 2, level: 1, sourceTokens: 40 } as const;
-  const job = await store.jobs.begin(owner, plan, 1000);
+  const job = await store.jobs.begin(owner, plan);
   await store.jobs.stage(job, { parts: [], memories: [], summary: SUMMARY });
   assert.equal(await history.commit(job), "committed");
   assert.equal(history.current.summaries[0]?.needsRedo, false);
@@ -51,7 +51,7 @@ test("an edit of a text that a summary covers is in memory as it is in the rows:
 
   // The note of the first edit is under a summary of its own, which holds the words that the second one takes back.
   const rest = { ...plan, fromSeq: 3, toSeq: 6 } as const;
-  const behind = await store.jobs.begin(owner, rest, 1000);
+  const behind = await store.jobs.begin(owner, rest);
   await store.jobs.stage(behind, { parts: [], memories: [], summary: SUMMARY });
   assert.equal(await history.commit(behind), "committed");
   const again = await store.log.edit(id, "boat-1", "boat 9", new Date());

@@ -35,7 +35,7 @@ export const GATES: readonly Gate[] = [
     when: "new.state = 'sent' and old.state = 'pending'",
   },
   { name: "job.begin", table: "jobs", on: "insert", when: "new.kind = 'leaf'" },
-  { name: "job.take", table: "jobs", on: "update", when: "new.leased_until <> old.leased_until" },
+  { name: "job.take", table: "jobs", on: "update", when: "new.attempt <> old.attempt" },
   { name: "job.save", table: "jobs", on: "update", when: RESULT },
   { name: "job.stage", table: "jobs", on: "update", when: "new.state = 'staged' and old.state = 'running'" },
   { name: "job.fail", table: "jobs", on: "update", when: "new.state = 'failed'" },

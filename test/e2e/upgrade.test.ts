@@ -1,12 +1,13 @@
 /**
- * A newer version beside an older one, and in its place. The newer one is a copy of this checkout with one migration more,
- * additive as all migrations are: it changes what statements return that the older one has prepared on its connections.
+ * A newer version beside an older one, and in its place. The newer one is a copy of this checkout with one more migration, which
+ * is additive as all migrations are: it changes what statements return that the older one has prepared on its connections.
  */
 import assert from "node:assert/strict";
-import { cp, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { readKnownVersion } from "../../src/store/database/migrate.ts";
 import { assertWhole, type Home, openHome, openSeed, parseLog } from "../support/e2e.ts";
 import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
 import { echo } from "../support/e2e-model.ts";
@@ -16,7 +17,7 @@ import type { TestProcess } from "../support/process.ts";
 import { connectionUrl } from "../support/weir.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
-const OLD = (await readdir(path.join(ROOT, "migrations"))).length;
+const OLD = await readKnownVersion();
 
 const ADDITIVE = `
 alter table channels add column newer text;

@@ -48,47 +48,36 @@ export class JobStore {
   }
 
   /** @throws StaleEpochError where another daemon has the channel */
-  async begin(
-    owner: { readonly channel: ChannelId; readonly epoch: number },
-    plan: JobPlan,
-    leaseMs: number,
-  ): Promise<Job> {
+  async begin(owner: { readonly channel: ChannelId; readonly epoch: number }, plan: JobPlan): Promise<Job> {
     const { kind, tier, fromSeq, toSeq, level, sourceTokens } = plan;
     const [row] = await this.#db.query<RawJob>(
-      { name: "job_begin", text: `select ${COLUMNS} from begin_job($1, $2, $3, $4, $5, $6, $7, $8, $9)` },
-      [owner.channel, owner.epoch, kind, tier, fromSeq, toSeq, level, Math.ceil(sourceTokens), leaseMs],
+      { name: "job_begin", text: `select ${COLUMNS} from begin_job($1, $2, $3, $4, $5, $6, $7, $8)` },
+      [owner.channel, owner.epoch, kind, tier, fromSeq, toSeq, level, Math.ceil(sourceTokens)],
     );
     if (row === undefined) throw new Error("begin_job returned no row");
     return toJob(row);
   }
 
   /** The channel's live job, for whoever owns the channel now; a running one counts as begun again. */
-  async take(
-    owner: { readonly channel: ChannelId; readonly epoch: number },
-    leaseMs: number,
-  ): Promise<Job | null> {
+  async take(owner: { readonly channel: ChannelId; readonly epoch: number }): Promise<Job | null> {
     const [row] = await this.#db.query<RawJob>(
-      { name: "job_take", text: `select ${COLUMNS} from take_job($1, $2, $3)` },
-      [owner.channel, owner.epoch, leaseMs],
+      { name: "job_take", text: `select ${COLUMNS} from take_job($1, $2)` },
+      [owner.channel, owner.epoch],
     );
     return row === undefined ? null : toJob(row);
   }
 
   /** Begins a job once more, for a shorter range or the same. @returns null: it is ours no more */
-  async again(
-    job: Job,
-    range: { readonly toSeq: Seq; readonly sourceTokens: number },
-    leaseMs: number,
-  ): Promise<Job | null> {
+  async again(job: Job, range: { readonly toSeq: Seq; readonly sourceTokens: number }): Promise<Job | null> {
     const isSame = range.toSeq === job.toSeq;
     const [row] = await this.#db.query<RawJob>(
       {
         name: "job_again",
         text: `update jobs set attempt = attempt + 1, to_seq = $3, source_tokens = $4,
-                      leased_until = now() + $5 * interval '1 ms', result = case when $6 then result end
+                      result = case when $5 then result end
                 where id = $1 and attempt = $2 and state = 'running' returning ${COLUMNS}`,
       },
-      [job.id, job.attempt, range.toSeq, Math.ceil(range.sourceTokens), leaseMs, isSame],
+      [job.id, job.attempt, range.toSeq, Math.ceil(range.sourceTokens), isSame],
     );
     return row === undefined ? null : toJob(row);
   }

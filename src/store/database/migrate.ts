@@ -4,8 +4,20 @@ import type { Logger } from "pino";
 import { OperatorError } from "../../core/errors.ts";
 import type { Database, Queryable } from "./database.ts";
 
-/** The repository's own `migrations/`. */
-const MIGRATIONS_DIR = path.join(import.meta.dirname, "..", "..", "..", "migrations");
+/** The repository's own `migrations/`: what comes after the baseline, forward only. */
+const FORWARD = path.join(import.meta.dirname, "..", "..", "..", "migrations");
+
+/** The schema of version `BASELINE_VERSION` as a whole, by subject: for an empty database. */
+const BASELINE = path.join(FORWARD, "baseline");
+
+/** The migrations 1 to `BASELINE_VERSION` as they were released: for a database that has some of them. They end in the baseline's schema. */
+const BEFORE_BASELINE = path.join(FORWARD, "before-baseline");
+
+/**
+ * The baseline has the version that its schema always had. A version that was released before the baseline compares numbers alone:
+ * with any lower number it would take the database for an old one, and run its own migrations over it.
+ */
+const BASELINE_VERSION = 26;
 
 /** Any number that no other program on the same database is likely to take. */
 const ADVISORY_LOCK = 7_305_814_001;
@@ -20,28 +32,25 @@ export interface SchemaState {
   readonly known: number;
 }
 
+/** One transaction. */
 interface Migration {
+  /** The version that the database has afterwards. */
   readonly version: number;
   readonly name: string;
   readonly sql: string;
 }
 
 /**
- * Brings the schema up to the code, forward only, one transaction a file. Daemons that start together wait for
+ * Brings the schema up to the code, forward only, one transaction a migration. Daemons that start together wait for
  * one another.
  * @returns the names of what was applied now
- * @throws OperatorError where the database is newer than the code
+ * @throws OperatorError if the database is newer than the code
  */
-export async function migrate(
-  database: Database,
-  log: Logger,
-  directory = MIGRATIONS_DIR,
-): Promise<string[]> {
-  const migrations = await readMigrations(directory);
+export async function migrate(database: Database, log: Logger): Promise<string[]> {
   return database.session(async (session) => {
     await session.query({ name: "migrate_lock", text: "select pg_advisory_lock($1)" }, [ADVISORY_LOCK]);
     try {
-      return await applyMissing(session, migrations, log);
+      return await applyMissing(session, log);
     } finally {
       await session.query({ name: "migrate_unlock", text: "select pg_advisory_unlock($1)" }, [ADVISORY_LOCK]);
     }
@@ -49,18 +58,22 @@ export async function migrate(
 }
 
 /** Looks, and changes nothing. */
-export async function readSchemaState(database: Queryable, directory = MIGRATIONS_DIR): Promise<SchemaState> {
-  const { length: known } = await listMigrations(directory);
+export async function readSchemaState(database: Queryable): Promise<SchemaState> {
   const [row] = await database.query<{ there: boolean }>({
     name: "",
     text: "select to_regclass('schema_migrations') is not null as there",
   });
-  return { current: row?.there === true ? await readVersion(database) : 0, known };
+  return { current: row?.there === true ? await readVersion(database) : 0, known: await readKnownVersion() };
+}
+
+/** The version of the schema that this code is for. */
+export async function readKnownVersion(): Promise<number> {
+  return BASELINE_VERSION + (await listFiles(FORWARD)).length;
 }
 
 /**
  * For whoever only reads: this code's statements are for this code's schema.
- * @throws NotMigratedError where the database is behind the code; OperatorError where it is newer
+ * @throws NotMigratedError if the database is behind the code; OperatorError if it is newer
  */
 export function assertMigrated({ current, known }: SchemaState): void {
   assertNotNewer(current, known);
@@ -85,39 +98,51 @@ async function readVersion(database: Queryable): Promise<number> {
   return row?.version ?? 0;
 }
 
-async function listMigrations(directory: string): Promise<string[]> {
-  return (await readdir(directory)).filter((file) => file.endsWith(".sql")).toSorted();
-}
-
-async function readMigrations(directory: string): Promise<Migration[]> {
-  const files = await listMigrations(directory);
-  return Promise.all(
-    files.map(async (file, index) => {
-      const version = Number.parseInt(file, 10);
-      if (version !== index + 1) throw new OperatorError(`migrations/${file}: expected number ${index + 1}.`);
-      return { version, name: file, sql: await readFile(path.join(directory, file), "utf8") };
-    }),
-  );
-}
-
-async function applyMissing(
-  session: Queryable,
-  migrations: readonly Migration[],
-  log: Logger,
-): Promise<string[]> {
+async function applyMissing(session: Queryable, log: Logger): Promise<string[]> {
   await session.query({
     name: "migrate_table",
     text: `create table if not exists schema_migrations (
              version integer primary key, name text not null, applied_at timestamptz not null default now())`,
   });
   const current = await readVersion(session);
-  assertNotNewer(current, migrations.length);
-  const missing = migrations.filter((migration) => migration.version > current);
+  assertNotNewer(current, await readKnownVersion());
+  const missing = await listMissing(current);
   for (const migration of missing) {
     log.debug({ migration: migration.name }, "migration_applied");
     await applyOne(session, migration);
   }
   return missing.map((migration) => migration.name);
+}
+
+async function listMissing(current: number): Promise<Migration[]> {
+  const forward = await readMigrations(FORWARD, BASELINE_VERSION + 1);
+  if (current === 0) return [await readBaseline(), ...forward];
+  const released = current < BASELINE_VERSION ? await readMigrations(BEFORE_BASELINE, 1) : [];
+  return [...released, ...forward].filter(({ version }) => version > current);
+}
+
+/** All of the baseline's files as one migration: half a schema would have no version. */
+async function readBaseline(): Promise<Migration> {
+  const files = await listFiles(BASELINE);
+  const parts = await Promise.all(files.map(async (file) => readFile(path.join(BASELINE, file), "utf8")));
+  return { version: BASELINE_VERSION, name: "baseline", sql: parts.join("\n") };
+}
+
+/** Migrations that are a file each, numbered without a gap. */
+async function readMigrations(folder: string, first: number): Promise<Migration[]> {
+  const files = await listFiles(folder);
+  return Promise.all(
+    files.map(async (file, index) => {
+      const version = Number.parseInt(file, 10);
+      if (version !== first + index)
+        throw new OperatorError(`migrations/${file}: expected number ${first + index}.`);
+      return { version, name: file, sql: await readFile(path.join(folder, file), "utf8") };
+    }),
+  );
+}
+
+async function listFiles(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((file) => file.endsWith(".sql")).toSorted();
 }
 
 async function applyOne(session: Queryable, migration: Migration): Promise<void> {

@@ -177,20 +177,9 @@ export async function takeProofs(
   memories: readonly number[],
 ): Promise<MemoryId[]> {
   if (memories.length === 0) return [];
-  await client.query(
-    {
-      name: "proofs_take",
-      text: "delete from memory_sources where channel_id = $1 and seq = $2 and memory_id = any($3)",
-    },
-    [channel, seq, memories],
-  );
   const gone = await client.query<{ id: number }>(
-    {
-      name: "memories_unproven",
-      text: `select m.id, forget_memory($1, m.id) from memories m where m.id = any($2)
-                and not exists (select from memory_sources s where s.memory_id = m.id)`,
-    },
-    [channel, memories],
+    { name: "proofs_take", text: "select unnest(take_proofs($1, $2, $3)) as id" },
+    [channel, seq, memories],
   );
   return gone.map(({ id }) => memoryId(id));
 }

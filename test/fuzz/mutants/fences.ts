@@ -60,8 +60,8 @@ class ForgetfulJobs extends JobStore {
     this.#db = db;
   }
 
-  override async take(owner: { channel: ChannelId; epoch: number }, leaseMs: number): Promise<Job | null> {
-    const job = await super.take(owner, leaseMs);
+  override async take(owner: { channel: ChannelId; epoch: number }): Promise<Job | null> {
+    const job = await super.take(owner);
     if (job?.state !== "staged") return job;
     await this.#db.query(
       { name: "job_forget", text: "update jobs set state = 'running', result = null where id = $1" },

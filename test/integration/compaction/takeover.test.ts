@@ -36,7 +36,7 @@ test("a commit of another owner that memory knows nothing of costs one stale job
     level: 1,
     sourceTokens: 300,
   } as const;
-  const job = await open.store.jobs.begin(owner, plan, 1000);
+  const job = await open.store.jobs.begin(owner, plan);
   await open.store.jobs.stage(job, { parts: [], memories: [], summary: DRAFT });
   assert.equal(await open.store.jobs.commit(job), "committed");
 

@@ -39,9 +39,9 @@ test("the list holds each job with its summary, newest last, and the live job is
   assert.deepEqual(await store.compactions.list(id, 20), []);
   assert.equal(await store.compactions.liveJob(id), null);
 
-  const failed = await store.jobs.begin(owner, { ...LEAF, fromSeq: 1, toSeq: 4 }, 60_000);
+  const failed = await store.jobs.begin(owner, { ...LEAF, fromSeq: 1, toSeq: 4 });
   await store.jobs.fail(failed, "the model is away");
-  const first = await store.jobs.begin(owner, { ...LEAF, fromSeq: 1, toSeq: 4 }, 60_000);
+  const first = await store.jobs.begin(owner, { ...LEAF, fromSeq: 1, toSeq: 4 });
   const memory = {
     type: "fact",
     subject: "Ann",
@@ -52,7 +52,7 @@ test("the list holds each job with its summary, newest last, and the live job is
     sources: [{ seq: 1, quote: "line 0" }],
   } as const;
   assert.equal(await commit(first, result("They greeted.", [memory])), "committed");
-  const running = await store.jobs.begin(owner, { ...LEAF, tier: "forced", fromSeq: 5, toSeq: 8 }, 60_000);
+  const running = await store.jobs.begin(owner, { ...LEAF, tier: "forced", fromSeq: 5, toSeq: 8 });
 
   const [one, two, three, ...more] = await store.compactions.list(id, 20);
   assert.deepEqual(more, []);
@@ -99,9 +99,9 @@ test("the list holds each job with its summary, newest last, and the live job is
 test("a summary that was written again is shown as replaced, and notices are not counted", async () => {
   const { id, epoch } = await room("again", 6);
   const owner = { channel: id, epoch };
-  const first = await store.jobs.begin(owner, { ...LEAF, fromSeq: 1, toSeq: 3 }, 60_000);
+  const first = await store.jobs.begin(owner, { ...LEAF, fromSeq: 1, toSeq: 3 });
   await commit(first, result("As it was."));
-  const redo = await store.jobs.begin(owner, { ...LEAF, kind: "redo", fromSeq: 1, toSeq: 3 }, 60_000);
+  const redo = await store.jobs.begin(owner, { ...LEAF, kind: "redo", fromSeq: 1, toSeq: 3 });
   await commit(redo, result("As it is."));
   const [old, now] = await store.compactions.list(id, 20);
   assert.equal(old?.summary?.live, false);
@@ -111,7 +111,7 @@ test("a summary that was written again is shown as replaced, and notices are not
   await store.turns.begin({ channel: id, epoch }, 1, 6);
   await store.log.edit(id, "again-5", "line five", new Date());
   const { channel } = await store.load(id);
-  const last = await store.jobs.begin(owner, { ...LEAF, fromSeq: 4, toSeq: channel.lastSeq }, 60_000);
+  const last = await store.jobs.begin(owner, { ...LEAF, fromSeq: 4, toSeq: channel.lastSeq });
   assert.equal(channel.lastSeq, 7, "the edit left a notice");
   assert.equal((await store.compactions.find(last.id))?.messages, 3);
 });
@@ -124,7 +124,7 @@ test("a summary tells how many messages it is of, and from when to when; a merge
   for (const [index, minute] of [3, 5, 1, 9, 20, 30].entries())
     await weir.say(id, `line ${index}`, { id: `spans-${index}`, at: at(minute) });
   const cover = async (plan: Partial<JobPlan> & Pick<JobPlan, "fromSeq" | "toSeq">): Promise<void> => {
-    const job = await store.jobs.begin(owner, { ...LEAF, ...plan }, 60_000);
+    const job = await store.jobs.begin(owner, { ...LEAF, ...plan });
     assert.equal(await commit(job, result("They greeted.")), "committed");
   };
   const spans = async (): Promise<unknown> => (await store.coverage(id)).summaries.map(({ span }) => span);

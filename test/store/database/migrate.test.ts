@@ -3,35 +3,143 @@ import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { OperatorError } from "../../../src/core/errors.ts";
 import { channelId } from "../../../src/core/ids.ts";
-import { migrate } from "../../../src/store/database/migrate.ts";
+import { migrate, readKnownVersion } from "../../../src/store/database/migrate.ts";
 import { Database } from "../../../src/store/database/database.ts";
+import { describeSchema } from "../../support/catalogue.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { createStore } from "../../../src/store/store.ts";
 import { SILENT } from "../open-store.ts";
 
-const FILES = (await readdir("migrations")).toSorted();
+/** The version at which the schema was made anew, by subject. */
+const BASELINE_VERSION = 26;
+const RELEASED = "migrations/before-baseline";
+const OLD_FILES = await sqlFiles(RELEASED);
+const FORWARD = await sqlFiles("migrations");
 const EMPTY = "drop schema public cascade; create schema public";
 
-/** The schema as it was before the migration of this name. */
+async function sqlFiles(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((file) => file.endsWith(".sql")).toSorted();
+}
+
+/**
+ * Migrates as every version before the baseline did: it knows files by their number, runs those above the highest number that the
+ * database has, and refuses a database with a higher number than its own.
+ * @param known how many migrations that version has
+ * @returns the names of what it has applied
+ */
+async function migrateAsBefore(database: Database, known = OLD_FILES.length): Promise<string[]> {
+  await database.script(`create table if not exists schema_migrations (
+    version integer primary key, name text not null, applied_at timestamptz not null default now())`);
+  const current = await versionOf(database);
+  if (current > known) throw new Error(`at schema version ${current}, this Weir knows ${known}`);
+  const missing = OLD_FILES.slice(current, known);
+  for (const file of missing) {
+    const row = `insert into schema_migrations (version, name) values (${Number.parseInt(file, 10)}, '${file}')`;
+    await database.script(`begin; ${await readFile(`${RELEASED}/${file}`, "utf8")}; ${row}; commit`);
+  }
+  return missing;
+}
+
+async function versionOf(database: Database): Promise<number> {
+  const [row] = await database.query<{ version: number }>({
+    name: "",
+    text: "select coalesce(max(version), 0) as version from schema_migrations",
+  });
+  return row?.version ?? 0;
+}
+
+/** The schema as it was before the released migration of this name. */
 async function migrateUpTo(database: Database, next: string): Promise<void> {
-  const before = FILES.slice(
-    0,
-    FILES.findIndex((file) => file.endsWith(`_${next}.sql`)),
-  );
   await database.script(EMPTY);
-  for (const file of before) await database.script(await readFile(`migrations/${file}`, "utf8"));
-  const table =
-    "create table schema_migrations (version integer primary key, name text, applied_at timestamptz default now());";
-  const rows = before.map((file, index) => `(${index + 1}, '${file}')`).join(",");
-  await database.script(`${table} insert into schema_migrations (version, name) values ${rows}`);
+  await migrateAsBefore(
+    database,
+    OLD_FILES.findIndex((file) => file.endsWith(`_${next}.sql`)),
+  );
 }
 
 test("an empty database is migrated once; a second time there is nothing to do", async () => {
   await using target = await createTestDatabase();
   await using database = new Database(target.connection, SILENT);
   await database.script(EMPTY);
-  assert.deepEqual(await migrate(database, SILENT), FILES);
+  assert.deepEqual(await migrate(database, SILENT), ["baseline", ...FORWARD]);
   assert.deepEqual(await migrate(database, SILENT), []);
+  assert.equal(await versionOf(database), await readKnownVersion());
+});
+
+test("the baseline makes the schema that the migrations before it made", async () => {
+  await using target = await createTestDatabase();
+  await using database = new Database(target.connection, SILENT);
+  await database.script(EMPTY);
+  await migrateAsBefore(database);
+  await database.script("drop table schema_migrations");
+  const old = await describeSchema(database);
+  assert.ok(old.length > 600, `${old.length} definitions`);
+  await database.script(EMPTY);
+  for (const file of await sqlFiles("migrations/baseline"))
+    await database.script(await readFile(`migrations/baseline/${file}`, "utf8"));
+  assert.deepEqual(await describeSchema(database), old);
+});
+
+test("a description of the schema tells every kind of change", async () => {
+  await using target = await createTestDatabase();
+  await using database = new Database(target.connection, SILENT);
+  const before = await describeSchema(database);
+  const changes = [
+    "alter table turns alter column reason set statistics 5",
+    "alter table turns alter column deaths set default 1",
+    "alter table turns alter column reason set not null",
+    "alter table turns drop column deaths, add column deaths integer not null default 0 check (deaths >= 0)",
+    "alter table images alter column bytes set storage main",
+    "alter table turns set (fillfactor = 50)",
+    "alter table turns rename constraint turns_check to turns_other",
+    "alter index memories_in_scope alter column 4 set statistics 7",
+    "alter index memories_words set (fastupdate = on)",
+    "alter table turns disable trigger turns_refuse_old_epoch",
+    "create or replace function lock_owned(p_channel bigint, p_epoch bigint) returns void language plpgsql as 'begin end'",
+    "alter function lock_owned cost 7",
+    "alter sequence turns_id_seq increment 2",
+    "comment on column turns.deaths is 'other'",
+    "create statistics other on epoch, state from turns",
+    "drop index turns_of_channel",
+  ];
+  for (const change of changes) {
+    await database
+      .transaction(async (client) => {
+        await client.query({ name: "", text: change });
+        assert.notDeepEqual(await describeSchema(client), before, change);
+        throw new Error("roll back");
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof Error) || error.message !== "roll back") throw error;
+      });
+  }
+  assert.deepEqual(await describeSchema(database), before);
+});
+
+test("a database of a version before the baseline runs the rest of its migrations, and comes to the schema of a new one", async () => {
+  await using target = await createTestDatabase();
+  await using database = new Database(target.connection, SILENT);
+  const wanted = await describeSchema(database);
+  for (const version of [1, 13, BASELINE_VERSION - 1, BASELINE_VERSION]) {
+    await database.script(EMPTY);
+    assert.equal((await migrateAsBefore(database, version)).length, version);
+    assert.deepEqual(await migrate(database, SILENT), [...OLD_FILES.slice(version), ...FORWARD]);
+    assert.deepEqual(await describeSchema(database), wanted, `from version ${version}`);
+  }
+});
+
+test("a version from before the baseline never runs its migrations over it: it refuses the database, or has nothing to do", async () => {
+  await using target = await createTestDatabase();
+  await using database = new Database(target.connection, SILENT);
+  const schema = await describeSchema(database);
+  assert.ok(FORWARD.length > 0);
+  for (const known of [1, 12, BASELINE_VERSION])
+    await assert.rejects(migrateAsBefore(database, known), new RegExp(`this Weir knows ${known}$`));
+  // A start that ended right behind the baseline: the schema is what version 26 knows.
+  await database.script(`delete from schema_migrations where version > ${BASELINE_VERSION}`);
+  assert.deepEqual(await migrateAsBefore(database), []);
+  await assert.rejects(migrateAsBefore(database, BASELINE_VERSION - 1));
+  assert.deepEqual(await describeSchema(database), schema);
 });
 
 test("of several that start together one migrates, and the others wait for it", async () => {
@@ -41,20 +149,21 @@ test("of several that start together one migrates, and the others wait for it", 
   const applied = await Promise.all(Array.from({ length: 4 }, async () => migrate(database, SILENT)));
   assert.deepEqual(
     applied.map(({ length }) => length).toSorted((a, b) => a - b),
-    [0, 0, 0, FILES.length],
+    [0, 0, 0, 1 + FORWARD.length],
   );
 });
 
 test("a database that a newer Weir has used is refused, with both versions and a way out, and left as it is", async () => {
   await using target = await createTestDatabase();
   await using database = new Database(target.connection, SILENT);
-  const newer = FILES.length + 1;
+  const known = await readKnownVersion();
+  const newer = known + 1;
   await database.script(`insert into schema_migrations (version, name) values (${newer}, 'future.sql')`);
   await assert.rejects(migrate(database, SILENT), (error: unknown) => {
     assert.ok(error instanceof OperatorError);
     assert.match(
       error.message,
-      new RegExp(`version ${newer}.* knows ${FILES.length}.*newer Weir.*database\\.url`, "u"),
+      new RegExp(`version ${newer}.* knows ${known}.*newer Weir.*database\\.url`, "u"),
     );
     return true;
   });
@@ -140,8 +249,6 @@ test("of why earlier turns failed or skipped only the kind and the model are kep
   assert.deepEqual(answers, [{ answer: { kind: "committed" } }]);
 });
 
-/** The last migration that was written before migrations had to be additive. */
-const FREE = 20;
 /** What the version before cannot live with. Functions are for the upgrade test: they may be made anew. */
 const BREAKING =
   /\bdrop\s+(?:table|column|view|type)\b|\brename\s+(?:to|column)\b|\balter\s+column\s+\w+\s+(?:type|set\s+not\s+null|drop\s+default)\b|\badd\s+column\b(?:(?!\bdefault\b)[^,;])*\bnot\s+null\b(?![^,;]*\bdefault\b)|\btruncate\b/i;
@@ -162,7 +269,7 @@ test("migrations are additive: a daemon of the version before goes on beside the
     "-- drop table a\ncreate table c (b int not null)",
   ];
   for (const sql of additive) assert.ok(!breaks(sql), sql);
-  for (const file of FILES.slice(FREE)) {
+  for (const file of FORWARD) {
     const sql = await readFile(`migrations/${file}`, "utf8");
     assert.ok(!breaks(sql), `${file}: see "How to write a migration" in CONTRIBUTING.md`);
   }

@@ -6,14 +6,14 @@ import path from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import type { DatabaseConfig } from "../../../src/config/config.ts";
 import { OperatorError } from "../../../src/core/errors.ts";
-import { NotMigratedError } from "../../../src/store/database/migrate.ts";
+import { NotMigratedError, readKnownVersion } from "../../../src/store/database/migrate.ts";
 import { assertExists, migrateDatabase, openDatabase } from "../../../src/store/database/open.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { connectionUrl } from "../../support/weir.ts";
 import { SILENT } from "../open-store.ts";
 
-const known = (await readdir("migrations")).length;
+const known = await readKnownVersion();
 let target: TestDatabase;
 let outside: Database;
 let config: DatabaseConfig;

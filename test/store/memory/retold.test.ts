@@ -49,7 +49,7 @@ async function staged(name: string, lines: readonly string[], asked: readonly As
     level: 1,
     sourceTokens: 100,
   } as const;
-  const job = await store.jobs.begin({ channel: id, epoch }, plan, 60_000);
+  const job = await store.jobs.begin({ channel: id, epoch }, plan);
   const summary = { kind: "model", text: "They talked.", tokens: 3, model: "m" } as const;
   const result: JobResult = { parts: [], memories: kept, summary };
   assert.ok(await store.jobs.stage(job, result));
@@ -249,7 +249,7 @@ test("a summary that has read such a call goes with it, though the message is of
   await call();
   const leaf = { kind: "leaf", tier: "background", level: 1, sourceTokens: 100 } as const;
   const summarise = async (fromSeq: number, toSeq: number, text: string) => {
-    const job = await store.jobs.begin(owner, { ...leaf, fromSeq, toSeq }, 60_000);
+    const job = await store.jobs.begin(owner, { ...leaf, fromSeq, toSeq });
     const summary = { kind: "model", text, tokens: 3, model: "m" } as const;
     assert.ok(await store.jobs.stage(job, { parts: [], memories: [], summary }));
     return job;
