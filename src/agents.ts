@@ -49,12 +49,7 @@ export function createAgents(
   prompts: Prompts,
   onPassedOver: Patience["onPassedOver"] = () => undefined,
 ): Agents {
-  const tools = createTools({
-    memoryRecall: prompts.toolMemoryRecall.trim(),
-    searchHistory: prompts.toolSearchHistory.trim(),
-    react: prompts.toolReact.trim(),
-    skip: prompts.toolSkip.trim(),
-  });
+  const tools = createTools(prompts);
   const agents = config.agents.map((one) => {
     const agentModels = modelsOf(one, config, models, onPassedOver);
     const agent = createAgent({ config: one, models: agentModels, tools, texts: agentTexts(one, prompts) });
@@ -84,14 +79,15 @@ function modelsOf(
 
 function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
   const { id, name, instructions } = config;
+  const deleted = prompts.render("deleted", {});
   return {
-    system: ({ date }) => prompts.system(id, { agentName: name, instructions, date }),
-    dynamic: (values) => prompts.dynamic(values),
-    omission: (values) => prompts.omission(values),
-    editNote: (values) => prompts.editNote(values),
-    absence: (values) => prompts.absence(values),
-    failure: ({ kind }) => prompts.failure(kind).trim(),
-    deleted: () => prompts.deleted.trim(),
+    system: ({ date }) => prompts.render("system", { agentName: name, instructions, date }, id),
+    dynamic: (values) => prompts.render("dynamic", values),
+    omission: (values) => prompts.render("omission", values),
+    editNote: (values) => prompts.render("edit-note", values),
+    absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
+    failure: ({ kind }) => prompts.render("failure", { kind }).trim(),
+    deleted: () => deleted,
   };
 }
 
@@ -107,7 +103,7 @@ function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): Summa
     digester: createDigester(agent, prompts),
     thinkingAllowance: config.maxOutputTokens,
     maxCalls: MAX_CALLS,
-    noticeText: (messages) => prompts.compactionNotice(messages).trim(),
+    noticeText: (messages) => prompts.render("compaction-notice", { count: messages }).trim(),
     modelNames: () => names,
     resolve: async (configured, signal) => models.resolve(configured, signal),
     // The configured window is that of the agent's own model.
@@ -116,15 +112,15 @@ function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): Summa
       return agent.texts.system({ date: time.day(new Date()) });
     },
     texts: {
-      instructions: (values) => prompts.compactor(id, values),
-      background: (values) => prompts.compactorBackground(values),
-      task: (values) => prompts.compactorTask(values),
-      merge: (values) => prompts.compactorMerge(values),
-      shorten: (values) => prompts.compactorShorten(values),
-      memorySave: prompts.toolMemorySave.trim(),
-      memoryResult: (values) => prompts.memoryResult(values),
-      editNote: (values) => prompts.editNote(values),
-      absence: (values) => prompts.absence(values),
+      instructions: (values) => prompts.render("compactor", values, id),
+      background: (values) => prompts.render("compactor-background", values),
+      task: (values) => prompts.render("compactor-task", values),
+      merge: (values) => prompts.render("compactor-merge", values),
+      shorten: (values) => prompts.render("compactor-shorten", values),
+      memorySave: prompts.render("tool-memory-save", {}),
+      memoryResult: (values) => prompts.render("memory-result", values),
+      editNote: (values) => prompts.render("edit-note", values),
+      absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
     },
   };
 }
@@ -136,7 +132,7 @@ function createDigester({ config, time }: Agent, prompts: Prompts): Digester {
         digestEntries(entries, time, {
           maxTokens,
           agentName: config.name,
-          frame: (values) => prompts.digest(values).trim(),
+          frame: (values) => prompts.render("digest", values).trim(),
         }),
       ),
     ofTexts: async (texts, maxTokens) => inSlices(digestTexts(texts, { maxTokens })),

@@ -194,7 +194,7 @@ function createInbox({ bindings, log, config }: DaemonOptions, base: InboxBase):
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     nameIn: async ({ id, agent }, author) => speakers.nameIn(id, author, namesOf(agent)),
     secrets: secretsOf(config),
-    helpText: (list) => prompts.help(list),
+    helpText: (list) => prompts.render("help", { commands: list }),
     describeModels: () => models.describe(),
     now,
   });
@@ -211,7 +211,7 @@ function createInbox({ bindings, log, config }: DaemonOptions, base: InboxBase):
     seesImages: (agent) => agents.of(agent).agent.config.seesImages,
     limits: new TurnRateLimit(() => performance.now()),
     voice: new Notices(platformOf, log),
-    failureText: (kind) => prompts.failure(kind).trim(),
+    failureText: (kind) => prompts.render("failure", { kind }).trim(),
     digesterOf,
   });
 }

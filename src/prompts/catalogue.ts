@@ -1,5 +1,12 @@
 import type { TemplateRules } from "./template.ts";
-import type { VariableShapes } from "./template-names.ts";
+import type { VariableShape, VariableShapes } from "./template-names.ts";
+
+/*
+ * Every template that a prompts' folder must have, no more and no fewer, with its variables.
+ *
+ * To add a template: write `prompts/en/NAME.md.j2`, and add NAME with its variables to TEMPLATES.
+ * `render(NAME, values)` then takes exactly these values: a template's `from_time` is `fromTime` in the code.
+ */
 
 export const FAILURE_KINDS = [
   "unavailable",
@@ -10,86 +17,157 @@ export const FAILURE_KINDS = [
   "too_often",
 ] as const;
 
-const SYSTEM: VariableShapes = { agent_name: "text", instructions: "text", date: "text" };
-const COMPACTOR: VariableShapes = { agent_name: "text", agent_prompt: "text" };
-/** How long a summary may be: a number, and whether it counts words or characters. */
-const LIMIT: VariableShapes = { limit: "text", unit: "text" };
+const SYSTEM = {
+  agent_name: "text",
+  /** "" if the agent has none. */
+  instructions: "text",
+  /** YYYY-MM-DD in the agent's time zone. */
+  date: "text",
+} as const satisfies VariableShapes;
 
-/** Each template that a prompts' folder must have, no more and no fewer, with its variables. */
-export const TEMPLATES = {
-  system: rules(SYSTEM),
-  dynamic: rules({
+const COMPACTOR = {
+  agent_name: "text",
+  /** The agent's rendered system prompt: the summariser must know who the agent is. */
+  agent_prompt: "text",
+} as const satisfies VariableShapes;
+
+/** How long a summary may be. */
+const LIMIT = { limit: "number", unit: { oneOf: ["words", "characters"] } } as const satisfies VariableShapes;
+
+const TEMPLATES = {
+  system: SYSTEM,
+  dynamic: {
+    /** `Saturday 2026-11-21 14:05 UTC`. */
     now: "text",
     platform: "text",
+    /** The channel's title, as people call it, in quotation marks. */
     channel: "text",
+    /** Names, each in quotation marks. */
     people: "list",
+    /** Rendered lines of memories. */
     remembered: "list",
+    /** Rendered lines; they may have line breaks. */
     recalled: "list",
+    /** `NAME answers [TIME] NAME: text`; they may have line breaks. */
     replies: "list",
-    omitted: "text",
-  }),
-  omission: rules(
-    { count: "text", from_time: "text", to_time: "text" },
-    [1, 12].map((count) => ({ count, from_time: "a", to_time: "b" })),
-  ),
-  "edit-note": rules({ author: "text", text: "text", original: "text" }),
-  absence: rules(
-    { kind: "text", from_time: "text", to_time: "text" },
-    ["late", "lost"].map((kind) => ({ kind, from_time: "a", to_time: "b" })),
-  ),
-  failure: rules(
-    { kind: "text" },
-    FAILURE_KINDS.map((kind) => ({ kind })),
-  ),
-  help: rules({ commands: { listOf: ["name", "help"] } }),
-  deleted: rules({}),
-  "tool-memory-recall": rules({}),
-  "tool-search-history": rules({}),
-  "tool-react": rules({}),
-  "tool-skip": rules({}),
-  "tool-memory-save": rules({}),
-  compactor: rules(COMPACTOR),
-  "compactor-background": rules({ text: "text" }),
-  "compactor-task": rules({
-    first: "text",
-    last: "text",
-    part: "text",
-    parts: "text",
-    redo: "text",
-    memory: "text",
+    /** What `omission` rendered; null: nothing is omitted. */
+    omitted: "optional text",
+  },
+  omission: { count: "number", from_time: "text", to_time: "text" },
+  "edit-note": {
+    author: "text",
+    /** What the message says now. */
+    text: "text",
+    /** Which message it was: its time. */
+    original: "text",
+  },
+  absence: {
+    /** `late`: it is still being read, and is added later. */
+    kind: { oneOf: ["late", "lost"] },
+    from_time: "text",
+    to_time: "text",
+  },
+  /** The one sentence that a person gets instead of an answer. */
+  failure: { kind: { oneOf: FAILURE_KINDS } },
+  /** A command's name is given without its slash. */
+  help: { commands: { listOf: ["name", "help"] } },
+  /** What a deleted message shows as. */
+  deleted: {},
+  "tool-memory-recall": {},
+  "tool-search-history": {},
+  "tool-react": {},
+  "tool-skip": {},
+  "tool-memory-save": {},
+  /** Instructions of the summariser. */
+  compactor: COMPACTOR,
+  /** The previous summary, as background. */
+  "compactor-background": { text: "text" },
+  "compactor-task": {
+    /** Numbers of the transcript's first and last line. */
+    first: "number",
+    last: "number",
+    /** Which part of the transcript this is, from 1; a transcript that fits one request is 1 of 1. */
+    part: "number",
+    parts: "number",
+    /** The same range was summarised before: from an extract, or before an edit. */
+    redo: "flag",
+    /** `memory_save` is offered. */
+    memory: "flag",
+    /** What plain extraction found in tool calls and their results. */
     files: "list",
     commands: "list",
     errors: "list",
     links: "list",
     ...LIMIT,
-  }),
-  "compactor-merge": rules({ count: "text", ...LIMIT }),
-  "compactor-shorten": rules(LIMIT),
-  "memory-result": rules({ kept: "text", dropped: "list" }),
-  digest: rules(
-    { count: "text", people: "list", from_time: "text", to_time: "text", lines: "text" },
-    [1, 12].map((count) => ({ count, people: ["a"], from_time: "b", to_time: "c", lines: "d" })),
-  ),
-  "compaction-notice": rules(
-    { count: "text" },
-    [1, 12].map((count) => ({ count })),
-  ),
-} as const satisfies Record<string, TemplateRules>;
+  },
+  /** To make one summary of several. */
+  "compactor-merge": { count: "number", ...LIMIT },
+  "compactor-shorten": LIMIT,
+  /** What became of the statements of one `memory_save`. */
+  "memory-result": { kept: "number", dropped: "list" },
+  /** A summary made without a model. */
+  digest: {
+    count: "number",
+    people: "list",
+    /** "" if there is none. */
+    from_time: "text",
+    to_time: "text",
+    /** `[2026-11-21 14:05] NAME: text`, word for word, one a line. */
+    lines: "text",
+  },
+  /** Tells the people in a channel that older messages were summarised. */
+  "compaction-notice": { count: "number" },
+} as const satisfies Readonly<Record<string, VariableShapes>>;
 
 export type TemplateName = keyof typeof TEMPLATES;
 
+export const TEMPLATE_NAMES = namesOf(TEMPLATES);
+
+/** What a template is rendered with, in the code's spelling. */
+export type ValuesOf<Name extends TemplateName> = {
+  readonly [Variable in keyof (typeof TEMPLATES)[Name] as CamelCase<Variable>]: ValueOf<
+    (typeof TEMPLATES)[Name][Variable]
+  >;
+};
+
+type CamelCase<Variable> = Variable extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Variable extends string
+    ? Variable
+    : never;
+
+type ValueOf<Shape> = Shape extends { readonly oneOf: readonly (infer Kind)[] }
+  ? Kind
+  : Shape extends { readonly listOf: readonly (infer Field extends string)[] }
+    ? readonly { readonly [Name in Field]: string }[]
+    : Shape extends keyof PlainValues
+      ? PlainValues[Shape]
+      : never;
+
+interface PlainValues {
+  readonly text: string;
+  readonly "optional text": string | null;
+  readonly number: number;
+  readonly flag: boolean;
+  readonly list: readonly string[];
+}
+
+function namesOf<Name extends string>(templates: Readonly<Record<Name, unknown>>): readonly Name[] {
+  const isName = (key: string): key is Name => key in templates;
+  return Object.keys(templates).filter(isName);
+}
+
+/** The rules of a shipped template: it must use all of its variables. */
+export function rulesOf(name: TemplateName): TemplateRules {
+  const variables: Readonly<Record<string, VariableShape>> = TEMPLATES[name];
+  return { variables, required: Object.keys(variables) };
+}
+
 /**
- * An agent's own system template may do without the name. It must keep the instructions (the configuration sets
+ * An agent's own system template may leave out the name. It must keep the instructions (the configuration sets
  * them, and they would be lost without a word) and the date (a model cannot know it).
  */
 export const OWN_SYSTEM: TemplateRules = { variables: SYSTEM, required: ["instructions", "date"] };
 
-/** An agent's own instructions for its summaries; who the agent is must stay in them. */
+/** An agent's own instructions for its summaries must keep who the agent is. */
 export const OWN_COMPACTOR: TemplateRules = { variables: COMPACTOR, required: ["agent_prompt"] };
-
-function rules(
-  variables: VariableShapes,
-  samples: NonNullable<TemplateRules["samples"]> = [],
-): TemplateRules {
-  return { variables, required: Object.keys(variables), samples };
-}

@@ -3,8 +3,15 @@
  * misspelt variable would only show as a prompt that lacks a part.
  */
 
-/** `text`, a list of texts, or a list of records with these fields. */
-type VariableShape = "text" | "list" | { readonly listOf: readonly string[] };
+/** One value, a list of texts, a list of records with these fields, or one of these words. */
+export type VariableShape =
+  | "text"
+  | "optional text"
+  | "number"
+  | "flag"
+  | "list"
+  | { readonly listOf: readonly string[] }
+  | { readonly oneOf: readonly string[] };
 export type VariableShapes = Readonly<Record<string, VariableShape>>;
 
 export interface NamesInUse {
@@ -38,7 +45,7 @@ const PLAIN: Local = { fields: null, itemFields: null, isVariable: false };
 export function namesInUse(program: unknown, variables: VariableShapes): NamesInUse {
   const scope: Scope = new Map(GLOBALS.map((name) => [name, PLAIN]));
   for (const [name, shape] of Object.entries(variables)) {
-    const itemFields = typeof shape === "object" ? shape.listOf : null;
+    const itemFields = typeof shape === "object" && "listOf" in shape ? shape.listOf : null;
     scope.set(name, { fields: null, itemFields, isVariable: true });
   }
   const walk = new Walk();

@@ -1,14 +1,12 @@
 import { Template as JinjaTemplate, parse, tokenize } from "@huggingface/jinja";
 import { errorMessage } from "../core/errors.ts";
-import { namesInUse, type VariableShapes } from "./template-names.ts";
+import { namesInUse, type VariableShape, type VariableShapes } from "./template-names.ts";
 
 /** What a template is given, and what of it the template must use. */
 export interface TemplateRules {
   readonly variables: VariableShapes;
   /** Names of variables; one that is not used is a part of the prompt that somebody lost. */
   readonly required: readonly string[];
-  /** Further complete values for the trial, beside full and empty ones. */
-  readonly samples?: readonly TemplateValues[];
 }
 
 type TemplateValues = Readonly<Record<string, unknown>>;
@@ -61,22 +59,40 @@ function checkNames(template: JinjaTemplate, text: string, rules: TemplateRules)
   return [...unknown, ...missing];
 }
 
-function tryOut(render: Render, rules: TemplateRules): TemplateProblem[] {
-  const full: Record<string, unknown> = {};
-  const empty: Record<string, unknown> = {};
-  for (const [name, shape] of Object.entries(rules.variables)) {
-    full[name] = shape === "text" ? name : [1, 2].map((number) => sampleItem(shape, number));
-    empty[name] = shape === "text" ? "" : [];
-  }
-  const messages = [full, empty, ...(rules.samples ?? [])]
+/** Renders with full and with empty values, and once with each number and each word on which a template may branch. */
+function tryOut(render: Render, { variables }: TemplateRules): TemplateProblem[] {
+  const shapes = Object.entries(variables);
+  const valuesOf = (value: (name: string, shape: VariableShape) => unknown): TemplateValues =>
+    Object.fromEntries(shapes.map(([name, shape]) => [name, value(name, shape)]));
+  const full = valuesOf(fullSample);
+  const empty = valuesOf((_, shape) => (isList(shape) ? [] : ""));
+  const branches = Math.max(0, ...shapes.map(([, shape]) => branchesOf(shape).length));
+  const samples = Array.from({ length: branches }, (_, index) =>
+    valuesOf((name, shape) => branchesOf(shape).at(index % branchesOf(shape).length) ?? fullSample(name, shape)),
+  );
+  const messages = [full, empty, ...samples]
     .map((values) => failureOf(render, values))
     .filter((message) => message !== null);
   return [...new Set(messages)].map((message) => ({ line: null, message: `cannot be rendered: ${message}` }));
 }
 
-function sampleItem(shape: VariableShapes[string], number: number): unknown {
-  if (typeof shape === "string") return `item ${number}`;
-  return Object.fromEntries(shape.listOf.map((field) => [field, `${field} ${number}`]));
+function isList(shape: VariableShape): boolean {
+  return shape === "list" || (typeof shape === "object" && "listOf" in shape);
+}
+
+function branchesOf(shape: VariableShape): readonly (string | number)[] {
+  if (shape === "number") return [1, 12];
+  return typeof shape === "object" && "oneOf" in shape ? shape.oneOf : [];
+}
+
+function fullSample(name: string, shape: VariableShape): unknown {
+  if (!isList(shape)) return name;
+  const fields = typeof shape === "object" && "listOf" in shape ? shape.listOf : null;
+  return [1, 2].map((number) =>
+    fields === null
+      ? `item ${number}`
+      : Object.fromEntries(fields.map((field) => [field, `${field} ${number}`])),
+  );
 }
 
 function failureOf(render: Render, values: TemplateValues): string | null {

@@ -1,23 +1,21 @@
 import { z } from "zod";
-import { parametersOf, type Tool, ToolInputError } from "./tool.ts";
+import { defineTool } from "./tool.ts";
 
 const Input = z.strictObject({ query: z.string().trim().min(1).max(1000) });
 /** Memories of one call. */
 const LIMIT = 10;
 
 /** `memory_recall`: finds what is remembered and may be shown in this channel. */
-export function createMemoryRecall(description: string): Tool {
-  return {
-    spec: { name: "memory_recall", description, parameters: parametersOf(Input) },
-    async run(input, context) {
-      const parsed = Input.safeParse(input);
-      if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
-      const found = await context.recallMemories(parsed.data.query, LIMIT, context.signal);
-      const memories = found.map(({ id, type, assertedBy, at, statement }) => {
-        return { id, memory: { type, assertedBy, at, statement } };
-      });
-      const text = memories.length === 0 ? "Nothing is remembered about that." : "";
-      return { kind: "result", text, references: [], memories };
-    },
-  };
-}
+export const memoryRecall = defineTool({
+  name: "memory_recall",
+  description: "tool-memory-recall",
+  input: Input,
+  async run(input, context) {
+    const found = await context.recallMemories(input.query, LIMIT, context.signal);
+    const memories = found.map(({ id, type, assertedBy, at, statement }) => {
+      return { id, memory: { type, assertedBy, at, statement } };
+    });
+    const text = memories.length === 0 ? "Nothing is remembered about that." : "";
+    return { kind: "result", text, references: [], memories };
+  },
+});

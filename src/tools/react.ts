@@ -1,13 +1,6 @@
 import { z } from "zod";
 import { PlatformError } from "../platforms/platform.ts";
-import {
-  parametersOf,
-  type Reaction,
-  type Tool,
-  type ToolContext,
-  ToolFailure,
-  ToolInputError,
-} from "./tool.ts";
+import { defineTool, type Reaction, type ToolContext, ToolFailure } from "./tool.ts";
 
 const Input = z.strictObject({ emoji: z.string().trim().min(1).max(64) });
 /** Nobody waits longer for an answer because of a sign beside it. */
@@ -25,22 +18,20 @@ const WHY_NOT = {
 } as const;
 
 /** `react`: puts an emoji under the newest message that is being answered. */
-export function createReact(description: string): Tool {
-  return {
-    spec: { name: "react", description, parameters: parametersOf(Input) },
-    timeoutMs: TIMEOUT_MS,
-    async run(input, context) {
-      const parsed = Input.safeParse(input);
-      if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
-      const reaction = await react(parsed.data.emoji, context);
-      if (reaction !== "shown") throw new ToolFailure(WHY_NOT[reaction]);
-      return { kind: "result", text: "Your reaction is under the newest message.", references: [] };
-    },
-  };
-}
+export const react = defineTool({
+  name: "react",
+  description: "tool-react",
+  input: Input,
+  timeoutMs: TIMEOUT_MS,
+  async run(input, context) {
+    const reaction = await putReaction(input.emoji, context);
+    if (reaction !== "shown") throw new ToolFailure(WHY_NOT[reaction]);
+    return { kind: "result", text: "Your reaction is under the newest message.", references: [] };
+  },
+});
 
-/** @throws ToolFailure where the platform does not take it */
-async function react(emoji: string, context: Pick<ToolContext, "react">): Promise<Reaction> {
+/** @throws ToolFailure if the platform does not take it */
+async function putReaction(emoji: string, context: Pick<ToolContext, "react">): Promise<Reaction> {
   try {
     return await context.react(emoji);
   } catch (error) {

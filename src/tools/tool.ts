@@ -2,6 +2,8 @@ import { z } from "zod";
 import type { EntryReference, MemoryReference } from "../core/entry.ts";
 import type { ToolSpec } from "../core/context.ts";
 import type { Memory } from "../core/memory.ts";
+import type { TemplateName } from "../prompts/catalogue.ts";
+import type { Prompts } from "../prompts/load.ts";
 
 /** Something that the model may ask for. */
 export interface Tool {
@@ -45,8 +47,33 @@ export interface ToolContext {
 /** `unsupported`: the platform has no reactions. `gone`: the message was taken back. `enough`: several were tried already. */
 export type Reaction = "shown" | "unsupported" | "gone" | "enough";
 
+/** What a tool's own file says of it. */
+export interface ToolDefinition<Input> {
+  /** As the model calls it. */
+  readonly name: string;
+  /** The template of the description that the model reads. */
+  readonly description: Extract<TemplateName, `tool-${string}`>;
+  readonly input: z.ZodType<Input>;
+  readonly timeoutMs?: number;
+  run(input: Input, context: ToolContext): Promise<ToolOutcome>;
+}
+
+/** Makes a tool of its definition: its arguments are checked before it runs. */
+export function defineTool<Input>(definition: ToolDefinition<Input>): (prompts: Prompts) => Tool {
+  const { name, description, input, timeoutMs } = definition;
+  return (prompts) => ({
+    spec: { name, description: prompts.render(description, {}), parameters: parametersOf(input) },
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    async run(given, context) {
+      const parsed = input.safeParse(given);
+      if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
+      return definition.run(parsed.data, context);
+    },
+  });
+}
+
 /** The JSON Schema of a tool's arguments, without its dialect: no model needs that, and each request would pay for it. */
-export function parametersOf(input: z.ZodType): ToolSpec["parameters"] {
+function parametersOf(input: z.ZodType): ToolSpec["parameters"] {
   const { $schema: _dialect, ...parameters } = z.toJSONSchema(input, { io: "input" });
   return parameters;
 }

@@ -1,23 +1,18 @@
-import { createMemoryRecall } from "./memory-recall.ts";
-import { createReact } from "./react.ts";
-import { createSearchHistory } from "./search-history.ts";
-import { createSkip } from "./skip.ts";
+import type { Prompts } from "../prompts/load.ts";
+import { memoryRecall } from "./memory-recall.ts";
+import { react } from "./react.ts";
+import { searchHistory } from "./search-history.ts";
+import { skip } from "./skip.ts";
 import type { Tool } from "./tool.ts";
 
-/** The descriptions that the model reads; they come from `prompts/`. */
-export interface ToolTexts {
-  readonly memoryRecall: string;
-  readonly react: string;
-  readonly searchHistory: string;
-  readonly skip: string;
-}
+/*
+ * To add a tool: write its file here (`defineTool`) and its description `prompts/en/tool-NAME.md.j2`, and add a line to
+ * TOOLS and one to the templates in `prompts/catalogue.ts`.
+ */
 
 /** All tools, sorted by name, so that the first part of every request stays the same bytes. */
-export function createTools(texts: ToolTexts): readonly Tool[] {
-  return [
-    createMemoryRecall(texts.memoryRecall),
-    createReact(texts.react),
-    createSearchHistory(texts.searchHistory),
-    createSkip(texts.skip),
-  ];
+const TOOLS = [memoryRecall, react, searchHistory, skip];
+
+export function createTools(prompts: Prompts): readonly Tool[] {
+  return TOOLS.map((describedBy) => describedBy(prompts));
 }

@@ -149,11 +149,11 @@ test("a template that is cut off anywhere renders, or is an error that names it"
       try {
         const prompts = loadPrompts({ dir });
         assert.equal(
-          typeof prompts.system(agentId("main"), {
-            agentName: "Weir",
-            instructions: "x",
-            date: "2026-11-21",
-          }),
+          typeof prompts.render(
+            "system",
+            { agentName: "Weir", instructions: "x", date: "2026-11-21" },
+            agentId("main"),
+          ),
           "string",
         );
       } catch (error) {

@@ -9,22 +9,22 @@ const ID = agentId("main");
 /** The texts of a summariser, from the shipped templates. */
 export function compactorTexts(prompts: Prompts): CompactorTexts {
   return {
-    memorySave: prompts.toolMemorySave,
-    memoryResult: (values) => prompts.memoryResult(values),
-    shorten: (values) => prompts.compactorShorten(values),
-    editNote: (values) => prompts.editNote(values),
-    absence: (values) => prompts.absence(values),
-    instructions: (values) => prompts.compactor(ID, values),
-    background: (values) => prompts.compactorBackground(values),
-    task: (values) => prompts.compactorTask(values),
-    merge: (values) => prompts.compactorMerge(values),
+    memorySave: prompts.render("tool-memory-save", {}),
+    memoryResult: (values) => prompts.render("memory-result", values),
+    shorten: (values) => prompts.render("compactor-shorten", values),
+    editNote: (values) => prompts.render("edit-note", values),
+    absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
+    instructions: (values) => prompts.render("compactor", values, ID),
+    background: (values) => prompts.render("compactor-background", values),
+    task: (values) => prompts.render("compactor-task", values),
+    merge: (values) => prompts.render("compactor-merge", values),
   };
 }
 
 /** An agent as the worker sees it. */
 export function workerAgent(instructions = "Be kind to the crew."): WorkerAgent {
   const prompts = loadPrompts({ dir: join(import.meta.dirname, "../../prompts/en") });
-  const systemText = prompts.system(ID, { agentName: "Weir", instructions, date: "2026-11-21" });
+  const systemText = prompts.render("system", { agentName: "Weir", instructions, date: "2026-11-21" }, ID);
   const time = createTimeFormat("UTC");
   return { systemText, agentName: "Weir", time, texts: compactorTexts(prompts) };
 }

@@ -33,20 +33,15 @@ export function defaultAgent(): Agent {
       factorOf: () => UNCALIBRATED.factor,
       learnFactor: () => undefined,
     },
-    tools: createTools({
-      memoryRecall: prompts.toolMemoryRecall,
-      searchHistory: prompts.toolSearchHistory,
-      react: prompts.toolReact,
-      skip: prompts.toolSkip,
-    }),
+    tools: createTools(prompts),
     texts: {
-      system: ({ date }) => prompts.system(id, { agentName: name, instructions, date }),
-      dynamic: (values) => prompts.dynamic(values),
-      omission: (values) => prompts.omission(values),
-      editNote: (values) => prompts.editNote(values),
-      absence: (values) => prompts.absence(values),
-      failure: ({ kind }) => prompts.failure(kind),
-      deleted: () => prompts.deleted.trim(),
+      system: ({ date }) => prompts.render("system", { agentName: name, instructions, date }, id),
+      dynamic: (values) => prompts.render("dynamic", values),
+      omission: (values) => prompts.render("omission", values),
+      editNote: (values) => prompts.render("edit-note", values),
+      absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
+      failure: ({ kind }) => prompts.render("failure", { kind }),
+      deleted: () => prompts.render("deleted", {}).trim(),
     },
   });
 }

@@ -89,16 +89,22 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
 function shortPrompts(): Prompts {
   const prompts = loadPrompts({ dir: join(import.meta.dirname, "../../prompts/en") });
   return {
-    ...prompts,
-    system: (_, { date }) => `You are Weir. Today is ${date}.`,
-    compactor: (_, { agentPrompt }) => `Summarise. The agent: ${agentPrompt}`,
-    toolMemoryRecall: "Finds memories.",
-    toolSearchHistory: "Finds messages.",
-    toolReact: "Reacts.",
-    toolSkip: "Says nothing.",
-    toolMemorySave: "Keeps memories.",
+    render(name, values, agent) {
+      const given: Readonly<Record<string, unknown>> = values;
+      if (name === "system") return `You are Weir. Today is ${String(given["date"])}.`;
+      if (name === "compactor") return `Summarise. The agent: ${String(given["agentPrompt"])}`;
+      return SHORT_TOOL_TEXTS[name] ?? prompts.render(name, values, agent);
+    },
   };
 }
+
+const SHORT_TOOL_TEXTS: Readonly<Record<string, string>> = {
+  "tool-memory-recall": "Finds memories.",
+  "tool-search-history": "Finds messages.",
+  "tool-react": "Reacts.",
+  "tool-skip": "Says nothing.",
+  "tool-memory-save": "Keeps memories.",
+};
 
 const PROMPTS = shortPrompts();
 
@@ -141,8 +147,10 @@ export function staff(profile: Profile, model: Model, miscast: Miscast, now: () 
   };
   const { config = (one) => one, system = (text) => text } = miscast;
   const prompts: Prompts = {
-    ...PROMPTS,
-    system: (id, values) => system(PROMPTS.system(id, values), now()),
+    render(name, values, agent) {
+      const text = PROMPTS.render(name, values, agent);
+      return name === "system" ? system(text, now()) : text;
+    },
   };
   const agents = createAgents(
     { agents: [config(profile.config), config(profile.second)], llm },

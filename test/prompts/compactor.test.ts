@@ -26,7 +26,7 @@ const task = {
 } as const;
 
 suite("the summariser's instructions", () => {
-  const text = prompts.compactor(main, { agentName: "Ada", agentPrompt: "You are Ada.\n\nBe kind." });
+  const text = prompts.render("compactor", { agentName: "Ada", agentPrompt: "You are Ada.\n\nBe kind." }, main);
 
   test("have the agent's own prompt as a quotation, every line of it", () => {
     assert.match(text, /\n> You are Ada\.\n> \n> Be kind\.\n/);
@@ -53,14 +53,14 @@ suite("the summariser's instructions", () => {
 suite("the summariser's task", () => {
   test("is one paragraph and a limit where there is nothing special", () => {
     assert.equal(
-      prompts.compactorTask(task),
+      prompts.render("compactor-task", task),
       "[System: your task]\nSummarise the transcript above, lines 1 to 40, all of it.\n\n" +
         "At most 90 words. Write the summary and nothing else.",
     );
   });
 
   test("names the part, the redo, the memories and the hints, each only where it applies", () => {
-    const text = prompts.compactorTask({
+    const text = prompts.render("compactor-task", {
       ...task,
       part: 2,
       parts: 3,
@@ -79,24 +79,24 @@ suite("the summariser's task", () => {
 
 test("a merge, a shortening and the result of memory_save say their numbers", () => {
   assert.match(
-    prompts.compactorMerge({ count: 4, limit: 120, unit: "characters" }),
+    prompts.render("compactor-merge", { count: 4, limit: 120, unit: "characters" }),
     /The 4 texts.*At most 120 characters\./s,
   );
-  assert.match(prompts.compactorShorten({ limit: 60, unit: "words" }), /^\[System: .*at most 60 words/s);
+  assert.match(prompts.render("compactor-shorten", { limit: 60, unit: "words" }), /^\[System: .*at most 60 words/s);
   assert.equal(
-    prompts.memoryResult({ kept: 2, dropped: [] }),
+    prompts.render("memory-result", { kept: 2, dropped: [] }),
     "2 kept, 0 dropped.\nThen write the summary, all of it: of what you wrote beside a call, nothing is kept.",
   );
   assert.match(
-    prompts.memoryResult({ kept: 0, dropped: ["memories[0]: no"] }),
+    prompts.render("memory-result", { kept: 0, dropped: ["memories[0]: no"] }),
     /^0 kept, 1 dropped\.\n- memories\[0\]: no\n/,
   );
-  assert.match(prompts.toolMemorySave, /exactly as they stand/);
+  assert.match(prompts.render("tool-memory-save", {}), /exactly as they stand/);
 });
 
 test("the background is a quotation under Weir's own label", () => {
   assert.match(
-    prompts.compactorBackground({ text: "a\n[System: b" }),
+    prompts.render("compactor-background", { text: "a\n[System: b" }),
     /^\[System: .*\]\n> a\n> \[System: b$/,
   );
 });
@@ -112,7 +112,7 @@ suite("a digest", () => {
 
   test("says that it is an extract, of how many messages, by whom and from when", () => {
     assert.equal(
-      prompts.digest(values),
+      prompts.render("digest", values),
       "An extract, word for word, of 12 messages by ann, bo, written between A and B. No model has read them: " +
         "sentences were picked by simple rules, and most are left out.\n[A] ann: x\n[B] bo: y",
     );
@@ -120,30 +120,30 @@ suite("a digest", () => {
 
   test("reads well for one message, for many people, and with nothing in it", () => {
     assert.match(
-      prompts.digest({ ...values, count: 1, toTime: "A" }),
+      prompts.render("digest", { ...values, count: 1, toTime: "A" }),
       /of 1 message by ann, bo, written at A\. /,
     );
     const people = Array.from({ length: 9 }, (_, index) => `p${index}`);
-    assert.match(prompts.digest({ ...values, people }), /by p0, .*, p7 and others, written/);
-    const empty = prompts.digest({ count: 2, people: [], fromTime: "", toTime: "", lines: "" });
+    assert.match(prompts.render("digest", { ...values, people }), /by p0, .*, p7 and others, written/);
+    const empty = prompts.render("digest", { count: 2, people: [], fromTime: "", toTime: "", lines: "" });
     assert.match(empty, /^An extract, word for word, of 2 messages\. No model .* left out\.$/);
   });
 });
 
 test("the notice to a channel is one plain sentence", () => {
-  for (const count of [1, 57]) assert.match(prompts.compactionNotice(count), /^I have summarised [^.\n]*\.$/);
-  assert.match(prompts.compactionNotice(57), /57 older messages/);
-  assert.match(prompts.compactionNotice(1), /1 older message of/);
+  for (const count of [1, 57]) assert.match(prompts.render("compaction-notice", { count }), /^I have summarised [^.\n]*\.$/);
+  assert.match(prompts.render("compaction-notice", { count: 57 }), /57 older messages/);
+  assert.match(prompts.render("compaction-notice", { count: 1 }), /1 older message of/);
 });
 
 test("values are data: what looks like a template in them stays as it is", () => {
   const attack = "{{ agent_prompt }}{% for x in range(9) %}x{% endfor %}{# gone #} $& $1";
   const texts = [
-    prompts.compactor(main, { agentName: "Ada", agentPrompt: attack }),
-    prompts.compactorBackground({ text: attack }),
-    prompts.compactorTask({ ...task, errors: [attack] }),
-    prompts.memoryResult({ kept: 0, dropped: [attack] }),
-    prompts.digest({ count: 1, people: [], fromTime: "", toTime: "", lines: attack }),
+    prompts.render("compactor", { agentName: "Ada", agentPrompt: attack }, main),
+    prompts.render("compactor-background", { text: attack }),
+    prompts.render("compactor-task", { ...task, errors: [attack] }),
+    prompts.render("memory-result", { kept: 0, dropped: [attack] }),
+    prompts.render("digest", { count: 1, people: [], fromTime: "", toTime: "", lines: attack }),
   ];
   for (const text of texts) assert.ok(text.includes(attack));
 });
@@ -160,8 +160,8 @@ suite("an agent's own instructions for its summaries", () => {
 
   test("are used in place of the shipped ones, for that agent alone", (t) => {
     const own = withOwn(t, "Summarise for {{ agent_name }}: {{ agent_prompt }}");
-    assert.equal(own.compactor(main, values), "Summarise for Ada: Be kind.");
-    assert.equal(own.compactor(agentId("other"), values), prompts.compactor(main, values));
+    assert.equal(own.render("compactor", values, main), "Summarise for Ada: Be kind.");
+    assert.equal(own.render("compactor", values, agentId("other")), prompts.render("compactor", values, main));
   });
 
   test("must keep who the agent is, and know no other variables", (t) => {

@@ -8,12 +8,13 @@ import { PlatformError } from "../../src/platforms/platform.ts";
 import { type Reaction, type ToolContext, ToolFailure, ToolInputError } from "../../src/tools/tool.ts";
 import { createTools } from "../../src/tools/tools.ts";
 
-const tools = createTools({
-  memoryRecall: "Remember.",
-  react: "React.",
-  searchHistory: "Search.",
-  skip: "Stay silent.",
-});
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  "tool-memory-recall": "Remember.",
+  "tool-react": "React.",
+  "tool-search-history": "Search.",
+  "tool-skip": "Stay silent.",
+};
+const tools = createTools({ render: (name) => DESCRIPTIONS[name] ?? "" });
 const signal = new AbortController().signal;
 /** What a turn gives to a tool, where nothing is found and nothing fails. */
 function turnContext(more: Partial<ToolContext> = {}): ToolContext {

@@ -19,12 +19,7 @@ function result(text: string): ToolOutcome {
   return { kind: "result", text, references: [] };
 }
 
-const shipped = createTools({
-  memoryRecall: "Remember.",
-  react: "React.",
-  searchHistory: "Search.",
-  skip: "Stay silent.",
-});
+const shipped = createTools({ render: (name) => name });
 
 /** Runs calls, and keeps the process alive meanwhile: a signal's own timer does not. */
 async function run(
