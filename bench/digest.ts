@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
-import { type Digest, digestEntries } from "../src/compactor/summary/digest.ts";
+import { type Digest, digestEntries } from "../src/context/digest.ts";
 import { Renderer } from "../src/context/render.ts";
 import type { Entry } from "../src/core/entry.ts";
 import type { Slices } from "../src/async/slices.ts";

@@ -1,5 +1,5 @@
 import type { Summariser } from "./compactor/summariser.ts";
-import { digestEntries, digestTexts } from "./compactor/summary/digest.ts";
+import { digestEntries, digestTexts } from "./context/digest.ts";
 import type { AgentConfig, Config } from "./config/config.ts";
 import { usableTokens } from "./context/usage.ts";
 import { SUMMARIES_SHARE } from "./core/compaction.ts";

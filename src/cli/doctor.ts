@@ -1,7 +1,6 @@
 import { performance } from "node:perf_hooks";
 import type { AgentConfig, Config } from "../config/config.ts";
-import { errorMessage, OperatorError } from "../core/errors.ts";
-import type { Finding } from "../core/finding.ts";
+import { errorMessage, type Finding, OperatorError } from "../core/errors.ts";
 import { type Models, openModels } from "../llm/model-provider.ts";
 import { diagnoseDiscord } from "../platforms/discord/diagnose.ts";
 import { diagnoseSlack } from "../platforms/slack/diagnose.ts";

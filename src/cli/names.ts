@@ -1,6 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { errorMessage } from "../core/errors.ts";
-import type { Finding } from "../core/finding.ts";
+import { errorMessage, type Finding } from "../core/errors.ts";
 import type { Server } from "../core/message.ts";
 import { discordServers } from "../platforms/discord/diagnose.ts";
 import { plainName } from "../router/bindings.ts";

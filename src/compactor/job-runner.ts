@@ -7,9 +7,9 @@ import type { ModelCallRecord } from "../llm/model.ts";
 import type { Store } from "../store/store.ts";
 import type { Summariser } from "./summariser.ts";
 import type { Breaker } from "./breaker.ts";
-import { REFUSAL_KINDS } from "./summary/summary-checks.ts";
+import { REJECTION_KINDS } from "./summary/summary-checks.ts";
 import { nextStep } from "./policy/fallback-ladder.ts";
-import { editNotes } from "./summary/requests.ts";
+import { editNotes } from "./summary/transcript.ts";
 import { MIN_SOURCE_TOKENS } from "./policy/policy.ts";
 import {
   type AttemptOutcome,
@@ -249,7 +249,7 @@ export class JobRunner {
   }
 
   async #refusedBefore(job: Job): Promise<number> {
-    return job.kind === "redo" ? this.#parts.store.jobs.refusedRedos(job, REFUSAL_KINDS) : 0;
+    return job.kind === "redo" ? this.#parts.store.jobs.refusedRedos(job, REJECTION_KINDS) : 0;
   }
 
   async #again(job: Job): Promise<Job | null> {
@@ -296,7 +296,7 @@ function unreachableModel(breaker: Breaker, modelName: string): AttemptOutcome {
 function whyNot(outcome: Exclude<AttemptOutcome, { kind: "finished" | "unfinished" }>): string {
   switch (outcome.kind) {
     case "refused":
-      return `${outcome.refusal.kind}: ${outcome.refusal.why}`;
+      return `${outcome.rejection.kind}: ${outcome.rejection.why}`;
     case "unavailable":
       return outcome.why;
     case "aborted":

@@ -1,6 +1,6 @@
 import type { CommitOutcome, Job, JobPlan, SummaryDraft } from "../core/compaction.ts";
 import type { History } from "../core/history.ts";
-import type { ChannelId } from "../core/ids.ts";
+import type { Owner } from "../core/ids.ts";
 import type { StaleEpochError } from "../store/database/errors.ts";
 import type { JobStore } from "../store/compaction/jobs.ts";
 import type { Events } from "../telemetry/events.ts";
@@ -14,7 +14,7 @@ import type { RestBounds } from "../async/backoff.ts";
 export interface CompactionTarget {
   /** As `formatAddress` writes it. */
   readonly channel: string;
-  readonly owner: { readonly channel: ChannelId; readonly epoch: number };
+  readonly owner: Owner;
   readonly history: {
     readonly current: History;
     snapshot(): Promise<History>;

@@ -1,4 +1,4 @@
-import { originOf } from "../core/ids.ts";
+import { originOf } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
 import type { AgentConfig, BindingConfig, ChatPlatformConfig, Config, PlatformsConfig } from "./config.ts";
 

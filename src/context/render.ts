@@ -1,6 +1,12 @@
-import { objectJson } from "../core/call-arguments.ts";
+import {
+  type Absence,
+  type Entry,
+  objectJson,
+  type RememberedStatement,
+  type ToolResultEntry,
+  type UserEntry,
+} from "../core/entry.ts";
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
-import type { Absence, Entry, RememberedStatement, ToolResultEntry, UserEntry } from "../core/entry.ts";
 import type { Summary, SummarySpan } from "../core/history.ts";
 import { counted, displayName, sliceWhole, truncateMiddle } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";

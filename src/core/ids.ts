@@ -42,6 +42,12 @@ export function agentId(name: string): AgentId {
 /** Place of an entry in its channel's log: 1, 2, 3, … without a gap. */
 export type Seq = number;
 
+/** The right to write a channel's turns and answers: void once another daemon has raised the epoch. */
+export interface Owner {
+  readonly channel: ChannelId;
+  readonly epoch: number;
+}
+
 /** Where a platform knows a channel: unique over all platforms. */
 export interface ChannelAddress {
   readonly platform: string;
@@ -59,13 +65,4 @@ export function parseAddress(text: string): ChannelAddress {
   const colon = text.indexOf(":");
   if (colon <= 0) return { platform: "terminal", name: text };
   return { platform: text.slice(0, colon), name: text.slice(colon + 1) };
-}
-
-/**
- * What people are shown of a server's address, on screens, in logs and in the database: of the rest, any part may hold
- * a secret (a user, a key in the path or in the query).
- * @returns "set" where it is no address
- */
-export function originOf(address: string): string {
-  return URL.parse(address)?.origin ?? "set";
 }

@@ -36,7 +36,7 @@ export interface MemoryDraft {
   readonly at: string;
   /** At least one. */
   readonly sources: readonly MemorySource[];
-  /** By which terms it tells what was said (`text/telling-terms.ts`); left out by older versions. */
+  /** By which terms it tells what was said (`text/terms.ts`); left out by older versions. */
   readonly telling?: readonly string[];
 }
 

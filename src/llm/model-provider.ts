@@ -1,5 +1,5 @@
 import type { LlmConfig } from "../config/config.ts";
-import { originOf } from "../core/ids.ts";
+import { originOf } from "../text/displayable.ts";
 import type { Anchor } from "../core/calibration.ts";
 import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat/chat-model.ts";

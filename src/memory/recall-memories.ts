@@ -1,5 +1,6 @@
-import type { Memory } from "../core/memory.ts";
+import { PAIRED_SCRIPTS } from "../text/scripts.ts";
 import { questionTerms, rankDocuments } from "../text/terms.ts";
+import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
 import type { AskingChannel, MemoryHit, MemoryQuery, MemoryStore } from "../store/memory/memories.ts";
 import type { SearchStore } from "../store/search/search.ts";
@@ -11,10 +12,17 @@ const MAX_QUERY = 1000;
 const MAX_PIECES = 64;
 /** Memories that are ranked. */
 const CANDIDATES = 100;
-/** Words of these are looked for in pairs of characters: most have two, so that a trigram would pass over them. */
-const SCRIPTS = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]`;
-const UNSPACED = new RegExp(`^${SCRIPTS}`, "u");
-const HAS_UNSPACED = new RegExp(SCRIPTS, "u");
+/** Words of these scripts are looked for in pairs of characters: most have two, so that a trigram would miss them. */
+const UNSPACED = new RegExp(`^[${PAIRED_SCRIPTS}]`, "u");
+const HAS_UNSPACED = new RegExp(`[${PAIRED_SCRIPTS}]`, "u");
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Age at which the boost of what is new has halved. */
+const HALF_LIFE_DAYS = 30;
+/** What each boost is worth at most: together they never make up for fitting half as well. */
+const RECENCY_BOOST = 0.2;
+const PROOF_BOOST = 0.15;
+const IMPORTANCE_BOOST = 0.15;
 
 export interface MemoryRecallQuery extends AskingChannel {
   readonly text: string;
@@ -68,14 +76,6 @@ function newest(asked: string): string {
   const whole = storableText(asked);
   return sliceWhole(whole, Math.max(0, whole.length - MAX_QUERY), whole.length);
 }
-
-const DAY_MS = 24 * 60 * 60 * 1000;
-/** Age at which the boost of what is new has halved. */
-const HALF_LIFE_DAYS = 30;
-/** What each boost is worth at most: together they never make up for fitting half as well. */
-const RECENCY_BOOST = 0.2;
-const PROOF_BOOST = 0.15;
-const IMPORTANCE_BOOST = 0.15;
 
 /**
  * Memories, best first: by how well they fit the query, times small boosts for what is new, said more than once and

@@ -1,3 +1,4 @@
+import { PAIRED_SCRIPTS } from "../text/scripts.ts";
 import { sliceWhole } from "../text/text.ts";
 
 /** Which terms of a query pick the candidates of a search. Pure. */
@@ -51,9 +52,8 @@ export function orQuery(lexemes: readonly string[]): string {
   return lexemes.map((lexeme) => `'${lexeme.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`).join(" | ");
 }
 
-/** Runs of scripts that are written without spaces: full-text search finds 1 % of them. */
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Hangul}ー]{2,}/gu;
+/** Full-text search finds 1 % of these runs. */
+const UNSPACED = new RegExp(`[${PAIRED_SCRIPTS}]{2,}`, "gu");
 /** What paths, links, versions, snake_case and camelCase are made of; the index knows them by the same (`identifier_parts`). */
 const RUN = /[\w@#~+./:?=&%-]+/g;
 /** Longest run that is looked at: some patterns look at each place of it several times. */

@@ -47,3 +47,12 @@ function picture(code: number): string {
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
   return code === 0x7f ? "\u2421" : "\uFFFD";
 }
+
+/**
+ * What people are shown of a server's address, on screens, in logs and in the database: of the rest, any part may hold
+ * a secret (a user, a key in the path or in the query).
+ * @returns "set" where it is no address
+ */
+export function originOf(address: string): string {
+  return URL.parse(address)?.origin ?? "set";
+}

@@ -1,13 +1,12 @@
+import { EDGELESS_SCRIPTS } from "./scripts.ts";
 import { normalForm } from "./text.ts";
 
 /** Texts made comparable: what differs only in case, white space, punctuation or width is the same. Pure. */
 
-/** Scripts that are written without spaces, or whose endings stick to the word: words in them have no edges to see. */
-const UNSPACED_SCRIPTS = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`;
-const UNSPACED = new RegExp(`[${UNSPACED_SCRIPTS}]`, "u");
+const EDGELESS = new RegExp(`[${EDGELESS_SCRIPTS}]`, "u");
 
 /** Beside these, and only there, is where a word may begin or end. */
-const BESIDE_EDGE = new RegExp(`[ ${UNSPACED_SCRIPTS}]`, "gu");
+const BESIDE_EDGE = new RegExp(`[ ${EDGELESS_SCRIPTS}]`, "gu");
 
 /** The words of a text in small letters, one space between them; "" where it has none. */
 export function normalWords(text: string): string {
@@ -36,7 +35,7 @@ export function containsQuote(text: string, quote: string): boolean {
 export function countWords(words: string): number {
   let count = 0;
   for (const word of words.split(" ")) {
-    const unspaced = Array.from(word).filter((character) => UNSPACED.test(character)).length;
+    const unspaced = Array.from(word).filter((character) => EDGELESS.test(character)).length;
     count += word === "" ? 0 : Math.max(1, Math.ceil(unspaced / 2));
   }
   return count;
@@ -48,5 +47,5 @@ function isEdge(text: string, index: number): boolean {
   const after = Array.from(text.slice(index, index + 2))[0] ?? " ";
   if (before === " " || after === " ") return true;
   // A mark belongs to the letter before it, in every script.
-  return !/\p{M}/u.test(after) && (UNSPACED.test(before) || UNSPACED.test(after));
+  return !/\p{M}/u.test(after) && (EDGELESS.test(before) || EDGELESS.test(after));
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { digestEntries, digestTexts } from "../../src/compactor/summary/digest.ts";
+import { digestEntries, digestTexts } from "../../src/context/digest.ts";
 import type { UserEntry } from "../../src/core/entry.ts";
 import { createTimeFormat } from "../../src/text/time.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../src/text/tokens.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { tellingTerms } from "../../src/text/telling-terms.ts";
+import { tellingTerms } from "../../src/text/terms.ts";
 import { cpuMs } from "../support/cpu-time.ts";
 
 /** Do two texts share a term by which one tells the other? */

@@ -1,4 +1,5 @@
 import type { TurnEntryDraft } from "../../core/entry.ts";
+import { UNSPACED_SCRIPTS } from "../../text/scripts.ts";
 import type { Settlement } from "../../store/turns/turns.ts";
 import type { FailureKind } from "../../prompts/load.ts";
 import type { TurnOutcome } from "../../turn/turn.ts";
@@ -10,9 +11,8 @@ const EDITED = "(A message was changed meanwhile: this answers it as it read bef
 const SENTENCE_END = /(?:[.!?…]["'”’)\]]*(?=\s)|[。！？])/gu;
 /** From the middle of a word the rest of it would only be read again. */
 const LAST_WORD = /(?<!\S)\S+$/u;
-/** Scripts that put no spaces between words: any character may be the last. */
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Khmer}\p{Script=Lao}\p{Script=Myanmar}]$/u;
+/** Any character may be the last. */
+const UNSPACED = new RegExp(`[${UNSPACED_SCRIPTS}]$`, "u");
 
 /**
  * What had been said when it was stopped, up to the end of a sentence, or else of a word, and that it was stopped. Pure.

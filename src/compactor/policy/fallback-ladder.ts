@@ -1,7 +1,7 @@
 import type { JobPlan } from "../../core/compaction.ts";
 
 /** Where a job stands after an attempt has failed. */
-export interface LadderState {
+export interface FallbackState {
   /** What is left of it: its range as the last attempt had it. */
   readonly plan: Pick<JobPlan, "kind" | "tier" | "fromSeq" | "toSeq">;
   /** How often its range has been halved. */
@@ -35,7 +35,7 @@ const LAST_IN_TIME = 2;
 const MAX_REDOS = 3;
 
 /** The next step of a job whose attempt failed; whatever fails, a digest or giving up is at most a few steps away. */
-export function nextStep(state: LadderState): Step {
+export function nextStep(state: FallbackState): Step {
   const last: Step = state.mustProgress ? { do: "digest", isFinal: false } : { do: "give_up" };
   switch (state.failure) {
     case "refused":
@@ -49,12 +49,12 @@ export function nextStep(state: LadderState): Step {
   }
 }
 
-function isHopeless({ plan, refusedBefore }: LadderState): boolean {
+function isHopeless({ plan, refusedBefore }: FallbackState): boolean {
   return plan.kind === "redo" && refusedBefore + 1 >= MAX_REDOS;
 }
 
 /** An omitted range is covered whole, or emergency would not heal. */
-function canHalve({ plan, halved }: LadderState): boolean {
+function canHalve({ plan, halved }: FallbackState): boolean {
   const entries = plan.toSeq - plan.fromSeq + 1;
   const isWhole = plan.kind !== "leaf" || plan.tier === "emergency";
   return !isWhole && halved < MAX_HALVINGS && entries > FEW_ENTRIES;

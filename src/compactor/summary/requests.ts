@@ -1,13 +1,19 @@
-import { capText, type EntryTexts, escapeLabels, spanNote, summaryLabel } from "../../context/render.ts";
+import { capText, type EntryTexts, spanNote, summaryLabel } from "../../context/render.ts";
 import type { ModelMessage } from "../../core/context.ts";
-import type { CurrentText, Entry } from "../../core/entry.ts";
+import type { Entry } from "../../core/entry.ts";
 import type { Summary } from "../../core/history.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { collectHints, type Hints } from "./hints.ts";
-import { type LengthLimit, lengthLimit } from "./length-limit.ts";
+import {
+  estimateRequest,
+  type LengthLimit,
+  lengthLimit,
+  memoryTools,
+  wantedTokens,
+  type WriterTexts,
+  type WritingTask,
+} from "./writer.ts";
 import type { TranscriptLine } from "./transcript.ts";
-import { estimateRequest, memoryTools, wantedTokens, type WriterTexts, type WritingTask } from "./writer.ts";
-import { displayName, truncateMiddle } from "../../text/text.ts";
 
 /** The texts that a summariser reads besides what is to be summarised; the templates in `prompts/` have them. */
 export interface CompactorTexts extends WriterTexts, Pick<EntryTexts, "editNote" | "absence"> {
@@ -138,24 +144,4 @@ export function summaryMessages(summaries: readonly SummaryText[], time: TimeFor
 
 function user(text: string): ModelMessage {
   return { role: "user", text };
-}
-
-/** Longest text of one edit, in UTF-16 units. */
-const MAX_TEXT = 1000;
-
-/** What messages say now that somebody edited after a summary of them was written. Pure. */
-export function editNotes(
-  edits: readonly CurrentText[],
-  { texts, time }: Pick<WorkerAgent, "texts" | "time">,
-): string {
-  return edits
-    .map(({ author, at, text }) =>
-      texts.editNote({
-        author: displayName(author),
-        original: time.minute(at),
-        text: escapeLabels(truncateMiddle(text, MAX_TEXT)),
-      }),
-    )
-    .map((note) => note.trim())
-    .join("\n");
 }

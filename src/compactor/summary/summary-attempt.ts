@@ -8,7 +8,7 @@ import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
 import { type Model, type ModelCallRecord, ModelError } from "../../llm/model.ts";
 import { mergeMemories } from "../../memory/gates.ts";
 import { inSlices } from "../../async/slices.ts";
-import { type Refusal, refuse } from "./summary-checks.ts";
+import { type Rejection, rejectionOf } from "./summary-checks.ts";
 import { type Chunk, chunkTranscript, legalEnds, MIN_CHUNK_TOKENS, wholeTranscript } from "./chunks.ts";
 import { RequestBuilder, summaryMessages, type SummaryText, type WorkerAgent } from "./requests.ts";
 import { sourcesOf, transcribe, type TranscriptLine } from "./transcript.ts";
@@ -61,7 +61,7 @@ export type AttemptOutcome =
   | { readonly kind: "finished"; readonly result: JobResult; readonly range: SummarisedRange | null }
   /** Its calls are used up. What it has finished is saved, and more than before it: another attempt goes on from there. */
   | { readonly kind: "unfinished" }
-  | { readonly kind: "refused"; readonly refusal: Refusal }
+  | { readonly kind: "refused"; readonly rejection: Rejection }
   /** `why`: the kind of failure, and nothing that a provider said. */
   | { readonly kind: "unavailable"; readonly why: string }
   | { readonly kind: "aborted" };
@@ -76,7 +76,7 @@ export interface SummarisedRange {
 const MIN_PART_TOKENS = 120;
 /** Of a summary that is to be merged: its label, and what a message costs. */
 const LABEL_TOKENS = SUMMARY_LABEL_TOKENS + MESSAGE_OVERHEAD;
-const NOTHING_SAID: Refusal = { kind: "empty", why: "there is nothing to summarise" };
+const NOTHING_SAID: Rejection = { kind: "empty", why: "there is nothing to summarise" };
 
 /**
  * One attempt at one summary with one model. A transcript that does not fit one request is summarised in parts, which
@@ -88,7 +88,7 @@ export async function attemptSummary(
   material: Material,
   options: AttemptOptions,
 ): Promise<AttemptOutcome> {
-  const attempt = new Attempt(agent, material, options);
+  const attempt = new SummaryAttempt(agent, material, options);
   try {
     return await attempt.run();
   } catch (error) {
@@ -101,7 +101,7 @@ export async function attemptSummary(
 type Combined = SummaryText & Pick<Summary, "tokens">;
 type Limits = Pick<WritingTask, "capTokens" | "sourceTokens">;
 
-class Attempt {
+class SummaryAttempt {
   readonly #agent: WorkerAgent;
   readonly #material: Material;
   readonly #options: AttemptOptions;
@@ -140,7 +140,7 @@ class Attempt {
     if (this.#room < MIN_CHUNK_TOKENS) return { kind: "unavailable", why: "its window is too small" };
     try {
       const outcome = await this.#writeInWindow();
-      const isSpent = outcome.kind === "refused" && outcome.refusal.kind === "calls_spent";
+      const isSpent = outcome.kind === "refused" && outcome.rejection.kind === "calls_spent";
       return isSpent && this.#savedParts > 0 ? { kind: "unfinished" } : outcome;
     } catch (error) {
       // Failed calls have used up the budget: the next attempt goes on from the saved parts.
@@ -191,7 +191,7 @@ class Attempt {
       return isWhole ? this.#finish(await this.#writeWhole(tokens)) : this.#writeParts();
     }
     const written = summaries.filter((one) => one.kind !== "reset");
-    if (written.length === 0) return { kind: "refused", refusal: NOTHING_SAID };
+    if (written.length === 0) return { kind: "refused", rejection: NOTHING_SAID };
     const limits = { capTokens: this.#options.capTokens, sourceTokens: sumTokens(written) };
     return this.#finish(await this.#combine(written, limits));
   }
@@ -265,7 +265,7 @@ class Attempt {
     const { capTokens, modelName } = this.#options;
     const sourceTokens = range?.sourceTokens ?? this.#options.sourceTokens;
     const joined = this.#parts.map(({ text }) => text).join("\n");
-    const isFit = refuse({ text: joined, finish: "stop" }, { capTokens, sourceTokens }) === null;
+    const isFit = rejectionOf({ text: joined, finish: "stop" }, { capTokens, sourceTokens }) === null;
     if (isFit) return this.#finish({ kind: "written", text: joined, model: modelName, memories: [] }, range);
     // It takes more calls than are kept for it: the next attempt has all of its own.
     if (this.#savedParts > 0 && !this.#fitsRequest(textsOf(this.#parts))) return { kind: "unfinished" };

@@ -1,13 +1,20 @@
+import { escapeLabels } from "../../context/render.ts";
 import { normalForm, storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import type { ModelAnswer } from "../../llm/model.ts";
-import { escapeLabels } from "../../context/render.ts";
 
-export const REFUSAL_KINDS = ["empty", "cut_off", "refusal", "over_cap", "inflated", "calls_spent"] as const;
+export const REJECTION_KINDS = [
+  "empty",
+  "cut_off",
+  "refusal",
+  "over_cap",
+  "inflated",
+  "calls_spent",
+] as const;
 
 /** Why a summary is not committed. */
-export interface Refusal {
-  readonly kind: (typeof REFUSAL_KINDS)[number];
+export interface Rejection {
+  readonly kind: (typeof REJECTION_KINDS)[number];
   /** For a log: nothing of the text. */
   readonly why: string;
 }
@@ -25,10 +32,10 @@ export interface SummaryLimits {
 const MAX_RATIO = 0.7;
 
 /** @returns null: the summary is good enough to be committed */
-export function refuse(
+export function rejectionOf(
   answer: Pick<ModelAnswer, "text" | "finish">,
   { capTokens, sourceTokens, estimate = estimateTokens }: SummaryLimits,
-): Refusal | null {
+): Rejection | null {
   const { text, finish } = answer;
   if (finish === "filtered") return { kind: "cut_off", why: "the provider's filter ended it" };
   if (!/[\p{L}\p{N}]/u.test(text)) return { kind: "empty", why: "it says nothing" };

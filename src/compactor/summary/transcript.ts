@@ -1,5 +1,5 @@
+import type { CurrentText, Entry, NoticeEntry } from "../../core/entry.ts";
 import { absenceText, type EntryTexts, escapeLabels } from "../../context/render.ts";
-import type { Entry, NoticeEntry } from "../../core/entry.ts";
 import { viewOrder } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 import { counted, displayName, truncateMiddle } from "../../text/text.ts";
@@ -131,4 +131,24 @@ const TIME = /(?<!\\)\[(?=\s*\d{4}-\d\d-\d\d)/g;
 function indented(text: string): string {
   const [first = "", ...rest] = text.split(LINE_END).filter((line) => line.trim() !== "");
   return [first, ...rest.map((line) => INDENT + line.replaceAll(TIME, "\\["))].join("\n");
+}
+
+/** Longest text of one edit, in UTF-16 units. */
+const MAX_TEXT = 1000;
+
+/** What messages say now that somebody edited after a summary of them was written. Pure. */
+export function editNotes(
+  edits: readonly CurrentText[],
+  { texts, time }: Pick<TranscriptStyle, "texts" | "time">,
+): string {
+  return edits
+    .map(({ author, at, text }) =>
+      texts.editNote({
+        author: displayName(author),
+        original: time.minute(at),
+        text: escapeLabels(truncateMiddle(text, MAX_TEXT)),
+      }),
+    )
+    .map((note) => note.trim())
+    .join("\n");
 }

@@ -1,6 +1,7 @@
 import type { ModelMessage, ToolSpec } from "../../core/context.ts";
 import type { Entry, ToolCall } from "../../core/entry.ts";
 import type { MemoryDraft } from "../../core/memory.ts";
+import { MEASURED_IN_CHARACTERS } from "../../text/scripts.ts";
 import { storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { capText, estimateMessage } from "../../context/render.ts";
@@ -13,9 +14,7 @@ import {
   type ModelRequest,
 } from "../../llm/model.ts";
 import { checkMemories, memorySaveParameters, mergeMemories } from "../../memory/gates.ts";
-import { type Refusal, refuse } from "./summary-checks.ts";
-import { cleanSummary } from "./summary-checks.ts";
-import { type LengthLimit, lengthLimit } from "./length-limit.ts";
+import { cleanSummary, type Rejection, rejectionOf } from "./summary-checks.ts";
 
 /** Of the calls that a summary may take, so many are kept for its text and a shorter one; the others are rounds of `memory_save`. */
 export const TEXT_CALLS = 2;
@@ -79,7 +78,7 @@ export type Written =
       readonly model: string;
       readonly memories: readonly MemoryDraft[];
     }
-  | { readonly kind: "refused"; readonly refusal: Refusal };
+  | { readonly kind: "refused"; readonly rejection: Rejection };
 
 /** The summary that fits a cap and is not inflated, with some room to spare. */
 export function wantedTokens({
@@ -87,6 +86,36 @@ export function wantedTokens({
   sourceTokens,
 }: Pick<WritingTask, "capTokens" | "sourceTokens">): number {
   return Math.min(capTokens, sourceTokens / 2);
+}
+
+/** How long a summary may be, in what a model can count. */
+export interface LengthLimit {
+  readonly limit: number;
+  readonly unit: "words" | "characters";
+}
+
+/** Estimated tokens of one word, and of one character of a script without spaces; names and numbers included. */
+const TOKENS_PER_WORD = 2.2;
+const TOKENS_PER_CHARACTER = 1.1;
+const IN_CHARACTERS = new RegExp(`[${MEASURED_IN_CHARACTERS}]`, "gu");
+/** Share of such letters from which on a text is measured in characters. */
+const CHARACTERS_SHARE = 0.3;
+/** The script of a text is judged by so many characters at its beginning. */
+const SAMPLE = 20_000;
+const MIN_LIMIT = 12;
+
+/**
+ * @param tokens estimated
+ * @param sample a text in the language of the summary
+ */
+export function lengthLimit(tokens: number, sample: string): LengthLimit {
+  const head = sample.slice(0, SAMPLE);
+  const letters = head.match(/\p{L}/gu)?.length ?? 0;
+  const characters = head.match(IN_CHARACTERS)?.length ?? 0;
+  const isInCharacters = characters > letters * CHARACTERS_SHARE;
+  const limit = Math.floor(tokens / (isInCharacters ? TOKENS_PER_CHARACTER : TOKENS_PER_WORD));
+  const rounded = limit > 100 ? Math.floor(limit / 10) * 10 : limit;
+  return { limit: Math.max(MIN_LIMIT, rounded), unit: isInCharacters ? "characters" : "words" };
 }
 
 /** The tool as the summariser is offered it; none where it saves no memories. */
@@ -114,14 +143,14 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
   let { modelName } = options;
   for (;;) {
     const callsLeft = options.budget.left - task.keptCalls;
-    if (callsLeft <= 0) return { kind: "refused", refusal: CALLS_SPENT };
+    if (callsLeft <= 0) return { kind: "refused", rejection: CALLS_SPENT };
     const fits = estimateRequest(messages, tools) + task.maxOutputTokens <= options.windowTokens;
     // Rounds that no longer fit have done their work: the gates have kept what is in them.
     if (!fits && !isShortened) messages = task.messages;
     const maySave = fits && !isShortened && task.sources !== null && callsLeft > TEXT_CALLS;
     const toolChoice = maySave ? "auto" : "none";
     const answer = await ask(task, options, { model: modelName, messages, tools, toolChoice });
-    if (answer === null) return { kind: "refused", refusal: emptyRefusal(task) };
+    if (answer === null) return { kind: "refused", rejection: emptyRejection(task) };
     // Asking the failed model first again would cost calls each time.
     modelName = answer.model;
     if (maySave && answer.calls.length > 0) {
@@ -135,9 +164,10 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
       continue;
     }
     const text = cleanSummary(answer.text);
-    const refusal = refuse({ text, finish: answer.finish }, task);
-    if (refusal === null) return { kind: "written", text, model: answer.model, memories };
-    if (isShortened || callsLeft <= 1 || !isTooLong(text, refusal, task)) return { kind: "refused", refusal };
+    const rejection = rejectionOf({ text, finish: answer.finish }, task);
+    if (rejection === null) return { kind: "written", text, model: answer.model, memories };
+    if (isShortened || callsLeft <= 1 || !isTooLong(text, rejection, task))
+      return { kind: "refused", rejection };
     isShortened = true;
     messages = [...messages, ...askShorter(answer.text, messages, tools, task, options)];
   }
@@ -162,15 +192,15 @@ function shortenMessage(task: WritingTask, { texts }: WriterOptions): ModelMessa
 }
 
 /** Refused for nothing but its length: also one that was cut off, where what there is of it is too long already. */
-function isTooLong(text: string, { kind }: Refusal, { capTokens }: WritingTask): boolean {
+function isTooLong(text: string, { kind }: Rejection, { capTokens }: WritingTask): boolean {
   if (kind === "over_cap" || kind === "inflated") return true;
   return kind === "cut_off" && estimateTokens(text) > capTokens;
 }
 
-const CALLS_SPENT: Refusal = { kind: "calls_spent", why: "its model calls are used up" };
+const CALLS_SPENT: Rejection = { kind: "calls_spent", why: "its model calls are used up" };
 
-function emptyRefusal(task: WritingTask): Refusal {
-  return refuse({ text: "", finish: "stop" }, task) ?? { kind: "empty", why: "it says nothing" };
+function emptyRejection(task: WritingTask): Rejection {
+  return rejectionOf({ text: "", finish: "stop" }, task) ?? { kind: "empty", why: "it says nothing" };
 }
 
 type Asking = Pick<ModelRequest, "model" | "messages" | "tools" | "toolChoice">;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { retryAfterMs } from "../http/retry-after.ts";
-import { originOf } from "../../core/ids.ts";
+import { originOf } from "../../text/displayable.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { boundedJson } from "../http/bounded-body.ts";
 import type { ChatServer } from "../chat/chat-model.ts";

@@ -1,5 +1,4 @@
-import { isObjectJson } from "../../core/call-arguments.ts";
-import type { ToolCall } from "../../core/entry.ts";
+import { isObjectJson, type ToolCall } from "../../core/entry.ts";
 import { usableId, withOwnIds } from "./call-ids.ts";
 import type { CallPiece } from "./chat-chunk.ts";
 

@@ -5,8 +5,7 @@ import type {
 } from "openai/resources/chat/completions";
 
 import type { ModelMessage } from "../../core/context.ts";
-import { objectJson } from "../../core/call-arguments.ts";
-import type { ToolCall } from "../../core/entry.ts";
+import { objectJson, type ToolCall } from "../../core/entry.ts";
 import { unreachable } from "../../core/errors.ts";
 import type { ModelRequest } from "../model.ts";
 

@@ -1,8 +1,7 @@
 import { ApplicationFlags, ApplicationFlagsBitField, PermissionFlagsBits, Routes } from "discord.js";
 import { z } from "zod";
 import type { DiscordConfig } from "../../config/config.ts";
-import { errorMessage, OperatorError } from "../../core/errors.ts";
-import type { Finding } from "../../core/finding.ts";
+import { errorMessage, type Finding, OperatorError } from "../../core/errors.ts";
 import { DiscordApi, DiscordRefusal } from "./rest/api.ts";
 import type { Server } from "../../core/message.ts";
 import { listGuilds } from "./rest/guilds.ts";

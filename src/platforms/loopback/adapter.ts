@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { originOf } from "../../core/ids.ts";
+import { originOf } from "../../text/displayable.ts";
 import { OperatorError } from "../../core/errors.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import type { Platform, PlatformCapabilities, PlatformInbox } from "../platform.ts";

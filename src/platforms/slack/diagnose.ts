@@ -1,8 +1,7 @@
 import { pino } from "pino";
 import { z } from "zod";
 import type { SlackConfig } from "../../config/config.ts";
-import { errorMessage } from "../../core/errors.ts";
-import type { Finding } from "../../core/finding.ts";
+import { errorMessage, type Finding } from "../../core/errors.ts";
 import { SlackApi, SlackError } from "./web/api.ts";
 import { missingScopes } from "./manifest.ts";
 import { Names } from "./web/names.ts";

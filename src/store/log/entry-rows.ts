@@ -1,12 +1,12 @@
-import { objectJson } from "../../core/call-arguments.ts";
-import type {
-  Absence,
-  Entry,
-  EntryReference,
-  MemoryReference,
-  RememberedStatement,
-  ToolCall,
-  TurnEntryDraft,
+import {
+  type Absence,
+  type Entry,
+  type EntryReference,
+  type MemoryReference,
+  objectJson,
+  type RememberedStatement,
+  type ToolCall,
+  type TurnEntryDraft,
 } from "../../core/entry.ts";
 import { type ChannelId, memoryId, type Seq, turnId } from "../../core/ids.ts";
 import type { Author } from "../../core/message.ts";

@@ -1,9 +1,8 @@
 import { setImmediate } from "node:timers/promises";
-import { argumentValues } from "../../core/call-arguments.ts";
-import type { ToolCall } from "../../core/entry.ts";
+import { argumentValues, type ToolCall } from "../../core/entry.ts";
 import { type ChannelId, memoryId, type MemoryId, type Seq } from "../../core/ids.ts";
 import { containsQuote, normalWords } from "../../text/normal-text.ts";
-import { isExact, tellingTerms } from "../../text/telling-terms.ts";
+import { isExact, tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/database.ts";
 
 /** What was made of texts that have gone: memories, and arguments of tool calls that repeat their words. */

@@ -3,10 +3,10 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { type LadderState, nextStep } from "../../../src/compactor/policy/fallback-ladder.ts";
+import { type FallbackState, nextStep } from "../../../src/compactor/policy/fallback-ladder.ts";
 
 const LEAF = { kind: "leaf", tier: "background", fromSeq: 1, toSeq: 100 } as const;
-const FIRST: LadderState = {
+const FIRST: FallbackState = {
   plan: LEAF,
   halved: 0,
   attempts: 1,
@@ -17,7 +17,7 @@ const FIRST: LadderState = {
 };
 const MERGE = { ...LEAF, kind: "merge" } as const;
 const REDO = { ...LEAF, kind: "redo" } as const;
-const ROWS: readonly (readonly [what: string, state: Partial<LadderState>, step: string])[] = [
+const ROWS: readonly (readonly [what: string, state: Partial<FallbackState>, step: string])[] = [
   ["refused: half the range", {}, "half"],
   ["refused again: half of that", { halved: 1, attempts: 2 }, "half"],
   ["refused a third time: another model", { halved: 2, attempts: 3 }, "other_model"],

@@ -92,7 +92,7 @@ suite("a summary", () => {
       await using server = await startModelServer();
       server.reply(behaviour);
       const { outcome } = await attempt(server, leaf());
-      assert.equal(outcome.kind === "refused" ? outcome.refusal.kind : outcome.kind, kind);
+      assert.equal(outcome.kind === "refused" ? outcome.rejection.kind : outcome.kind, kind);
       assert.equal(server.requests.length, 1);
     });
   }
@@ -132,7 +132,7 @@ suite("a summary", () => {
     await using server = await startModelServer();
     server.reply(text(LONG), text(LONG));
     const { outcome } = await attempt(server, leaf());
-    assert.equal(outcome.kind === "refused" && outcome.refusal.kind, "over_cap");
+    assert.equal(outcome.kind === "refused" && outcome.rejection.kind, "over_cap");
     assert.equal(server.requests.length, 2);
   });
 

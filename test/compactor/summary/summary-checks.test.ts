@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { refuse, type SummaryLimits } from "../../../src/compactor/summary/summary-checks.ts";
+import { rejectionOf, type SummaryLimits } from "../../../src/compactor/summary/summary-checks.ts";
 
 const WIDE: SummaryLimits = { capTokens: 10_000, sourceTokens: 10_000 };
 
 function kindOf(text: string, finish: "stop" | "length" | "tool_calls" | "filtered" = "stop"): string | null {
-  return refuse({ text, finish }, WIDE)?.kind ?? null;
+  return rejectionOf({ text, finish }, WIDE)?.kind ?? null;
 }
 
 const DECLINED: readonly string[] = [
@@ -72,7 +72,7 @@ const SAID: readonly string[] = [
 ];
 
 describe("a summary is refused", () => {
-  for (const text of DECLINED) test(`as a refusal: ${text}`, () => assert.equal(kindOf(text), "refusal"));
+  for (const text of DECLINED) test(`as a rejection: ${text}`, () => assert.equal(kindOf(text), "refusal"));
   for (const text of SAID) test(`not: ${text}`, () => assert.equal(kindOf(text), null));
 
   test("not as a refusal where it has more to say", () => {
@@ -99,13 +99,13 @@ describe("a summary is refused", () => {
   test("over its cap, and over 0.7 of its source", () => {
     const limits = { estimate: (text: string) => text.length, capTokens: 100, sourceTokens: 1000 };
     const kind = (length: number, values: Partial<SummaryLimits> = {}) =>
-      refuse({ text: "a".repeat(length), finish: "stop" }, { ...limits, ...values })?.kind ?? null;
+      rejectionOf({ text: "a".repeat(length), finish: "stop" }, { ...limits, ...values })?.kind ?? null;
     assert.equal(kind(100), null);
     assert.equal(kind(101), "over_cap");
     assert.equal(kind(70, { sourceTokens: 100 }), null);
     assert.equal(kind(71, { sourceTokens: 100 }), "inflated");
     assert.equal(
-      refuse({ text: "one two three", finish: "stop" }, { capTokens: 2, sourceTokens: 99 })?.kind,
+      rejectionOf({ text: "one two three", finish: "stop" }, { capTokens: 2, sourceTokens: 99 })?.kind,
       "over_cap",
     );
   });
@@ -113,7 +113,7 @@ describe("a summary is refused", () => {
   test("and the reason tells nothing of the text", () => {
     const limits = { capTokens: 1, sourceTokens: 1 };
     for (const text of ["secret ".repeat(40), "I'm sorry, secret"]) {
-      assert.doesNotMatch(refuse({ text, finish: "stop" }, limits)?.why ?? "secret", /secret/);
+      assert.doesNotMatch(rejectionOf({ text, finish: "stop" }, limits)?.why ?? "secret", /secret/);
     }
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { wholeTranscript } from "../../../src/compactor/summary/chunks.ts";
-import { digestEntries } from "../../../src/compactor/summary/digest.ts";
+import { digestEntries } from "../../../src/context/digest.ts";
 import { transcribe } from "../../../src/compactor/summary/transcript.ts";
 import { createTimeFormat } from "../../../src/text/time.ts";
 import { atOnce } from "../../support/at-once.ts";

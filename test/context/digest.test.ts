@@ -8,15 +8,15 @@ import {
   digestEntries,
   type DigestOptions,
   digestTexts,
-} from "../../../src/compactor/summary/digest.ts";
-import type { Entry, NoticeEntry, ToolResultEntry } from "../../../src/core/entry.ts";
-import { memoryId, turnId } from "../../../src/core/ids.ts";
-import { atOnce } from "../../support/at-once.ts";
-import { createTimeFormat } from "../../../src/text/time.ts";
-import { estimateTokens } from "../../../src/text/tokens.ts";
-import { anySteps, anyText, Conversation } from "../../context/conversation.ts";
-import { said } from "../channel.ts";
-import { cpuMs } from "../../support/cpu-time.ts";
+} from "../../src/context/digest.ts";
+import type { Entry, NoticeEntry, ToolResultEntry } from "../../src/core/entry.ts";
+import { memoryId, turnId } from "../../src/core/ids.ts";
+import { atOnce } from "../support/at-once.ts";
+import { createTimeFormat } from "../../src/text/time.ts";
+import { estimateTokens } from "../../src/text/tokens.ts";
+import { anySteps, anyText, Conversation } from "./conversation.ts";
+import { said } from "../compactor/channel.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 const UTC = createTimeFormat("UTC");
 

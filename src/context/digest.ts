@@ -1,12 +1,12 @@
-import { capText, escapeLabels } from "../../context/render.ts";
-import type { Entry, NoticeEntry } from "../../core/entry.ts";
-import { rankSentences, type SpokenLine } from "../../text/rank-sentences.ts";
-import { isCounted } from "../../core/history.ts";
-import type { Seq } from "../../core/ids.ts";
-import { SliceCounter, type Slices } from "../../async/slices.ts";
-import { displayName, sliceWhole } from "../../text/text.ts";
-import type { TimeFormat } from "../../text/time.ts";
-import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
+import { capText, escapeLabels } from "./render.ts";
+import type { Entry, NoticeEntry } from "../core/entry.ts";
+import { rankSentences, type SpokenLine } from "../text/rank-sentences.ts";
+import { isCounted } from "../core/history.ts";
+import type { Seq } from "../core/ids.ts";
+import { SliceCounter, type Slices } from "../async/slices.ts";
+import { displayName, sliceWhole } from "../text/text.ts";
+import type { TimeFormat } from "../text/time.ts";
+import { estimateTokens, MESSAGE_OVERHEAD } from "../text/tokens.ts";
 
 /** A summary's text that was made without a model. */
 export interface Digest {
