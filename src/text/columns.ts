@@ -4,11 +4,18 @@ const ZERO_WIDTH = /^[\p{Mn}\p{Me}\u200b-\u200f\u2060-\u2064\ufeff]$/u;
 const WIDE =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
 
-/** Cells that a character takes in a terminal: 0, 1, or 2 (East Asian wide and emoji). */
+/** Cells that a character takes in a fixed-width font: 0, 1, or 2 (East Asian wide and emoji). */
 function cells(character: string): 0 | 1 | 2 {
   if (character < "\u0300") return 1;
   if (ZERO_WIDTH.test(character)) return 0;
   return WIDE.test(character) ? 2 : 1;
+}
+
+/** Cells that a text on one line takes in a fixed-width font. */
+export function cellWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += cells(character);
+  return width;
 }
 
 /**

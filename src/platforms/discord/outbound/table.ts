@@ -1,4 +1,4 @@
-import { cellsOf } from "../../../text/markdown-table.ts";
+import { alignColumns, cellsOf } from "../../../text/markdown-table.ts";
 
 const ROW = /^\s*\|?.*\|.*$/;
 const RULE_CELL = /^:?-+:?$/;
@@ -44,26 +44,13 @@ function isRule(line: string): boolean {
   return inner.split("|").every((cell) => RULE_CELL.test(cell.trim()));
 }
 
+const COLUMNS = { gap: "  ", ruleGap: "  ", minWidth: 3 };
+
 /** A Markdown table as columns in a code block: Discord draws no tables. Pure. */
 export function drawTable([head = "", , ...body]: readonly string[]): string {
   const rows = [head, ...body].map((row) =>
-    // Without the marks that a code block would show.
+    // A code block would show these marks.
     cellsOf(row).map((cell) => cell.replaceAll(/\*\*|__|`+/g, "")),
   );
-  const columns = Math.max(...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(3, ...rows.map((row) => widthOf(row[column] ?? ""))),
-  );
-  const draw = (row: readonly string[]): string =>
-    widths
-      .map((width, column) => (row[column] ?? "") + " ".repeat(width - widthOf(row[column] ?? "")))
-      .join("  ")
-      .trimEnd();
-  const [top = [], ...rest] = rows;
-  const rule = widths.map((width) => "-".repeat(width)).join("  ");
-  return ["```", draw(top), rule, ...rest.map(draw), "```"].join("\n");
-}
-
-function widthOf(text: string): number {
-  return Array.from(text).length;
+  return ["```", ...alignColumns(rows, COLUMNS), "```"].join("\n");
 }
