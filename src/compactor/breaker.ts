@@ -1,4 +1,4 @@
-/** Failures in a row that open it. */
+/** Failures in a row that open the circuit. */
 const MAX_FAILURES = 3;
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 600_000;
@@ -12,7 +12,7 @@ interface ModelState {
 }
 
 /**
- * A circuit breaker for all channels, per model: a summariser that is away is not asked by each channel in turn.
+ * A circuit breaker per model, shared by all channels: not every channel has to find out that a summariser is down.
  * Closed until three failures in a row; then open for 30 s; then one trial, and the next pause is twice as long, up to
  * ten minutes, unless the trial succeeds.
  */
@@ -25,16 +25,16 @@ export class Breaker {
     this.#now = now;
   }
 
-  /** Would `admit` let a call through now? Changes nothing. */
+  /** Would `admit` allow a call now? Changes nothing. */
   mayTry(model: string): boolean {
     return this.waitMs(model) === 0;
   }
 
-  /** Asks for one call; where a pause has just ended, only the first one to ask gets it. */
+  /** Asks to make one call. After a pause only the first caller is admitted: its call is the trial. */
   admit(model: string): boolean {
     if (!this.mayTry(model)) return false;
     const state = this.#models.get(model);
-    // A trial that never reports (its channel was closed) must not keep the model away for good: another one follows.
+    // A trial may never report, for its channel may be closed: after another pause the next trial is admitted.
     if (state !== undefined && state.pauseMs > 0) {
       state.openUntil = this.#now() + state.pauseMs;
       state.isTrying = true;
@@ -51,7 +51,7 @@ export class Breaker {
     this.#models.set(model, state);
     state.failures++;
     if (state.failures < MAX_FAILURES) return;
-    // Calls that were under way when it opened fail as well, and say nothing new.
+    // Calls that were in flight when the circuit opened may fail, too; they say nothing new.
     if (state.pauseMs > 0 && !state.isTrying && !this.mayTry(model)) return;
     state.pauseMs = state.pauseMs === 0 ? FIRST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, state.pauseMs * 2);
     state.openUntil = this.#now() + state.pauseMs;

@@ -10,8 +10,8 @@ import { Rest } from "../async/backoff.ts";
 import { countLive, mustProgress, PRIORITY, priorityOf } from "./policy/priority.ts";
 
 /**
- * Watches one channel: looks how full its context is, decides, and has at most one job under way. It calls no model
- * itself, and nobody who answers people waits for it.
+ * Watches how full one channel's context is, decides, and runs at most one job at a time. It calls no model itself, and no
+ * answer waits for it.
  *
  *   idle → (something is due) waiting for a slot → job → committed | stale | failed → looks again
  *   failed → resting (backing off) → looks again
@@ -19,21 +19,21 @@ import { countLive, mustProgress, PRIORITY, priorityOf } from "./policy/priority
 export class ChannelCompactor {
   readonly #parts: CompactorParts;
   readonly #closing = new AbortController();
-  /** The summariser failed. */
+  /** Back-off after a failure of the summariser. */
   readonly #rest: Rest;
-  /** The database did. */
+  /** Back-off after a failure of the database. */
   readonly #outage: Rest;
-  /** A job may be live in the log that nobody works on: left by an earlier owner, or by a failure of the database. */
+  /** The log may have a live job that nobody works on: left by an earlier owner, or by a failure of the database. */
   #isLeftOver: boolean;
   #isQueued = false;
   #running: Promise<void> | null = null;
-  /** The job under way, and what ends its attempt. */
+  /** The running job, and the controller that aborts its attempt. */
   #job: { readonly job: Job; readonly abandon: AbortController } | null = null;
   #looking: Promise<void> | null = null;
   #lookTimer: NodeJS.Timeout | undefined;
   #lookedAt = 0;
   #blocked: string | null = null;
-  /** Why the last leaf was begun, if its calls sufficed for the beginning of its range alone. */
+  /** The tier of the last leaf, if its calls sufficed only for the beginning of its range. */
   #cutShort: Tier | null = null;
   #forced: PromiseWithResolvers<ForcedOutcome> | null = null;
 
@@ -45,25 +45,25 @@ export class ChannelCompactor {
     this.#outage = new Rest(parts.timing.databaseRest, () => this.consider());
   }
 
-  /** Nothing waits, runs or looks. A rest does not count: whoever loads the channel next begins where it ended. */
+  /** Nothing waits, runs or looks. A back-off does not count: the channel may be unloaded meanwhile. */
   get isIdle(): boolean {
     return (
       !this.#isQueued && this.#running === null && this.#looking === null && this.#lookTimer === undefined
     );
   }
 
-  /** The view is nearly full, and something is being done about it: what nobody waits for had better wait. */
+  /** The view is nearly full, and a compaction is on its way: work that nobody waits for should be put off. */
   get isMakingRoom(): boolean {
     const { target } = this.#parts;
     return !this.isIdle && target.lacksRoom(target.history.current);
   }
 
-  /** A job is under way. */
+  /** A job is running. */
   get isRunning(): boolean {
     return this.#running !== null;
   }
 
-  /** Something changed: looks whether a compaction is due, soon and off the caller's path. */
+  /** To be called after a change: soon, and not in the caller's path, checks whether a compaction is due. */
   consider(): void {
     if (this.#closing.signal.aborted || this.#lookTimer !== undefined) return;
     const { target } = this.#parts;
@@ -79,7 +79,7 @@ export class ChannelCompactor {
     }, waitMs);
   }
 
-  /** Compacts all that may be compacted, whatever the usage; never rejects. */
+  /** Compacts all that may be compacted, at any usage; never rejects. */
   async force(): Promise<ForcedOutcome> {
     if (this.#closing.signal.aborted) return { kind: "failed", reason: "the channel is being closed" };
     this.#forced ??= Promise.withResolvers<ForcedOutcome>();
@@ -88,23 +88,23 @@ export class ChannelCompactor {
     return promise;
   }
 
-  /** A reset or a deletion may have ended the job in the log: its summariser need not go on then. Never rejects. */
+  /** Aborts the attempt if a reset or a deletion has ended its job in the log. Never rejects. */
   async recheck(): Promise<void> {
     const current = this.#job;
     if (current === null) return;
-    // Where the log cannot be asked, the attempt goes on, and its result is refused.
+    // If the log cannot be asked, the attempt goes on; the commit refuses its result if the job has ended.
     const isLive = await this.#parts.jobs.isLive(current.job).catch(() => true);
     if (!isLive) current.abandon.abort();
   }
 
-  /** Resolves when nothing is due, under way or waiting for a slot. */
+  /** Resolves when no job is due, running or waiting for a slot. */
   async idle(): Promise<void> {
     while (!this.isIdle) {
       await (this.#running ?? this.#looking ?? delay(this.#parts.timing.lookEveryMs));
     }
   }
 
-  /** Ends the attempt that runs; its row stays, and the channel's next owner goes on from there. */
+  /** Aborts the running attempt; its row stays, and the channel's next owner goes on from there. */
   async close(): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#lookTimer);
@@ -118,7 +118,7 @@ export class ChannelCompactor {
 
   async #look(): Promise<void> {
     try {
-      // Emergency does not wait for a job, nor for a turn.
+      // An emergency omission waits for neither a job nor a turn.
       await this.#parts.target.relieve();
       if (this.#isQueued || this.#running !== null || this.#outage.isResting) return;
       if (this.#isLeftOver) return this.#enqueue(PRIORITY.leftOver);
@@ -130,7 +130,7 @@ export class ChannelCompactor {
     }
   }
 
-  /** Behind an open circuit the rest goes on: else nobody would look before somebody speaks again. */
+  /** While the circuit is open, the back-off begins anew: else the next look would wait for the next message. */
   #rested(): void {
     if (this.#closing.signal.aborted) return;
     if (this.#isCircuitOpen) this.#rest.begin();
@@ -142,7 +142,7 @@ export class ChannelCompactor {
     return !summarisers.some((name) => breaker.mayTry(name));
   }
 
-  /** The decision as of now; a forced one that cannot be done is answered. */
+  /** Decides by the current state. If a forced compaction is impossible, its caller is answered. */
   async #decide(): Promise<Decision & { readonly liveSummaries: number; readonly history: History }> {
     const { target, events } = this.#parts;
     const history = await target.history.snapshot();
@@ -155,7 +155,7 @@ export class ChannelCompactor {
     if (decision.kind === "idle" && !isResting) this.#cutShort = null;
     if (decision.kind === "blocked") {
       const { tier, reason } = decision;
-      // Told once, and not with every message that changes a number in it.
+      // Reported once, and not again when only a number in it has changed.
       const news = `${tier} ${reason.replaceAll(/\d+/g, "")}`;
       if (this.#blocked !== news)
         events.emit({ type: "compaction_blocked", channel: target.channel, tier, reason });
@@ -178,20 +178,20 @@ export class ChannelCompactor {
         this.#running = this.#work();
         await this.#running;
         this.#running = null;
-        // A threshold that was crossed meanwhile is seen now.
+        // A threshold may have been crossed meanwhile.
         this.consider();
       },
     });
   }
 
-  /** One job, from the decision (which may have changed while it waited for its slot) to its end. Does not throw. */
+  /** Runs one job to its end. The decision is made anew: it may have changed while the job waited for its slot. Does not throw. */
   async #work(): Promise<void> {
     try {
       const { jobs, target } = this.#parts;
       let job: Job | null = null;
       if (this.#isLeftOver) {
         job = await jobs.take(target.owner);
-        // A commit of which nobody heard is in the log, and not in memory yet.
+        // The log may have a commit that memory has not seen.
         if (job === null) await target.history.reload();
         this.#isLeftOver = false;
       }
@@ -258,19 +258,19 @@ export class ChannelCompactor {
       case "left":
       case "stale":
         events.emit({ ...ended, phase: "stale", reason: "its range is not what it was" });
-        // Decided anew by what is in memory, it would be stale again, and paid for each time.
+        // Decided by what is in memory, the next job would be stale again, and its model calls wasted.
         await target.history.reload();
         return;
       case "failed":
         events.emit({ ...ended, phase: "failed", reason: end.reason });
-        // Another one that somebody waits for comes next, and does not rest.
+        // A forced compaction is answered now; a further one does not wait for the back-off.
         if (job.tier === "forced") this.#answerForced({ kind: "failed", reason: end.reason });
         this.#rest.begin();
     }
   }
 
   #landed(end: Extract<JobEnd, { kind: "committed" }>, ms: number): void {
-    // A digest says that the model was of no use: what can wait for it waits. A final one has ended what was due of it.
+    // A digest means that the model failed, so work that can wait backs off. A final digest is never written again.
     if (end.summary.kind !== "digest") this.#rest.succeeded();
     else if (end.summary.isFinal !== true) this.#rest.begin();
     if (end.job.kind === "leaf") {
@@ -289,7 +289,7 @@ export class ChannelCompactor {
       this.#parts.target.onLost(error);
       return;
     }
-    // What was committed of it is in the log: the job is taken up from there.
+    // The log has what was committed of the job: it is resumed from there.
     this.#isLeftOver = true;
     const { channel } = this.#parts.target;
     this.#parts.events.emit({ type: "compaction_interrupted", channel, why: errorMessage(error) });

@@ -25,40 +25,40 @@ export type JobEnd =
       readonly job: Job;
       readonly summary: SummaryDraft;
       readonly memories: number;
-      /** Its calls sufficed for the beginning of its range alone. */
+      /** The model calls sufficed only for the beginning of its range. */
       readonly isCutShort: boolean;
     }
   | { readonly kind: "stale"; readonly job: Job }
-  /** Nothing could be made of its range now. */
+  /** No summary could be made of its range now. */
   | { readonly kind: "failed"; readonly job: Job; readonly reason: string }
-  /** Interrupted: the row says that it runs, and whoever owns the channel next goes on with it. */
+  /** Interrupted: its row still says `running`, and the channel's next owner goes on with it. */
   | { readonly kind: "left" };
 
 export interface JobRunnerParts {
   readonly store: Pick<Store, "jobs" | "log" | "coverage" | "mergedOf" | "modelCalls">;
   readonly agent: Summariser;
   readonly breaker: Breaker;
-  /** Told of an attempt that brought no summary. */
+  /** Called for each attempt that brought no summary. */
   readonly onRefused: (job: Job, why: string) => void;
   readonly onCall: (record: ModelCallRecord, estimatedTokens: number) => void;
 }
 
-/** What one run of a job needs besides its row. */
+/** What one run of a job needs beside its row. */
 export interface JobRun {
   readonly history: History;
   /** Longest summary, estimated tokens. */
   readonly summaryCap: number;
-  /** Where no model can, a digest must do: from aggressive up, and where eight summaries are live. */
+  /** If no model can write a summary, a digest is committed: from the aggressive tier up, and if eight summaries are live. */
   readonly mustProgress: boolean;
   readonly signal: AbortSignal;
-  /** The one transaction that covers, and the swap behind it. */
+  /** Commits the summary in one transaction and updates the history in memory. */
   commit(job: Job): Promise<CommitOutcome>;
 }
 
 /**
- * Takes a job from its row to its commit: attempts, each with a deadline and with no lock and no transaction open; the
- * ladder between them; the staged result; the commit.
- * @throws where the database does: the row knows how far it came
+ * Takes a job from its row to its commit: attempts, each with a deadline and without an open lock or transaction; the
+ * fallback ladder between them; the staged result; the commit.
+ * @throws errors of the database; the row holds the progress
  */
 export class JobRunner {
   readonly #parts: JobRunnerParts;
@@ -151,7 +151,7 @@ export class JobRunner {
       thinkingAllowance: agent.thinkingAllowance,
       maxCalls: agent.maxCalls,
       memory: job.kind === "leaf",
-      // What is omitted is covered by one job, or emergency would not heal.
+      // One job must cover all omitted entries, or an emergency omission would last.
       mayEndFrom: job.kind === "leaf" ? run.history.omittedTo : null,
       done: job.result,
       signal,
@@ -167,7 +167,7 @@ export class JobRunner {
     return outcome;
   }
 
-  /** Merges and redos are written from the raw text where it fits the summariser, else from the summaries. */
+  /** Merges and redos are written from the raw text if it fits the summariser's window, else from the summaries. */
   async #material(job: Job, windowTokens: number): Promise<Material> {
     const { store } = this.#parts;
     const { fromSeq, toSeq, kind } = job;
@@ -187,14 +187,14 @@ export class JobRunner {
   }
 
   /**
-   * From the log and not from memory, which hears of a deletion a moment after it is committed: what the log has once the
-   * job's row is there, a deletion behind it will find read by this job.
+   * Read from the log and not from memory, which learns of a deletion a moment after its commit. What is read here, after
+   * the job's row was written, is voided by any later deletion.
    */
   async #summaries({ channel }: Job): Promise<readonly Summary[]> {
     return (await this.#parts.store.coverage(channel)).summaries;
   }
 
-  /** What it was made of may be older than an edit: the new texts come behind it, as one text more. */
+  /** The sources of a merged summary may be older than an edit: the current texts are added as one more text. */
   async #edits(job: Job): Promise<Summary[]> {
     const { store, agent } = this.#parts;
     const edits = await store.log.newestEdits(job.channel, job.fromSeq, job.toSeq, MAX_EDITS);
@@ -205,7 +205,7 @@ export class JobRunner {
     return [{ fromSeq, toSeq, span: null, level: 1, kind: "model", text, tokens, needsRedo: false }];
   }
 
-  /** Tokens of what the summary is made of. */
+  /** Tokens of the summary's sources. */
   async #sourceTokens(job: Job, { entries, summaries }: Material): Promise<number> {
     if (job.kind === "leaf") return job.sourceTokens;
     if (entries !== null) return this.#parts.store.log.tokensOf(job.channel, job.fromSeq, job.toSeq);
@@ -225,10 +225,10 @@ export class JobRunner {
     return { kind: "committed", job, summary, memories: result.memories.length, isCutShort: false };
   }
 
-  /** Without a model; it is marked as such, and written again when one can, unless it is final. */
+  /** Commits a digest, made without a model; a model writes it again later, unless it is final. */
   async #digest(job: Job, run: JobRun, { isFinal }: { readonly isFinal: boolean }): Promise<JobEnd> {
     const { agent } = this.#parts;
-    // A merge's is made of the summaries; a redo's of what a model would read: the summary may be older than an edit.
+    // For a merge it is made of the summaries; for a redo of the material, since the summary may be older than an edit.
     const windowTokens = job.kind === "merge" ? 0 : agent.windowOf(agent.modelNames()[0] ?? "");
     const { entries, summaries } = await this.#material(job, windowTokens);
     const texts = summaries.map((one) => one.text);
@@ -237,11 +237,11 @@ export class JobRunner {
         ? await agent.digester.ofTexts(texts, run.summaryCap)
         : await agent.digester.ofEntries(entries, run.summaryCap);
     const summary: SummaryDraft = { kind: "digest", text, tokens, model: null, isFinal };
-    // What the model had found before it failed is paid for.
+    // Memories that the model found before it failed are kept.
     return this.#finish(job, { ...job.result, parts: [], summary }, run);
   }
 
-  /** Nothing is left that a model could summarise, or for a redo next to nothing: people took it back. */
+  /** Have deletions left nothing to summarise, or for a redo next to nothing? */
   async #isTooLittle({ channel, fromSeq, toSeq, kind }: Job): Promise<boolean> {
     const { log } = this.#parts.store;
     if (kind === "redo") return (await log.tokensLeft(channel, fromSeq, toSeq)) < MIN_SOURCE_TOKENS;
@@ -274,12 +274,12 @@ export class JobRunner {
   }
 }
 
-/** Edits that a redo of a merged summary is told of. */
+/** Most edits that a redo of a merged summary is shown. */
 const MAX_EDITS = 20;
-/** Share of the summariser's window that a raw text may take to be read once more for a merge. */
+/** Largest share of the summariser's window for the raw text of a merge or redo. */
 const RAW_SHARE = 0.6;
 
-/** @param range the beginning of the job's range that was summarised; null: all of it */
+/** @param range the beginning of the job's range, if only that was summarised */
 function rangeOf(job: Job, range: SummarisedRange | null): Job {
   return range === null ? job : { ...job, ...range };
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import PQueue from "p-queue";
 
-/** What waits for its turn to compact. */
+/** A compaction that waits for a slot. */
 export interface QueuedWork {
-  /** Whose work it is: another owner of the same channel has its own, also while what a closed one left still waits. */
+  /** The compactor whose work it is. A channel that was closed and loaded again has a new one; both may wait. */
   readonly owner: object;
   /** The higher, the sooner. */
   readonly priority: number;
@@ -11,7 +11,7 @@ export interface QueuedWork {
   readonly run: () => Promise<void>;
 }
 
-/** The compactions of all channels: so many at a time, the most urgent first. */
+/** The compactions of all channels: a bounded number at a time, highest priority first. */
 export class CompactionQueue {
   readonly #queue: PQueue;
   readonly #waiting = new Map<object, { readonly id: string; priority: number }>();
@@ -20,7 +20,7 @@ export class CompactionQueue {
     this.#queue = new PQueue({ concurrency });
   }
 
-  /** Adds it, or raises the priority of what waits of the same owner. */
+  /** Adds work, or raises the priority of the owner's waiting work. */
   add({ owner, priority, run }: QueuedWork): void {
     const known = this.#waiting.get(owner);
     if (known !== undefined) {

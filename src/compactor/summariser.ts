@@ -3,16 +3,16 @@ import type { Model } from "../llm/model.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { WorkerAgent } from "./summary/summary-attempt.ts";
 
-/** What compaction needs of the agent that answers a channel. */
+/** What compaction needs of a channel's agent. */
 export interface Summariser extends WorkerAgent {
   readonly compaction: CompactionConfig;
   readonly model: Model;
   readonly digester: Digester;
-  /** Tokens that a summariser may think before it writes. */
+  /** Output tokens for the summariser's reasoning. */
   readonly thinkingAllowance: number;
-  /** Model calls that one attempt may take, all parts of a long range together. */
+  /** Model calls of one attempt, over all parts of a long range. */
   readonly maxCalls: number;
-  /** What people are told where they are told of a compaction. */
+  /** The notice that tells people of a compaction. */
   noticeText(messages: number): string;
   /** The configured summariser, then the fallbacks. */
   modelNames(): readonly string[];

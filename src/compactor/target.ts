@@ -10,7 +10,7 @@ import type { CompactionState, Decision } from "./policy/policy.ts";
 import type { CompactionQueue } from "./queue.ts";
 import type { RestBounds } from "../async/backoff.ts";
 
-/** What a channel's compactor may see of its channel, and do to it. */
+/** A channel as its compactor sees it. */
 export interface CompactionTarget {
   /** As `formatAddress` writes it. */
   readonly channel: string;
@@ -19,17 +19,17 @@ export interface CompactionTarget {
     readonly current: History;
     snapshot(): Promise<History>;
     commit(job: Pick<Job, "id" | "attempt">): Promise<CommitOutcome>;
-    /** Folds the rows again. */
+    /** Reads the history from the log again. */
     reload(): Promise<unknown>;
   };
-  /** False: so little is in the view that nothing can be due. Cheap. */
+  /** False: the view is so small that no compaction can be due. Cheap. */
   mayBeFull(history: History): boolean;
-  /** So much is in the view that much more would drive something out of it. Cheap. */
+  /** Is the view so full that little more would cause an emergency omission? Cheap. */
   lacksRoom(history: History): boolean;
   measure(history: History): Omit<CompactionState, "history" | "isForced" | "isResting" | "cutShort">;
-  /** Leaves out of the view what no longer fits, at once and without a model. @returns true where something left it */
+  /** Omits entries that no longer fit, at once and without a model. @returns whether any entry was omitted */
   relieve(): Promise<boolean>;
-  /** People in the channel may be told. Must not throw. */
+  /** May tell people in the channel of it. Must not throw. */
   onCommitted(plan: JobPlan, messages: number): void;
   /** Another daemon has the channel. */
   onLost(error: StaleEpochError): void;
@@ -44,23 +44,23 @@ export interface CompactorParts {
   readonly summarisers: readonly string[];
   readonly events: Events;
   readonly timing: CompactorTiming;
-  /** The pure decision; the protocol's fuzz puts wrong ones here. */
+  /** The pure decision; the fuzz replaces it by wrong ones. */
   readonly decide?: (state: CompactionState) => Decision;
 }
 
-/** What came of a compaction that somebody asked for. */
+/** The outcome of a compaction that a person asked for. */
 export type ForcedOutcome =
   | { readonly kind: "committed"; readonly job: Job; readonly summary: SummaryDraft; readonly ms: number }
   | { readonly kind: "nothing"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** How long a compactor waits, ms. */
+/** Waiting times of a compactor, ms. */
 export interface CompactorTiming {
-  /** From one look to the next: a channel that takes hundreds of messages a second is not measured at each. */
+  /** Shortest time between two looks: a busy channel is not measured at each message. */
   readonly lookEveryMs: number;
-  /** Where a model failed. */
+  /** After a failure of the model. */
   readonly modelRest: RestBounds;
-  /** Where the database did. */
+  /** After a failure of the database. */
   readonly databaseRest: RestBounds;
 }
 

@@ -1,20 +1,20 @@
 import type { JobPlan } from "../../core/compaction.ts";
 
-/** Where a job stands after an attempt has failed. */
+/** The state of a job after a failed attempt. */
 export interface FallbackState {
-  /** What is left of it: its range as the last attempt had it. */
+  /** Its range in the last attempt. */
   readonly plan: Pick<JobPlan, "kind" | "tier" | "fromSeq" | "toSeq">;
   /** How often its range has been halved. */
   readonly halved: number;
   /** Attempts so far, this one included. */
   readonly attempts: number;
-  /** Models of the configuration that it has not asked yet. */
+  /** Configured models that it has not asked yet. */
   readonly modelsLeft: number;
-  /** It may not be put off: where no model can, a digest must do. */
+  /** It must not be put off: if no model can write a summary, a digest is committed. */
   readonly mustProgress: boolean;
-  /** How often a job for the same redo has ended in a refusal. */
+  /** How often a job for the same redo has ended with a rejected summary. */
   readonly refusedBefore: number;
-  /** `refused`: the output is not fit to be committed; `unavailable`: there was none. */
+  /** `refused`: the summary was rejected; `unavailable`: there was no output. */
   readonly failure: "refused" | "unavailable" | "deadline";
 }
 
@@ -27,14 +27,14 @@ export type Step =
   | { readonly do: "give_up" };
 
 const MAX_HALVINGS = 2;
-/** A range of so few entries is not halved. */
+/** Largest number of entries that are not halved. */
 const FEW_ENTRIES = 4;
-/** The attempt after which a deadline is not given another one. */
+/** The last attempt of a job whose attempts run into their deadline. */
 const LAST_IN_TIME = 2;
-/** So many refused jobs, and a redo has shown that no model betters the extract: it would be paid for without end. */
+/** Jobs for one redo that may end with a rejected summary before its digest becomes final: models would be paid without end. */
 const MAX_REDOS = 3;
 
-/** The next step of a job whose attempt failed; whatever fails, a digest or giving up is at most a few steps away. */
+/** The fallback ladder: the next step of a job after a failed attempt. It ends with a digest or giving up after a few steps. */
 export function nextStep(state: FallbackState): Step {
   const last: Step = state.mustProgress ? { do: "digest", isFinal: false } : { do: "give_up" };
   switch (state.failure) {
@@ -53,7 +53,7 @@ function isHopeless({ plan, refusedBefore }: FallbackState): boolean {
   return plan.kind === "redo" && refusedBefore + 1 >= MAX_REDOS;
 }
 
-/** An omitted range is covered whole, or emergency would not heal. */
+/** An omitted range must be covered whole, or an emergency omission would last. */
 function canHalve({ plan, halved }: FallbackState): boolean {
   const entries = plan.toSeq - plan.fromSeq + 1;
   const isWhole = plan.kind !== "leaf" || plan.tier === "emergency";

@@ -1,7 +1,7 @@
 import { type JobPlan, MAX_LIVE_SUMMARIES } from "../../core/compaction.ts";
 import type { History } from "../../core/history.ts";
 
-/** The higher, the sooner: the order in which the jobs of all channels get a slot. */
+/** The order in which the jobs of all channels get a slot: the highest first. */
 export const PRIORITY = {
   full: 7,
   forced: 6,
@@ -20,7 +20,7 @@ export function priorityOf(plan: JobPlan, liveSummaries: number): number {
   return PRIORITY[plan.tier];
 }
 
-/** Progress from aggressive up does not depend on a model. */
+/** Must the job end with a commit, even if no model can write its summary? */
 export function mustProgress(job: JobPlan, liveSummaries: number): boolean {
   if (job.kind === "redo") return false;
   return job.tier !== "background" || (job.kind === "merge" && liveSummaries >= MAX_LIVE_SUMMARIES);

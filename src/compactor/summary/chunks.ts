@@ -5,26 +5,26 @@ import { sliceWhole } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import type { TranscriptLine } from "./transcript.ts";
 
-/** A line of a transcript, or a piece of one that is long. Pieces depend on nothing but the text. */
+/** A line of a transcript, or a piece of a long line. How a line is cut depends on its text alone. */
 interface Piece {
   readonly line: TranscriptLine;
   /** 0, 1, … */
   readonly piece: number;
   readonly body: string;
-  /** With its head and a line break. */
+  /** Including the head and a line break. */
   readonly tokens: number;
 }
 
-/** A stretch of a transcript that fits one request. */
+/** Consecutive lines of a transcript that fit one request. */
 export interface Chunk {
   readonly text: string;
   readonly tokens: number;
   readonly lines: readonly TranscriptLine[];
-  /** Where it ends: the last entry, and which piece of it. */
+  /** The last entry, and the last piece of it. */
   readonly end: Position;
 }
 
-/** A place between two pieces of a transcript: behind this one. */
+/** A place in a transcript: behind this piece. */
 interface Position {
   readonly seq: Seq;
   readonly piece: number;
@@ -33,9 +33,9 @@ interface Position {
 /** The smallest chunk that may be asked for, in tokens: no piece is larger. */
 export const MIN_CHUNK_TOKENS = 250;
 const MIN_BODY_TOKENS = 60;
-/** Marks where a long text goes on. */
+/** Marks the continuation of a long text. */
 const GOES_ON = "… ";
-/** No character weighs more, in tokens: so many fit for sure. */
+/** Upper bound of the tokens of one character. */
 const HEAVIEST_CHARACTER = 2.6;
 
 /** A transcript in one piece. */
@@ -44,11 +44,11 @@ export function wholeTranscript(lines: readonly TranscriptLine[]): string {
 }
 
 /**
- * Cuts a transcript into chunks of at most `maxTokens` each, and drops nothing: a chunk ends where a summary may, where
- * it can hold so much; else an entry stays in one chunk; a longer entry is cut between lines or words.
+ * Cuts a transcript into chunks of at most `maxTokens` each; nothing is dropped. A chunk ends where a summary may end. If
+ * such a group is too large for a chunk, it is cut between entries; if an entry is too large, between lines or words.
  * @param maxTokens at least MIN_CHUNK_TOKENS
  * @param from the chunks begin behind this place
- * @returns null: there is no such place
+ * @returns null: the transcript does not have `from`
  */
 export function* chunkTranscript(
   lines: readonly TranscriptLine[],
@@ -89,7 +89,7 @@ export function* chunkTranscript(
   return found;
 }
 
-/** An entry that was edited meanwhile may have fewer pieces than it had: then it is the last of them. */
+/** An entry that was edited meanwhile may have fewer pieces than before: then the place is behind its last piece. */
 function placeOf(pieces: readonly Piece[], { seq, piece: last }: Position): number {
   return pieces.findLastIndex(({ line, piece }) => line.entry.seq === seq && piece <= last);
 }
@@ -98,7 +98,7 @@ function sum(pieces: readonly Piece[]): number {
   return pieces.reduce((total, { tokens }) => total + tokens, 0);
 }
 
-/** Neighbours that belong together. */
+/** Groups neighbours that belong together. */
 function groupsOf(pieces: readonly Piece[], belongs: (before: Entry, next: Entry) => boolean): Piece[][] {
   const groups: Piece[][] = [];
   let before: Piece | null = null;
@@ -117,8 +117,8 @@ function sameEntry(before: Entry, next: Entry): boolean {
 }
 
 /**
- * The seqs of the lines behind which a summary of the lines before may end: all that follow have higher seqs (in the view
- * what arrived during a turn stands behind its answer), and no call is parted from its results.
+ * The seqs of the lines at which a summary may end: all following lines have higher seqs (in the view, messages that
+ * arrived during a turn stand behind its answer), and no call is separated from its results.
  */
 export function legalEnds(lines: readonly TranscriptLine[]): ReadonlySet<Seq> {
   const ends = new Set<Seq>();
@@ -152,7 +152,7 @@ function toChunk(pieces: readonly Piece[]): Chunk {
   };
 }
 
-/** So many characters are cut into pieces in one slice: a few milliseconds. */
+/** Characters that are cut into pieces in one slice: a few milliseconds. */
 const SLICE_CHARACTERS = 10_000;
 
 function* piecesOfAll(lines: readonly TranscriptLine[]): Slices<Piece[]> {
@@ -184,7 +184,7 @@ interface Counted {
   readonly tokens: number;
 }
 
-/** A text in pieces of at most `maxTokens`, between lines, else between words; joined they are the text again. */
+/** Cuts a text into pieces of at most `maxTokens`, between lines, else between words; joined, they are the text again. */
 function* splitText(text: string, maxTokens: number): Generator<Counted, void, void> {
   let open: Counted = { text: "", tokens: 0 };
   for (const part of partsOf(text, maxTokens)) {
@@ -197,7 +197,7 @@ function* splitText(text: string, maxTokens: number): Generator<Counted, void, v
   yield open;
 }
 
-/** Lines; the words of one that is too long; slices of a word that is. */
+/** The lines of a text; of a line that is too long its words, and of such a word slices. */
 function* partsOf(text: string, maxTokens: number): Generator<Counted> {
   for (const [line] of text.matchAll(/[^\n]*\n|[^\n]+/g)) {
     const tokens = estimateTokens(line, maxTokens);
@@ -218,7 +218,7 @@ function* slicesOf(word: string, maxTokens: number): Generator<Counted> {
   const length = Math.floor(maxTokens / HEAVIEST_CHARACTER);
   for (let rest = word; rest !== "";) {
     const cut = sliceWhole(rest, 0, length);
-    // What is escaped stays with its backslash.
+    // A backslash stays with the character that it escapes.
     const slice = cut.length < rest.length && cut.endsWith("\\") ? cut.slice(0, -1) || cut : cut;
     yield { text: slice, tokens: estimateTokens(slice) };
     rest = rest.slice(slice.length);

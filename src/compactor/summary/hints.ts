@@ -2,7 +2,7 @@ import { escapeLabels } from "../../context/render.ts";
 import type { Entry } from "../../core/entry.ts";
 import { sliceWhole } from "../../text/text.ts";
 
-/** What plain extraction finds in tool calls and results: it must not depend on a model's attention. */
+/** Facts that patterns extract from tool calls and results: they must not depend on a model's attention. */
 export interface Hints {
   readonly files: readonly string[];
   readonly commands: readonly string[];
@@ -16,17 +16,17 @@ const MAX_LENGTH = 160;
 const MAX_LINK = 300;
 
 const LINK = /https?:\/\/[^\s"'<>`\\)\]}]+/g;
-/** Where a path ends in a text. */
+/** Separators between paths in a text. */
 const BETWEEN_PATHS = /[\s"'<>`()[\]{},;=|]+/;
 const FILE =
   /^[\w~@+.-][\w@+./\\-]*\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|swift|c|h|cc|cpp|hpp|cs|php|sh|sql|md|txt|jsonl?|ya?ml|toml|ini|conf|cfg|env|log|lock|csv|tsv|html?|css|xml|pdf|png|jpe?g|svg|zip|gz|tar|docx?|xlsx?)$|^\/[\w@+./-]+$/i;
-/** `:12:3` or a full stop behind a path. A look behind reads backwards: from the front it begins at each of the marks. */
+/** `:12:3` or a full stop behind a path. The lookbehind matches backwards: forwards, the pattern would begin anew at each mark. */
 const BEHIND_PATH = /$(?<=([.:!?]*(?::\d+)*[.:!?]*))/;
 const ERROR =
   /\b(?:\w{0,40}(?:error|exception)|traceback|fatal|panic|failed|failure|denied|ENOENT|EACCES|ECONN\w+)\b/i;
 const COMMAND_KEYS: ReadonlySet<string> = new Set(["command", "cmd", "script", "shell"]);
 
-/** The newest first: they are the ones that still matter. What results quote from the log is not looked at. */
+/** Collects hints, newest first. Passages of the log that a tool result quotes are not searched. */
 export function collectHints(entries: readonly Entry[]): Hints {
   const files = new Set<string>();
   const commands = new Set<string>();
@@ -36,7 +36,7 @@ export function collectHints(entries: readonly Entry[]): Hints {
     if (entry.deleted) continue;
     for (const text of toolTexts(entry)) {
       for (const [link] of text.matchAll(LINK)) {
-        // A link that is cut is none.
+        // A truncated link is useless.
         if (link.length <= MAX_LINK) add(links, link, MAX_LINK);
       }
       for (const file of filesIn(text.replaceAll(LINK, " "))) add(files, file);
@@ -77,7 +77,7 @@ function commandsOf(json: string): string[] {
   try {
     value = JSON.parse(json);
   } catch {
-    // A model wrote it: arguments that are no JSON hold no command.
+    // A model wrote the arguments; without valid JSON there is no command.
     return [];
   }
   if (typeof value !== "object" || value === null) return [];

@@ -15,7 +15,7 @@ import {
 } from "./writer.ts";
 import type { TranscriptLine } from "./transcript.ts";
 
-/** The texts that a summariser reads besides what is to be summarised; the templates in `prompts/` have them. */
+/** The prompt texts of a summariser; the templates are in `prompts/`. */
 export interface CompactorTexts extends WriterTexts, Pick<EntryTexts, "editNote" | "absence"> {
   instructions(values: { readonly agentName: string; readonly agentPrompt: string }): string;
   background(values: { readonly text: string }): string;
@@ -32,7 +32,7 @@ interface TaskValues extends LengthLimit, Hints {
   readonly memory: boolean;
 }
 
-/** For whom a summary is written. */
+/** The agent for which a summary is written. */
 export interface WorkerAgent {
   /** Its rendered system prompt. */
   readonly systemText: string;
@@ -41,11 +41,11 @@ export interface WorkerAgent {
   readonly texts: CompactorTexts;
 }
 
-/** Estimates may be a little short; so many tokens stay free. */
+/** Tokens kept free, because estimates may be a little short. */
 const SLACK_TOKENS = 512;
 /** Output for one `memory_save`, beside the summary; at most an eighth of the window. */
 const MEMORY_OUTPUT_TOKENS = 1024;
-/** The agent's own prompt may take so much of the summariser's window. */
+/** Share of the summariser's window that the agent's own prompt may take. */
 const AGENT_SHARE = 0.25;
 
 export interface RequestOptions {
@@ -134,7 +134,7 @@ export class RequestBuilder {
   }
 }
 
-/** A summary that is to be made into one with others. */
+/** A summary to be merged. */
 export type SummaryText = Pick<Summary, "text" | "span">;
 
 /** Summaries as messages of a request. */

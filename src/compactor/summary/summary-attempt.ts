@@ -25,9 +25,9 @@ export type { CompactorTexts, WorkerAgent } from "./requests.ts";
 
 export interface Material {
   readonly kind: JobKind;
-  /** Raw entries of the range; null where only summaries fit. */
+  /** Raw entries of the range; null if only summaries fit the window. */
   readonly entries: readonly Entry[] | null;
-  /** To be merged, or the one to be written again. */
+  /** The summaries to merge, or the one to write again. */
   readonly summaries: readonly Summary[];
   /** The live summary before the range. */
   readonly neighbour: Summary | null;
@@ -41,14 +41,14 @@ export interface AttemptOptions {
   /** Longest summary, estimated tokens. */
   readonly capTokens: number;
   readonly sourceTokens: number;
-  /** Output tokens that the model may think with, at most an eighth of its window. */
+  /** Output tokens for the model's reasoning, at most an eighth of its window. */
   readonly thinkingAllowance: number;
-  /** Model calls that it may take, all parts of a long range together. */
+  /** Model calls of the attempt, over all parts of a long range; failed calls, retries and fallbacks count. */
   readonly maxCalls: number;
   readonly memory: boolean;
-  /** The range of a leaf may end here or behind here already, where the calls do not suffice for all of it; null: it may not. */
+  /** If the calls do not suffice for the whole range of a leaf, its summary may end at this seq or later; null: it must not end early. */
   readonly mayEndFrom: Seq | null;
-  /** What an earlier attempt has finished of the same range. */
+  /** Parts of the same range that an earlier attempt has finished. */
   readonly done: JobResult;
   readonly signal: AbortSignal;
   /** Called after each finished part of a long transcript, before the next call. */
@@ -57,12 +57,12 @@ export interface AttemptOptions {
 }
 
 export type AttemptOutcome =
-  /** `range`: the beginning of the material that the summary is of; null: all of it. */
+  /** `range`: the beginning of the material, which the summary covers; null: it covers all of the material. */
   | { readonly kind: "finished"; readonly result: JobResult; readonly range: SummarisedRange | null }
-  /** Its calls are used up. What it has finished is saved, and more than before it: another attempt goes on from there. */
+  /** The calls are used up. At least one more part is saved: the next attempt goes on from there. */
   | { readonly kind: "unfinished" }
   | { readonly kind: "refused"; readonly rejection: Rejection }
-  /** `why`: the kind of failure, and nothing that a provider said. */
+  /** `why`: the kind of failure, without the provider's text. */
   | { readonly kind: "unavailable"; readonly why: string }
   | { readonly kind: "aborted" };
 
@@ -74,14 +74,14 @@ export interface SummarisedRange {
 
 /** The shortest summary of a part. */
 const MIN_PART_TOKENS = 120;
-/** Of a summary that is to be merged: its label, and what a message costs. */
+/** What a summary costs in a merge request beside its text: its label and the message overhead. */
 const LABEL_TOKENS = SUMMARY_LABEL_TOKENS + MESSAGE_OVERHEAD;
 const NOTHING_SAID: Rejection = { kind: "empty", why: "there is nothing to summarise" };
 
 /**
- * One attempt at one summary with one model. A transcript that does not fit one request is summarised in parts, which
- * are then put together; parts that an earlier attempt has finished are not asked for again.
- * @throws what `onProgress` throws, and nothing of the model's
+ * One attempt at one summary. A transcript that does not fit one request is summarised in parts, which are then merged;
+ * parts that an earlier attempt has finished are not asked for again.
+ * @throws what `onProgress` throws; a ModelError becomes an outcome
  */
 export async function attemptSummary(
   agent: WorkerAgent,
@@ -109,12 +109,12 @@ class SummaryAttempt {
   #parts: readonly SummaryPart[];
   #memories: readonly MemoryDraft[];
   #requests: RequestBuilder;
-  /** Tokens that a transcript may take in one request. */
+  /** Token budget of a transcript in one request. */
   #room: number;
   readonly #budget: CallBudget;
   /** The requested model, or the fallback that answered last. */
   #modelName: string;
-  /** Parts that this attempt has finished, or made of several. */
+  /** Parts that this attempt has written or merged, and saved. */
   #savedParts = 0;
 
   constructor(agent: WorkerAgent, material: Material, options: AttemptOptions) {
@@ -131,7 +131,7 @@ class SummaryAttempt {
     this.#requests = this.#builder(options.windowTokens, background);
     this.#room = this.#roomOf(this.#requests);
     if (this.#room >= MIN_CHUNK_TOKENS || background === null) return;
-    // In a small window the transcript is worth more than what came before it.
+    // In a small window the transcript matters more than the summary before it.
     this.#requests = this.#builder(options.windowTokens, null);
     this.#room = this.#roomOf(this.#requests);
   }
@@ -155,7 +155,7 @@ class SummaryAttempt {
       return await this.#write();
     } catch (error) {
       if (!(error instanceof ModelError) || error.kind !== "context_length") throw error;
-      // The window is smaller than it was thought to be, or the text has more tokens: once more, in smaller pieces.
+      // The window is smaller than believed, or the text has more tokens than estimated: try once more with smaller pieces.
       if (error.window !== undefined) this.#requests = this.#builder(error.window, null);
       const room = Math.min(this.#roomOf(this.#requests), Math.floor(this.#room / 2));
       this.#room = Math.max(MIN_CHUNK_TOKENS, room);
@@ -199,7 +199,7 @@ class SummaryAttempt {
   async #writeWhole(tokens: number): Promise<Written> {
     const { capTokens, sourceTokens } = this.#options;
     const text = wholeTranscript(this.#lines);
-    // What a merge or a redo replaces says nothing about how long the text is from which it is written.
+    // For a merge or a redo, `sourceTokens` counts the replaced summaries and not this text.
     const limits = { capTokens, sourceTokens: this.#material.kind === "leaf" ? sourceTokens : tokens };
     return this.#writeText(text, this.#lines, { ...limits, keptCalls: 0 }, { part: 1, parts: 1 });
   }
@@ -226,7 +226,7 @@ class SummaryAttempt {
     return this.#putTogether(null);
   }
 
-  /** Parts that there are to be in the end: of a range that may end earlier, as many as the calls and one request suffice for. */
+  /** Number of parts to write: if the range may end early, only as many as the calls allow and one merge request holds. */
   #planned(chunks: number): number {
     const all = this.#parts.length + chunks;
     if (this.#options.mayEndFrom === null) return all;
@@ -235,17 +235,17 @@ class SummaryAttempt {
     return Math.min(all, Math.max(2, Math.min(affordable, mergeable)));
   }
 
-  /** Those of a model that does as it is told: the memories, if any, and the text. */
+  /** Expected calls for a part: one for the memories, if they are asked for, and one for the text. */
   get #callsOfPart(): number {
     return this.#isMemory ? 2 : 1;
   }
 
-  /** One part in any case: so each attempt gets on. Further ones as long as a shorter text can be asked for, too. */
+  /** Each attempt may write one part, so that it makes progress; further parts only if calls are left for a shorter text. */
   #mayBegin(): boolean {
     return this.#savedParts === 0 || this.#budget.left - TEXT_CALLS > this.#callsOfPart;
   }
 
-  /** What the finished parts are of, where a summary may end there. @param next what comes behind them */
+  /** The range of the finished parts, or null if a summary must not end there. @param next the chunk behind them */
   #finishedRange(next: Chunk): SummarisedRange | null {
     const { mayEndFrom } = this.#options;
     const entries = this.#material.entries ?? [];
@@ -260,26 +260,26 @@ class SummaryAttempt {
     return { toSeq, sourceTokens: sumTokens(entries.filter(({ seq }) => seq <= toSeq)) };
   }
 
-  /** @param range what the finished parts are of; null: all that is to be summarised */
+  /** @param range the range of the finished parts; null: the whole material */
   async #putTogether(range: SummarisedRange | null): Promise<AttemptOutcome> {
     const { capTokens, modelName } = this.#options;
     const sourceTokens = range?.sourceTokens ?? this.#options.sourceTokens;
     const joined = this.#parts.map(({ text }) => text).join("\n");
     const isFit = rejectionOf({ text: joined, finish: "stop" }, { capTokens, sourceTokens }) === null;
     if (isFit) return this.#finish({ kind: "written", text: joined, model: modelName, memories: [] }, range);
-    // It takes more calls than are kept for it: the next attempt has all of its own.
+    // Merging takes more calls than are reserved: the next attempt has its whole budget for it.
     if (this.#savedParts > 0 && !this.#fitsRequest(textsOf(this.#parts))) return { kind: "unfinished" };
     const end = await this.#makeFewer();
     if (end !== null) return end;
     const texts = textsOf(this.#parts);
-    // Against the whole: parts that are short already need not shrink by a third once more.
+    // Compared with the whole source: parts that are already short need not shrink by a third again.
     const limits = { capTokens, sourceTokens: Math.max(sumTokens(texts), sourceTokens) };
     return this.#finish(await this.#combine(texts, limits), range);
   }
 
   /**
-   * Makes one part of several neighbours until one request holds all parts; each step is saved, however many there are.
-   * @returns null: they may be put together
+   * Merges neighbouring parts until one request holds all parts; each step is saved.
+   * @returns null: all parts fit one request
    */
   async #makeFewer(): Promise<AttemptOutcome | null> {
     for (;;) {
@@ -298,7 +298,7 @@ class SummaryAttempt {
     }
   }
 
-  /** The shortest part, with as many behind it as one request holds. */
+  /** The shortest part and as many following parts as one request holds. */
   #groupToMerge(): readonly SummaryPart[] {
     const lengths = this.#parts.map(({ text }) => estimateTokens(text));
     const from = Math.min(lengths.indexOf(Math.min(...lengths)), this.#parts.length - 2);
@@ -307,7 +307,7 @@ class SummaryAttempt {
     return this.#parts.slice(from, to);
   }
 
-  /** What follows the finished parts; where they do not belong to this transcript, all of it, and they are void. */
+  /** The chunks behind the finished parts. Parts of another transcript are dropped, and all chunks are returned. */
   async #chunksLeft(): Promise<Chunk[]> {
     const last = this.#parts.at(-1);
     const isOurs = this.#parts[0]?.fromSeq === this.#lines[0]?.entry.seq;
@@ -341,7 +341,7 @@ class SummaryAttempt {
     return estimateRequest(summaryMessages(summaries, this.#agent.time), []) <= this.#room;
   }
 
-  /** Makes one summary of several, oldest first; in halves where they do not fit one request. */
+  /** Merges summaries, oldest first, into one; in halves if they do not fit one request. */
   async #combine(summaries: readonly Combined[], limits: Limits): Promise<Written> {
     if (summaries.length > 1 && !this.#fitsRequest(summaries)) {
       const middle = Math.ceil(summaries.length / 2);
@@ -359,7 +359,7 @@ class SummaryAttempt {
     return this.#ask({ ...limits, messages, sources: null, sample, keptCalls: 0 });
   }
 
-  /** So short that two of them fit one request. */
+  /** Merges into a summary so short that two of them fit one request. */
   async #combineHalf(summaries: readonly Combined[]): Promise<Written> {
     const sourceTokens = sumTokens(summaries);
     const capTokens = Math.min(this.#options.capTokens, Math.floor(this.#room / 2) - LABEL_TOKENS);
@@ -373,18 +373,10 @@ class SummaryAttempt {
   async #ask(task: Omit<WritingTask, "maxOutputTokens">): Promise<Written> {
     const { texts, agentName } = this.#agent;
     const maxOutputTokens = this.#requests.outputTokens(task.capTokens);
-    const { model, windowTokens, signal, onCall } = this.#options;
-    const options = {
-      model,
-      modelName: this.#modelName,
-      windowTokens,
-      signal,
-      onCall,
-      texts,
-      agentName,
-      budget: this.#budget,
-    };
-    const written = await writeSummary({ ...task, maxOutputTokens }, options);
+    const written = await writeSummary(
+      { ...task, maxOutputTokens },
+      { ...this.#options, modelName: this.#modelName, texts, agentName, budget: this.#budget },
+    );
     if (written.kind === "written") this.#modelName = written.model;
     return written;
   }

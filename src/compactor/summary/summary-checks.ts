@@ -12,17 +12,17 @@ export const REJECTION_KINDS = [
   "calls_spent",
 ] as const;
 
-/** Why a summary is not committed. */
+/** Why a summary must not be committed. */
 export interface Rejection {
   readonly kind: (typeof REJECTION_KINDS)[number];
-  /** For a log: nothing of the text. */
+  /** For the log: it contains nothing of the text. */
   readonly why: string;
 }
 
 export interface SummaryLimits {
   /** Longest summary, estimated tokens. */
   readonly capTokens: number;
-  /** Estimated tokens of what it summarises. */
+  /** Estimated tokens of the source. */
   readonly sourceTokens: number;
   /** Estimated tokens of a text. */
   readonly estimate?: (text: string) => number;
@@ -31,7 +31,7 @@ export interface SummaryLimits {
 /** Share of its source that a summary may take. */
 const MAX_RATIO = 0.7;
 
-/** @returns null: the summary is good enough to be committed */
+/** @returns null: the summary may be committed */
 export function rejectionOf(
   answer: Pick<ModelAnswer, "text" | "finish">,
   { capTokens, sourceTokens, estimate = estimateTokens }: SummaryLimits,
@@ -83,7 +83,7 @@ const REFUSALS: readonly RegExp[] = [
   /^(?:作为|作為|身为)(?:一[个個名])?(?:ai|人工智能|人工智慧|(?:大型|大)?语言模型|語言模型)/i,
 ];
 
-/** Short, and begins as a refusal: a summary that reports that somebody refused is none. */
+/** Is it short, and does it begin as a refusal? A summary may report that somebody refused. */
 function isRefusal(text: string): boolean {
   const plain = normalForm(text, "NFC")
     .replaceAll("\u2019", "'")
@@ -96,17 +96,17 @@ function isRefusal(text: string): boolean {
 
 const FENCED = /^```[\w-]*\n([\s\S]*?)\n?```$/;
 const TAGGED = /^<summary>([\s\S]*?)<\/summary>$/i;
-/** What models like to put before a summary: the label under which they read one, or a heading. */
+/** Models often put this before a summary: the label under which they read one, or a heading. */
 const ECHO =
   /^(?:\\?\[(?:compaction )?summary\]\s*:?|[#*_>\s]*(?:compaction )?summary[*_ ]*:[*_]*|#+ *(?:compaction )?summary *(?:\n|$)|here (?:is|'s) (?:the|a|my) (?:\w+ )?summary[^\n:]{0,40}:)\s*/i;
 
-/** What stands behind that label: times and a count. */
+/** Times and a message count, which stand behind that label. */
 const SPAN_ECHO = /^\(\d{4}-\d\d-\d\d \d\d:\d\d(?: – [\d :-]{5,16})?, [\d,]+ messages?\)\s*/;
 
-/** Fences, tags and labels round one another that are taken off: nobody means more, and each takes a look at the whole. */
+/** Most layers of fences, tags and labels that are removed: each layer costs a pass over the whole text. */
 const MOST_PEELINGS = 16;
 
-/** A model's summary as it is kept: without what stands round it, storable, and with no label of Weir's own in it. */
+/** A model's summary as it is stored: without fences, tags and headings around it, and with Weir's own labels escaped. */
 export function cleanSummary(text: string): string {
   let rest = storableText(text).replaceAll("\r\n", "\n").trim();
   for (let peelings = 0; peelings < MOST_PEELINGS; peelings++) {
@@ -119,11 +119,11 @@ export function cleanSummary(text: string): string {
 }
 
 /**
- * A label that a model repeats must not gain authority in the next prompt, nor a line that it quotes pass for one that
- * was said there. What is escaped stays as it is, or each merge would add a mark.
+ * A label that a model repeats must not gain authority in the next prompt, and a line that it quotes must not pass for a
+ * message. An escaped label stays as it is, or each merge would add a backslash.
  */
 function escapeOnce(text: string): string {
-  // Behind another character, `escapeLabels` takes nothing for the head of a line.
+  // `escapeLabels` must not take the piece for the head of a line: a dot stands before it meanwhile.
   const escapeRest = (piece: string): string => escapeLabels(`.${piece}`).slice(1);
   const inLine = (line: string): string =>
     line

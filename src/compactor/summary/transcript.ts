@@ -5,7 +5,7 @@ import type { Seq } from "../../core/ids.ts";
 import { counted, displayName, truncateMiddle } from "../../text/text.ts";
 import type { TimeFormat } from "../../text/time.ts";
 
-/** What a transcript needs besides the entries. */
+/** How a transcript is written. */
 export interface TranscriptStyle {
   readonly agentName: string;
   readonly time: TimeFormat;
@@ -16,23 +16,23 @@ export interface TranscriptStyle {
 export interface TranscriptLine {
   /** From 1. */
   readonly number: number;
-  /** With the text that it has now. */
+  /** With its current text. */
   readonly entry: Entry;
-  /** Number, time and who. */
+  /** Number, time and name. */
   readonly head: string;
-  /** What was said or done; may have line breaks, and all lines but the first are indented. */
+  /** The text or action; all of its lines but the first are indented. */
   readonly body: string;
 }
 
-/** Longest arguments and result of a tool that are shown, in UTF-16 units: what a tool found matters, not how. */
+/** Longest arguments and longest result of a tool that are shown, in UTF-16 units. The result matters more. */
 const MAX_ARGUMENTS = 300;
 const MAX_RESULT = 1200;
 const INDENT = "    ";
 
 /**
- * Numbers entries as lines, in the order of the view. Deleted texts and told failures are left out; an edit shows as
- * the text that holds now, or, where the edited message is not among them, as one note. What a tool result quotes is left
- * out as well: it was said elsewhere in the log, and a deletion there could not reach a summary here.
+ * Numbers entries as lines, in the order of the view. Deleted texts and failure notices are left out. An edited message
+ * shows its current text; if the message is not among the entries, one note tells of the edit. Passages that a tool
+ * result quotes are left out: they stand elsewhere in the log, and a deletion there could not reach a summary here.
  */
 export function transcribe(entries: readonly Entry[], style: TranscriptStyle): TranscriptLine[] {
   const present = new Set(entries.map(({ seq }) => seq));
@@ -55,7 +55,7 @@ export function sourcesOf(lines: readonly TranscriptLine[]): ReadonlyMap<number,
   return new Map(lines.map(({ number, entry }) => [number, entry]));
 }
 
-/** The last note of an edit of each entry: its text counts. */
+/** The newest edit note of each edited entry. */
 function newestNotes(entries: readonly Entry[]): ReadonlyMap<Seq, NoticeEntry> {
   const newest = new Map<Seq, NoticeEntry>();
   for (const entry of entries.toSorted((a, b) => a.seq - b.seq)) {
@@ -64,7 +64,7 @@ function newestNotes(entries: readonly Entry[]): ReadonlyMap<Seq, NoticeEntry> {
   return newest;
 }
 
-/** A later note tells of the same message: by then the two say the same. */
+/** Is there a later edit note of the same message? */
 function isOutdated(entry: Entry, newest: ReadonlyMap<Seq, NoticeEntry>): boolean {
   return isEditNote(entry) && newest.get(entry.edits.seq) !== entry;
 }
@@ -78,13 +78,13 @@ function withNewText(entry: Entry, text: string | undefined): Entry {
 }
 
 interface Said {
-  /** `NAME: `, or "" where the body says who. */
+  /** `NAME: `, or "" if the body names the speaker. */
   readonly who: string;
   readonly body: string;
 }
 
 function describe(entry: Entry, present: ReadonlySet<Seq>, style: TranscriptStyle): Said | null {
-  // No name of a person has brackets: so nobody else's line looks like the agent's.
+  // Names of people have no brackets, so nobody's line can look like the agent's.
   const agent = `${displayName(style.agentName)} [agent]`;
   switch (entry.kind) {
     case "user":
@@ -122,12 +122,12 @@ function shortened(text: string, limit: number): string {
   return escapeLabels(truncateMiddle(text, limit));
 }
 
-/** Whatever some reader takes for the end of a line. */
+/** All that some reader takes for a line break. */
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 /** `[2026-11-21 14:05]`, wherever it stands. */
 const TIME = /(?<!\\)\[(?=\s*\d{4}-\d\d-\d\d)/g;
 
-/** Lines after the first are set apart, so that no text can pass for a numbered line of its own. */
+/** Indents the lines after the first, so that no text can pass for a numbered line. */
 function indented(text: string): string {
   const [first = "", ...rest] = text.split(LINE_END).filter((line) => line.trim() !== "");
   return [first, ...rest.map((line) => INDENT + line.replaceAll(TIME, "\\["))].join("\n");
@@ -136,7 +136,7 @@ function indented(text: string): string {
 /** Longest text of one edit, in UTF-16 units. */
 const MAX_TEXT = 1000;
 
-/** What messages say now that somebody edited after a summary of them was written. Pure. */
+/** Notes with the current texts of messages that were edited after their summary was written. Pure. */
 export function editNotes(
   edits: readonly CurrentText[],
   { texts, time }: Pick<TranscriptStyle, "texts" | "time">,

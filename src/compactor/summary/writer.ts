@@ -16,10 +16,10 @@ import {
 import { checkMemories, memorySaveParameters, mergeMemories } from "../../memory/gates.ts";
 import { cleanSummary, type Rejection, rejectionOf } from "./summary-checks.ts";
 
-/** Of the calls that a summary may take, so many are kept for its text and a shorter one; the others are rounds of `memory_save`. */
+/** Calls reserved for the text of a summary and for a shorter version of it; the other calls may be rounds of `memory_save`. */
 export const TEXT_CALLS = 2;
 const MEMORY_SAVE = "memory_save";
-/** A share of what would be refused: models count badly. */
+/** Share of the wanted length that a shorter version is asked for: models count badly. */
 const SHORTER = 0.75;
 
 export interface WriterTexts {
@@ -29,7 +29,7 @@ export interface WriterTexts {
   shorten(values: LengthLimit): string;
 }
 
-/** Counts the model calls of one attempt, over all that it writes: each request counts, also one that failed and was retried. */
+/** The model calls left to one attempt. Each request counts, also a failed one that is retried or passed to a fallback. */
 export class CallBudget {
   #left: number;
 
@@ -57,7 +57,7 @@ export interface WriterOptions {
   readonly onCall: (record: ModelCallRecord, estimatedTokens: number) => void;
 }
 
-/** One summary that is to be written. */
+/** One summary to write. */
 export interface WritingTask {
   readonly messages: readonly ModelMessage[];
   readonly capTokens: number;
@@ -65,9 +65,9 @@ export interface WritingTask {
   readonly maxOutputTokens: number;
   /** The lines that memories may cite, by number; null: memories are not asked for. */
   readonly sources: ReadonlyMap<number, Entry> | null;
-  /** In the language of the summary. */
+  /** A text in the language of the summary. */
   readonly sample: string;
-  /** So many of the attempt's calls are not for this one. */
+  /** Calls of the attempt that are reserved for later summaries. */
   readonly keptCalls: number;
 }
 
@@ -80,7 +80,7 @@ export type Written =
     }
   | { readonly kind: "refused"; readonly rejection: Rejection };
 
-/** The summary that fits a cap and is not inflated, with some room to spare. */
+/** Length to ask for, in tokens: it fits the cap and is far from being inflated. */
 export function wantedTokens({
   capTokens,
   sourceTokens,
@@ -118,7 +118,7 @@ export function lengthLimit(tokens: number, sample: string): LengthLimit {
   return { limit: Math.max(MIN_LIMIT, rounded), unit: isInCharacters ? "characters" : "words" };
 }
 
-/** The tool as the summariser is offered it; none where it saves no memories. */
+/** The summariser's tools: `memory_save`, or none if memories are not asked for. */
 export function memoryTools(texts: Pick<WriterTexts, "memorySave">, isOffered: boolean): ToolSpec[] {
   if (!isOffered) return [];
   return [{ name: MEMORY_SAVE, description: texts.memorySave, parameters: memorySaveParameters }];
@@ -131,8 +131,8 @@ export function estimateRequest(messages: readonly ModelMessage[], tools: readon
 }
 
 /**
- * Has one summary written: rounds of `memory_save` first, then the text; one that is too long is asked for once more,
- * shorter.
+ * Has a model write one summary: rounds of `memory_save` first, then the text. If the text is too long, a shorter one is
+ * asked for once.
  * @throws ModelError
  */
 export async function writeSummary(task: WritingTask, options: WriterOptions): Promise<Written> {
@@ -145,7 +145,7 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
     const callsLeft = options.budget.left - task.keptCalls;
     if (callsLeft <= 0) return { kind: "refused", rejection: CALLS_SPENT };
     const fits = estimateRequest(messages, tools) + task.maxOutputTokens <= options.windowTokens;
-    // Rounds that no longer fit have done their work: the gates have kept what is in them.
+    // Earlier rounds may be dropped if they no longer fit: their memories are kept already.
     if (!fits && !isShortened) messages = task.messages;
     const maySave = fits && !isShortened && task.sources !== null && callsLeft > TEXT_CALLS;
     const toolChoice = maySave ? "auto" : "none";
@@ -173,7 +173,7 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
   }
 }
 
-/** What was too long, as much of it as the window leaves room for, and the wish for a shorter one. */
+/** The text that was too long, as much of it as fits the window, and the request for a shorter one. */
 function askShorter(
   text: string,
   messages: readonly ModelMessage[],
@@ -191,7 +191,7 @@ function shortenMessage(task: WritingTask, { texts }: WriterOptions): ModelMessa
   return { role: "user", text: texts.shorten(lengthLimit(wantedTokens(task) * SHORTER, task.sample)) };
 }
 
-/** Refused for nothing but its length: also one that was cut off, where what there is of it is too long already. */
+/** Was the text rejected only for its length? A text that was cut off counts if it is over the cap already. */
 function isTooLong(text: string, { kind }: Rejection, { capTokens }: WritingTask): boolean {
   if (kind === "over_cap" || kind === "inflated") return true;
   return kind === "cut_off" && estimateTokens(text) > capTokens;
@@ -250,7 +250,7 @@ interface Saved {
   readonly results: readonly ModelMessage[];
 }
 
-/** What a model's calls bring, and what it is told of them; nothing here fails. */
+/** Checks the memories of a model's calls and answers each call; does not throw. */
 function runCalls(calls: readonly ToolCall[], task: WritingTask, options: WriterOptions): Saved {
   const memories: MemoryDraft[] = [];
   const results = calls.map((call): ModelMessage => {
