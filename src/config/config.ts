@@ -45,8 +45,6 @@ export interface LlmConfig extends Omit<Complete["llm"], "baseUrl" | "apiKey"> {
   readonly apiKey: string | null;
 }
 
-export type DaemonConfig = Complete["daemon"];
-
 /** Null: switched off. */
 export interface PlatformsConfig {
   /** `maxTextLength`: UTF-16 units; a longer answer is sent in parts. */

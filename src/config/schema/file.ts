@@ -21,14 +21,14 @@ import {
  * and `npm run generate`. The description of a type completes "expected: …".
  */
 
-export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 
 /** Who waits for an end for longer kills: process managers do by then, and so does Weir itself. */
 export const MAX_DRAIN_MS = 100_000;
 
 const MAX_PORT = 65_535;
 /** All that the service takes in one message. */
-export const MAX_LOOPBACK_TEXT = 1_000_000;
+const MAX_LOOPBACK_TEXT = 1_000_000;
 
 export const fileSchema = z.strictObject({
   database: table("database", {
