@@ -51,7 +51,8 @@ export function sliceWhole(text: string, from: number, to: number): string {
 function isInsidePair(text: string, index: number): boolean {
   if (index <= 0 || index >= text.length) return false;
   const before = text.charCodeAt(index - 1);
-  return before >= 0xd800 && before <= 0xdbff;
+  const after = text.charCodeAt(index);
+  return before >= 0xd800 && before <= 0xdbff && after >= 0xdc00 && after <= 0xdfff;
 }
 
 /** `1 message`, `1,024 messages`. */

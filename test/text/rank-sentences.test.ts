@@ -199,3 +199,8 @@ describe("terms", () => {
     assert.deepEqual(rankDocuments("cat", []), []);
   });
 });
+
+test("halves of surrogate pairs in a row end, too", () => {
+  const text = "\ud800".repeat(1000);
+  assert.ok(extractiveDigest([{ time: "", author: "", text }], 500).length <= 500);
+});

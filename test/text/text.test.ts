@@ -74,6 +74,7 @@ describe("a slice", () => {
     assert.equal(sliceWhole("a😀b", 0, 2), "a");
     assert.equal(sliceWhole("a😀b", 2, 4), "b");
     assert.equal(sliceWhole("a😀b", 0, 3), "a😀");
+    assert.equal(sliceWhole("\ud83da", 1, 2), "a", "half a pair is no pair");
   });
 });
 
