@@ -210,7 +210,7 @@ function createInbox({ bindings, log, config }: DaemonOptions, base: InboxBase):
     commands,
     seesImages: (agent) => agents.of(agent).agent.config.seesImages,
     limits: new TurnRateLimit(() => performance.now()),
-    voice: new Notices(platformOf, log),
+    notices: new Notices(platformOf, log),
     failureText: (kind) => prompts.render("failure", { kind }).trim(),
     digesterOf,
   });

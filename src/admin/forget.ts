@@ -1,4 +1,4 @@
-import { blank, BLANKED_AT_ONCE } from "../router/redact-messages.ts";
+import { REDACTED_AT_ONCE, redactMessages } from "../router/redact-messages.ts";
 import { insist } from "../router/insist.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { OwnedMemory } from "../store/memory/memories.ts";
@@ -71,19 +71,19 @@ async function forgetOne(
   // Those of others are theirs, and stay where no owner decides.
   const messages = memory.messages.filter(({ author }) => ownsPlace || author === asker.id);
   const ids = messages.map((message) => message.id);
-  const blanked = await blankEverywhere(parts, channel, ids);
+  const redacted = await redactEverywhere(parts, channel, ids);
   const others = memory.messages.length - messages.length;
   const isLeft = await takeMemory(parts, channel, memory);
   return formatForgotten(memory, {
-    messages: blanked.messages,
+    messages: redacted.messages,
     others,
     // Where it did not go by itself, it is one of those that the messages took.
-    otherMemories: Math.max(0, blanked.memories - (isLeft ? 0 : 1)),
+    otherMemories: Math.max(0, redacted.memories - (isLeft ? 0 : 1)),
   });
 }
 
 /** Takes messages back wherever they stand: the root of a thread is in its channel and in the thread. */
-async function blankEverywhere(
+async function redactEverywhere(
   parts: CommandParts,
   channel: ChannelRow,
   ids: readonly string[],
@@ -93,7 +93,7 @@ async function blankEverywhere(
   for (const place of places) {
     const row = await parts.store.channels.find(place.channel);
     if (row === undefined) throw new Error("a channel with messages has no row");
-    const { seqs, memories } = await blank(parts, row, place.messageIds);
+    const { seqs, memories } = await redactMessages(parts, row, place.messageIds);
     if (row.id === channel.id) taken.messages = seqs.length;
     taken.memories += memories;
   }
@@ -117,14 +117,14 @@ async function forgetAll(parts: CommandParts, { channel, asker, typed }: AskedCo
   let memories = 0;
   let isDone = false;
   while (!isDone && performance.now() < until) {
-    const places = await people.said(channel.id, asker.id, BLANKED_AT_ONCE);
+    const places = await people.said(channel.id, asker.id, REDACTED_AT_ONCE);
     isDone = places.length === 0;
     for (const place of places) {
       const row = await channels.find(place.channel);
       if (row === undefined) throw new Error("a channel with messages has no row");
-      const blanked = await blank(parts, row, place.messageIds);
-      messages += blanked.seqs.length;
-      memories += blanked.memories;
+      const redacted = await redactMessages(parts, row, place.messageIds);
+      messages += redacted.seqs.length;
+      memories += redacted.memories;
     }
   }
   const left = isDone ? 0 : (await people.countSaid(channel.id, asker.id)).messages;

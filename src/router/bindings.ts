@@ -96,7 +96,7 @@ export function isId(text: string): boolean {
 }
 
 /** What is to be done with a message. */
-export type Ruling =
+export type Admission =
   | { readonly outcome: "turn" }
   | { readonly outcome: "listened" }
   /** It is not written down. */
@@ -106,12 +106,12 @@ export type Ruling =
  * Whether a message makes a turn, is context, or neither. Pure.
  * @param takesPart the agent has answered in this channel before
  */
-export function rule(
+export function admit(
   binding: Binding,
   message: InboundMessage,
   takesPart: boolean,
   holds: NameHolds,
-): Ruling {
+): Admission {
   const { kind, addressed } = message;
   const why = refusal(binding, message);
   if (why !== null) return { outcome: "ignored", why };

@@ -3,9 +3,9 @@ import type { Logger } from "pino";
 import { errorMessage } from "../core/errors.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
 import type { Store } from "../store/store.ts";
-import { blank, BLANKED_AT_ONCE, type BlankParts } from "./redact-messages.ts";
+import { redactMessages, REDACTED_AT_ONCE, type RedactionParts } from "./redact-messages.ts";
 
-export interface ChannelErasureParts extends BlankParts {
+export interface ChannelErasureParts extends RedactionParts {
   readonly store: Store;
   readonly log: Logger;
 }
@@ -65,8 +65,8 @@ export class ChannelErasure implements AsyncDisposable {
     if (channel === undefined) return 0;
     let messages = 0;
     for (let isLeft = true; isLeft && !this.#closing.signal.aborted;) {
-      const ids = await store.erasures.left(address, BLANKED_AT_ONCE);
-      const { seqs } = await blank(this.#parts, channel, ids);
+      const ids = await store.erasures.left(address, REDACTED_AT_ONCE);
+      const { seqs } = await redactMessages(this.#parts, channel, ids);
       messages += seqs.length;
       isLeft = seqs.length > 0;
     }

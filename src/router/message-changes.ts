@@ -14,7 +14,7 @@ import type { Digester } from "../store/compaction/extracts.ts";
 import type { EditOutcome } from "../store/log/log.ts";
 import type { ReactionRow } from "../store/log/reactions.ts";
 import type { Store } from "../store/store.ts";
-import { blank, BLANKED_AT_ONCE } from "./redact-messages.ts";
+import { redactMessages, REDACTED_AT_ONCE } from "./redact-messages.ts";
 import { insist } from "./insist.ts";
 import type { Commands } from "./text-commands.ts";
 import { writeThrough } from "./write-through.ts";
@@ -103,9 +103,9 @@ export class MessageChanges {
     for (const [, rows] of Map.groupBy(taken, ({ channel }) => channel)) {
       const channel = rows[0] === undefined ? undefined : await this.#find(rows[0].address);
       if (channel === undefined) continue;
-      for (let from = 0; from < rows.length; from += BLANKED_AT_ONCE) {
-        const ids = rows.slice(from, from + BLANKED_AT_ONCE).map(({ id }) => id);
-        const { seqs } = await blank(this.#parts, channel, ids);
+      for (let from = 0; from < rows.length; from += REDACTED_AT_ONCE) {
+        const ids = rows.slice(from, from + REDACTED_AT_ONCE).map(({ id }) => id);
+        const { seqs } = await redactMessages(this.#parts, channel, ids);
         if (seqs[0] !== undefined) receipt = { outcome: "accepted", seq: seqs[0] };
       }
     }

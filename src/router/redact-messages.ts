@@ -5,18 +5,18 @@ import type { Blanked } from "../store/log/deletion.ts";
 import type { Store } from "../store/store.ts";
 import { writeThrough } from "./write-through.ts";
 
-export interface BlankParts {
+export interface RedactionParts {
   readonly store: Pick<Store, "people">;
   readonly registry: Pick<ChannelRegistry, "inMemory">;
   readonly digesterOf: (channel: ChannelRow) => Digester;
 }
 
 /** Messages that one transaction takes back: others who write to the channel wait for it. */
-export const BLANKED_AT_ONCE = 100;
+export const REDACTED_AT_ONCE = 100;
 
 /** Takes messages back in the log, then in the memory of the channel's actor, as a deletion on the platform does. */
-export async function blank(
-  { store, registry, digesterOf }: BlankParts,
+export async function redactMessages(
+  { store, registry, digesterOf }: RedactionParts,
   channel: ChannelRow,
   ids: readonly string[],
 ): Promise<Blanked> {

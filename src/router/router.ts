@@ -19,7 +19,7 @@ import type { GapRow } from "../store/channels/gaps.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { TurnRateLimit } from "./turn-rate-limit.ts";
-import { type Binding, findBinding, isAnswered, type NameHolds, refusal, rule } from "./bindings.ts";
+import { admit, type Binding, findBinding, isAnswered, type NameHolds, refusal } from "./bindings.ts";
 import { MessageChanges } from "./message-changes.ts";
 import type { ConfirmedNames } from "./confirmed-names.ts";
 import { ChannelErasure } from "./channel-erasure.ts";
@@ -47,7 +47,7 @@ export interface RouterParts {
   readonly limits: TurnRateLimit;
   /** Whether an agent is shown pictures: for the others none are kept. */
   readonly seesImages: (agent: AgentId) => boolean;
-  readonly voice: Notices;
+  readonly notices: Notices;
   /** The one sentence for a person whose wish is not fulfilled. */
   readonly failureText: (kind: "too_often" | "internal") => string;
 }
@@ -62,7 +62,7 @@ const NOT_FOR_YOU =
   "To be one of them, ask whoever runs me: allow_users and allow_roles in config.toml.";
 
 /** `asks`: it causes a turn; `joins`: it is answered by one that is to come anyway; `listens`: by none. */
-type Admission = "asks" | "joins" | "listens";
+type TurnRole = "asks" | "joins" | "listens";
 
 /** Channels of a platform whose gaps are looked for. */
 const MAX_GAPS = 2000;
@@ -87,7 +87,7 @@ export class Router implements PlatformInbox {
   /** By channel and agent: it is being loaded, for a message that waits for an answer. */
   readonly #loadedFor = new Set<string>();
   readonly #commands: TextCommands;
-  readonly #changes: MessageChanges;
+  readonly #messageChanges: MessageChanges;
   /** Takes back what was said in channels that were deleted; to be begun once at the start, and disposed of. */
   readonly erasures: ChannelErasure;
 
@@ -95,7 +95,7 @@ export class Router implements PlatformInbox {
     this.#parts = parts;
     this.#holds = (platform, kind, name, server) => parts.names.holds(platform, kind, name, server);
     this.#commands = new TextCommands(parts);
-    this.#changes = new MessageChanges(parts);
+    this.#messageChanges = new MessageChanges(parts);
     this.erasures = new ChannelErasure(parts);
   }
 
@@ -113,9 +113,9 @@ export class Router implements PlatformInbox {
       case "message":
         return this.#message(event);
       case "edit":
-        return this.#changes.edit(event);
+        return this.#messageChanges.edit(event);
       case "deletion":
-        return this.#changes.delete(event);
+        return this.#messageChanges.delete(event);
       case "channel_deletion":
         return this.#deleteChannel(event);
     }
@@ -250,24 +250,27 @@ export class Router implements PlatformInbox {
       return { outcome: "unbound" };
     }
     const takesPart = await this.#takesPart(binding, message);
-    const ruling = rule(binding, message, takesPart, this.#holds);
-    if (ruling.outcome === "ignored") {
-      this.#parts.log.debug({ channel: formatAddress(message.channel), why: ruling.why }, "message_ignored");
+    const admission = admit(binding, message, takesPart, this.#holds);
+    if (admission.outcome === "ignored") {
+      this.#parts.log.debug(
+        { channel: formatAddress(message.channel), why: admission.why },
+        "message_ignored",
+      );
       return { outcome: "ignored" };
     }
     if (await this.#wasTakenBack(message)) return { outcome: "ignored" };
     if (message.isBackground === true && this.#wasCommand(binding, message, takesPart))
       return { outcome: "ignored" };
-    const isAsked = ruling.outcome === "turn";
+    const isAsked = admission.outcome === "turn";
     const mayRun = (): boolean => this.#isWithinRate(binding, message, () => NOT_RUN);
     if (isAsked && (await this.#commands.run(message, mayRun))) return { outcome: "command" };
-    const admission = this.#admission(binding, message, isAsked);
-    const id = await this.#changes.idOf(message);
-    return this.#append({ ...message, id, addressed: admission !== "listens" }, binding, admission);
+    const role = this.#turnRole(binding, message, isAsked);
+    const id = await this.#messageChanges.idOf(message);
+    return this.#append({ ...message, id, addressed: role !== "listens" }, binding, role);
   }
 
-  async #append(message: InboundMessage, binding: Binding, admission: Admission): Promise<Receipt> {
-    const { store, registry, events, voice, speakers, namesOf } = this.#parts;
+  async #append(message: InboundMessage, binding: Binding, role: TurnRole): Promise<Receipt> {
+    const { store, registry, events, notices, speakers, namesOf } = this.#parts;
     const channel = formatAddress(message.channel);
     const { result: appended, isRepeated } = await insist(async () => {
       const id = await this.#channelId(message, binding);
@@ -285,10 +288,10 @@ export class Router implements PlatformInbox {
     else if (appended.duplicate && isRepeated) void registry.mention(id, seq);
     if (appended.duplicate && !(appended.due && isRepeated)) return { outcome: "duplicate", seq };
     const { id: messageId, addressed } = message;
-    this.#noteCause(binding, message, { id, seq }, admission);
+    this.#noteCause(binding, message, { id, seq }, role);
     events.emit({ type: "message_accepted", channel, seq, messageId, addressed });
     if (addressed && binding.acknowledge !== "")
-      voice.acknowledge(message.channel, messageId, binding.acknowledge);
+      notices.acknowledge(message.channel, messageId, binding.acknowledge);
     if (appended.duplicate) return { outcome: "accepted", seq };
     const key = channelKey(binding, message.channel);
     if (addressed) this.#loadedFor.add(key);
@@ -311,7 +314,7 @@ export class Router implements PlatformInbox {
 
   /** It is too old to be run, or was run when it was said, and is no message of the log either way. */
   #wasCommand(binding: Binding, message: InboundMessage, takesPart: boolean): boolean {
-    const asSaid = rule(binding, { ...message, isBackground: false }, takesPart, this.#holds);
+    const asSaid = admit(binding, { ...message, isBackground: false }, takesPart, this.#holds);
     return asSaid.outcome === "turn" && this.#commands.find(message) !== null;
   }
 
@@ -326,7 +329,7 @@ export class Router implements PlatformInbox {
   }
 
   /** Whether it makes a turn, where it is meant to. What may not is listened to. */
-  #admission(binding: Binding, message: InboundMessage, isAsked: boolean): Admission {
+  #turnRole(binding: Binding, message: InboundMessage, isAsked: boolean): TurnRole {
     const { limits, registry, failureText } = this.#parts;
     const { author, channel } = message;
     const address = formatAddress(channel);
@@ -347,24 +350,24 @@ export class Router implements PlatformInbox {
     binding: Binding,
     message: InboundMessage,
     { id, seq }: { readonly id: ChannelId; readonly seq: Seq },
-    admission: Admission,
+    role: TurnRole,
   ): void {
     const { limits, registry } = this.#parts;
-    if (admission === "listens" || binding.rateLimit === 0) return;
+    if (role === "listens" || binding.rateLimit === 0) return;
     const key = channelKey(binding, message.channel);
     const caused = this.#caused.get(key) ?? 0;
     const takenTo = registry.loaded(id)?.status.takenTo ?? 0;
-    const isLate = admission === "joins" && caused <= takenTo && seq > takenTo;
+    const isLate = role === "joins" && caused <= takenTo && seq > takenTo;
     if (isLate) limits.charge(personKey(message));
-    if (isLate || admission === "asks") this.#caused.set(key, Math.max(caused, seq));
+    if (isLate || role === "asks") this.#caused.set(key, Math.max(caused, seq));
   }
 
   /** Counts what a person asks, a question or a command. Who asks too often is told so once, in these words. */
   #isWithinRate({ rateLimit }: Binding, message: InboundMessage, words: () => string): boolean {
-    const { limits, voice } = this.#parts;
+    const { limits, notices } = this.#parts;
     const { channel } = message;
     const asked = limits.ask(personKey(message), rateLimit);
-    if (asked === "first_over") voice.answer(channel, message, words(), null);
+    if (asked === "first_over") notices.answer(channel, message, words(), null);
     return asked === "within";
   }
 

@@ -7,7 +7,6 @@ import type { Asker, InboundCommand } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Store } from "../store/store.ts";
 import { insist } from "./insist.ts";
-import { parseTextCommand, type TextCommand } from "./text-command.ts";
 import type { Notices } from "./notices.ts";
 
 export interface Commands {
@@ -24,10 +23,10 @@ export interface Commands {
 /** What a memory takes from the message that bears it. */
 export type ProvingMessage = Pick<InboundMessage, "id" | "author" | "text" | "at">;
 
-export interface TextCommandsParts {
+interface TextCommandsParts {
   readonly store: Pick<Store, "runCommands">;
   readonly commands: Commands;
-  readonly voice: Notices;
+  readonly notices: Notices;
   readonly log: Logger;
   readonly failureText: (kind: "internal") => string;
 }
@@ -35,7 +34,7 @@ export interface TextCommandsParts {
 /** The answer to a `/stop` that has ended something: what was being written says so itself. */
 export const STOPPED = "Stopped.";
 const STOP_SIGN = "🛑";
-/** It ends what costs: whoever has asked too often may do that all the same. */
+/** `/stop` is exempt from the rate limit: it ends what costs. */
 export const UNLIMITED = "stop";
 
 /** Runs the commands that stand in messages, each once: what was missed is looked at again, also after a restart. */
@@ -48,9 +47,9 @@ export class TextCommands {
 
   /** The command in a message; null: there is none. Bots give none: two would run each other's refusals without an end. */
   find({ author, channel, text }: InboundMessage): TextCommand | null {
-    const { voice, commands } = this.#parts;
+    const { notices, commands } = this.#parts;
     if (author.isBot) return null;
-    return voice.hasTextCommands(channel) ? parseTextCommand(text, (name) => commands.has(name)) : null;
+    return notices.hasTextCommands(channel) ? parseTextCommand(text, (name) => commands.has(name)) : null;
   }
 
   /**
@@ -76,15 +75,32 @@ export class TextCommands {
   /** Must not throw. */
   async #answer(message: InboundMessage, command: TextCommand): Promise<void> {
     const { channel, author, id, text, at } = message;
-    const { voice, commands, log, failureText } = this.#parts;
+    const { notices, commands, log, failureText } = this.#parts;
     const { name, roles = [], roleNames = [] } = author;
     const asker = { id: author.id, name, roles, roleNames };
     try {
       const answer = await commands.run({ channel, ...command, asker, said: { id, text, at } });
-      voice.answer(channel, message, answer, answer === STOPPED ? STOP_SIGN : null);
+      notices.answer(channel, message, answer, answer === STOPPED ? STOP_SIGN : null);
     } catch (error) {
       log.warn({ channel: formatAddress(channel), why: errorMessage(error) }, "command_failed");
-      voice.answer(channel, message, failureText("internal"), null);
+      notices.answer(channel, message, failureText("internal"), null);
     }
   }
+}
+
+/** A command that somebody typed into a message, behind a mention or alone. */
+interface TextCommand {
+  /** Without the slash. */
+  readonly name: string;
+  readonly argument: string;
+}
+
+/**
+ * `@weir /context list` → context, "list". A text of several lines is no command, and neither is a path.
+ * @param known whether there is a command of this name
+ */
+export function parseTextCommand(text: string, known: (name: string) => boolean): TextCommand | null {
+  const match = /^(?:@[^\s,:]+[\s,:]+)?\/([a-z]{1,32})(?:[ \t]+(\S.*))?$/i.exec(text.trim());
+  const name = match?.[1]?.toLowerCase() ?? "";
+  return match === null || !known(name) ? null : { name, argument: match[2]?.trim() ?? "" };
 }

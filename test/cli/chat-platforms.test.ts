@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { bindingsOf } from "../../src/cli/chat-platforms.ts";
 import { agentId } from "../../src/core/ids.ts";
 import type { InboundMessage } from "../../src/core/message.ts";
-import { findBinding, rule } from "../../src/router/bindings.ts";
+import { findBinding, admit } from "../../src/router/bindings.ts";
 import { configFrom } from "../config/folder.ts";
 
 const PEOPLE = ["ann", "ben", "olga"];
@@ -30,7 +30,7 @@ describe("whose direct messages are answered", () => {
     return PEOPLE.filter((person) => {
       const message = dmOf(person);
       const found = findBinding(bindings, message, () => true);
-      const outcome = found === undefined ? "unbound" : rule(found, message, false, () => true).outcome;
+      const outcome = found === undefined ? "unbound" : admit(found, message, false, () => true).outcome;
       if (outcome !== "turn") assert.equal(outcome, "ignored");
       return outcome === "turn";
     });

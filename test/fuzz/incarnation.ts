@@ -151,7 +151,7 @@ export class Incarnation {
       namesOf: () => [],
       commands: NO_COMMANDS,
       limits: new TurnRateLimit(() => performance.now()),
-      voice: new Notices(() => main, log),
+      notices: new Notices(() => main, log),
       seesImages: () => false,
       failureText: () => "",
     });

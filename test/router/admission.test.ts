@@ -3,8 +3,8 @@ import { describe, test } from "node:test";
 import { agentId } from "../../src/core/ids.ts";
 import type { InboundMessage } from "../../src/core/message.ts";
 import { TurnRateLimit } from "../../src/router/turn-rate-limit.ts";
-import { type Binding, bindPlatform, findBinding, rule } from "../../src/router/bindings.ts";
-import { parseTextCommand } from "../../src/router/text-command.ts";
+import { type Binding, bindPlatform, findBinding, admit } from "../../src/router/bindings.ts";
+import { parseTextCommand } from "../../src/router/text-commands.ts";
 import { cpuMs } from "../support/cpu-time.ts";
 
 const ANY: Binding = { ...bindPlatform("discord", agentId("main")), allowBots: false };
@@ -65,7 +65,7 @@ describe("which binding a channel has", () => {
 
 describe("what becomes of a message", () => {
   const outcome = (binding: Partial<Binding>, message: Partial<InboundMessage>, takesPart = false): string =>
-    rule({ ...ANY, ...binding }, said(message), takesPart, () => true).outcome;
+    admit({ ...ANY, ...binding }, said(message), takesPart, () => true).outcome;
 
   test("a mention is answered; what is said beside is context, or nothing", () => {
     assert.equal(outcome({}, { addressed: true }), "turn");

@@ -12,11 +12,11 @@ function textOf(lines: number): string {
   return Array.from({ length: lines }, (_, index) => `line ${index} of a long report`).join("\n");
 }
 
-function open(): { voice: Notices; platform: TestPlatform; warned: string[] } {
+function open(): { notices: Notices; platform: TestPlatform; warned: string[] } {
   const platform = new TestPlatform({ maxTextLength: LIMIT });
   const warned: string[] = [];
   const log = pino({}, { write: (line) => void warned.push(line) });
-  return { voice: new Notices(() => platform, log), platform, warned };
+  return { notices: new Notices(() => platform, log), platform, warned };
 }
 
 async function settled(): Promise<void> {
@@ -25,35 +25,35 @@ async function settled(): Promise<void> {
 
 describe("what Weir says of its own accord", () => {
   test("is one message where it fits, and else whole in several, in order, each with a key of its own", async () => {
-    const { voice, platform } = open();
-    voice.tell(CHANNEL, "m1", "short");
+    const { notices, platform } = open();
+    notices.tell(CHANNEL, "m1", "short");
     const text = textOf(30);
-    voice.tell(CHANNEL, "m2", text);
+    notices.tell(CHANNEL, "m2", text);
     await settled();
     assert.equal(platform.texts()[0], "short");
     const parts = platform.texts().slice(1);
     assert.ok(parts.length > 3 && parts.every((part) => part.length <= LIMIT));
     assert.equal(parts.join("\n"), text);
     assert.ok(platform.calls.slice(1).every(({ message }) => message.inReplyTo[0] === "m2"));
-    voice.tell(CHANNEL, "m2", text);
+    notices.tell(CHANNEL, "m2", text);
     await settled();
     assert.equal(platform.texts().length, 1 + parts.length, "nothing is said twice");
   });
 
   test("fills no channel: where it is cut, it says so", async () => {
-    const { voice, platform } = open();
-    voice.tell(CHANNEL, "m1", textOf(1000));
+    const { notices, platform } = open();
+    notices.tell(CHANNEL, "m1", textOf(1000));
     await settled();
     assert.equal(platform.texts().length, 10);
     assert.match(platform.texts().at(-1) ?? "", /too long to be shown/);
   });
 
   test("ends with the part that does not arrive", async () => {
-    const { voice, platform, warned } = open();
+    const { notices, platform, warned } = open();
     platform.fail = (_, { text }) => {
       if (text.includes("line 12 ")) throw new PlatformError("test", "unavailable", "not now");
     };
-    voice.tell(CHANNEL, "m1", textOf(30));
+    notices.tell(CHANNEL, "m1", textOf(30));
     await settled();
     assert.ok(platform.texts().length > 0);
     assert.doesNotMatch(platform.texts().join("\n"), /line (?:12|29) /);
