@@ -20,6 +20,7 @@ import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { TurnRateLimit } from "./turn-rate-limit.ts";
 import { admit, type Binding, findBinding, isAnswered, type NameHolds, refusal } from "./bindings.ts";
+import { channelKey, ChannelIds } from "./channel-ids.ts";
 import { MessageChanges } from "./message-changes.ts";
 import type { ConfirmedNames } from "./confirmed-names.ts";
 import { ChannelErasure } from "./channel-erasure.ts";
@@ -74,10 +75,7 @@ const MAX_GAPS = 2000;
 export class Router implements PlatformInbox {
   readonly #parts: RouterParts;
   readonly #holds: NameHolds;
-  /** Ids by address and agent, so that a message costs one statement and not two. */
-  readonly #known = new BoundedMap<ChannelId>(KNOWN_CHANNELS);
-  /** Ids that are being looked up: whoever asks meanwhile waits for the same, and nobody overtakes anybody. */
-  readonly #opening = new Map<string, Promise<ChannelId>>();
+  readonly #channelIds: ChannelIds;
   /** Threads that the agent takes part in. */
   readonly #threads = new BoundedMap<true>(KNOWN_CHANNELS);
   /** Channels that nobody answers, of which the log knows. */
@@ -94,6 +92,7 @@ export class Router implements PlatformInbox {
   constructor(parts: RouterParts) {
     this.#parts = parts;
     this.#holds = (platform, kind, name, server) => parts.names.holds(platform, kind, name, server);
+    this.#channelIds = new ChannelIds(parts.store.channels);
     this.#commands = new TextCommands(parts);
     this.#messageChanges = new MessageChanges(parts);
     this.erasures = new ChannelErasure(parts);
@@ -202,7 +201,7 @@ export class Router implements PlatformInbox {
     const binding = this.#find(where);
     if (binding === undefined) return;
     const { result } = await insist(async () => {
-      const id = await this.#channelId(where, binding);
+      const id = await this.#channelIds.of(where, binding);
       return { id, seq: await store.gaps.noteAbsence(id, key, absence, new Date()) };
     });
     await registry.mention(result.id, result.seq);
@@ -215,7 +214,7 @@ export class Router implements PlatformInbox {
 
   isCrowded(where: ChannelOnPlatform): boolean {
     const binding = this.#find(where);
-    const id = binding === undefined ? undefined : this.#known.get(channelKey(binding, where.channel));
+    const id = binding === undefined ? undefined : this.#channelIds.known(channelKey(binding, where.channel));
     return id !== undefined && this.#parts.registry.loaded(id)?.compactor.isMakingRoom === true;
   }
 
@@ -273,7 +272,7 @@ export class Router implements PlatformInbox {
     const { store, registry, events, notices, speakers, namesOf } = this.#parts;
     const channel = formatAddress(message.channel);
     const { result: appended, isRepeated } = await insist(async () => {
-      const id = await this.#channelId(message, binding);
+      const id = await this.#channelIds.of(message, binding);
       // Before the message: its turn may begin at once.
       if (message.images !== undefined && this.#parts.seesImages(binding.agent))
         await this.#keepImages(message, message.images);
@@ -337,7 +336,7 @@ export class Router implements PlatformInbox {
     if (!limits.heard(address, author.isBot, isAsked) || !isAsked) return "listens";
     const tooOften = (): string => failureText("too_often");
     const key = channelKey(binding, channel);
-    const known = this.#known.get(key);
+    const known = this.#channelIds.known(key);
     const loaded = known === undefined ? undefined : registry.loaded(known);
     // Only what waits behind the running turn is answered together: a message for which nothing waits causes a turn.
     const isAwaiting = loaded === undefined ? this.#loadedFor.has(key) : loaded.status.isAwaiting;
@@ -387,35 +386,8 @@ export class Router implements PlatformInbox {
     this.erasures.begin();
     return { outcome: "accepted", seq: 0 };
   }
-
-  async #channelId(where: ChannelOnPlatform, binding: Binding): Promise<ChannelId> {
-    const key = channelKey(binding, where.channel);
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const opening = this.#opening.get(key) ?? this.#open(key, where, binding);
-    this.#opening.set(key, opening);
-    return opening;
-  }
-
-  async #open(
-    key: string,
-    { kind, workspace, channel: address, place }: ChannelOnPlatform,
-    { agent }: Binding,
-  ): Promise<ChannelId> {
-    try {
-      const id = await this.#parts.store.channels.open({ address, kind, workspace, place, agent });
-      this.#known.set(key, id);
-      return id;
-    } finally {
-      this.#opening.delete(key);
-    }
-  }
 }
 
 function personKey({ channel, author }: Pick<InboundMessage, "channel" | "author">): string {
   return `${channel.platform}\n${author.id}`;
-}
-
-function channelKey({ agent }: Binding, channel: ChannelAddress): string {
-  return `${agent}\n${formatAddress(channel)}`;
 }

@@ -1,0 +1,55 @@
+import { BoundedMap } from "../async/bounded-map.ts";
+import { type ChannelAddress, type ChannelId, formatAddress } from "../core/ids.ts";
+import type { ChannelOnPlatform } from "../core/message.ts";
+import type { Store } from "../store/store.ts";
+import type { Binding } from "./bindings.ts";
+
+/** Channels whose id is remembered; the ids of others are read again. */
+const MAX_KNOWN = 10_000;
+
+/** The log's ids of channels, remembered so that a message costs one statement and not two. */
+export class ChannelIds {
+  readonly #channels: Pick<Store["channels"], "open">;
+  /** By {@link channelKey}. */
+  readonly #known = new BoundedMap<ChannelId>(MAX_KNOWN);
+  /** Ids that are being looked up: whoever asks meanwhile waits for the same, so no message overtakes another. */
+  readonly #opening = new Map<string, Promise<ChannelId>>();
+
+  constructor(channels: Pick<Store["channels"], "open">) {
+    this.#channels = channels;
+  }
+
+  /** @returns undefined: it is not remembered */
+  known(key: string): ChannelId | undefined {
+    return this.#known.get(key);
+  }
+
+  /** The id of a channel; the log opens the channel if it does not have it yet. */
+  async of(where: ChannelOnPlatform, binding: Binding): Promise<ChannelId> {
+    const key = channelKey(binding, where.channel);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const opening = this.#opening.get(key) ?? this.#open(key, where, binding);
+    this.#opening.set(key, opening);
+    return opening;
+  }
+
+  async #open(
+    key: string,
+    { kind, workspace, channel: address, place }: ChannelOnPlatform,
+    { agent }: Binding,
+  ): Promise<ChannelId> {
+    try {
+      const id = await this.#channels.open({ address, kind, workspace, place, agent });
+      this.#known.set(key, id);
+      return id;
+    } finally {
+      this.#opening.delete(key);
+    }
+  }
+}
+
+/** A channel and the agent that answers it. */
+export function channelKey({ agent }: Binding, channel: ChannelAddress): string {
+  return `${agent}\n${formatAddress(channel)}`;
+}
