@@ -3,7 +3,7 @@ import path from "node:path";
 import { type Digest, digestEntries } from "../src/context/digest.ts";
 import { Renderer } from "../src/context/render.ts";
 import type { Entry } from "../src/core/entry.ts";
-import type { Slices } from "../src/async/slices.ts";
+import type { Slices } from "../src/async/cooperative.ts";
 import { createTimeFormat } from "../src/text/time.ts";
 import { terms } from "../src/text/terms.ts";
 import { estimateTokens } from "../src/text/tokens.ts";

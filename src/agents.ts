@@ -10,7 +10,7 @@ import type { Models } from "./llm/model-provider.ts";
 import { createRetryingModel, type Patience } from "./llm/retrying-model.ts";
 import type { Prompts } from "./prompts/load.ts";
 import type { Digester } from "./store/compaction/extracts.ts";
-import { inSlices } from "./async/slices.ts";
+import { inSlices } from "./async/cooperative.ts";
 import { createTools } from "./tools/tools.ts";
 import { type Agent, type AgentModels, type AgentTexts, budgetOf, createAgent } from "./turn/agent.ts";
 

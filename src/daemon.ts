@@ -21,7 +21,7 @@ import { loadPrompts, type Prompts, promptSources } from "./prompts/load.ts";
 import { type Binding, findBinding, type NameHolds } from "./router/bindings.ts";
 import { ConfirmedNames } from "./router/confirmed-names.ts";
 import { TurnRateLimit } from "./router/turn-rate-limit.ts";
-import { insist } from "./router/insist.ts";
+import { retryWrite } from "./async/retry.ts";
 import { Router } from "./router/router.ts";
 import { Speakers } from "./router/speakers.ts";
 import { Notices } from "./router/notices.ts";
@@ -47,6 +47,10 @@ export interface DaemonOptions {
 
 /** A database that has been reached and is then restarted under the start is waited for, for 25 s. */
 const START_RETRIES = 8;
+
+async function whileStarting<Result>(work: () => Promise<Result>): Promise<Result> {
+  return (await retryWrite(work, START_RETRIES)).result;
+}
 
 /** All parts of a running Weir, joined. */
 export interface Daemon extends AsyncDisposable {
@@ -75,7 +79,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const { database, where } = opened;
   log.info({ where }, "database_open");
   const store = createStore(database);
-  const { result: knowsAllScripts } = await insist(async () => store.search.knowsAllScripts(), START_RETRIES);
+  const knowsAllScripts = await whileStarting(async () => store.search.knowsAllScripts());
   if (!knowsAllScripts) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
   const models = stack.use(await openModels(config.llm));
   log.info({ models: models.describe() }, "models_open");
@@ -123,11 +127,11 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     registry,
     lost: opened.lost,
     async open() {
-      await insist(async () => indexer.start(), START_RETRIES);
+      await whileStarting(async () => indexer.start());
       await Promise.all(platforms.map(async (platform) => platform.start(inbox)));
       const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
       const names = platforms.map(({ name }) => name);
-      const { result: resumed } = await insist(async () => registry.resume(names, due), START_RETRIES);
+      const resumed = await whileStarting(async () => registry.resume(names, due));
       if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
       inbox.erasures.begin();
       desk.open();

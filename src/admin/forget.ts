@@ -1,5 +1,5 @@
 import { REDACTED_AT_ONCE, redactMessages } from "../router/redact-messages.ts";
-import { insist } from "../router/insist.ts";
+import { retryWrite } from "../async/retry.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { OwnedMemory } from "../store/memory/memories.ts";
 import {
@@ -88,7 +88,7 @@ async function redactEverywhere(
   channel: ChannelRow,
   ids: readonly string[],
 ): Promise<{ messages: number; memories: number }> {
-  const { result: places } = await insist(async () => parts.store.people.copies(channel.id, ids));
+  const { result: places } = await retryWrite(async () => parts.store.people.copies(channel.id, ids));
   const taken = { messages: 0, memories: 0 };
   for (const place of places) {
     const row = await parts.store.channels.find(place.channel);
@@ -102,7 +102,9 @@ async function redactEverywhere(
 
 /** @returns whether the memory was still there, borne by others */
 async function takeMemory(parts: CommandParts, channel: ChannelRow, { id }: OwnedMemory): Promise<boolean> {
-  const { result, isRepeated } = await insist(async () => parts.store.people.forgetMemory(channel.id, id));
+  const { result, isRepeated } = await retryWrite(async () =>
+    parts.store.people.forgetMemory(channel.id, id),
+  );
   if (!result && !isRepeated) return false;
   // Stored results of tools quote it by its number: what is in memory is rendered anew, and a running turn begins again.
   await (await parts.registry.inMemory(channel.id))?.changed(0, null);

@@ -6,7 +6,7 @@ import { counted, displayName, storableText } from "../text/text.ts";
 import { checkMemories } from "../memory/gates.ts";
 import { normalWords } from "../text/normal-text.ts";
 import { hasRelativeDate } from "../memory/relative-dates.ts";
-import { insist } from "../router/insist.ts";
+import { retryWrite } from "../async/retry.ts";
 import { parseTextCommand, type ProvingMessage } from "../router/text-commands.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Agent } from "../turn/agent.ts";
@@ -55,7 +55,7 @@ async function remember(
     return `This has ${length}, and a memory at most ${MAX_LENGTH}. Say it shorter, or in parts.`;
   }
   const author = { id: asker.id, name: asker.name, isBot: false };
-  const { result: name } = await insist(async () => nameIn(channel, author));
+  const { result: name } = await retryWrite(async () => nameIn(channel, author));
   const message: InboundMessage = {
     type: "message",
     channel: channel.address,
@@ -70,7 +70,7 @@ async function remember(
   };
   const draft = draftMemory(agentOf(channel), message, words);
   if (typeof draft === "string") return `This is not remembered: ${draft}.`;
-  const { result } = await insist(async () => store.people.remember(channel.id, message, draft));
+  const { result } = await retryWrite(async () => store.people.remember(channel.id, message, draft));
   const { entry, memory, proofs } = result;
   if (memory === null) {
     void registry.mention(channel.id, entry.seq);

@@ -1,40 +1,56 @@
-/** First and longest rest, ms. */
-export interface RestBounds {
+/** First and longest wait, ms. */
+export interface Backoff {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** After a failure, what can wait waits: a while, and longer each time until `succeeded`. */
-export class Rest {
-  readonly #bounds: RestBounds;
-  readonly #onEnd: () => void;
-  #timer: NodeJS.Timeout | undefined;
-  #waitMs: number;
+/** Exponential back-off. @param failures in a row before this wait, from 0 @returns ms */
+export function backoffMs({ fromMs, toMs }: Backoff, failures: number): number {
+  return Math.min(fromMs * 2 ** failures, toMs);
+}
 
-  /** @param onEnd must not throw */
-  constructor(bounds: RestBounds, onEnd: () => void) {
-    this.#bounds = bounds;
-    this.#onEnd = onEnd;
-    this.#waitMs = bounds.fromMs;
+/** A wait, longer or shorter by up to a quarter: those who were cut off together do not come back together. @param chance 0 ≤ x < 1 */
+export function jittered(ms: number, chance = Math.random()): number {
+  return Math.round(ms * (0.75 + chance / 2));
+}
+
+/** Starts work again after a failure, with exponential back-off. A wait keeps no process alive. */
+export class BackoffTimer {
+  readonly #backoff: Backoff;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+
+  constructor(backoff: Backoff) {
+    this.#backoff = backoff;
   }
 
-  get isResting(): boolean {
+  get isWaiting(): boolean {
     return this.#timer !== undefined;
   }
 
-  begin(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#onEnd();
-    }, this.#waitMs).unref();
-    this.#waitMs = Math.min(this.#waitMs * 2, this.#bounds.toMs);
+  /** How long the next wait is, ms. */
+  get waitMs(): number {
+    return backoffMs(this.#backoff, this.#failures);
   }
 
+  /** Runs the work after the next wait, unless a wait is under way. @param work must not throw */
+  schedule(work: () => void): void {
+    if (this.isWaiting) return;
+    this.after(this.waitMs, work);
+    this.#failures += 1;
+  }
+
+  /** The same after a wait of the caller's, which makes no other one longer. */
+  after(waitMs: number, work: () => void): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      work();
+    }, waitMs).unref();
+  }
+
+  /** The next wait is the first one again. */
   succeeded(): void {
-    this.#waitMs = this.#bounds.fromMs;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#failures = 0;
   }
 
   cancel(): void {

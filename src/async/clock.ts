@@ -1,7 +1,14 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 /**
  * Milliseconds since 1970 by a clock that does not jump: for durations. What people and models read as a time comes
  * from the injected `now`, which a replay sets to the time of its recording.
  */
 export function steadyNow(): number {
   return performance.timeOrigin + performance.now();
+}
+
+/** Resolves after so long, or when the signal is aborted. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -1,9 +1,19 @@
-/** @returns null where it takes longer; the work goes on, and the wait keeps no process alive */
-export async function withDeadline<Result>(work: Promise<Result>, ms: number): Promise<Result | null> {
-  const { promise: late, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), ms).unref();
+/**
+ * Waits for work, but no longer than so long, nor than until the signal. The work goes on; the wait keeps no process alive.
+ * @returns null: the work is not over
+ * @throws what the work throws in time
+ */
+export async function withDeadline<Result>(
+  work: Promise<Result>,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<Result | null> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), ms).unref();
   try {
-    return await Promise.race([work, late]);
+    const either = signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]);
+    const outcome = await unlessAborted(work, either);
+    return outcome === ABORTED ? null : outcome;
   } finally {
     clearTimeout(timer);
   }

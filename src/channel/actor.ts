@@ -11,11 +11,14 @@ import type { ActorParts, ActorStatus } from "./channel-context.ts";
 import { buildRooms } from "./actor-rooms.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { Outbox } from "./delivery/outbox.ts";
-import { RetryTimer } from "../async/retry-timer.ts";
+import { BackoffTimer } from "../async/backoff.ts";
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import { restBefore } from "./turns/turn-attempts.ts";
 import type { TurnRunner } from "./turns/turn-runner.ts";
 import { steadyNow } from "../async/clock.ts";
+
+/** Between attempts at a turn that fails. */
+const BACKOFF = { fromMs: 500, toMs: 30_000 };
 
 /**
  * The single writer of one channel's turns and answers.
@@ -45,7 +48,7 @@ export class ChannelActor {
   /** Resets that wait for the turn to end: no other turn begins before them. */
   #resets = 0;
   #isClosed = false;
-  readonly #retry = new RetryTimer();
+  readonly #retry = new BackoffTimer(BACKOFF);
   readonly #loadedAt = steadyNow();
   #lastUsedAt = this.#loadedAt;
 

@@ -1,3 +1,4 @@
+import { unlessAborted } from "../async/deadline.ts";
 import PQueue from "p-queue";
 import type { Entry } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
@@ -233,10 +234,7 @@ export class ChannelRegistry implements AsyncDisposable {
     const actors = (await Promise.allSettled(this.#actors.values())).flatMap((result) =>
       result.status === "fulfilled" ? [result.value] : [],
     );
-    const { promise: expired, resolve } = Promise.withResolvers<void>();
-    deadline.addEventListener("abort", () => resolve(), { once: true });
-    if (deadline.aborted) resolve();
-    await Promise.race([Promise.all(actors.map(async (actor) => actor.idle())), expired]);
+    await unlessAborted(Promise.all(actors.map(async (actor) => actor.idle())), deadline);
     await Promise.all(actors.map(async (actor) => actor.close()));
     this.#actors.clear();
     this.#ready.clear();

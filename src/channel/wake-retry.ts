@@ -1,5 +1,7 @@
 import type { ChannelId } from "../core/ids.ts";
-import { RetryTimer } from "../async/retry-timer.ts";
+import { BackoffTimer } from "../async/backoff.ts";
+
+const BACKOFF = { fromMs: 500, toMs: 30_000 };
 
 /** Channels that have something due and could not be woken: they are tried until they are. */
 export class WakeRetry {
@@ -28,7 +30,7 @@ export class WakeRetry {
 class Wakes {
   readonly #wake: (id: ChannelId) => Promise<void>;
   readonly #owed = new Set<ChannelId>();
-  readonly #timer = new RetryTimer();
+  readonly #timer = new BackoffTimer(BACKOFF);
   #isClosed = false;
 
   constructor(wake: (id: ChannelId) => Promise<void>) {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { pause } from "../async/clock.ts";
 import {
   type CompactAnswer,
   describeAnswer,
@@ -78,7 +78,7 @@ export async function ask(
         "The daemon is still at it. weir context and weir compactions show what comes of it.",
       );
     }
-    await delay(times.pollMs, undefined, { signal: shutdown }).catch(() => undefined);
+    await pause(times.pollMs, shutdown);
   }
 }
 

@@ -1,3 +1,4 @@
+import { pause } from "../async/clock.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { buildDaemon, type Daemon } from "../daemon.ts";
 import type { Receipt } from "../core/message.ts";
@@ -74,7 +75,7 @@ async function run(
     if (shutdown.aborted) return;
     if (speed === "real" && before !== null) {
       const waitMs = Math.max(0, message.at.getTime() - before.getTime());
-      await delay(waitMs, undefined, { signal: shutdown }).catch(() => undefined);
+      await pause(waitMs, shutdown);
     }
     before = message.at;
     clock.at = message.at;

@@ -6,7 +6,7 @@ import { StaleEpochError } from "../store/database/errors.ts";
 import type { JobEnd } from "./job-runner.ts";
 import type { CompactorParts, ForcedOutcome } from "./target.ts";
 import { type Decision, decide } from "./policy/policy.ts";
-import { Rest } from "../async/backoff.ts";
+import { BackoffTimer } from "../async/backoff.ts";
 import { countLive, mustProgress, PRIORITY, priorityOf } from "./policy/priority.ts";
 
 /**
@@ -20,9 +20,9 @@ export class ChannelCompactor {
   readonly #parts: CompactorParts;
   readonly #closing = new AbortController();
   /** Back-off after a failure of the summariser. */
-  readonly #rest: Rest;
+  readonly #modelBackoff: BackoffTimer;
   /** Back-off after a failure of the database. */
-  readonly #outage: Rest;
+  readonly #databaseBackoff: BackoffTimer;
   /** The log may have a live job that nobody works on: left by an earlier owner, or by a failure of the database. */
   #isLeftOver: boolean;
   #isQueued = false;
@@ -41,8 +41,8 @@ export class ChannelCompactor {
   constructor(parts: CompactorParts, isLeftOver: boolean) {
     this.#parts = parts;
     this.#isLeftOver = isLeftOver;
-    this.#rest = new Rest(parts.timing.modelRest, () => this.#rested());
-    this.#outage = new Rest(parts.timing.databaseRest, () => this.consider());
+    this.#modelBackoff = new BackoffTimer(parts.timing.modelBackoff);
+    this.#databaseBackoff = new BackoffTimer(parts.timing.databaseBackoff);
   }
 
   /** Nothing waits, runs or looks. A back-off does not count: the channel may be unloaded meanwhile. */
@@ -109,8 +109,8 @@ export class ChannelCompactor {
     this.#closing.abort();
     clearTimeout(this.#lookTimer);
     this.#lookTimer = undefined;
-    this.#rest.cancel();
-    this.#outage.cancel();
+    this.#modelBackoff.cancel();
+    this.#databaseBackoff.cancel();
     this.#answerForced({ kind: "failed", reason: "the channel is being closed" });
     await this.#looking;
     await this.#running;
@@ -120,11 +120,11 @@ export class ChannelCompactor {
     try {
       // An emergency omission waits for neither a job nor a turn.
       await this.#parts.target.relieve();
-      if (this.#isQueued || this.#running !== null || this.#outage.isResting) return;
+      if (this.#isQueued || this.#running !== null || this.#databaseBackoff.isWaiting) return;
       if (this.#isLeftOver) return this.#enqueue(PRIORITY.leftOver);
       const decision = await this.#decide();
       if (decision.kind === "job") this.#enqueue(priorityOf(decision.plan, decision.liveSummaries));
-      else if (this.#isCircuitOpen && !this.#rest.isResting) this.#rest.begin();
+      else if (this.#isCircuitOpen && !this.#modelBackoff.isWaiting) this.#backOff();
     } catch (error) {
       this.#failed(error);
     }
@@ -133,8 +133,14 @@ export class ChannelCompactor {
   /** While the circuit is open, the back-off begins anew: else the next look would wait for the next message. */
   #rested(): void {
     if (this.#closing.signal.aborted) return;
-    if (this.#isCircuitOpen) this.#rest.begin();
+    if (this.#isCircuitOpen) this.#backOff();
     else this.consider();
+  }
+
+  /** Anew, if a wait is under way: the newest failure counts. */
+  #backOff(): void {
+    this.#modelBackoff.cancel();
+    this.#modelBackoff.schedule(() => this.#rested());
   }
 
   get #isCircuitOpen(): boolean {
@@ -147,7 +153,7 @@ export class ChannelCompactor {
     const { target, events } = this.#parts;
     const history = await target.history.snapshot();
     const isForced = this.#forced !== null;
-    const isResting = this.#rest.isResting || this.#isCircuitOpen;
+    const isResting = this.#modelBackoff.isWaiting || this.#isCircuitOpen;
     const measured = target.measure(history);
     const cutShort = this.#cutShort;
     const state = { ...measured, history, isForced, isResting, cutShort };
@@ -203,7 +209,8 @@ export class ChannelCompactor {
         this.#isLeftOver = false;
       }
       await this.#run(job);
-      this.#outage.succeeded();
+      this.#databaseBackoff.succeeded();
+      this.#databaseBackoff.cancel();
     } catch (error) {
       this.#failed(error);
     }
@@ -265,14 +272,16 @@ export class ChannelCompactor {
         events.emit({ ...ended, phase: "failed", reason: end.reason });
         // A forced compaction is answered now; a further one does not wait for the back-off.
         if (job.tier === "forced") this.#answerForced({ kind: "failed", reason: end.reason });
-        this.#rest.begin();
+        this.#backOff();
     }
   }
 
   #landed(end: Extract<JobEnd, { kind: "committed" }>, ms: number): void {
     // A digest means that the model failed, so work that can wait backs off. A final digest is never written again.
-    if (end.summary.kind !== "digest") this.#rest.succeeded();
-    else if (end.summary.isFinal !== true) this.#rest.begin();
+    if (end.summary.kind !== "digest") {
+      this.#modelBackoff.succeeded();
+      this.#modelBackoff.cancel();
+    } else if (end.summary.isFinal !== true) this.#backOff();
     if (end.job.kind === "leaf") {
       this.#cutShort = end.isCutShort ? end.job.tier : null;
       const { summaries } = this.#parts.target.history.current;
@@ -294,7 +303,7 @@ export class ChannelCompactor {
     const { channel } = this.#parts.target;
     this.#parts.events.emit({ type: "compaction_interrupted", channel, why: errorMessage(error) });
     this.#answerForced({ kind: "failed", reason: "the database was away" });
-    this.#outage.begin();
+    this.#databaseBackoff.schedule(() => this.consider());
   }
 
   #answerForced(outcome: ForcedOutcome): void {

@@ -8,7 +8,7 @@ import type { Breaker } from "./breaker.ts";
 import type { JobRunner } from "./job-runner.ts";
 import type { CompactionState, Decision } from "./policy/policy.ts";
 import type { CompactionQueue } from "./queue.ts";
-import type { RestBounds } from "../async/backoff.ts";
+import type { Backoff } from "../async/backoff.ts";
 
 /** A channel as its compactor sees it. */
 export interface CompactionTarget {
@@ -59,13 +59,13 @@ export interface CompactorTiming {
   /** Shortest time between two looks: a busy channel is not measured at each message. */
   readonly lookEveryMs: number;
   /** After a failure of the model. */
-  readonly modelRest: RestBounds;
+  readonly modelBackoff: Backoff;
   /** After a failure of the database. */
-  readonly databaseRest: RestBounds;
+  readonly databaseBackoff: Backoff;
 }
 
 export const COMPACTOR_TIMING: CompactorTiming = {
   lookEveryMs: 20,
-  modelRest: { fromMs: 5000, toMs: 600_000 },
-  databaseRest: { fromMs: 500, toMs: 30_000 },
+  modelBackoff: { fromMs: 5000, toMs: 600_000 },
+  databaseBackoff: { fromMs: 500, toMs: 30_000 },
 };

@@ -3,7 +3,7 @@ import type { Entry, NoticeEntry } from "../core/entry.ts";
 import { rankSentences, type SpokenLine } from "../text/rank-sentences.ts";
 import { isCounted } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
-import { SliceCounter, type Slices } from "../async/slices.ts";
+import { SliceCounter, type Slices } from "../async/cooperative.ts";
 import { displayName, sliceWhole } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../text/tokens.ts";

@@ -1,6 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
-
-import pRetry from "p-retry";
+import { backoffMs } from "../async/backoff.ts";
+import { retry } from "../async/retry.ts";
 
 import { classifyFailure } from "./http/model-failure.ts";
 import { ModelError } from "./model.ts";
@@ -100,52 +99,46 @@ interface RetryRules {
 }
 
 /** One model, up to `maxAttempts` times. */
-function answerPatiently(
+async function answerPatiently(
   model: Model,
   request: ModelRequest,
   signal: AbortSignal,
   progress: ShownText,
-  rules: RetryRules,
+  { patience, until, hasFallback }: RetryRules,
 ): Promise<ModelAnswer> {
-  return pRetry(
-    () => {
+  return retry(
+    async () => {
       progress.restart();
       return model.answer(request, progress.options);
     },
-    {
-      retries: rules.patience.maxAttempts - 1,
-      // The wait is ours, in `shouldRetry`: p-retry's own knows no `Retry-After`.
-      minTimeout: 0,
-      signal,
-      shouldRetry: async ({ error, retriesConsumed }) => {
-        const waitMs = waitBeforeRetry(error, retriesConsumed, rules.patience, rules.hasFallback);
-        if (waitMs === undefined || performance.now() + waitMs > rules.until) return false;
-        await delay(waitMs, undefined, { signal });
-        return true;
-      },
+    (error, failures) => {
+      if (signal.aborted || failures + 1 >= patience.maxAttempts) return null;
+      const waitMs = waitBeforeRetry(error, failures, patience, hasFallback);
+      return waitMs === null || performance.now() + waitMs > until ? null : waitMs;
     },
+    signal,
   );
 }
 
 /**
  * @param retries how many there were already
- * @returns milliseconds; undefined: no retry on this model
+ * @returns milliseconds; null: no retry on this model
  */
 function waitBeforeRetry(
-  error: Error,
+  error: unknown,
   retries: number,
   patience: Patience,
   hasFallback: boolean,
-): number | undefined {
-  if (!(error instanceof ModelError) || !error.retryable) return undefined;
+): number | null {
+  if (!(error instanceof ModelError) || !error.retryable) return null;
   // A model that was silent for a whole timeout has used up the person's patience with it.
-  if (error.kind === "timeout" && hasFallback) return undefined;
+  if (error.kind === "timeout" && hasFallback) return null;
   if (error.retryAfterMs !== undefined) {
-    return error.retryAfterMs > patience.maxRetryAfterMs ? undefined : error.retryAfterMs;
+    return error.retryAfterMs > patience.maxRetryAfterMs ? null : error.retryAfterMs;
   }
-  const backOffMs = Math.min(patience.maxDelayMs, patience.firstDelayMs * 2 ** retries);
+  const waitMs = backoffMs({ fromMs: patience.firstDelayMs, toMs: patience.maxDelayMs }, retries);
   // Half of it at random, or many channels that failed together would come back together.
-  return backOffMs * (0.5 + Math.random() / 2);
+  return waitMs * (0.5 + Math.random() / 2);
 }
 
 /** Knows whether the person has seen text that a further attempt makes void. */

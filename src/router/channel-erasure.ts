@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { pause } from "../async/clock.ts";
 import type { Logger } from "pino";
 import { errorMessage } from "../core/errors.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
@@ -53,7 +53,7 @@ export class ChannelErasure implements AsyncDisposable {
       } catch (error) {
         this.#parts.log.warn({ why: errorMessage(error) }, "channel_not_erased_yet");
         this.#isAsked = true;
-        await delay(AGAIN_MS, undefined, { signal }).catch(() => undefined);
+        await pause(AGAIN_MS, signal);
       }
     }
   }

@@ -15,7 +15,7 @@ import type { EditOutcome } from "../store/log/log.ts";
 import type { ReactionRow } from "../store/log/reactions.ts";
 import type { Store } from "../store/store.ts";
 import { redactMessages, REDACTED_AT_ONCE } from "./redact-messages.ts";
-import { insist } from "./insist.ts";
+import { retryWrite } from "../async/retry.ts";
 import type { Commands } from "./text-commands.ts";
 import { writeThrough } from "./write-through.ts";
 
@@ -41,7 +41,7 @@ export class MessageChanges {
    */
   async idOf({ id, channel, replyTo, author, at }: InboundMessage): Promise<string> {
     if (replyTo === undefined || !id.startsWith(REACTION_PREFIX)) return id;
-    const { result: given } = await insist(async () =>
+    const { result: given } = await retryWrite(async () =>
       this.#parts.store.reactions.under(channel.platform, replyTo, author.id),
     );
     const same = given.filter((row) => isGiving(row, id));
@@ -90,7 +90,7 @@ export class MessageChanges {
     { platform, at }: InboundDeletion,
   ): Promise<Receipt> {
     const { store } = this.#parts;
-    const { result: given } = await insist(async () =>
+    const { result: given } = await retryWrite(async () =>
       store.reactions.under(platform, messageId, person ?? null),
     );
     const taken = given.filter(
@@ -139,13 +139,13 @@ export class MessageChanges {
   async #channelsOf(event: InboundEdit | InboundDeletion): Promise<ChannelRow[]> {
     const { platform, id } = event;
     if (event.channel === undefined)
-      return (await insist(async () => this.#parts.store.channels.withMessage(platform, id))).result;
+      return (await retryWrite(async () => this.#parts.store.channels.withMessage(platform, id))).result;
     const row = await this.#find(event.channel);
     return row === undefined ? [] : [row];
   }
 
   async #find(address: ChannelAddress): Promise<ChannelRow | undefined> {
-    return (await insist(async () => this.#parts.store.channels.find(address))).result;
+    return (await retryWrite(async () => this.#parts.store.channels.find(address))).result;
   }
 }
 

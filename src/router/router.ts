@@ -24,7 +24,7 @@ import { channelKey, ChannelIds } from "./channel-ids.ts";
 import { MessageChanges } from "./message-changes.ts";
 import type { ConfirmedNames } from "./confirmed-names.ts";
 import { ChannelErasure } from "./channel-erasure.ts";
-import { insist } from "./insist.ts";
+import { retryWrite } from "../async/retry.ts";
 import { assertStorable, blame } from "./storable-event.ts";
 import type { Speakers } from "./speakers.ts";
 import { type Commands, TextCommands, UNLIMITED } from "./text-commands.ts";
@@ -200,7 +200,7 @@ export class Router implements PlatformInbox {
     const { store, registry } = this.#parts;
     const binding = this.#find(where);
     if (binding === undefined) return;
-    const { result } = await insist(async () => {
+    const { result } = await retryWrite(async () => {
       const id = await this.#channelIds.of(where, binding);
       return { id, seq: await store.gaps.noteAbsence(id, key, absence, new Date()) };
     });
@@ -271,7 +271,7 @@ export class Router implements PlatformInbox {
   async #append(message: InboundMessage, binding: Binding, role: TurnRole): Promise<Receipt> {
     const { store, registry, events, notices, speakers, namesOf } = this.#parts;
     const channel = formatAddress(message.channel);
-    const { result: appended, isRepeated } = await insist(async () => {
+    const { result: appended, isRepeated } = await retryWrite(async () => {
       const id = await this.#channelIds.of(message, binding);
       // Before the message: its turn may begin at once.
       if (message.images !== undefined && this.#parts.seesImages(binding.agent))
@@ -381,7 +381,7 @@ export class Router implements PlatformInbox {
 
   async #deleteChannel({ channel, at }: InboundChannelDeletion): Promise<Receipt> {
     const { store } = this.#parts;
-    const { result: known } = await insist(async () => store.erasures.note(channel, at));
+    const { result: known } = await retryWrite(async () => store.erasures.note(channel, at));
     if (known === 0) return { outcome: "unknown_message" };
     this.erasures.begin();
     return { outcome: "accepted", seq: 0 };

@@ -6,7 +6,7 @@ import type { InboundMessage } from "../core/message.ts";
 import type { Asker, InboundCommand } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Store } from "../store/store.ts";
-import { insist } from "./insist.ts";
+import { retryWrite } from "../async/retry.ts";
 import type { Notices } from "./notices.ts";
 
 export interface Commands {
@@ -65,7 +65,9 @@ export class TextCommands {
     if (command === null) return false;
     const claim = store.runCommands.newClaim();
     const { platform } = message.channel;
-    const { result: isOurs } = await insist(async () => store.runCommands.claim(platform, message.id, claim));
+    const { result: isOurs } = await retryWrite(async () =>
+      store.runCommands.claim(platform, message.id, claim),
+    );
     const mayRun = isOurs && (command.name === UNLIMITED || isWithinRate());
     const answering = mayRun ? this.#answer(message, command) : null;
     if (this.#parts.commands.keepsMessage(command.name)) await answering;

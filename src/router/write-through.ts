@@ -1,6 +1,6 @@
 import type { ChannelRegistry } from "../channel/registry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
-import { insist } from "./insist.ts";
+import { retryWrite } from "../async/retry.ts";
 
 /** A text that has changed, and the notice that tells of it; null: there is none. */
 export type ChangedText = readonly [seq: Seq, notedSeq: Seq | null];
@@ -18,7 +18,7 @@ export async function writeThrough<Result>(
 ): Promise<Result> {
   let isInDoubt = true;
   try {
-    const { result, isRepeated } = await insist(write);
+    const { result, isRepeated } = await retryWrite(write);
     isInDoubt = isRepeated;
     const changed = changedBy(result);
     if (changed !== null) await (await registry.inMemory(channel))?.changed(...changed);

@@ -1,4 +1,4 @@
-import { SliceCounter, type Slices } from "../async/slices.ts";
+import { SliceCounter, type Slices } from "../async/cooperative.ts";
 import { sentencesOf, terms } from "./terms.ts";
 import { sliceWhole } from "./text.ts";
 

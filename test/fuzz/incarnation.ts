@@ -30,9 +30,9 @@ import type { ActivitySignal } from "./activity-signal.ts";
 import type { CrashPoint } from "./schedule.ts";
 
 /** Looks and rests so short that real time stays small. */
-const TIMING: Omit<CompactorTiming, "modelRest"> = {
+const TIMING: Omit<CompactorTiming, "modelBackoff"> = {
   lookEveryMs: 0,
-  databaseRest: { fromMs: 4, toMs: 16 },
+  databaseBackoff: { fromMs: 4, toMs: 16 },
 };
 /** The minute before a lost channel is looked at: longer than two racing incarnations mostly need for a turn. */
 const LOST_LOOK_MS = 500;
@@ -126,7 +126,7 @@ export class Incarnation {
       compaction: {
         queue: new CompactionQueue(SLOTS),
         breaker: new Breaker(() => performance.now() * HASTE),
-        timing: { ...TIMING, modelRest: parts.retryDelays },
+        timing: { ...TIMING, modelBackoff: parts.retryDelays },
         decide: (state) => parts.decide(this, state),
       },
       ...(mutant?.createMutex === undefined ? {} : { createMutex: mutant.createMutex }),

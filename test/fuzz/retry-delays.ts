@@ -1,4 +1,4 @@
-import type { RestBounds } from "../../src/async/backoff.ts";
+import type { Backoff } from "../../src/async/backoff.ts";
 
 /** Rests are no shorter than timers are, and no longer than quiescence can wait for, ms. */
 const SHORTEST_MS = 5;
@@ -13,7 +13,7 @@ const INERTIA = 4;
  * else runs there. With rests of a fixed time, three channels whose jobs take longer than their rests are never at rest
  * together, and a run that waits for that takes it for a hang.
  */
-export class RetryDelays implements RestBounds {
+export class RetryDelays implements Backoff {
   #jobMs = SHORTEST_MS;
 
   /** A job has failed after so many milliseconds, none of which it waited for a summariser that is silent. */

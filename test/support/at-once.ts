@@ -1,4 +1,4 @@
-import type { Slices } from "../../src/async/slices.ts";
+import type { Slices } from "../../src/async/cooperative.ts";
 
 /** Runs a long calculation without a break: nobody else waits for its turn here. */
 export function atOnce<Result>(work: Slices<Result>): Result {

@@ -62,8 +62,8 @@ export function compactionParts(
   const timing = {
     ...COMPACTOR_TIMING,
     lookEveryMs: 1,
-    modelRest: { fromMs: waitMs, toMs: waitMs },
-    databaseRest: { fromMs: 20, toMs: 20 },
+    modelBackoff: { fromMs: waitMs, toMs: waitMs },
+    databaseBackoff: { fromMs: 20, toMs: 20 },
   };
   return { timing, breaker };
 }

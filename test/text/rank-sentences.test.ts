@@ -5,8 +5,8 @@ import * as fc from "fast-check";
 
 import { rankSentences, type SpokenLine } from "../../src/text/rank-sentences.ts";
 import { factsOf } from "../../src/text/rank-sentences.ts";
-import type { Slices } from "../../src/async/slices.ts";
-import { inSlices } from "../../src/async/slices.ts";
+import type { Slices } from "../../src/async/cooperative.ts";
+import { inSlices } from "../../src/async/cooperative.ts";
 import { questionTerms, rankDocuments, splitSentences, terms } from "../../src/text/terms.ts";
 import { atOnce } from "../support/at-once.ts";
 import { cpuMs } from "../support/cpu-time.ts";

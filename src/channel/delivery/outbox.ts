@@ -1,9 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
 import PQueue from "p-queue";
 import { errorMessage } from "../../core/errors.ts";
 import type { ChannelAddress, TurnId } from "../../core/ids.ts";
 import { formatAddress } from "../../core/ids.ts";
-import { jittered } from "../../async/jittered.ts";
+import { backoffMs, jittered } from "../../async/backoff.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { splitText } from "../../text/split-message.ts";
 import { type Platform, PlatformError } from "../../platforms/platform.ts";
@@ -13,11 +12,10 @@ import type { Events } from "../../telemetry/events.ts";
 import { Draft } from "./draft.ts";
 import type { Owner } from "../owner.ts";
 import { ABORTED, unlessAborted } from "../../async/deadline.ts";
-import { steadyNow } from "../../async/clock.ts";
+import { pause, steadyNow } from "../../async/clock.ts";
 
 /** First and longest wait before an answer is sent again, give or take a quarter, ms. */
-const RETRY_FROM_MS = 500;
-const RETRY_TO_MS = 20_000;
+const BACKOFF = { fromMs: 500, toMs: 20_000 };
 /** The end of the key of a part that was posted anew. */
 const ANEW = "/anew";
 
@@ -174,7 +172,7 @@ export class Outbox {
   /** Writes down that a part was sent, until that is in the log. Must not throw. @returns false: it is left to the next owner */
   async #note({ id }: Delivery, messageId: string): Promise<boolean> {
     const { owner, deliveries, onLost } = this.#parts;
-    for (let waitMs = RETRY_FROM_MS; ; waitMs = Math.min(waitMs * 2, RETRY_TO_MS)) {
+    for (let failures = 0; ; failures++) {
       try {
         await deliveries.sent(owner, id, messageId);
         return true;
@@ -183,15 +181,12 @@ export class Outbox {
           onLost(error);
           return false;
         }
+        const waitMs = backoffMs(BACKOFF, failures);
         this.#tellFailure(error, waitMs);
         if (this.#closing.signal.aborted) return false;
-        await this.#pause(waitMs);
+        await pause(waitMs, this.#closing.signal);
       }
     }
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
   }
 
   /**
@@ -202,7 +197,7 @@ export class Outbox {
     ask: () => Promise<Result>,
   ): Promise<{ readonly result: Result } | "failed" | "left"> {
     const { signal } = this.#closing;
-    for (let waitMs = RETRY_FROM_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, RETRY_TO_MS)) {
+    for (let failures = 0; !signal.aborted; failures++) {
       try {
         // A platform that never answers must not keep the channel from being let go: the next owner asks again.
         const result = await unlessAborted(ask(), signal);
@@ -216,10 +211,11 @@ export class Outbox {
         const isFinal = error instanceof PlatformError && !error.retryable;
         const retryInMs = isFinal
           ? null
-          : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ?? jittered(waitMs));
+          : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ??
+            jittered(backoffMs(BACKOFF, failures)));
         this.#tellFailure(error, retryInMs);
         if (retryInMs === null) return "failed";
-        await this.#pause(retryInMs);
+        await pause(retryInMs, signal);
       }
     }
     return "left";

@@ -1,6 +1,6 @@
 import type { Entry } from "../../core/entry.ts";
 import type { Seq } from "../../core/ids.ts";
-import { SliceCounter, type Slices } from "../../async/slices.ts";
+import { SliceCounter, type Slices } from "../../async/cooperative.ts";
 import { sliceWhole } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import type { TranscriptLine } from "./transcript.ts";

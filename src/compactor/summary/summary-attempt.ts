@@ -7,7 +7,7 @@ import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
 import { type Model, type ModelCallRecord, ModelError } from "../../llm/model.ts";
 import { mergeMemories } from "../../memory/gates.ts";
-import { inSlices } from "../../async/slices.ts";
+import { inSlices } from "../../async/cooperative.ts";
 import { type Rejection, rejectionOf } from "./summary-checks.ts";
 import { type Chunk, chunkTranscript, legalEnds, MIN_CHUNK_TOKENS, wholeTranscript } from "./chunks.ts";
 import { RequestBuilder, summaryMessages, type SummaryText, type WorkerAgent } from "./requests.ts";

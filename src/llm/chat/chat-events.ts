@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { APIError } from "openai";
-import { TimeSlice } from "../../async/slices.ts";
+import { TimeSlice } from "../../async/cooperative.ts";
 import { abandon, drain, streamOf } from "../http/node-fetch.ts";
 
 /** The last event of a stream, by convention. */

@@ -1,4 +1,4 @@
-import { TimeSlice } from "../../async/slices.ts";
+import { TimeSlice } from "../../async/cooperative.ts";
 import { streamOf } from "./node-fetch.ts";
 
 /** Bytes of a body that is read whole: a listing, an error, an answer that did not come as a stream. */

@@ -7,7 +7,7 @@ import { rankSentences } from "../../text/rank-sentences.ts";
 import { terms } from "../../text/terms.ts";
 import { sliceWhole } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
-import { inSlices } from "../../async/slices.ts";
+import { inSlices } from "../../async/cooperative.ts";
 import { ModelError } from "../model.ts";
 import type { Model, ModelAnswer, ModelCallOptions, ModelRequest } from "../model.ts";
 import { notify } from "../notify.ts";

@@ -1,3 +1,4 @@
+import type { Backoff } from "../../async/backoff.ts";
 /** Times, ms; a test sets them. */
 export interface DiscordTiming {
   /** After which a call without an answer has failed. */
@@ -19,7 +20,7 @@ export interface DiscordTiming {
   /** Calls a second over everything: Discord allows a bot 50, and counts in seconds that are not ours. */
   readonly callsPerSecond: number;
   /** Waits before a connection is tried again, and before what was missed is asked for again. */
-  readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
+  readonly backOff?: Backoff;
   /** How long the events of a channel wait for what was missed before them. */
   readonly holdMs?: number;
 }

@@ -1,3 +1,4 @@
+import { type Backoff, backoffMs } from "../../async/backoff.ts";
 import PQueue from "p-queue";
 import type { Logger } from "pino";
 import { errorMessage } from "../../core/errors.ts";
@@ -18,7 +19,7 @@ export interface BacklogsParts {
   readonly log: Logger;
   readonly catchUpMaxAgeMs: number;
   /** First and longest wait before a page is asked for again. */
-  readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
+  readonly backOff?: Backoff;
   readonly signal: AbortSignal;
   /** Takes in what was found of a gap. Throws as the inbox does. */
   readonly receive: (gap: Gap, event: InboundEvent) => Promise<void>;
@@ -36,7 +37,7 @@ const CHUNK = 25;
 /** How long a channel that is being summarised is left alone, and how often it is looked whether it still is, ms. */
 const CROWDED_FOR_MS = 60_000;
 const LOOK_EVERY_MS = 25;
-const BACK_OFF = { firstMs: 500, maxMs: 60_000 };
+const BACK_OFF = { fromMs: 500, toMs: 60_000 };
 
 /** A long gap that is filled from its beginning on. */
 interface Open {
@@ -167,7 +168,7 @@ export class Backlogs {
     const isGone = error instanceof PlatformError && !error.retryable;
     log.warn({ ...named(open.gap), why: errorMessage(error), isGone }, "backlog_failed");
     const retryAfterMs = error instanceof PlatformError ? error.retryAfterMs : undefined;
-    const waitMs = retryAfterMs ?? Math.min(backOff.firstMs * 2 ** open.failures, backOff.maxMs);
+    const waitMs = retryAfterMs ?? backoffMs(backOff, open.failures);
     open.pause = patience.pause(waitMs);
     open.failures += 1;
     // Half of the page may be in the log: it is asked for again.

@@ -1,3 +1,4 @@
+import type { Backoff } from "../../async/backoff.ts";
 import PQueue from "p-queue";
 import type { Logger } from "pino";
 import { formatAddress } from "../../core/ids.ts";
@@ -15,7 +16,7 @@ export interface GapsParts {
   readonly log: Logger;
   readonly catchUpMaxAgeMs: number;
   readonly now: () => Date;
-  readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
+  readonly backOff?: Backoff;
   /** How long later events of a channel wait for what was missed before them, ms. */
   readonly holdMs: number;
   readonly signal: AbortSignal;

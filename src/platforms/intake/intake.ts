@@ -1,3 +1,5 @@
+import { KeyedQueue } from "../../async/keyed-queue.ts";
+import type { Backoff } from "../../async/backoff.ts";
 import type { Logger } from "pino";
 import { BoundedMap } from "../../async/bounded-map.ts";
 import { errorMessage, UnstorableError } from "../../core/errors.ts";
@@ -31,7 +33,7 @@ export interface IntakeParts {
   /** How long later events of a channel wait for what was missed before them. Default: 10 s. */
   readonly holdMs?: number;
   /** First and longest wait before what was missed is asked for again. Default: 500 ms and 60 s. */
-  readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
+  readonly backOff?: Backoff;
   /** How often it is noted that everything was heard. Default: a minute. */
   readonly markEveryMs?: number;
 }
@@ -58,7 +60,7 @@ const MAX_WAITING_CHANGES = 20_000;
  */
 export class Intake {
   readonly #parts: IntakeParts;
-  readonly #lanes = new Map<string, Promise<unknown>>();
+  readonly #channels = new KeyedQueue();
   readonly #patience: Patience;
   readonly #gaps: Gaps;
   readonly #unheard: ChannelDiscovery;
@@ -98,7 +100,7 @@ export class Intake {
     this.#misses = new MissedEvents({ ...parts, patience, unheard: this.#unheard, open: openKnown });
     this.#mark = new ListeningWatermark({
       now: parts.now,
-      settled: async () => Promise.all(this.#lanes.values()),
+      settled: async () => this.#channels.settled(),
       isWhole: () => this.#isConnected && !this.#isResuming && this.#isDone,
       write: async (at) => this.#noteHeard(platform, at),
       ...(markEveryMs !== undefined && { everyMs: markEveryMs }),
@@ -147,17 +149,12 @@ export class Intake {
       this.miss(home.channel.name, async () => Promise.resolve([home]));
       return undefined;
     }
-    const lane = home.channel.name;
     this.#waiting += 1;
-    const before = this.#lanes.get(lane) ?? Promise.resolve();
-    const task = before.then(async () => this.#take(event, home));
-    this.#lanes.set(lane, task);
     try {
-      const { receipt } = await task;
+      const { receipt } = await this.#channels.add(home.channel.name, async () => this.#take(event, home));
       return await receipt;
     } finally {
       this.#waiting -= 1;
-      if (this.#lanes.get(lane) === task) this.#lanes.delete(lane);
     }
   }
 
@@ -174,7 +171,7 @@ export class Intake {
   async idle(): Promise<void> {
     await this.#resuming;
     await this.#gaps.idle();
-    await Promise.all(this.#lanes.values());
+    await this.#channels.settled();
   }
 
   /** Ends all waiting. */

@@ -1,3 +1,4 @@
+import type { Backoff } from "../../async/backoff.ts";
 import { z } from "zod";
 import { originOf } from "../../text/displayable.ts";
 import { OperatorError } from "../../core/errors.ts";
@@ -20,13 +21,13 @@ export interface LoopbackOptions {
   /** How long one request for events stays open. Default: 25 s. */
   readonly pollMs?: number;
   /** First and longest wait before trying again. Default: 100 ms and 10 s. */
-  readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
+  readonly backOff?: Backoff;
 }
 
 const DEFAULT_STREAMING = { intervalMs: 50 };
 const DEFAULT_SEND_TIMEOUT_MS = 10_000;
 const DEFAULT_POLL_MS = 25_000;
-const DEFAULT_BACK_OFF = { firstMs: 100, maxMs: 10_000 };
+const DEFAULT_BACK_OFF = { fromMs: 100, toMs: 10_000 };
 
 /**
  * Weir's side of the loopback service (`server.ts`): events by long poll, texts by request.

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { pause } from "../../async/clock.ts";
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
@@ -92,7 +92,7 @@ async function withFault(
   if (fault === null) return await work();
   switch (fault.fault) {
     case "slow":
-      await delay(fault.delayMs, undefined, { signal: shutdown }).catch(() => {});
+      await pause(fault.delayMs, shutdown);
       return await work();
     case "reset_before":
       return destroySocket(c);

@@ -1,4 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { type Backoff, backoffMs } from "../../async/backoff.ts";
+import { pause } from "../../async/clock.ts";
 import { z } from "zod";
 import { errorMessage, unreachable, UnstorableError } from "../../core/errors.ts";
 import type { InboundEvent } from "../../core/message.ts";
@@ -20,7 +21,7 @@ export interface EventFeedOptions {
   readonly url: string;
   readonly pollMs: number;
   readonly timeoutMs: number;
-  readonly backOff: { readonly firstMs: number; readonly maxMs: number };
+  readonly backOff: Backoff;
 }
 
 /**
@@ -190,13 +191,7 @@ export class EventFeed {
 
   /** Waits longer with every failure in a row, up to the bound; not at all once the intake is stopped. */
   async #backOff(failures: number): Promise<void> {
-    const { firstMs, maxMs } = this.#options.backOff;
-    const waitMs = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 20));
-    try {
-      await delay(waitMs, undefined, { signal: this.#stopped.signal });
-    } catch {
-      // The intake was stopped.
-    }
+    await pause(backoffMs(this.#options.backOff, failures - 1), this.#stopped.signal);
   }
 }
 

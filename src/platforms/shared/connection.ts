@@ -1,7 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { pause } from "../../async/clock.ts";
+import { withDeadline } from "../../async/deadline.ts";
 import type { Logger } from "pino";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
-import { jittered } from "../../async/jittered.ts";
+import { type Backoff, backoffMs, jittered } from "../../async/backoff.ts";
 import { PlatformError } from "../platform.ts";
 
 /** One connection to a platform, from its opening to its end. */
@@ -9,11 +10,6 @@ export interface Session {
   /** Resolves when it is over for good, with why; null: `close` was called. Must not reject. */
   readonly closed: Promise<Error | null>;
   close(): Promise<void>;
-}
-
-export interface BackOff {
-  readonly firstMs: number;
-  readonly maxMs: number;
 }
 
 export interface ConnectionParts {
@@ -29,7 +25,7 @@ export interface ConnectionParts {
    * First and longest wait before it is opened again, give or take a quarter. Default: 1 s and 20 s. What an operator has to mend is
    * tried more rarely.
    */
-  readonly backOff?: BackOff;
+  readonly backOff?: Backoff;
   /** How long `start` waits for the first attempt. Default: 10 s. */
   readonly startMs?: number;
 }
@@ -40,7 +36,7 @@ const GOOD_MS = 60_000;
 const OPERATORS_SHARE = 15;
 /** What a platform may ask for at most, ms. */
 const LONGEST_RETRY_AFTER_MS = 600_000;
-const BACK_OFF: BackOff = { firstMs: 1000, maxMs: 20_000 };
+const BACK_OFF: Backoff = { fromMs: 1000, toMs: 20_000 };
 
 /**
  * Keeps a platform connected: what ends a session for good is told in words, and tried again with growing pauses. It
@@ -60,8 +56,7 @@ export class Connection implements AsyncDisposable {
   async start(): Promise<void> {
     const { promise: tried, resolve } = Promise.withResolvers<void>();
     this.#running ??= this.#keep(resolve);
-    const late = delay(this.#parts.startMs ?? 10_000, undefined, { signal: this.#closing.signal });
-    await Promise.race([tried, late.catch(() => undefined)]);
+    await withDeadline(tried, this.#parts.startMs ?? 10_000, this.#closing.signal);
   }
 
   /** Resolves when nothing is connected any more. May be called twice. */
@@ -83,7 +78,7 @@ export class Connection implements AsyncDisposable {
       const waitMs = waitBefore(why, failures, this.#parts.backOff);
       failures += 1;
       this.#tell(why, waitMs);
-      await delay(waitMs, undefined, { signal }).catch(() => undefined);
+      await pause(waitMs, signal);
     }
   }
 
@@ -119,9 +114,9 @@ export class Connection implements AsyncDisposable {
  * @param why the last one ended
  * @param failures before that one, in a row
  */
-export function waitBefore(why: unknown, failures: number, { firstMs, maxMs } = BACK_OFF): number {
-  const longestMs = why instanceof OperatorError ? maxMs * OPERATORS_SHARE : maxMs;
-  const waitMs = jittered(Math.min(firstMs * 2 ** failures, longestMs));
+export function waitBefore(why: unknown, failures: number, { fromMs, toMs } = BACK_OFF): number {
+  const longestMs = why instanceof OperatorError ? toMs * OPERATORS_SHARE : toMs;
+  const waitMs = jittered(backoffMs({ fromMs, toMs: longestMs }, failures));
   const askedMs = why instanceof PlatformError ? (why.retryAfterMs ?? 0) : 0;
   return Math.max(waitMs, Math.min(askedMs, LONGEST_RETRY_AFTER_MS));
 }

@@ -1,19 +1,21 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { errorMessage, WeirError } from "../../core/errors.ts";
-import { jittered } from "../../async/jittered.ts";
+import { type Backoff, backoffMs, jittered } from "../../async/backoff.ts";
+import { pause } from "../../async/clock.ts";
+import { withDeadline } from "../../async/deadline.ts";
+import { isRetryable, retry } from "../../async/retry.ts";
+import { errorMessage } from "../../core/errors.ts";
 import { PlatformError } from "../platform.ts";
 
 export interface PatienceParts {
   readonly platform: string;
   readonly log: Logger;
   /** First and longest wait before something is tried again, give or take a quarter. Default: 500 ms and 20 s. */
-  readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
+  readonly backOff?: Backoff;
   /** Ends all waiting. */
   readonly signal: AbortSignal;
 }
 
-const BACK_OFF = { firstMs: 500, maxMs: 20_000 };
+const BACK_OFF: Backoff = { fromMs: 500, toMs: 20_000 };
 const REST_MS = 60_000;
 
 /** Tries again what a platform or the database does not do just now. */
@@ -27,23 +29,20 @@ export class Patience {
   /** Does not throw. @returns whether it was done, or never can be */
   async until(event: string, attempts: number, work: () => Promise<void>): Promise<boolean> {
     const { platform, log, signal, backOff = BACK_OFF } = this.#parts;
-    for (
-      let attempt = 1, waitMs = backOff.firstMs;
-      !signal.aborted;
-      attempt++, waitMs = Math.min(waitMs * 2, backOff.maxMs)
-    ) {
-      try {
-        await work();
-        return true;
-      } catch (error) {
-        const isGone = error instanceof PlatformError && !error.retryable;
-        log.warn({ platform, why: errorMessage(error), isGone }, event);
-        if (isGone) return true;
-        if (attempt >= attempts) return false;
-        await this.pause(retryAfterOf(error) ?? jittered(waitMs));
-      }
+    if (signal.aborted) return false;
+    try {
+      await retry(
+        work,
+        (error, failures) => {
+          log.warn({ platform, why: errorMessage(error), isGone: isFinal(error) }, event);
+          return isFinal(error) || failures + 1 >= attempts ? null : waitAfter(error, failures, backOff);
+        },
+        signal,
+      );
+      return true;
+    } catch (error) {
+      return isFinal(error);
     }
-    return false;
   }
 
   /**
@@ -53,39 +52,44 @@ export class Patience {
    */
   async insist<Result>(event: string, work: () => Promise<Result>): Promise<Result | undefined> {
     const { platform, log, signal, backOff = BACK_OFF } = this.#parts;
-    for (let waitMs = backOff.firstMs; ; waitMs = Math.min(waitMs * 2, backOff.maxMs)) {
-      try {
-        return await work();
-      } catch (error) {
-        if (!(error instanceof WeirError && error.retryable)) throw error;
-        log.warn({ platform, why: errorMessage(error) }, event);
-        await this.pause(retryAfterOf(error) ?? jittered(waitMs));
-        if (signal.aborted) return undefined;
-      }
+    try {
+      return await retry(
+        work,
+        (error, failures) => {
+          if (!isRetryable(error)) return null;
+          log.warn({ platform, why: errorMessage(error) }, event);
+          return waitAfter(error, failures, backOff);
+        },
+        signal,
+      );
+    } catch (error) {
+      if (!isRetryable(error)) throw error;
+      return undefined;
     }
   }
 
   /** The wait behind the last attempt. */
   async rest(): Promise<void> {
-    await this.pause(this.#parts.backOff?.maxMs ?? REST_MS);
+    await this.pause(this.#parts.backOff?.toMs ?? REST_MS);
   }
 
   async pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#parts.signal }).catch(() => undefined);
+    await pause(ms, this.#parts.signal);
   }
 
   /** @returns whether `work`, which must not throw, was over within that time */
   async within(ms: number, work: Promise<unknown>): Promise<boolean> {
-    const over = new AbortController();
-    const signal = AbortSignal.any([this.#parts.signal, over.signal]);
-    const late = delay(ms, false, { signal }).catch(() => false);
-    const isOver = await Promise.race([work.then(() => true), late]);
-    over.abort();
-    return isOver;
+    const done = work.then(() => true);
+    return (await withDeadline(done, ms, this.#parts.signal)) ?? false;
   }
 }
 
-/** How long a platform wants to be left alone; undefined: it has not said. */
-function retryAfterOf(error: unknown): number | undefined {
-  return error instanceof PlatformError ? error.retryAfterMs : undefined;
+function isFinal(error: unknown): boolean {
+  return error instanceof PlatformError && !error.retryable;
+}
+
+/** As long as the platform wants to be left alone, if it has said so. */
+function waitAfter(error: unknown, failures: number, backOff: Backoff): number {
+  const asked = error instanceof PlatformError ? error.retryAfterMs : undefined;
+  return asked ?? jittered(backoffMs(backOff, failures));
 }

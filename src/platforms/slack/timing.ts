@@ -1,3 +1,4 @@
+import type { Backoff } from "../../async/backoff.ts";
 /** Times, ms; a test sets them. */
 export interface SlackTiming {
   /** After which a call of the Web API without an answer has failed. */
@@ -21,7 +22,7 @@ export interface SlackTiming {
   /** The acknowledgement of a command waits so long for its answer: Slack waits 3 s. */
   readonly commandMs: number;
   /** Waits before a connection is tried again, and before what was missed is asked for again. */
-  readonly backOff?: { readonly firstMs: number; readonly maxMs: number };
+  readonly backOff?: Backoff;
   /** How long the events of a channel wait for what was missed before them. */
   readonly holdMs?: number;
 }

@@ -1,9 +1,11 @@
+import { backoffMs } from "../../async/backoff.ts";
+import { isRetryable, retry } from "../../async/retry.ts";
 import { stat } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { DatabaseConfig } from "../../config/config.ts";
-import { errorMessage, OperatorError, WeirError } from "../../core/errors.ts";
+import { errorMessage, OperatorError } from "../../core/errors.ts";
 import { closeDataFolder } from "./data-folder.ts";
 import { acquireDataLock, FolderTakenError } from "./data-lock.ts";
 import {
@@ -57,7 +59,7 @@ export async function openDatabase(
   // Who only looks holds the folder for a moment, and a daemon can't start beside it.
   if (role === "owner") server?.supervise((error) => lost.abort(error));
   const database = stack.use(new Database(connection, log, SESSIONS[role]));
-  if (role === "owner") await insistently(async () => migrate(database, log), log, until);
+  if (role === "owner") await untilOpen(async () => migrate(database, log), log, until);
   else assertMigrated(await readSchemaState(database));
   const kept = stack.move();
   return {
@@ -117,29 +119,23 @@ async function findDaemons(database: Database): Promise<string | null> {
 }
 
 /** The first wait for a database and the longest, ms; each is twice the one before. */
-const WAIT_FROM_MS = 500;
-const WAIT_TO_MS = 10_000;
+const BACKOFF = { fromMs: 500, toMs: 10_000 };
 
 /**
  * A machine that starts has its database a while later, and a process manager that has given a daemon up does not come back.
  * @throws what the last attempt threw
  */
-async function insistently(open: () => Promise<unknown>, log: Logger, until?: AbortSignal): Promise<void> {
+async function untilOpen(open: () => Promise<unknown>, log: Logger, until?: AbortSignal): Promise<void> {
   let told = "";
-  for (let waitMs = WAIT_FROM_MS; ; waitMs = Math.min(waitMs * 2, WAIT_TO_MS)) {
-    try {
-      await open();
-      return;
-    } catch (error) {
-      const isWaitedFor = until?.aborted === false && error instanceof WeirError && error.retryable;
-      if (!isWaitedFor) throw error;
-      const why = errorMessage(error);
-      // One that stays away is told once.
-      if (why !== told) log.warn({ why }, "database_waited_for");
-      told = why;
-      await delay(waitMs, undefined, { signal: until }).catch(() => undefined);
-    }
-  }
+  const waitMs = (error: unknown, failures: number): number | null => {
+    if (until?.aborted !== false || !isRetryable(error)) return null;
+    const why = errorMessage(error);
+    // One that stays away is told once.
+    if (why !== told) log.warn({ why }, "database_waited_for");
+    told = why;
+    return backoffMs(BACKOFF, failures);
+  };
+  await retry(open, waitMs, until);
 }
 
 /** False: the database is at rest, so no daemon runs on it. */

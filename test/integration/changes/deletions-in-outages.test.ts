@@ -37,7 +37,7 @@ async function openScene(): Promise<Scene> {
       databaseUrl: connectionUrl(database.connection),
       modelUrl: model.url,
       discord: { token: discord.token, apiUrl: discord.api },
-      timing: { backOff: { firstMs: 20, maxMs: 100 } },
+      timing: { backOff: { fromMs: 20, toMs: 100 } },
     }),
   );
   const outside = stack.use(openStore(database.connection));

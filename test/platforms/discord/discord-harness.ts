@@ -25,7 +25,7 @@ export const FAST: Partial<DiscordTiming> = {
   streamMs: 20,
   isLoginPaced: false,
   callsPerSecond: 1000,
-  backOff: { firstMs: 10, maxMs: 50 },
+  backOff: { fromMs: 10, toMs: 50 },
 };
 
 export function discordConfig(discord: DiscordServer, overrides: Partial<DiscordConfig> = {}): DiscordConfig {

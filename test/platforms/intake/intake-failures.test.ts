@@ -138,7 +138,7 @@ describe("a change that comes before its message", () => {
 });
 
 test("what comes in is left to the next start where it is closed before it is known what came before", async () => {
-  const { inbox, intake, got } = open({ backOff: { firstMs: 60_000, maxMs: 60_000 } });
+  const { inbox, intake, got } = open({ backOff: { fromMs: 60_000, toMs: 60_000 } });
   const asked = Promise.withResolvers<void>();
   inbox.openGaps = async () => {
     asked.resolve();
@@ -233,7 +233,7 @@ describe("a change that cannot be stored just now", () => {
   });
 
   test("ends with the intake, and one that cannot be stored ever is left out", async () => {
-    const { inbox, intake, got } = open({ backOff: { firstMs: 60_000, maxMs: 60_000 } });
+    const { inbox, intake, got } = open({ backOff: { fromMs: 60_000, toMs: 60_000 } });
     const refused = new UnstorableError("its id has 5,000 bytes");
     inbox.failures.push(refused, refused);
     assert.equal(await intake.hand(deletion, HOME), undefined);

@@ -23,7 +23,7 @@ export function open(options: Partial<IntakeParts> & { pageSize?: number } = {})
     log: pino({ level: "silent" }),
     catchUpMaxAgeMs: HOUR_MS,
     now: () => new Date(1_000_000 + HOUR_MS),
-    backOff: { firstMs: 5, maxMs: 20 },
+    backOff: { fromMs: 5, toMs: 20 },
     ...options,
   });
   const sign = { edit: "~", deletion: "-", channel_deletion: "!" } as const;

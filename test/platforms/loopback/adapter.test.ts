@@ -100,7 +100,7 @@ describe("the loopback adapter's intake", () => {
   });
 
   test("acknowledges nothing that is not durable: another adapter gets it again", async () => {
-    await using setup = await open({ backOff: { firstMs: 60_000, maxMs: 60_000 } });
+    await using setup = await open({ backOff: { fromMs: 60_000, toMs: 60_000 } });
     const { server, person, platform, inbox, log } = setup;
     inbox.failures.push(null, new StorageError(true));
     for (const text of ["a", "b"]) await person.ask("POST", "/channels/x/messages", say(text));

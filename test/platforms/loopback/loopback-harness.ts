@@ -36,7 +36,7 @@ export class Person {
   }
 }
 
-export const BACK_OFF = { firstMs: 1, maxMs: 4 };
+export const BACK_OFF = { fromMs: 1, toMs: 4 };
 export const QUIET_LOG = { info: () => {}, warn: () => {}, error: () => {} };
 
 const FAULT: Record<SendFailure, Partial<Fault>> = {

@@ -5,7 +5,7 @@ import { OperatorError } from "../../../src/core/errors.ts";
 import { Connection, type Session, waitBefore } from "../../../src/platforms/shared/connection.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 
-const BACK_OFF = { firstMs: 5, maxMs: 20 };
+const BACK_OFF = { fromMs: 5, toMs: 20 };
 
 /** Sessions that a test ends. */
 function scripted(outcomes: readonly (Error | "open")[]): {

@@ -4,7 +4,7 @@ import { AwayError } from "../intake/away-error.ts";
 import { openSlackScene } from "./slack-harness.ts";
 
 test("a deletion is acknowledged when it is stored; where it is delivered again meanwhile, it is stored once", async () => {
-  const timing = { backOff: { firstMs: 300, maxMs: 300 } };
+  const timing = { backOff: { fromMs: 300, toMs: 300 } };
   await using scene = await openSlackScene({
     server: { ackTimeoutMs: 100, retryDelaysMs: [0, 20, 20, 20] },
     timing,

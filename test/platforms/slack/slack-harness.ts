@@ -30,7 +30,7 @@ export const FAST: Partial<SlackTiming> = {
   lookAgainMs: [50],
   readEveryMs: 0,
   commandMs: 300,
-  backOff: { firstMs: 10, maxMs: 50 },
+  backOff: { fromMs: 10, toMs: 50 },
 };
 
 export function slackConfig(slack: SlackServer, overrides: Partial<SlackConfig> = {}): SlackConfig {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { withDeadline } from "../../../async/deadline.ts";
 import {
   DefaultWebSocketManagerOptions,
   type FetchingStrategyOptions,
@@ -205,10 +205,8 @@ export class GatewaySession implements Session {
     const shard = this.#shard;
     shard?.removeAllListeners();
     shard?.on(WebSocketShardEvents.Error, () => undefined);
-    const over = new AbortController();
-    const late = delay(this.#parts.timing.closeMs, undefined, { signal: over.signal });
-    await Promise.race([shard?.destroy(), late].map(async (one) => one?.catch(() => undefined)));
-    over.abort();
+    const destroyed = shard?.destroy().catch(() => undefined) ?? Promise.resolve();
+    await withDeadline(destroyed, this.#parts.timing.closeMs);
     this.#end(null);
   }
 }

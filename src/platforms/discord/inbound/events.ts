@@ -1,9 +1,10 @@
+import { KeyedQueue } from "../../../async/keyed-queue.ts";
 import { Routes } from "discord.js";
 import type { Logger } from "pino";
 import { errorMessage, WeirError } from "../../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../../core/message.ts";
 import type { Intake } from "../../intake/intake.ts";
-import { askAgain } from "../../../async/ask-again.ts";
+import { fixedWaits, retry } from "../../../async/retry.ts";
 import { areRead } from "../../shared/attachments.ts";
 import { Unread } from "../../intake/unread.ts";
 import type { PlatformInbox, Standing } from "../../platform.ts";
@@ -62,7 +63,7 @@ const MAX_WAITING_WITH_TAKEN_BACK = 20_000;
 export class DiscordEvents {
   readonly #parts: EventParts;
   readonly #unread: Unread;
-  readonly #lanes = new Map<string, Promise<void>>();
+  readonly #channels = new KeyedQueue();
   #waiting = 0;
   /** The time of the newest reaction. */
   #lastMs = 0;
@@ -96,7 +97,7 @@ export class DiscordEvents {
       }
       case "MESSAGE_UPDATE": {
         const read = async (): Promise<readonly Outcome[]> => this.#update(d, bot);
-        return this.#enqueue(updatePayload.parse(d), async () => askAgain(AGAIN_MS, read));
+        return this.#enqueue(updatePayload.parse(d), async () => retry(read, fixedWaits(AGAIN_MS)));
       }
       case "MESSAGE_DELETE": {
         const deletion = deletionPayload.parse(d);
@@ -148,13 +149,11 @@ export class DiscordEvents {
       return;
     }
     this.#waiting += 1;
-    const before = this.#lanes.get(lane) ?? Promise.resolve();
-    const task = before.then(async () => this.#run(place, work));
-    this.#lanes.set(lane, task);
-    void task.finally(() => {
-      this.#waiting -= 1;
-      if (this.#lanes.get(lane) === task) this.#lanes.delete(lane);
-    });
+    void this.#channels
+      .add(lane, async () => this.#run(place, work))
+      .finally(() => {
+        this.#waiting -= 1;
+      });
   }
 
   #miss({ channel_id: channelId, guild_id: guildId }: Place): void {

@@ -1,3 +1,4 @@
+import { withDeadline } from "../../../async/deadline.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { type App, SocketModeReceiver } from "@slack/bolt";
 import type { Logger } from "pino";
@@ -111,7 +112,10 @@ class SocketSession implements Session {
   async close(): Promise<void> {
     this.#isClosing = true;
     // A socket whose address is being asked for would still open.
-    await Promise.race([this.#starting.catch(() => undefined), delay(END_MS, undefined, { ref: false })]);
+    await withDeadline(
+      this.#starting.catch(() => undefined),
+      END_MS,
+    );
     await this.#disconnect();
     this.#end.resolve(null);
   }
@@ -225,7 +229,10 @@ class SocketSession implements Session {
   /** The second time does not wait for the other side, which may be dead. */
   async #disconnect(): Promise<void> {
     const first = this.#client.disconnect();
-    const isDone = await Promise.race([first.then(() => true), delay(END_MS, false, { ref: false })]);
-    if (!isDone) await Promise.race([this.#client.disconnect(), delay(END_MS)]);
+    const isDone = await withDeadline(
+      first.then(() => true),
+      END_MS,
+    );
+    if (isDone === null) await withDeadline(this.#client.disconnect(), END_MS);
   }
 }

@@ -1,7 +1,9 @@
+import { KeyedQueue } from "../../../async/keyed-queue.ts";
+import { isRetryable } from "../../../async/retry.ts";
 import type { Logger } from "pino";
 import type { z } from "zod";
 import { BoundedMap } from "../../../async/bounded-map.ts";
-import { errorMessage, WeirError } from "../../../core/errors.ts";
+import { errorMessage } from "../../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../../core/message.ts";
 import type { Intake } from "../../intake/intake.ts";
 import { Unread } from "../../intake/unread.ts";
@@ -50,7 +52,7 @@ export class SlackEvents {
   readonly #wantedFiles: FilePolicy;
   /** By event id, and by message id, since a mention comes as `message` and as `app_mention`. */
   readonly #seen = new BoundedMap<Promise<boolean>>(MAX_SEEN);
-  readonly #lanes = new Map<string, Promise<unknown>>();
+  readonly #channels = new KeyedQueue();
   /** The thread of a message, by its id; null: it is none's. */
   readonly #threads = new BoundedMap<string | null>(MAX_THREADS);
 
@@ -255,21 +257,18 @@ export class SlackEvents {
     place: SlackPlace | null = null,
   ): Promise<boolean> {
     const converting = convert();
-    const before = this.#lanes.get(channel);
-    const handing = handBehind(before, converting, this.#parts.intake).catch((error: unknown) => {
-      // Before a later event is handed in: behind that nobody would look for this one.
-      if (place !== null && error instanceof WeirError && error.retryable) this.#miss(place);
-      throw error;
+    // If what comes before takes long, this one may fail meanwhile: somebody listens.
+    converting.catch(() => undefined);
+    const { done } = await this.#channels.add(channel, async () => {
+      try {
+        return handIn(await converting, this.#parts.intake);
+      } catch (error) {
+        // Before a later event is handed in: behind that nobody would look for this one.
+        if (place !== null && isRetryable(error)) this.#miss(place);
+        throw error;
+      }
     });
-    const lane = handing.catch(() => undefined);
-    this.#lanes.set(channel, lane);
-    try {
-      return await (
-        await handing
-      ).done;
-    } finally {
-      if (this.#lanes.get(channel) === lane) this.#lanes.delete(channel);
-    }
+    return done;
   }
 
   #miss(place: SlackPlace): void {
@@ -285,16 +284,8 @@ export class SlackEvents {
   }
 }
 
-/** Resolves when it is handed in; `done`: when it is durable. */
-async function handBehind(
-  before: Promise<unknown> | undefined,
-  converting: Promise<Converted>,
-  intake: Pick<Intake, "hand">,
-): Promise<{ readonly done: Promise<boolean> }> {
-  // Where what comes before takes long, this one may fail meanwhile: somebody listens.
-  converting.catch(() => undefined);
-  await before;
-  const converted = await converting;
+/** @returns `done`: resolves when it is durable */
+function handIn(converted: Converted, intake: Pick<Intake, "hand">): { readonly done: Promise<boolean> } {
   if (converted === null) return { done: Promise.resolve(true) };
   return { done: intake.hand(converted.event, converted.home).then((receipt) => receipt !== undefined) };
 }

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { z } from "zod";
 import { displayName } from "../../../text/text.ts";
-import { askAgain } from "../../../async/ask-again.ts";
+import { fixedWaits, retry } from "../../../async/retry.ts";
 import type { SlackApi } from "./api.ts";
 import { SlackError } from "./api.ts";
 import { Cache, type Loaded } from "./cache.ts";
@@ -103,8 +103,9 @@ export class Names {
   async channel(id: string): Promise<NamedChannel> {
     return this.#channels.get(id, async () =>
       this.#orElse("conversations.info", { name: id, user: null }, async () => {
-        const { channel } = await askAgain(AGAIN_MS, async () =>
-          this.#api.call("conversations.info", { channel: id }, channelInfo),
+        const { channel } = await retry(
+          async () => this.#api.call("conversations.info", { channel: id }, channelInfo),
+          fixedWaits(AGAIN_MS),
         );
         return { name: channel.name ?? "", user: channel.user ?? null };
       }),

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Lanes } from "../../../src/platforms/terminal/lanes.ts";
+import { JsonlRoutes } from "../../../src/platforms/terminal/jsonl-routes.ts";
 
 describe("lanes", () => {
   test("keep the order within a lane, and let others pass", async () => {
-    const lanes = new Lanes(10);
+    const lanes = new JsonlRoutes(10);
     const gate = Promise.withResolvers<void>();
     const done: string[] = [];
-    await lanes.add("a", async () => {
+    await lanes.add({ channel: "a" }, async () => {
       await gate.promise;
       done.push("a1");
     });
-    await lanes.add("a", async () => void done.push("a2"));
+    await lanes.add({ channel: "a" }, async () => void done.push("a2"));
     const other = Promise.withResolvers<void>();
-    await lanes.add("b", async () => {
+    await lanes.add({ channel: "b" }, async () => {
       done.push("b1");
       other.resolve();
     });
@@ -25,13 +25,13 @@ describe("lanes", () => {
   });
 
   test("take no more than their limit", async () => {
-    const lanes = new Lanes(2);
+    const lanes = new JsonlRoutes(2);
     const gate = Promise.withResolvers<void>();
-    await lanes.add("a", () => gate.promise);
-    await lanes.add("b", () => gate.promise);
+    await lanes.add({ channel: "a" }, () => gate.promise);
+    await lanes.add({ channel: "b" }, () => gate.promise);
     let isTaken = false;
     const third = (async () => {
-      await lanes.add("c", () => Promise.resolve());
+      await lanes.add({ channel: "c" }, () => Promise.resolve());
       isTaken = true;
     })();
     await Promise.resolve();
