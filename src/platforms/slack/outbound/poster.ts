@@ -5,7 +5,7 @@ import type { ChannelAddress } from "../../../core/ids.ts";
 import type { OutboundMessage } from "../../../core/message.ts";
 import { compareTs, messageId, parseMessageId, placeOf, PLATFORM_NAME } from "../address.ts";
 import { type SlackApi, SlackError } from "../web/api.ts";
-import { Cache } from "../web/cache.ts";
+import { Cache } from "../../../async/cache.ts";
 import { emojiName } from "./emoji.ts";
 import { type Names, nothing } from "../web/names.ts";
 import { unescapeText } from "../inbound/readable-text.ts";

@@ -4,7 +4,7 @@ import { displayName } from "../../../text/text.ts";
 import { fixedWaits, retry } from "../../../async/retry.ts";
 import type { SlackApi } from "./api.ts";
 import { SlackError } from "./api.ts";
-import { Cache, type Loaded } from "./cache.ts";
+import { Cache, type Loaded } from "../../../async/cache.ts";
 import { channelInfo, userGroups, userInfo, whoAmI } from "../inbound/payload.ts";
 
 /** The bot itself. */

@@ -1,4 +1,4 @@
-import { BoundedMap } from "../../../async/bounded-map.ts";
+import { BoundedMap } from "./bounded-map.ts";
 
 interface Kept<Value> {
   readonly value: Promise<Value>;
