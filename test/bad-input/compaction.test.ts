@@ -1,3 +1,4 @@
+// proves: src/context/digest.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";

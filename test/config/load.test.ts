@@ -1,3 +1,4 @@
+// proves: src/config/resolve.ts, src/config/references.ts, src/config/schema/values.ts
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { suite, test } from "node:test";

@@ -1,3 +1,4 @@
+// proves: src/core/entry.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 

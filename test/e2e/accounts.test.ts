@@ -1,3 +1,4 @@
+// proves: src/store/database/embedded/server-account.ts
 /** The embedded Postgres does not run as root, and nobody else gets into the data folder: as root, and as any other account. */
 import assert from "node:assert/strict";
 import { chmod, chown, mkdir, mkdtemp, realpath, rm, stat, writeFile } from "node:fs/promises";

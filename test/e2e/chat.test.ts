@@ -1,3 +1,4 @@
+// proves: src/cli/session.ts, src/platforms/terminal/terminal-platform.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { z } from "zod";

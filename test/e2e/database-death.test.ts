@@ -1,3 +1,4 @@
+// proves: src/store/database/embedded/supervisor.ts
 /** The embedded Postgres ends under a daemon that runs. */
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";

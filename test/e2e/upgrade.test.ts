@@ -1,3 +1,4 @@
+// proves: src/store/database/migrate.ts, src/store/database/database.ts
 /**
  * A newer version beside an older one, and in its place. The newer one is a copy of this checkout with one more migration, which
  * is additive as all migrations are: it changes what statements return that the older one has prepared on its connections.

@@ -1,3 +1,4 @@
+// proves: src/memory/recall.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 

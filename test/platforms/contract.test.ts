@@ -1,3 +1,4 @@
+// proves: src/platforms/platform.ts
 import { platformContract } from "./contract.ts";
 import { openDiscordHarness } from "./discord/discord-harness.ts";
 import { openLoopbackHarness } from "./loopback/loopback-harness.ts";

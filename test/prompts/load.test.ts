@@ -1,3 +1,4 @@
+// proves: src/prompts/catalogue.ts
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// proves: src/prompts/template-names.ts
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { compileTemplate } from "../../src/prompts/template.ts";

@@ -1,3 +1,4 @@
+// proves: src/router/text-commands.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { agentId } from "../../src/core/ids.ts";

@@ -1,3 +1,4 @@
+// proves: src/core/message.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

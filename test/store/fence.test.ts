@@ -1,3 +1,4 @@
+// proves: src/store/turns/turns.ts, src/store/database/errors.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { TurnEntryDraft } from "../../src/core/entry.ts";

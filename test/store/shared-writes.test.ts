@@ -1,3 +1,4 @@
+// proves: src/telemetry/events.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { channelId } from "../../src/core/ids.ts";

@@ -1,3 +1,4 @@
+// proves: src/text/terms.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tellingTerms } from "../../src/text/terms.ts";

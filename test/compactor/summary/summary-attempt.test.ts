@@ -1,3 +1,4 @@
+// proves: src/compactor/summary/writer.ts, src/compactor/summary/requests.ts
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { estimateTokens } from "../../../src/text/tokens.ts";

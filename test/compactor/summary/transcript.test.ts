@@ -1,3 +1,4 @@
+// proves: src/compactor/summary/chunks.ts
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";

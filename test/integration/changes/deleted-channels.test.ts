@@ -1,3 +1,4 @@
+// proves: src/router/channel-erasure.ts, src/store/log/erasures.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChannelAddress } from "../../../src/core/ids.ts";

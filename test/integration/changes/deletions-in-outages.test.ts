@@ -1,3 +1,4 @@
+// proves: src/router/message-changes.ts, src/platforms/intake/intake.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";

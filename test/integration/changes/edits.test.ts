@@ -1,3 +1,4 @@
+// proves: src/router/message-changes.ts, src/channel/guarded-history.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { checkFold } from "../../support/compaction.ts";

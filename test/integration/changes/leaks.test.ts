@@ -1,3 +1,4 @@
+// proves: src/store/log/deletion.ts, src/store/memory/retold.ts
 // What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

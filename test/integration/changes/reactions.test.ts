@@ -1,3 +1,4 @@
+// proves: src/router/message-changes.ts, src/store/log/reactions.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";

@@ -1,3 +1,4 @@
+// proves: src/admin/commands.ts
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { COMMANDS } from "../../../src/admin/commands.ts";

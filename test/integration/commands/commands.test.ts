@@ -1,3 +1,4 @@
+// proves: src/admin/commands.ts, src/admin/why.ts, src/admin/status.ts
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";

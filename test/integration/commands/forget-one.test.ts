@@ -1,3 +1,4 @@
+// proves: src/admin/forget.ts, src/store/log/personal-data.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agentId } from "../../../src/core/ids.ts";

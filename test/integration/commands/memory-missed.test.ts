@@ -1,3 +1,4 @@
+// proves: src/admin/memory.ts, src/platforms/intake/gaps.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChannelAddress } from "../../../src/core/ids.ts";

@@ -1,3 +1,4 @@
+// proves: src/admin/memory.ts, src/router/text-commands.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { InboundMessage, Receipt } from "../../../src/core/message.ts";

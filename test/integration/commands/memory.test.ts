@@ -1,3 +1,4 @@
+// proves: src/admin/memory.ts, src/admin/why.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { ChannelKind, InboundMessage } from "../../../src/core/message.ts";

@@ -1,3 +1,4 @@
+// proves: src/admin/permissions.ts, src/router/router.ts
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { Asker } from "../../../src/platforms/platform.ts";

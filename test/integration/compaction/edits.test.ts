@@ -1,3 +1,4 @@
+// proves: src/compactor/summary/transcript.ts, src/store/log/deletion.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowsWith } from "../../store/rows-with.ts";

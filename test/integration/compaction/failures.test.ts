@@ -1,3 +1,4 @@
+// proves: src/compactor/compactor.ts, src/compactor/breaker.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Breaker } from "../../../src/compactor/breaker.ts";

@@ -1,3 +1,4 @@
+// proves: src/compactor/summary/writer.ts, src/memory/gates.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {

@@ -1,3 +1,4 @@
+// proves: src/compactor/policy/policy.ts, src/compactor/summary/requests.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MAX_LIVE_SUMMARIES, MERGE_AT, SUMMARIES_SHARE, TOP_LEVEL } from "../../../src/core/compaction.ts";

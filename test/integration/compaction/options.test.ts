@@ -1,3 +1,4 @@
+// proves: src/config/schema/agents.ts, src/channel/compaction/compaction-target.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OperatorError } from "../../../src/core/errors.ts";

@@ -1,3 +1,4 @@
+// proves: src/compactor/job-runner.ts, src/store/compaction/jobs.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OpenStore } from "../../store/open-store.ts";

@@ -1,3 +1,4 @@
+// proves: src/channel/delivery/draft.ts, src/channel/delivery/outbox.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { splitText } from "../../../src/text/split-message.ts";

@@ -1,3 +1,4 @@
+// proves: src/channel/delivery/draft.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { PlatformError } from "../../../src/platforms/platform.ts";

@@ -1,3 +1,4 @@
+// proves: src/channel/delivery/draft.ts, src/store/turns/deliveries.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,3 +1,4 @@
+// proves: src/channel/takeover-watch.ts, src/channel/registry.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";

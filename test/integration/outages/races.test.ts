@@ -1,3 +1,4 @@
+// proves: src/store/channels/channels.ts, src/channel/registry.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { ChannelRow } from "../../../src/store/channels/channels.ts";

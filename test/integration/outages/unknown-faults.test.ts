@@ -1,3 +1,4 @@
+// proves: src/platforms/intake/intake.ts, src/store/database/database.ts
 /** A platform that tells each message once, and a database that fails for a reason that nobody knows: nothing is lost. */
 import assert from "node:assert/strict";
 import { test } from "node:test";

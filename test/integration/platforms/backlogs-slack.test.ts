@@ -1,3 +1,4 @@
+// proves: src/platforms/intake/backlogs.ts, src/platforms/slack/web/history.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { botTexts } from "../../platforms/slack/slack-harness.ts";

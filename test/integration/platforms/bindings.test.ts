@@ -1,3 +1,4 @@
+// proves: src/router/bindings.ts, src/router/router.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Binding } from "../../../src/router/bindings.ts";

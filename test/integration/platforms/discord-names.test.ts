@@ -1,3 +1,4 @@
+// proves: src/router/confirmed-names.ts, src/platforms/discord/rest/directory.ts
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Binding } from "../../../src/router/bindings.ts";

@@ -1,3 +1,4 @@
+// proves: src/platforms/discord/adapter.ts, src/platforms/discord/inbound/reader.ts, src/platforms/discord/inbound/payload.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";

@@ -1,3 +1,4 @@
+// proves: src/router/speakers.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { command } from "../../support/commands.ts";

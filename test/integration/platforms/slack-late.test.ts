@@ -1,3 +1,4 @@
+// proves: src/platforms/slack/inbound/events.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { botTexts } from "../../platforms/slack/slack-harness.ts";

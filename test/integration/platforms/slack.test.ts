@@ -1,3 +1,4 @@
+// proves: src/platforms/slack/adapter.ts, src/platforms/slack/inbound/reader.ts, src/platforms/slack/inbound/payload.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";

@@ -1,3 +1,4 @@
+// proves: src/channel/turns/turn-channel.ts, src/platforms/shared/attachments.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { InboundImage } from "../../../src/core/message.ts";

@@ -1,3 +1,4 @@
+// proves: src/router/storable-event.ts, src/store/database/errors.ts
 /** Whose fault it is that a message is not stored decides whether it is left out, or comes later. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -1,3 +1,4 @@
+// proves: src/context/emergency.ts, src/channel/turns/turn-channel.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";

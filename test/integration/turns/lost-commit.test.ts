@@ -1,3 +1,4 @@
+// proves: src/store/database/errors.ts, src/channel/actor.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";

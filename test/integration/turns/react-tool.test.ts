@@ -1,3 +1,4 @@
+// proves: src/tools/react.ts, src/turn/tool-calls.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { PlatformError } from "../../../src/platforms/platform.ts";

@@ -1,3 +1,4 @@
+// proves: src/channel/turns/turn-attempts.ts, src/channel/actor.ts
 /** What counts as an attempt at a turn: what it fails by itself, and no trouble of the world around it. */
 // proves: src/channel/turns/turn-attempts.ts
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// proves: src/channel/actor.ts, src/store/log/append-queue.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";

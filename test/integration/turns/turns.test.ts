@@ -1,3 +1,4 @@
+// proves: src/channel/actor.ts, src/channel/turns/turn-runner.ts, src/channel/turns/turn-channel.ts, src/turn/turn.ts, src/store/turns/turns.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,3 +1,4 @@
+// proves: src/turn/window-retry.ts, src/turn/turn.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { estimateTokens } from "../../../src/text/tokens.ts";

@@ -1,3 +1,4 @@
+// proves: src/llm/chat/answer-accumulator.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { APIError } from "openai";

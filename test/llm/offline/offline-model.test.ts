@@ -1,3 +1,4 @@
+// proves: src/llm/offline/transcript.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 

@@ -1,3 +1,4 @@
+// proves: src/platforms/discord/gateway/session.ts, src/platforms/discord/gateway/shard.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Gap } from "../../../src/platforms/platform.ts";

@@ -1,3 +1,4 @@
+// proves: src/platforms/loopback/client.ts, src/platforms/loopback/event-feed.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { OperatorError, UnstorableError, WeirError } from "../../../src/core/errors.ts";

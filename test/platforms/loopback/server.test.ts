@@ -1,3 +1,4 @@
+// proves: src/platforms/loopback/bot-routes.ts, src/platforms/loopback/chat.ts, src/platforms/loopback/protocol.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { OperatorError } from "../../../src/core/errors.ts";

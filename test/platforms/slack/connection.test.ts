@@ -1,3 +1,4 @@
+// proves: src/platforms/slack/connection/socket-session.ts, src/platforms/slack/web/api.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Gap } from "../../../src/platforms/platform.ts";

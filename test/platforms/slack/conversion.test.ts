@@ -1,3 +1,4 @@
+// proves: src/platforms/slack/inbound/readable-text.ts, src/platforms/slack/outbound/emoji.ts, src/platforms/slack/outbound/mrkdwn.ts, src/platforms/slack/outbound/mrkdwn-inline.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";

@@ -1,3 +1,4 @@
+// proves: src/platforms/slack/web/names.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { botTexts, openSlackScene } from "./slack-harness.ts";

@@ -1,3 +1,4 @@
+// proves: src/store/channels/gaps.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agentId } from "../../../src/core/ids.ts";

@@ -1,3 +1,4 @@
+// proves: src/store/compaction/jobs.ts, src/store/compaction/summaries.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { CommitOutcome, Job, JobPlan, JobResult } from "../../../src/core/compaction.ts";

@@ -1,3 +1,4 @@
+// proves: src/store/log/entry-rows.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { wholeTranscript } from "../../../src/compactor/summary/chunks.ts";

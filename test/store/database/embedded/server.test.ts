@@ -1,3 +1,4 @@
+// proves: src/store/database/embedded/cluster.ts
 /** The life of the embedded server: started, adopted, killed, stopped. All on one folder, one after another. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
