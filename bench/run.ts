@@ -1,5 +1,5 @@
 /**
- * What the README's figures come from: `npm run bench [-- NAME…] [--json FILE] [--check] [--quick] [--data DIR]`.
+ * What the figures of docs/measurements.md come from: `npm run bench [-- NAME…] [--json FILE] [--check] [--quick] [--data DIR]`.
  * Each figure runs in a process of its own. See README.md beside this file.
  */
 import { fork } from "node:child_process";

@@ -19,7 +19,7 @@ export async function invite(io: Io, platform: string, options: CommonOptions): 
     return;
   }
   if (platforms.discord === null)
-    throw new OperatorError("DISCORD_TOKEN is not set: make a bot first (README, Connect to Discord).");
+    throw new OperatorError("DISCORD_TOKEN is not set: make a bot first (docs/discord.md).");
   const link = await inviteLink(platforms.discord);
   say(io, "Open this link to invite the bot to a server of yours:");
   say(io, link);

@@ -69,5 +69,5 @@ function failure(what: string, error: unknown, variable: string): Finding {
   if (todo !== null) return { what, state: "wrong", detail, todo };
   if (error instanceof SlackError && error.kind === "unavailable")
     return { what, state: "wrong", detail, todo: "see that this machine reaches slack.com, and try again" };
-  return { what, state: "wrong", detail, todo: `compare the app's settings at ${APPS} with the README` };
+  return { what, state: "wrong", detail, todo: `compare the app's settings at ${APPS} with docs/slack.md` };
 }
