@@ -223,7 +223,8 @@ async function ask(task: WritingTask, options: WriterOptions, asking: Asking): P
     options.onCall(record, estimated);
     if (record.outcome === "answered") return;
     lastFailure = record.outcome;
-    if (budget.left <= 0) spent.abort();
+    // The call that has failed is over by then, and the next one has not begun.
+    if (budget.left <= 0) queueMicrotask(() => spent.abort());
   };
   try {
     return await options.model.answer(

@@ -41,16 +41,13 @@ export function drain(response: Response): void {
   const incoming = streams.get(response);
   if (incoming === undefined || incoming.closed) return;
   const tooLong = setTimeout(() => incoming.destroy(), DRAIN_WITHIN_MS).unref();
-  incoming.on("error", () => undefined);
   incoming.once("close", () => clearTimeout(tooLong));
   incoming.resume();
 }
 
 /** Ends a request of which nothing is wanted any more. */
 export function abandon(response: Response): void {
-  const incoming = streams.get(response);
-  incoming?.on("error", () => undefined);
-  incoming?.destroy();
+  streams.get(response)?.destroy();
 }
 
 async function send(url: URL, init: RequestInit): Promise<IncomingMessage> {
@@ -58,11 +55,23 @@ async function send(url: URL, init: RequestInit): Promise<IncomingMessage> {
   const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, {
     method: init.method ?? "GET",
     headers: Object.fromEntries(init.headers instanceof Headers ? init.headers : new Headers(init.headers)),
-    ...(init.signal && { signal: init.signal }),
   });
-  request.on("response", resolve);
+  let response: IncomingMessage | undefined;
+  request.on("response", (incoming) => {
+    response = incoming;
+    // Whoever reads is told by the read. The signal may end a request that nobody reads any more.
+    incoming.on("error", () => undefined);
+    resolve(incoming);
+  });
   // Also where an idle connection was closed just when it was taken: what the server has seen of it, nobody knows.
   request.on("error", reject);
+  // Not as an option of the request: behind a whole response, Node would fail a connection to which nobody listens any more.
+  const onAbort = (): void => {
+    if (response?.complete !== true) request.destroy(new Error("the request was ended"));
+  };
+  init.signal?.addEventListener("abort", onAbort, { once: true });
+  request.once("close", () => init.signal?.removeEventListener("abort", onAbort));
+  if (init.signal?.aborted === true) onAbort();
   request.end(init.body);
   return promise;
 }
