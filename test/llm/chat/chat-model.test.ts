@@ -37,6 +37,30 @@ const fail = (): never => {
   throw new Error("listener");
 };
 
+test("a call may be ended by whoever is told of the call: its connection fails for nobody", async () => {
+  await using server = await startModelServer();
+  const unhandled: unknown[] = [];
+  const onUnhandled = (error: unknown): void => void unhandled.push(error);
+  process.on("uncaughtException", onUnhandled);
+  try {
+    for (let round = 0; round < 20; round++) {
+      server.reply(text(""));
+      const ending = new AbortController();
+      const call = modelOf(server).answer(modelRequest(), {
+        signal: ending.signal,
+        onCall: () => ending.abort(),
+      });
+      await assert.rejects(call);
+    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+  } finally {
+    process.off("uncaughtException", onUnhandled);
+  }
+  assert.deepEqual(unhandled, []);
+});
+
 describe("a streamed answer", () => {
   test("arrives piece by piece, with usage and cached tokens", async () => {
     await using server = await startModelServer();
@@ -54,30 +78,6 @@ describe("a streamed answer", () => {
     assert.equal(records[0]?.outcome, "answered");
     assert.ok((records[0]?.firstTokenMs ?? -1) >= 0);
     assert.deepEqual(records[0]?.usage, answer?.usage);
-  });
-
-  test("may be ended by whoever is told of the call: its connection fails for nobody", async () => {
-    await using server = await startModelServer();
-    const unhandled: unknown[] = [];
-    const onUnhandled = (error: unknown): void => void unhandled.push(error);
-    process.on("uncaughtException", onUnhandled);
-    try {
-      for (let round = 0; round < 20; round++) {
-        server.reply(text(""));
-        const ending = new AbortController();
-        const call = modelOf(server).answer(modelRequest(), {
-          signal: ending.signal,
-          onCall: () => ending.abort(),
-        });
-        await assert.rejects(call);
-      }
-      await new Promise((resolve) => {
-        setTimeout(resolve, 20);
-      });
-    } finally {
-      process.off("uncaughtException", onUnhandled);
-    }
-    assert.deepEqual(unhandled, []);
   });
 
   test("is whole without usage, where a server ignores stream_options", async () => {
