@@ -1,5 +1,5 @@
 import { sceneOf } from "../channel/turns/turn-channel.ts";
-import { UsageAnchor } from "../channel/usage-anchor.ts";
+import { UsageAnchor } from "../channel/model-usage.ts";
 import { fitContext } from "../context/emergency.ts";
 import { type Budget, usableTokens, usageOf } from "../context/usage.ts";
 import { type Calibration, realTokens } from "../core/calibration.ts";

@@ -3,14 +3,14 @@ import type { StaleEpochError } from "../store/database/errors.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { ActorParts } from "./channel-context.ts";
 import { GuardedHistory } from "./guarded-history.ts";
-import { LastRequest } from "./last-request.ts";
+import { LastRequest } from "./model-usage.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { TurnRunner } from "./turns/turn-runner.ts";
-import { UsageAnchor } from "./usage-anchor.ts";
+import { UsageAnchor } from "./model-usage.ts";
 import { JobRunner } from "../compactor/job-runner.ts";
 import { formatAddress } from "../core/ids.ts";
 import { type CompactionTargetParts, createCompactionTarget } from "./compaction/compaction-target.ts";
-import { billLine, storeBillLine } from "./model-bill.ts";
+import { billLine, storeBillLine } from "./model-usage.ts";
 
 /** What an actor works with, built from the log as it was in one moment. */
 export interface ActorRooms {

@@ -11,7 +11,7 @@ import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { Compaction } from "./compaction/compaction.ts";
 import type { HistoryMutex } from "./guarded-history.ts";
-import type { Owner } from "./owner.ts";
+import type { Owner } from "../core/ids.ts";
 
 /** What every actor of a daemon shares. */
 export interface SharedParts {

@@ -1,3 +1,4 @@
+import { StaleEpochError } from "../store/database/errors.ts";
 import { Mutex } from "async-mutex";
 import type { CommitOutcome, Job } from "../core/compaction.ts";
 import type { Entry, TurnEntryDraft } from "../core/entry.ts";
@@ -16,7 +17,7 @@ import type { Delivery } from "../store/turns/deliveries.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { Store } from "../store/store.ts";
 import type { Settlement } from "../store/turns/turns.ts";
-import type { Owner } from "./owner.ts";
+import type { Owner } from "../core/ids.ts";
 
 /** Keeps the changes of a history apart, each with its write and the reads that belong to it. */
 export type HistoryMutex = Pick<Mutex, "isLocked" | "runExclusive">;
@@ -87,12 +88,18 @@ export class GuardedHistory {
     });
   }
 
-  /** Leaves the entries up to `toSeq` out of the view. @returns false where the channel has a new owner */
-  async omit(toSeq: Seq): Promise<boolean> {
+  /**
+   * Leaves the entries up to `toSeq` out of the view.
+   * @returns how many entries are left out now
+   * @throws StaleEpochError if the channel has a new owner
+   */
+  async omit(toSeq: Seq): Promise<number> {
     return this.#mutex.runExclusive(async () => {
-      const isOurs = await this.#store.channels.omit(this.#owner.channel, this.#owner.epoch, toSeq);
-      if (isOurs) this.#history = omit(this.#history, toSeq);
-      return isOurs;
+      const { channel, epoch } = this.#owner;
+      const isOurs = await this.#store.channels.omit(channel, epoch, toSeq);
+      if (!isOurs) throw new StaleEpochError(`channel ${channel} has another owner`);
+      this.#history = omit(this.#history, toSeq);
+      return this.#history.omission?.count ?? 0;
     });
   }
 

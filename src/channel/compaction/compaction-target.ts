@@ -6,14 +6,14 @@ import { type Budget, partAt, summaryCap, tokenBudgetAt } from "../../context/us
 import type { Context } from "../../core/context.ts";
 import { dueMessages, type History, type Summary, type TurnRange } from "../../core/history.ts";
 import { formatAddress } from "../../core/ids.ts";
-import { StaleEpochError } from "../../store/database/errors.ts";
+import type { StaleEpochError } from "../../store/database/errors.ts";
 import { type Agent, budgetOf } from "../../turn/agent.ts";
 import { nextSources } from "../../turn/context-sources.ts";
 import type { ActorParts } from "../channel-context.ts";
 import { sceneOf } from "../turns/turn-channel.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
-import type { LastRequest } from "../last-request.ts";
-import type { UsageAnchor } from "../usage-anchor.ts";
+import type { LastRequest } from "../model-usage.ts";
+import type { UsageAnchor } from "../model-usage.ts";
 import { type JobPlan, MAX_LIVE_SUMMARIES, MERGE_AT } from "../../core/compaction.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
@@ -85,9 +85,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       if (tokens < tokenBudgetAt(limits, limits.emergencyThreshold)) return false;
       const fit = fitContext(requestSources(parts, current, null), limits);
       if (fit.omitTo === null) return false;
-      if (!(await history.omit(fit.omitTo)))
-        throw new StaleEpochError(`channel ${channel} has another owner`);
-      const omitted = history.current.omission?.count ?? 0;
+      const omitted = await history.omit(fit.omitTo);
       const { omitTo: omittedTo, tokensBefore } = fit;
       const tokensAfter = fit.context.tokens;
       events.emit({ type: "emergency", channel, omitted, omittedTo, tokensBefore, tokensAfter });

@@ -4,7 +4,7 @@ import type { OutboundMessage } from "../../core/message.ts";
 import { sliceWhole } from "../../text/text.ts";
 import type { PieceTiming, Platform } from "../../platforms/platform.ts";
 import type { DeliveryStore } from "../../store/turns/deliveries.ts";
-import type { Owner } from "../owner.ts";
+import type { Owner } from "../../core/ids.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 
 export interface DraftParts {

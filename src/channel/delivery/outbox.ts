@@ -10,7 +10,7 @@ import type { Delivery, DeliveryStore, PendingAnswer, OrphanedDraft } from "../.
 import { StaleEpochError } from "../../store/database/errors.ts";
 import type { Events } from "../../telemetry/events.ts";
 import { Draft } from "./draft.ts";
-import type { Owner } from "../owner.ts";
+import type { Owner } from "../../core/ids.ts";
 import { ABORTED, unlessAborted } from "../../async/deadline.ts";
 import { pause, steadyNow } from "../../async/clock.ts";
 

@@ -1,17 +1,16 @@
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import type { ChannelKind, Place } from "../../core/message.ts";
-import { StaleEpochError } from "../../store/database/errors.ts";
 import type { ModelCallRow } from "../../store/turns/model-calls.ts";
 import { type Attached, NOTHING_ATTACHED, type Reply, type Scene } from "../../turn/context-sources.ts";
 import type { TurnChannel } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { Draft } from "../delivery/draft.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
-import type { LastRequest } from "../last-request.ts";
-import { billLine } from "../model-bill.ts";
+import type { LastRequest } from "../model-usage.ts";
+import { billLine } from "../model-usage.ts";
 import type { TurnRecall } from "./turn-recall.ts";
-import type { UsageAnchor } from "../usage-anchor.ts";
+import type { UsageAnchor } from "../model-usage.ts";
 import type { DueImages } from "../../context/assemble.ts";
 
 export type TurnChannelParts = Omit<ActorParts, "recall"> & {
@@ -80,9 +79,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       indexer.mark(owner.channel);
     },
     async omit(omittedTo, tokensBefore, tokensAfter) {
-      const isOurs = await history.omit(omittedTo);
-      if (!isOurs) throw new StaleEpochError(`channel ${channel} has another owner`);
-      const omitted = history.current.omission?.count ?? 0;
+      const omitted = await history.omit(omittedTo);
       events.emit({ type: "emergency", channel, omitted, omittedTo, tokensBefore, tokensAfter });
     },
     recall: async (text, scope, limit, signal) => recall.entries(text, scope, limit, signal),

@@ -14,13 +14,13 @@ import { createTurnChannel } from "./turn-channel.ts";
 import type { Draft } from "../delivery/draft.ts";
 import { nextTurn } from "./next-turn.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
-import type { LastRequest } from "../last-request.ts";
-import { storeBillLine } from "../model-bill.ts";
+import type { LastRequest } from "../model-usage.ts";
+import { storeBillLine } from "../model-usage.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { toSettlement } from "./settlement.ts";
 import { reasonToGiveUp } from "./turn-attempts.ts";
 import { TurnRecall } from "./turn-recall.ts";
-import type { UsageAnchor } from "../usage-anchor.ts";
+import type { UsageAnchor } from "../model-usage.ts";
 import { showTyping } from "../delivery/typing-indicator.ts";
 import { steadyNow } from "../../async/clock.ts";
 

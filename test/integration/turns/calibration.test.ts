@@ -1,4 +1,4 @@
-// proves: src/core/calibration.ts, src/channel/usage-anchor.ts
+// proves: src/core/calibration.ts, src/channel/model-usage.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { UsageAnchor } from "../../src/channel/usage-anchor.ts";
+import { UsageAnchor } from "../../src/channel/model-usage.ts";
 import type { ModelCallRecord } from "../../src/llm/model.ts";
 
 function call(model: string, promptTokens: number | null, outcome: ModelCallRecord["outcome"] = "answered") {

@@ -1,0 +1,87 @@
+import { type Anchor, isTelling, type ReportedUsage } from "../core/calibration.ts";
+import type { ModelCallRecord } from "../llm/model.ts";
+import type { Context } from "../core/context.ts";
+import { errorMessage } from "../core/errors.ts";
+import { formatAddress, type TurnId } from "../core/ids.ts";
+import type { ModelCallRow } from "../store/turns/model-calls.ts";
+import type { ActorParts } from "./channel-context.ts";
+
+/** The last request of a channel that a provider has counted: what comes after it is all that has to be estimated. */
+export class UsageAnchor {
+  #last: ReportedUsage | null;
+
+  /** @param last what the log knows of an earlier run */
+  constructor(last: ReportedUsage | null) {
+    this.#last = last !== null && isTelling(last) ? last : null;
+  }
+
+  /** The anchor for requests to this model; null where another one counted last: its tokens are not comparable. */
+  of(model: string): Anchor | null {
+    return this.#last?.model === model ? this.#last : null;
+  }
+
+  /** Takes note of a call whose request was estimated so. */
+  note({ model, outcome, usage }: ModelCallRecord, estimated: number): void {
+    // A request that we thought would fit was too long: the count that we relied on does not hold.
+    if (outcome === "context_length") this.#last = null;
+    if (outcome !== "answered" || usage === undefined) return;
+    const report = { model, estimated, reported: usage.promptTokens };
+    if (isTelling(report)) this.#last = report;
+  }
+}
+
+/** What a channel's last model request was like, for an estimate of the next one between turns. */
+export class LastRequest {
+  /** The server's name of the agent's model, as far as it is known. */
+  model: string;
+  /** Tokens of its dynamic part: what will be recalled is not known between turns. */
+  dynamicTokens = 0;
+
+  /** @param model as it is configured */
+  constructor(model: string) {
+    this.model = model;
+  }
+
+  note(model: string, context: Context): void {
+    this.model = model;
+    this.dynamicTokens = context.segments.find(({ key }) => key === "dynamic")?.tokens ?? 0;
+  }
+}
+
+/**
+ * Tells of a model call, and makes the line of it on the channel's bill.
+ * @param turn null: it was for a compaction
+ * @param estimatedTokens what we had estimated for the whole request
+ */
+export function billLine(
+  { owner, address, events }: Pick<ActorParts, "owner" | "address" | "events">,
+  turn: TurnId | null,
+  record: ModelCallRecord,
+  estimatedTokens: number,
+): ModelCallRow {
+  const channel = formatAddress(address);
+  const { model, outcome, totalMs, usage } = record;
+  const promptTokens = usage?.promptTokens ?? null;
+  const purpose = turn === null ? "compaction" : "turn";
+  events.emit({ type: "model_call", channel, purpose, model, outcome, promptTokens, totalMs });
+  return {
+    channel: owner.channel,
+    turn,
+    purpose,
+    model,
+    outcome,
+    estimatedTokens,
+    promptTokens,
+    cachedTokens: usage?.cachedTokens ?? null,
+    completionTokens: usage?.completionTokens ?? null,
+    firstTokenMs: record.firstTokenMs ?? null,
+    totalMs,
+  };
+}
+
+/** Stores a line by itself, off the reply path: a lost one is no reason for a person to wait. */
+export function storeBillLine({ store, address, log }: ActorParts, line: ModelCallRow): void {
+  store.modelCalls.add(line).catch((error: unknown) => {
+    log.warn({ channel: formatAddress(address), why: errorMessage(error) }, "model_call_not_stored");
+  });
+}
