@@ -109,8 +109,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
-  const inbox = createInbox(options, { ...base, registry, prompts, models });
-  stack.use(inbox.erasures);
+  const router = createRouter(options, { ...base, registry, prompts, models });
+  stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
@@ -123,17 +123,17 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     store,
     events,
     models,
-    inbox,
+    inbox: router,
     registry,
     lost: opened.lost,
     async open() {
       await whileStarting(async () => indexer.start());
-      await Promise.all(platforms.map(async (platform) => platform.start(inbox)));
+      await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
       const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
       const names = platforms.map(({ name }) => name);
       const resumed = await whileStarting(async () => registry.resume(names, due));
       if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
-      inbox.erasures.begin();
+      router.erasures.begin();
       desk.open();
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
@@ -174,13 +174,13 @@ function createRegistry(options: DaemonOptions, { agents, names, ...base }: Regi
   });
 }
 
-type InboxBase = Omit<RegistryBase, "indexer"> & {
+type RouterBase = Omit<RegistryBase, "indexer"> & {
   readonly registry: ChannelRegistry;
   readonly prompts: Prompts;
   readonly models: Models;
 };
 
-function createInbox({ bindings, log, config }: DaemonOptions, base: InboxBase): Router {
+function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase): Router {
   const { store, registry, events, now, agents, platformOf, prompts, models, names } = base;
   const speakers = new Speakers(store.speakers);
   const namesOf = (agent: AgentId): readonly string[] => {

@@ -174,3 +174,17 @@ export interface DeliveryTiming {
   /** Spent waiting for the model, over all its calls. */
   readonly modelMs: number;
 }
+
+/** How far a gap, a run of messages of a channel that are missing in the log, was filled from its beginning on. */
+export interface GapStep {
+  /** The gap began after the message `fromId`, and begins after `toId` from now on. */
+  readonly fromId: string;
+  readonly toId: string;
+  /** Messages that were read in this step. */
+  readonly read: number;
+  /** When the last of them was said; null: there was none. */
+  readonly readTo: Date | null;
+  /** When the gap ends, and the message before which it ends. */
+  readonly until: Date;
+  readonly untilId: string;
+}

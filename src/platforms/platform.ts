@@ -2,6 +2,7 @@ import type { Absence } from "../core/entry.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
+  GapStep,
   InboundEvent,
   InboundMessage,
   OutboundMessage,
@@ -22,7 +23,7 @@ export interface Platform extends AsyncDisposable {
    * Opens the intake. Resolves once the platform is connected; events may reach the inbox before that.
    * @throws OperatorError where the operator has to change something (a token, an address)
    */
-  start(inbox: PlatformInbox): Promise<void>;
+  start(inbox: PlatformInbox, ledger: CatchUpLedger): Promise<void>;
   /**
    * Stops the intake; sending still works, so that a drain can deliver.
    * @param deadline until then it may wait for the answers to commands that are under way
@@ -102,66 +103,74 @@ export interface PieceTiming {
   readonly ended?: (idempotencyKey: string) => void;
 }
 
-/** What an adapter may ask of Weir. */
+/** Takes what people say and ask on a platform. Every adapter needs it. */
 export interface PlatformInbox {
   /**
-   * Appends the event to the log, and wakes its channel. Resolves once it is durable.
-   * @throws WeirError where it could not be made durable: the adapter must not acknowledge it. UnstorableError where it never
-   *   can be, which is the one reason to leave it out
+   * Appends the event to the log, and wakes its channel. Resolves once the event is durable.
+   * @throws WeirError if the event could not be made durable: the adapter must not acknowledge it. UnstorableError if it never
+   *   can be, which is the only reason to leave it out
    */
   receive(event: InboundEvent): Promise<Receipt>;
   /**
-   * To be told, before the first event of a connection, of the servers that the bot is in, where strangers can bring it into
-   * theirs: what the configuration means by a name is settled by them.
-   * @param list asked only where the configuration has names
-   * @throws what `list` throws; WeirError where the database does not answer
+   * Tells Weir which servers the bot is in, before the first event of a connection. Needed if strangers can bring the bot into
+   * their servers: the list decides what a name in the configuration refers to.
+   * @param list called only if the configuration has names
+   * @throws what `list` throws; WeirError if the database does not answer
    */
   meetServers(platform: string, list: () => Promise<readonly Server[]>): Promise<void>;
   /** Runs a command (`status`, `stop`, …) that bypasses the mailbox. Resolves with a text for the asker alone. */
   command(command: InboundCommand): Promise<string>;
-  /** Whoever says this there is not listened to: nothing of it is written down, whatever the channel's past. */
+}
+
+/**
+ * What the log has of each channel, and where messages may be missing. For adapters that read a platform's history to catch up on
+ * what was said while the bot was offline.
+ */
+export interface CatchUpLedger {
+  /** True: the message's author is not listened to in this channel, and nothing of the message is stored. */
   refuses(message: InboundMessage): boolean;
-  /** Whether anybody answers a channel, and whether Weir has heard of it before. */
-  standing(channel: ChannelOnPlatform): Promise<Standing>;
+  /** How the configuration treats a channel, and whether the log has messages of it. */
+  policyOf(channel: ChannelOnPlatform): Promise<ChannelPolicy>;
   /**
-   * From where on each channel's messages may be missing: to be asked at the start and after each interruption, before
-   * any later event is handed in.
+   * The channels in which messages may be missing. To be asked at the start and after each interruption, before any later event
+   * is handed in.
    * @returns the channels with the newest activity, at most some thousand, the newest first
    */
   openGaps(platform: string): Promise<readonly Gap[]>;
-  /** The same of one channel; null: the log has nothing of it, or nobody answers it. */
+  /** The gap of one channel; null: the log has nothing of the channel, or nobody answers it. */
   gapOf(channel: ChannelAddress): Promise<Gap | null>;
-  /** Later events of a channel go on though its gap is still open: it stays on record until `closeGap`. */
+  /** Records a gap until `closeGap`, so that later events of the channel can be stored before the gap is filled. */
   keepGap(gap: Gap): Promise<void>;
-  /** A gap that is on record was filled a step further from its beginning on. */
+  /** Notes that the beginning of a recorded gap was filled. */
   advanceGap(channel: ChannelAddress, step: GapStep): Promise<void>;
-  /** What was missing of a channel has been handed in, or never can be. */
+  /** Removes the record of a gap: the missing messages were handed in, or never can be. */
   closeGap(channel: ChannelAddress): Promise<void>;
-  /** Has the log say where it stands that what was said in a time is not there. Once per key. */
+  /** Appends an entry to the log that says that messages of some time are missing. At most one entry per key. */
   noteAbsence(channel: ChannelOnPlatform, key: string, absence: Absence): Promise<void>;
-  /** The log has a message of that channel. */
-  knows(channel: ChannelAddress, id: string): Promise<boolean>;
-  /** The view of a channel is nearly full, and older messages are being summarised: what nobody waits for is handed in later. */
+  /** True: the log has this message of the channel. */
+  hasMessage(channel: ChannelAddress, id: string): Promise<boolean>;
+  /** The platform's ids of the newest messages of people in the log that are not deleted, at most `limit`. */
+  newestMessageIds(channel: ChannelAddress, limit: number): Promise<readonly string[]>;
+  /** True: the channel's view is nearly full and is being summarised, so messages that nobody waits for should come later. */
   isCrowded(channel: ChannelOnPlatform): boolean;
   /**
-   * Up to when everything was heard that was said to a bot; null: it has never listened.
+   * The time up to which everything was received that was said to a bot; null: the bot has never listened.
    * @param account the platform's id of the bot
    */
-  heardTo(platform: string, account: string): Promise<Date | null>;
-  /** Moves that on; an earlier time changes nothing, unless what is noted is a time to come. */
-  setHeardTo(platform: string, account: string, at: Date): Promise<void>;
-  /** The platform's ids of the newest messages of people in the log that are not deleted, at most `limit`. */
-  held(channel: ChannelAddress, limit: number): Promise<readonly string[]>;
+  watermark(platform: string, account: string): Promise<Date | null>;
+  /** Moves the watermark forward. An earlier time changes nothing, unless the stored time lies in the future. */
+  moveWatermark(platform: string, account: string, to: Date): Promise<void>;
 }
 
-export interface Standing {
-  /** Some binding answers it. */
+/** How the configuration treats a channel. */
+export interface ChannelPolicy {
+  /** Some binding answers the channel. */
   readonly isBound: boolean;
-  /** What is said there and not answered is context. */
+  /** Messages that are not answered are stored as context. */
   readonly listens: boolean;
-  /** What is said there is answered without a mention. */
+  /** Messages are answered without a mention. */
   readonly answersAll: boolean;
-  /** The log has messages of it. Not looked up where nobody listens and it is no thread. */
+  /** The log has messages of the channel. Always false if nobody listens there and it is no thread: then it is not looked up. */
   readonly isKnown: boolean;
 }
 
@@ -170,24 +179,10 @@ export interface Gap extends ChannelOnPlatform {
   /** The platform's id of the last message before the gap. */
   readonly afterId: string;
   /**
-   * True: the log has only what was asked in that channel, and none of its gaps is on record, so what was said behind that
-   * message may have been heard all the same.
+   * True: the log has only the questions of this channel, and none of its gaps is recorded. So messages after `afterId` may have
+   * been received without being stored.
    */
   readonly isSparse?: true;
-}
-
-/** How far a gap was filled. */
-export interface GapStep {
-  /** The gap began behind `fromId`, and begins behind `toId` from now on. */
-  readonly fromId: string;
-  readonly toId: string;
-  /** Messages that were handed in. */
-  readonly read: number;
-  /** When the last of them was said; null: there was none. */
-  readonly readTo: Date | null;
-  /** When the gap ends, and the message before which it does. */
-  readonly until: Date;
-  readonly untilId: string;
 }
 
 /** A command that people can give, for platforms that list them. */

@@ -1,8 +1,7 @@
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { BoundedMap } from "../async/bounded-map.ts";
-import type { Absence } from "../core/entry.ts";
-import { type AgentId, type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
+import { type AgentId, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
   InboundChannelDeletion,
@@ -12,14 +11,14 @@ import type {
   Receipt,
   Server,
 } from "../core/message.ts";
-import type { Gap, GapStep, InboundCommand, PlatformInbox, Standing } from "../platforms/platform.ts";
+import type { InboundCommand, PlatformInbox } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
-import type { GapRow } from "../store/channels/gaps.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { TurnRateLimit } from "./turn-rate-limit.ts";
-import { admit, type Binding, findBinding, isAnswered, type NameHolds, refusal } from "./bindings.ts";
+import { admit, type Binding, findBinding, isAnswered, type NameHolds } from "./bindings.ts";
+import { BindingLedger } from "./catch-up-ledger.ts";
 import { channelKey, ChannelIds } from "./channel-ids.ts";
 import { MessageChanges } from "./message-changes.ts";
 import type { ConfirmedNames } from "./confirmed-names.ts";
@@ -65,9 +64,6 @@ const NOT_FOR_YOU =
 /** `asks`: it causes a turn; `joins`: it is answered by one that is to come anyway; `listens`: by none. */
 type TurnRole = "asks" | "joins" | "listens";
 
-/** Channels of a platform whose gaps are looked for. */
-const MAX_GAPS = 2000;
-
 /**
  * Finds who answers an event, appends it to the log, and only then wakes its channel: the log is the inbox, and
  * whatever fails behind it is taken up again from there.
@@ -86,6 +82,8 @@ export class Router implements PlatformInbox {
   readonly #loadedFor = new Set<string>();
   readonly #commands: TextCommands;
   readonly #messageChanges: MessageChanges;
+  /** What the adapters are told of the channels that the bindings name. */
+  readonly ledger: BindingLedger;
   /** Takes back what was said in channels that were deleted; to be begun once at the start, and disposed of. */
   readonly erasures: ChannelErasure;
 
@@ -93,6 +91,12 @@ export class Router implements PlatformInbox {
     this.#parts = parts;
     this.#holds = (platform, kind, name, server) => parts.names.holds(platform, kind, name, server);
     this.#channelIds = new ChannelIds(parts.store.channels);
+    this.ledger = new BindingLedger({
+      store: parts.store,
+      registry: parts.registry,
+      channelIds: this.#channelIds,
+      bindingOf: (where) => this.#find(where),
+    });
     this.#commands = new TextCommands(parts);
     this.#messageChanges = new MessageChanges(parts);
     this.erasures = new ChannelErasure(parts);
@@ -147,99 +151,6 @@ export class Router implements PlatformInbox {
 
   async meetServers(platform: string, list: () => Promise<readonly Server[]>): Promise<void> {
     await this.#parts.names.meet(platform, list);
-  }
-
-  refuses(message: InboundMessage): boolean {
-    const binding = this.#find(message);
-    return binding === undefined || refusal(binding, message) !== null;
-  }
-
-  async standing(channel: ChannelOnPlatform): Promise<Standing> {
-    const binding = this.#find(channel);
-    if (binding === undefined) return { isBound: false, listens: false, answersAll: false, isKnown: false };
-    const isWanted = binding.listen || channel.kind === "thread";
-    const known = isWanted ? await this.#row(channel) : undefined;
-    const { listen: listens, mentionRequired } = binding;
-    return { isBound: true, listens, answersAll: !mentionRequired, isKnown: (known?.lastSeq ?? 0) > 0 };
-  }
-
-  async openGaps(platform: string): Promise<readonly Gap[]> {
-    const rows = await this.#parts.store.gaps.all(platform, MAX_GAPS);
-    return rows.flatMap((row) => this.#gap(row) ?? []);
-  }
-
-  async gapOf(channel: ChannelAddress): Promise<Gap | null> {
-    const row = await this.#parts.store.gaps.of(channel);
-    return row === undefined ? null : this.#gap(row);
-  }
-
-  /** Null: nobody answers there. */
-  #gap({ address: channel, kind, workspace, place, afterId, isOnRecord }: GapRow): Gap | null {
-    const where = { channel, kind, workspace, ...(place !== null && { place }) };
-    const binding = this.#find(where);
-    if (binding === undefined) return null;
-    const isSparse = !isOnRecord && kind === "channel" && !binding.listen && binding.mentionRequired;
-    return { ...where, afterId, ...(isSparse && { isSparse }) };
-  }
-
-  /** Also of a channel that the log has nothing of: once a later event is there, nobody would look before it. */
-  async keepGap({ channel: address, kind, workspace, place, afterId }: Gap): Promise<void> {
-    const where = { channel: address, kind, workspace, ...(place !== undefined && { place }) };
-    const binding = this.#find(where);
-    if (binding === undefined) return;
-    const { agent } = binding;
-    await this.#parts.store.gaps.keep({ address, kind, workspace, place, agent }, afterId);
-  }
-
-  async advanceGap(channel: ChannelAddress, step: GapStep): Promise<void> {
-    await this.#parts.store.gaps.advance(channel, step);
-  }
-
-  /** Also of a channel that the log has nothing of yet. */
-  async noteAbsence(where: ChannelOnPlatform, key: string, absence: Absence): Promise<void> {
-    const { store, registry } = this.#parts;
-    const binding = this.#find(where);
-    if (binding === undefined) return;
-    const { result } = await retryWrite(async () => {
-      const id = await this.#channelIds.of(where, binding);
-      return { id, seq: await store.gaps.noteAbsence(id, key, absence, new Date()) };
-    });
-    await registry.mention(result.id, result.seq);
-  }
-
-  async knows({ platform, name }: ChannelAddress, id: string): Promise<boolean> {
-    const rows = await this.#parts.store.channels.withMessage(platform, id);
-    return rows.some(({ address }) => address.name === name);
-  }
-
-  isCrowded(where: ChannelOnPlatform): boolean {
-    const binding = this.#find(where);
-    const id = binding === undefined ? undefined : this.#channelIds.known(channelKey(binding, where.channel));
-    return id !== undefined && this.#parts.registry.loaded(id)?.compactor.isMakingRoom === true;
-  }
-
-  async closeGap(channel: ChannelAddress): Promise<void> {
-    await this.#parts.store.gaps.close(channel);
-  }
-
-  async heardTo(platform: string, account: string): Promise<Date | null> {
-    return this.#parts.store.heardMarks.read(platform, account);
-  }
-
-  async setHeardTo(platform: string, account: string, at: Date): Promise<void> {
-    await this.#parts.store.heardMarks.move(platform, account, at);
-  }
-
-  async held(channel: ChannelAddress, limit: number): Promise<readonly string[]> {
-    return this.#parts.store.channels.held(channel, limit);
-  }
-
-  async #row({ channel }: ChannelOnPlatform): Promise<ChannelRow | undefined> {
-    try {
-      return await this.#parts.store.channels.find(channel);
-    } catch (error) {
-      throw blame("channel", error);
-    }
   }
 
   async #message(message: InboundMessage): Promise<Receipt> {

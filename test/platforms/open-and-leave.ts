@@ -13,7 +13,8 @@ import { ManualTurns } from "./terminal/terminal-harness.ts";
 if (process.argv[2] === "loopback") {
   await using server = await startLoopbackServer();
   await using platform = createLoopback({ url: server.url, log: QUIET_LOG });
-  await platform.start(new RecordingInbox());
+  const inbox = new RecordingInbox();
+  await platform.start(inbox, inbox);
   await platform.send(outbound({ platform, channel: "main" }, { text: "hi" }));
 } else {
   const session = {

@@ -2,15 +2,22 @@ import type { Absence } from "../../src/core/entry.ts";
 import type { ChannelAddress } from "../../src/core/ids.ts";
 import type {
   ChannelOnPlatform,
+  GapStep,
   InboundEvent,
   InboundMessage,
   Receipt,
   Server,
 } from "../../src/core/message.ts";
-import type { Gap, GapStep, InboundCommand, PlatformInbox, Standing } from "../../src/platforms/platform.ts";
+import type {
+  CatchUpLedger,
+  ChannelPolicy,
+  Gap,
+  InboundCommand,
+  PlatformInbox,
+} from "../../src/platforms/platform.ts";
 
-/** An inbox that remembers what it was given, and answers as a log would. */
-export class RecordingInbox implements PlatformInbox {
+/** An inbox and its ledger, which remember what they were given, and answer as a log would. */
+export class RecordingInbox implements PlatformInbox, CatchUpLedger {
   /** Every event that was taken, duplicates too. */
   readonly events: InboundEvent[] = [];
   readonly commands: InboundCommand[] = [];
@@ -45,8 +52,8 @@ export class RecordingInbox implements PlatformInbox {
     return await this.onCommand(command);
   }
 
-  /** How each channel stands; a test sets it before it starts the platform. */
-  standingOf: (channel: ChannelOnPlatform) => Standing = () => ({
+  /** What `policyOf` answers; a test sets it before it starts the platform. */
+  policy: (channel: ChannelOnPlatform) => ChannelPolicy = () => ({
     isBound: true,
     listens: true,
     answersAll: false,
@@ -58,7 +65,7 @@ export class RecordingInbox implements PlatformInbox {
   gaps: readonly Gap[] = [];
   /** Gaps that were left open behind an id, by the channel's name. */
   readonly kept = new Map<string, string>();
-  /** Up to when everything was heard. */
+  /** What `watermark` answers: the time up to which everything was received. */
   mark: Date | null = null;
   /** Channels whose gap was closed. */
   readonly closed: string[] = [];
@@ -68,8 +75,8 @@ export class RecordingInbox implements PlatformInbox {
   }
 
   // oxlint-disable-next-line require-await -- an interface's method
-  async standing(channel: ChannelOnPlatform): Promise<Standing> {
-    return this.standingOf(channel);
+  async policyOf(channel: ChannelOnPlatform): Promise<ChannelPolicy> {
+    return this.policy(channel);
   }
 
   // oxlint-disable-next-line require-await -- an interface's method
@@ -106,7 +113,7 @@ export class RecordingInbox implements PlatformInbox {
   }
 
   // oxlint-disable-next-line require-await -- an interface's method
-  async knows({ name }: ChannelAddress, id: string): Promise<boolean> {
+  async hasMessage({ name }: ChannelAddress, id: string): Promise<boolean> {
     return this.#seqs.has(`${name}/${id}`);
   }
 
@@ -115,12 +122,12 @@ export class RecordingInbox implements PlatformInbox {
   }
 
   // oxlint-disable-next-line require-await -- an interface's method
-  async heardTo(): Promise<Date | null> {
+  async watermark(): Promise<Date | null> {
     return this.mark;
   }
 
   // oxlint-disable-next-line require-await -- an interface's method
-  async setHeardTo(_platform: string, _account: string, at: Date): Promise<void> {
+  async moveWatermark(_platform: string, _account: string, at: Date): Promise<void> {
     this.mark = this.mark === null || this.mark < at ? at : this.mark;
   }
 
@@ -130,7 +137,7 @@ export class RecordingInbox implements PlatformInbox {
   }
 
   // oxlint-disable-next-line require-await -- an interface's method
-  async held({ name }: ChannelAddress, limit: number): Promise<readonly string[]> {
+  async newestMessageIds({ name }: ChannelAddress, limit: number): Promise<readonly string[]> {
     const said = this.events.filter((event) => event.type === "message" && event.channel.name === name);
     return said
       .map(({ id }) => id)

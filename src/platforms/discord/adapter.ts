@@ -5,7 +5,13 @@ import type { OutboundMessage } from "../../core/message.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 import { Connection, type Session } from "../shared/connection.ts";
 import { Intake } from "../intake/intake.ts";
-import type { Platform, PlatformCapabilities, PlatformCommand, PlatformInbox } from "../platform.ts";
+import type {
+  Platform,
+  PlatformCapabilities,
+  PlatformCommand,
+  PlatformInbox,
+  CatchUpLedger,
+} from "../platform.ts";
 import { DiscordApi, PLATFORM_NAME } from "./rest/api.ts";
 import { Directory } from "./rest/directory.ts";
 import { DiscordEvents } from "./inbound/events.ts";
@@ -100,10 +106,10 @@ class DiscordPlatform implements Platform {
   }
 
   /** Resolves after the first attempt to connect: what goes wrong is logged, and tried again. */
-  async start(inbox: PlatformInbox): Promise<void> {
+  async start(inbox: PlatformInbox, ledger: CatchUpLedger): Promise<void> {
     const { config, log } = this.#options;
     const { backOff } = this.#timing;
-    const intaking = this.#openIntake(inbox);
+    const intaking = this.#openIntake(inbox, ledger);
     this.#intaking = intaking;
     const interrupted = (): void => {
       intaking.intake.interrupt();
@@ -164,7 +170,7 @@ class DiscordPlatform implements Platform {
     this.#api[Symbol.dispose]();
   }
 
-  #openIntake(inbox: PlatformInbox): Intaking {
+  #openIntake(inbox: PlatformInbox, ledger: CatchUpLedger): Intaking {
     const { config, log, commands, now = () => new Date() } = this.#options;
     const { backOff, holdMs, callsPerSecond } = this.#timing;
     const [api, reader, self] = [this.#api, this.#reader, this.#self];
@@ -172,6 +178,7 @@ class DiscordPlatform implements Platform {
       platform: PLATFORM_NAME,
       account: async () => (await self.bot()).user.id,
       inbox,
+      ledger,
       history: new DiscordHistory({ api, reader, self, callsPerSecond }),
       log,
       catchUpMaxAgeMs: config.catchUpMaxAgeMs,
@@ -180,7 +187,7 @@ class DiscordPlatform implements Platform {
       ...(holdMs !== undefined && { holdMs }),
     });
     const [directory, people, newest] = [this.#directory, this.#people, this.#newest];
-    const events = new DiscordEvents({ api, directory, people, reader, newest, intake, inbox, now, log });
+    const events = new DiscordEvents({ api, directory, people, reader, newest, intake, ledger, now, log });
     return {
       intake,
       events,

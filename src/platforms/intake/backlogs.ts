@@ -4,15 +4,22 @@ import type { Logger } from "pino";
 import { errorMessage } from "../../core/errors.ts";
 import { formatAddress } from "../../core/ids.ts";
 import type { InboundEvent } from "../../core/message.ts";
-import { type Gap, PlatformError, type PlatformInbox } from "../platform.ts";
+import { type Gap, PlatformError, type CatchUpLedger } from "../platform.ts";
 import { aged, type Backlog, handIn, noteLost, openThreads } from "./catch-up.ts";
 import type { ChatHistory, HistoryMessage, HistoryPage } from "./history.ts";
 import type { Patience } from "../shared/patience.ts";
 
 export interface BacklogsParts {
-  readonly inbox: Pick<
-    PlatformInbox,
-    "advanceGap" | "closeGap" | "held" | "isCrowded" | "keepGap" | "knows" | "noteAbsence" | "standing"
+  readonly ledger: Pick<
+    CatchUpLedger,
+    | "advanceGap"
+    | "closeGap"
+    | "newestMessageIds"
+    | "isCrowded"
+    | "keepGap"
+    | "hasMessage"
+    | "noteAbsence"
+    | "policyOf"
   >;
   readonly history: ChatHistory;
   readonly patience: Patience;
@@ -164,7 +171,7 @@ export class Backlogs {
   }
 
   async #failed(open: Open, error: unknown): Promise<Outcome> {
-    const { inbox, history, log, patience, backOff = BACK_OFF } = this.#parts;
+    const { ledger, history, log, patience, backOff = BACK_OFF } = this.#parts;
     const isGone = error instanceof PlatformError && !error.retryable;
     log.warn({ ...named(open.gap), why: errorMessage(error), isGone }, "backlog_failed");
     const retryAfterMs = error instanceof PlatformError ? error.retryAfterMs : undefined;
@@ -174,7 +181,7 @@ export class Backlogs {
     // Half of the page may be in the log: it is asked for again.
     open.page = null;
     if (!isGone) return "more";
-    if (history.isDeleted(error)) await inbox.closeGap(open.gap.channel).catch(() => undefined);
+    if (history.isDeleted(error)) await ledger.closeGap(open.gap.channel).catch(() => undefined);
     return "left";
   }
 
@@ -215,7 +222,7 @@ export class Backlogs {
 
   /** Nobody waits for these: a channel that is being summarised gets a few a minute until it has room again. */
   #isCrowded(open: Open): boolean {
-    if (!this.#parts.inbox.isCrowded(open.gap)) {
+    if (!this.#parts.ledger.isCrowded(open.gap)) {
       open.crowdedSince = null;
       return false;
     }
@@ -241,7 +248,7 @@ export class Backlogs {
   async #advance(open: Open, toId: string, read: number, readTo: Date | null): Promise<void> {
     const { end, gap, afterId: fromId } = open;
     const untilId = end.untilId ?? toId;
-    await this.#parts.inbox.advanceGap(gap.channel, {
+    await this.#parts.ledger.advanceGap(gap.channel, {
       fromId,
       toId,
       read,
@@ -253,10 +260,10 @@ export class Backlogs {
   }
 
   async #fill(open: Open): Promise<Outcome> {
-    const { inbox, log, done } = this.#parts;
+    const { ledger, log, done } = this.#parts;
     const { name } = open.gap.channel;
     // A look at the newest messages that begins meanwhile waits: what it puts on record must stay there.
-    open.closing = inbox.closeGap(open.gap.channel);
+    open.closing = ledger.closeGap(open.gap.channel);
     await open.closing;
     log.info({ ...named(open.gap), messages: open.read }, "backlog_read");
     done(name);

@@ -1,11 +1,14 @@
 import type { Logger } from "pino";
 import { formatAddress } from "../../core/ids.ts";
 import type { InboundEvent, InboundMessage } from "../../core/message.ts";
-import type { Gap, PlatformInbox } from "../platform.ts";
+import type { Gap, CatchUpLedger } from "../platform.ts";
 import type { ChatHistory, HistoryMessage, NewestMessages, SpokenThread } from "./history.ts";
 
 export interface CatchUpParts {
-  readonly inbox: Pick<PlatformInbox, "held" | "keepGap" | "knows" | "noteAbsence" | "standing">;
+  readonly ledger: Pick<
+    CatchUpLedger,
+    "newestMessageIds" | "keepGap" | "hasMessage" | "noteAbsence" | "policyOf"
+  >;
   /** Takes in what was found. Throws as the inbox does. */
   readonly receive: (event: InboundEvent) => Promise<unknown>;
   readonly history: ChatHistory;
@@ -49,7 +52,7 @@ export interface CaughtUp {
  * @throws PlatformError, and WeirError of the inbox
  */
 export async function catchUp(parts: CatchUpParts, gap: Gap): Promise<CaughtUp> {
-  const { inbox, history, receive } = parts;
+  const { ledger, history, receive } = parts;
   const newest = await history.newest(gap, history.pageSize, Math.max(history.pageSize, MAX_IN_ORDER));
   if (newest.isBlank === true) return blank(parts, gap, newest);
   const missed = newest.messages.filter((one) => history.compare(one.id, gap.afterId) > 0);
@@ -61,7 +64,7 @@ export async function catchUp(parts: CatchUpParts, gap: Gap): Promise<CaughtUp> 
     const { id, text } = message;
     await receive({ type: "edit", platform: gap.channel.platform, id, text, at: editedAt ?? parts.now() });
   }
-  const held = await inbox.held(gap.channel, MAX_COMPARED);
+  const held = await ledger.newestMessageIds(gap.channel, MAX_COMPARED);
   for (const id of gone(history, gap, newest, held)) {
     await receive({ type: "deletion", platform: gap.channel.platform, id, at: parts.now() });
   }
@@ -86,31 +89,31 @@ async function leaveOpen(
   gap: Gap,
   [first]: readonly HistoryMessage[],
 ): Promise<Backlog> {
-  const { inbox, history } = parts;
+  const { ledger, history } = parts;
   const until = first === undefined ? parts.asOf : history.timeOf(first.id);
-  if (!parts.isOnRecord) await inbox.keepGap(gap);
+  if (!parts.isOnRecord) await ledger.keepGap(gap);
   // Where the log has the first of the newest page, what is open is known there already; where there is none, nothing goes first.
   const isNews =
-    first !== undefined && !(await inbox.knows(gap.channel, first.id)) && (await isRead(parts, gap));
+    first !== undefined && !(await ledger.hasMessage(gap.channel, first.id)) && (await isRead(parts, gap));
   const from = history.timeOf(gap.afterId);
-  if (isNews) await inbox.noteAbsence(gap, `absence/late/${gap.afterId}`, { kind: "late", from, to: until });
+  if (isNews) await ledger.noteAbsence(gap, `absence/late/${gap.afterId}`, { kind: "late", from, to: until });
   return { untilId: first?.id ?? null, until };
 }
 
 /** What is said there and not asked comes in, too. */
-async function isRead({ inbox }: CatchUpParts, gap: Gap): Promise<boolean> {
-  const { listens, answersAll } = await inbox.standing(gap);
+async function isRead({ ledger }: CatchUpParts, gap: Gap): Promise<boolean> {
+  const { listens, answersAll } = await ledger.policyOf(gap);
   return listens || answersAll || gap.kind !== "channel";
 }
 
 /** What was said behind the beginning of a gap cannot be had: the log says so, and the operator is told. */
 export async function noteLost(
-  { inbox, history, log }: Pick<CatchUpParts, "inbox" | "history" | "log">,
+  { ledger, history, log }: Pick<CatchUpParts, "ledger" | "history" | "log">,
   gap: Gap,
   to: Date,
 ): Promise<void> {
   const from = history.timeOf(gap.afterId);
-  await inbox.noteAbsence(gap, `absence/lost/${gap.afterId}`, { kind: "lost", from, to });
+  await ledger.noteAbsence(gap, `absence/lost/${gap.afterId}`, { kind: "lost", from, to });
   log.warn(
     { channel: formatAddress(gap.channel), name: gap.place?.channel, from, to },
     "messages_not_readable",
@@ -119,15 +122,15 @@ export async function noteLost(
 
 /** Each is a gap of its own from here on, unless the log has its last message. */
 export async function openThreads(
-  { inbox, openThread }: Pick<CatchUpParts, "inbox" | "openThread">,
+  { ledger, openThread }: Pick<CatchUpParts, "ledger" | "openThread">,
   { afterId }: Gap,
   threads: readonly SpokenThread[] = [],
 ): Promise<void> {
   for (const { latestId, ...thread } of threads) {
-    if (await inbox.knows(thread.channel, latestId)) continue;
-    if (!(await inbox.standing(thread)).isBound) continue;
+    if (await ledger.hasMessage(thread.channel, latestId)) continue;
+    if (!(await ledger.policyOf(thread)).isBound) continue;
     const gap = { ...thread, afterId };
-    await inbox.keepGap(gap);
+    await ledger.keepGap(gap);
     openThread(gap);
   }
 }

@@ -2,11 +2,11 @@ import type { Logger } from "pino";
 import { BoundedMap } from "../../async/bounded-map.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import type { InboundMessage } from "../../core/message.ts";
-import { type Gap, PlatformError, type PlatformInbox } from "../platform.ts";
+import { type Gap, PlatformError, type CatchUpLedger } from "../platform.ts";
 import type { ChatHistory } from "./history.ts";
 
 export interface ChannelBackfillParts {
-  readonly inbox: Pick<PlatformInbox, "standing">;
+  readonly ledger: Pick<CatchUpLedger, "policyOf">;
   readonly history: Pick<ChatHistory, "background" | "after" | "idBefore" | "isOwn" | "compare" | "pageSize">;
   readonly log: Logger;
   /** Takes in what was found. Throws as the inbox does. */
@@ -53,10 +53,10 @@ export class ChannelBackfill {
   }
 
   async #meet(first: InboundMessage, gap: Gap | null, mayBeLate: boolean): Promise<void> {
-    const { inbox, history, log, receive } = this.#parts;
+    const { ledger, history, log, receive } = this.#parts;
     const { name } = first.channel;
     if (this.#known.has(name) || first.isBackground === true) return;
-    const { isBound, listens, isKnown, answersAll } = await inbox.standing(first);
+    const { isBound, listens, isKnown, answersAll } = await ledger.policyOf(first);
     if (!isBound) return;
     const isWanted = listens || (first.addressed && first.kind === "thread");
     if (!isKnown && isWanted) {

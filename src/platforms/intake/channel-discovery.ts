@@ -1,5 +1,5 @@
 import type { ChannelOnPlatform } from "../../core/message.ts";
-import type { Gap, PlatformInbox } from "../platform.ts";
+import type { Gap, CatchUpLedger } from "../platform.ts";
 import type { ChatHistory } from "./history.ts";
 import type { Patience } from "../shared/patience.ts";
 
@@ -7,7 +7,7 @@ export interface ChannelDiscoveryParts {
   readonly platform: string;
   /** The bot as whom Weir listens. Throws PlatformError. */
   readonly account: () => Promise<string>;
-  readonly inbox: Pick<PlatformInbox, "heardTo" | "setHeardTo" | "standing" | "keepGap">;
+  readonly ledger: Pick<CatchUpLedger, "watermark" | "moveWatermark" | "policyOf" | "keepGap">;
   readonly history: Pick<ChatHistory, "idBefore" | "compare">;
   readonly patience: Patience;
   readonly now: () => Date;
@@ -94,7 +94,7 @@ export class ChannelDiscovery {
   async openMissed(where: FindSpoken, mayOpen: () => boolean): Promise<void> {
     this.#heardTo = await this.#readMark(this.#parts.now());
     for (const channel of await where(this.#since)) {
-      const { isBound } = await this.#parts.inbox.standing(channel);
+      const { isBound } = await this.#parts.ledger.policyOf(channel);
       if (!isBound || !mayOpen()) continue;
       this.#open.add(channel.channel.name);
       this.#parts.open(this.#gapOf(channel));
@@ -102,13 +102,13 @@ export class ChannelDiscovery {
   }
 
   async #readMark(at: Date, known: readonly Gap[] = []): Promise<Date | null> {
-    const { platform, account, inbox } = this.#parts;
+    const { platform, account, ledger } = this.#parts;
     const bot = await account();
-    const heardTo = await inbox.heardTo(platform, bot);
+    const heardTo = await ledger.watermark(platform, bot);
     if (heardTo === null) {
       // From now on the mark says that all was heard before it.
-      for (const gap of known) if (gap.isSparse === true) await inbox.keepGap(gap);
-      await inbox.setHeardTo(platform, bot, at);
+      for (const gap of known) if (gap.isSparse === true) await ledger.keepGap(gap);
+      await ledger.moveWatermark(platform, bot, at);
     }
     // A clock that was ahead has set it: how much was heard nobody knows.
     return heardTo !== null && heardTo > at ? new Date(0) : heardTo;
@@ -131,7 +131,7 @@ export class ChannelDiscovery {
    * @returns what may be missing and nobody looks for yet
    */
   async behindSearch(channel: ChannelOnPlatform): Promise<Gap | null> {
-    const { patience, holdMs, inbox } = this.#parts;
+    const { patience, holdMs, ledger } = this.#parts;
     const { name } = channel.channel;
     if (this.#searches === 0 || this.#known.has(name)) return null;
     const overtaken = this.#overtaken.get(name);
@@ -139,7 +139,7 @@ export class ChannelDiscovery {
     const leftMs = holdMs - (performance.now() - this.#searchedFrom);
     if (leftMs > 0 && (await patience.within(leftMs, this.#searched))) return null;
     const gap = this.#gapOf(channel);
-    await inbox.keepGap(gap);
+    await ledger.keepGap(gap);
     this.#overtaken.set(name, gap);
     return gap;
   }
@@ -159,7 +159,7 @@ export class ChannelDiscovery {
       const [first, rest]: [ChannelOnPlatform[], ChannelOnPlatform[]] = [[], []];
       for (const channel of await find(this.#since)) {
         if (this.#known.has(channel.channel.name)) continue;
-        const { isBound, answersAll } = await this.#parts.inbox.standing(channel);
+        const { isBound, answersAll } = await this.#parts.ledger.policyOf(channel);
         if (isBound) (answersAll ? first : rest).push(channel);
       }
       for (const channel of [...first, ...rest]) await this.#take(channel);
@@ -172,7 +172,7 @@ export class ChannelDiscovery {
     if (!this.#open.has(name)) {
       if (this.#found < MAX_CHANNELS) this.#open.add(name);
       // To read all of them takes minutes or hours: neither the mark waits for that, nor does a restart begin again.
-      else await this.#parts.inbox.keepGap(gap);
+      else await this.#parts.ledger.keepGap(gap);
       this.#found += 1;
     }
     this.#parts.open(gap);

@@ -10,7 +10,7 @@ import type { ChatHistory } from "./history.ts";
 import type { Patience } from "../shared/patience.ts";
 
 export interface GapsParts {
-  readonly inbox: BacklogsParts["inbox"];
+  readonly ledger: BacklogsParts["ledger"];
   readonly history: ChatHistory;
   readonly patience: Patience;
   readonly log: Logger;
@@ -175,7 +175,7 @@ export class Gaps {
 
   /** One that is being filled from its beginning on is on record, and its record moves with that until this one is filled. */
   async #keep(gap: Gap): Promise<void> {
-    if (this.#backlogs.beginning(gap.channel.name) === null) await this.#parts.inbox.keepGap(gap);
+    if (this.#backlogs.beginning(gap.channel.name) === null) await this.#parts.ledger.keepGap(gap);
   }
 
   /** The connection may last for hours after a platform's failure that was over in a minute. Must not throw. */
@@ -191,7 +191,7 @@ export class Gaps {
 
   /** Hands in what was missed, or the newest of it: the rest is on record then, and is filled behind what is said now. */
   async #catchUp(gate: Gate): Promise<void> {
-    const { catchUpMaxAgeMs: maxAgeMs, receive, inbox, log } = this.#parts;
+    const { catchUpMaxAgeMs: maxAgeMs, receive, ledger, log } = this.#parts;
     const { name } = gate.gap.channel;
     await this.#backlogs.settled(name);
     const beginning = this.#backlogs.beginning(name);
@@ -216,12 +216,12 @@ export class Gaps {
     // Else the rest is still to come, and a crash before that must find it on record.
     if (gate.isStale) return;
     this.#backlogs.drop(name);
-    await inbox.closeGap(gap.channel);
+    await ledger.closeGap(gap.channel);
   }
 
   /** Must not throw. */
   async #fill(gate: Gate): Promise<void> {
-    const { inbox, history, patience, signal } = this.#parts;
+    const { ledger, history, patience, signal } = this.#parts;
     gate.isFilled = await patience.until("catch_up_failed", ATTEMPTS, async () => {
       gate.isStale = false;
       try {
@@ -229,7 +229,7 @@ export class Gaps {
       } catch (error) {
         // What is missing of a channel that was deleted never comes. What the log has of it stays: nothing says that a bot which
         // was put out is never answered so. A deletion that is heard comes as an event, and an intake drops none.
-        if (history.isDeleted(error)) await inbox.closeGap(gate.gap.channel);
+        if (history.isDeleted(error)) await ledger.closeGap(gate.gap.channel);
         // What may not be read now may be read later: what is said until then must not hide that it is missing.
         else if (error instanceof PlatformError && !error.retryable) await this.#keep(gate.gap);
         throw error;

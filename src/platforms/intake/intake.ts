@@ -11,7 +11,7 @@ import type {
   InboundMessage,
   Receipt,
 } from "../../core/message.ts";
-import type { Gap, PlatformInbox } from "../platform.ts";
+import type { CatchUpLedger, Gap, PlatformInbox } from "../platform.ts";
 import { PendingChanges } from "./pending-changes.ts";
 import { ChannelBackfill, isRoot } from "./channel-backfill.ts";
 import { Gaps } from "./gaps.ts";
@@ -26,6 +26,7 @@ export interface IntakeParts {
   /** The platform's id of the bot as whom Weir listens. Throws PlatformError. */
   readonly account: () => Promise<string>;
   readonly inbox: PlatformInbox;
+  readonly ledger: CatchUpLedger;
   readonly history: ChatHistory;
   readonly log: Logger;
   readonly catchUpMaxAgeMs: number;
@@ -221,7 +222,7 @@ export class Intake {
 
   /** A change of what somebody said in a direct message changes what is in the log, or waits for its message by itself. */
   #leavesNothing(event: InboundEvent, { kind }: ChannelOnPlatform): boolean {
-    return event.type === "message" ? this.#parts.inbox.refuses(event) : kind === "dm";
+    return event.type === "message" ? this.#parts.ledger.refuses(event) : kind === "dm";
   }
 
   /**
@@ -246,16 +247,16 @@ export class Intake {
   /** Without a record of it, nobody would know what the thread is missing once the gap of its parent is closed. */
   async #leaveTo(thread: string): Promise<void> {
     const gap = this.#gaps.of(thread);
-    if (gap !== null) await this.#parts.inbox.keepGap(gap);
+    if (gap !== null) await this.#parts.ledger.keepGap(gap);
   }
 
   /** Until it is known where something is missing, nothing is stored. */
   #findGaps(): void {
     if (this.#isResuming) return;
     this.#isResuming = true;
-    const { inbox, platform } = this.#parts;
+    const { ledger, platform } = this.#parts;
     const found = this.#patience.until("gaps_not_found", Number.POSITIVE_INFINITY, async () => {
-      const gaps = await inbox.openGaps(platform);
+      const gaps = await ledger.openGaps(platform);
       await this.#unheard.begin(gaps);
       for (const gap of gaps) {
         this.#firstContact.learn(gap.channel.name);
@@ -297,9 +298,9 @@ export class Intake {
 
   /** Must not throw: the mark is moved on again soon. */
   async #noteHeard(platform: string, at: Date): Promise<void> {
-    const { inbox, account, log } = this.#parts;
+    const { ledger, account, log } = this.#parts;
     try {
-      await inbox.setHeardTo(platform, await account(), at);
+      await ledger.moveWatermark(platform, await account(), at);
     } catch (error) {
       log.debug({ platform, why: errorMessage(error) }, "mark_not_moved");
     }

@@ -1,11 +1,11 @@
 import type { ChannelOnPlatform } from "../../core/message.ts";
-import type { Gap, PlatformInbox } from "../platform.ts";
+import type { Gap, CatchUpLedger } from "../platform.ts";
 import type { Patience } from "../shared/patience.ts";
 import type { FindSpoken, ChannelDiscovery } from "./channel-discovery.ts";
 
 export interface MissedEventsParts {
   readonly platform: string;
-  readonly inbox: Pick<PlatformInbox, "gapOf">;
+  readonly ledger: Pick<CatchUpLedger, "gapOf">;
   readonly patience: Patience;
   readonly unheard: Pick<ChannelDiscovery, "openMissed">;
   /** Has a gap filled. */
@@ -57,9 +57,9 @@ export class MissedEvents {
   }
 
   async #open(name: string, where: FindSpoken, look: symbol): Promise<void> {
-    const { platform, inbox, unheard, open } = this.#parts;
+    const { platform, ledger, unheard, open } = this.#parts;
     if (this.#looks.get(name) !== look) return;
-    const gap = await inbox.gapOf({ platform, name });
+    const gap = await ledger.gapOf({ platform, name });
     if (gap === null) {
       // What is missing once a gap is open may not be found any more: another look has to come.
       await unheard.openMissed(where, () => this.#end(name, look));

@@ -1,7 +1,7 @@
 import { errorMessage } from "../../core/errors.ts";
 import type { InboundImage } from "../../core/message.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";
-import type { Standing } from "../platform.ts";
+import type { ChannelPolicy } from "../platform.ts";
 
 /** A file that somebody attached to a message. */
 export interface AttachedFile {
@@ -26,7 +26,7 @@ export interface AttachmentReader {
  * Whether a message's files are read: what makes no turn and is no context has nothing downloaded. Pure.
  * @param isTalk it is addressed, or said in a thread that takes part
  */
-export function areRead({ isBound, listens, answersAll }: Standing, isTalk: boolean): boolean {
+export function areRead({ isBound, listens, answersAll }: ChannelPolicy, isTalk: boolean): boolean {
   return isBound && (listens || answersAll || isTalk);
 }
 

@@ -6,7 +6,13 @@ import type { OutboundMessage } from "../../core/message.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 import { Connection, type Session } from "../shared/connection.ts";
 import { Intake } from "../intake/intake.ts";
-import type { Platform, PlatformCapabilities, PlatformCommand, PlatformInbox } from "../platform.ts";
+import type {
+  CatchUpLedger,
+  Platform,
+  PlatformCapabilities,
+  PlatformCommand,
+  PlatformInbox,
+} from "../platform.ts";
 import { placeOf, PLATFORM_NAME } from "./address.ts";
 import { SlackApi, type SlackApiOptions, SlackError } from "./web/api.ts";
 import { createApp, type Handlers } from "./connection/bolt-app.ts";
@@ -99,7 +105,7 @@ class SlackPlatform implements Platform {
   }
 
   /** Resolves after the first attempt to connect: what goes wrong is logged, and tried again. */
-  async start(inbox: PlatformInbox): Promise<void> {
+  async start(inbox: PlatformInbox, ledger: CatchUpLedger): Promise<void> {
     const { config, log, now = () => new Date() } = this.#options;
     const { backOff, holdMs } = this.#timing;
     const waits = backOff === undefined ? {} : { backOff };
@@ -110,6 +116,7 @@ class SlackPlatform implements Platform {
         return `${teamId}/${userId}`;
       },
       inbox,
+      ledger,
       history: this.#history,
       log,
       catchUpMaxAgeMs: config.catchUpMaxAgeMs,
@@ -118,7 +125,7 @@ class SlackPlatform implements Platform {
       ...(holdMs !== undefined && { holdMs }),
     });
     this.#intake = intake;
-    const handlers = this.#handlers(inbox, intake);
+    const handlers = this.#handlers(inbox, ledger, intake);
     const open = async (signal: AbortSignal): Promise<Session> => this.#open(handlers, signal);
     this.#connection = new Connection({ platform: PLATFORM_NAME, open, log, ...waits });
     await this.#connection.start();
@@ -162,7 +169,7 @@ class SlackPlatform implements Platform {
     await this.stopIntake(AbortSignal.abort());
   }
 
-  #handlers(inbox: PlatformInbox, intake: Intake): Handlers {
+  #handlers(inbox: PlatformInbox, ledger: CatchUpLedger, intake: Intake): Handlers {
     const { log, commands } = this.#options;
     const reader = this.#reader;
     const api = new SlackApi(this.#apiOptions);
@@ -171,7 +178,7 @@ class SlackPlatform implements Platform {
       names: this.#names,
       reader,
       intake,
-      inbox,
+      ledger,
       log,
     });
     const { commandMs: ackMs, callMs } = this.#timing;

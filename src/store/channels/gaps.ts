@@ -1,5 +1,6 @@
 import type { Absence } from "../../core/entry.ts";
 import type { ChannelAddress, ChannelId, Seq } from "../../core/ids.ts";
+import type { GapStep } from "../../core/message.ts";
 import {
   type ChannelDescription,
   type ChannelRow,
@@ -25,18 +26,6 @@ export interface BacklogRow {
   readonly readTo: Date | null;
   /** When it ends; null: not known yet. */
   readonly until: Date | null;
-}
-
-/** How far a backlog was read: from a message to a later one. */
-export interface BacklogStep {
-  readonly fromId: string;
-  readonly toId: string;
-  /** Messages that were read. */
-  readonly read: number;
-  readonly readTo: Date | null;
-  readonly until: Date;
-  /** The message before which the backlog ends. */
-  readonly untilId: string;
 }
 
 /** Of two ids of a channel the later one; they are numbers, or have the same form and length, so the longer one came later. */
@@ -119,7 +108,7 @@ export class GapStore {
   }
 
   /** A backlog was read a step further. Nothing happens where the record begins elsewhere by now: at an earlier message. */
-  async advance({ platform, name }: ChannelAddress, step: BacklogStep): Promise<void> {
+  async advance({ platform, name }: ChannelAddress, step: GapStep): Promise<void> {
     const { fromId, toId, read, readTo, until, untilId } = step;
     await this.#db.query(
       {

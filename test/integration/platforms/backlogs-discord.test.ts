@@ -1,4 +1,4 @@
-// proves: src/platforms/intake/backlogs.ts, src/store/channels/gaps.ts
+// proves: src/router/catch-up-ledger.ts, src/platforms/intake/backlogs.ts, src/store/channels/gaps.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";

@@ -34,7 +34,7 @@ test("an edit is read where the database does not tell how its channel stands", 
   const { discord, inbox, ann, general } = scene;
   const said = discord.world.say(ann, general, "the code is 1234");
   await until("message", () => inbox.events.length === 1);
-  inbox.standingOf = () => {
+  inbox.policy = () => {
     throw new AwayError("the database is away");
   };
   discord.world.edit(said, "the code is 9999");

@@ -82,7 +82,7 @@ export async function openDiscordScene(options: SceneOptions = {}): Promise<Disc
   const mention = `<@${discord.world.botId}>`;
   const scene = { discord, platform, inbox, ann, guild, general, mention, lines };
   options.before?.(scene);
-  await platform.start(inbox);
+  await platform.start(inbox, inbox);
   return {
     ...scene,
     [Symbol.asyncDispose]: async () => {

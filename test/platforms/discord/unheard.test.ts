@@ -100,7 +100,7 @@ test("a replay of more than can be held ends in a search: a mention and a direct
     server: { replayLimit: 20_000 },
     before: (before) => {
       hasListened(before);
-      before.inbox.standingOf = ({ place }) => ({
+      before.inbox.policy = ({ place }) => ({
         isBound: place?.channel !== "flood",
         listens: true,
         answersAll: false,

@@ -12,7 +12,7 @@ function fresh(
   answersAll = false,
 ): ReturnType<typeof open> & { readonly hear: () => Promise<void> } {
   const scene = open();
-  scene.inbox.standingOf = () => ({ ...FRESH, answersAll, isKnown: scene.inbox.events.length > 0 });
+  scene.inbox.policy = () => ({ ...FRESH, answersAll, isKnown: scene.inbox.events.length > 0 });
   for (const message of past) scene.history.messages.push({ message, editedAt: null });
   return { ...scene, hear: async () => void (await scene.intake.hand(said(200), HOME)) };
 }

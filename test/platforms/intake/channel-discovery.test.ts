@@ -19,7 +19,7 @@ describe("a channel that was never heard of", () => {
   test("is asked for what was said since everything was heard, before what is live", async () => {
     const { inbox, history, intake, got } = open();
     inbox.mark = timeOf(2);
-    inbox.standingOf = () => ({ ...FRESH, isKnown: true });
+    inbox.policy = () => ({ ...FRESH, isKnown: true });
     for (const id of [1, 2, 3, 4])
       history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
     intake.resume();
@@ -36,7 +36,7 @@ describe("a channel that was never heard of", () => {
   test("begins with its past, and what was missed follows it", async () => {
     const { inbox, history, intake, got } = open();
     inbox.mark = timeOf(2);
-    inbox.standingOf = () => FRESH;
+    inbox.policy = () => FRESH;
     for (const id of [1, 2, 3])
       history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
     intake.resume();
@@ -56,7 +56,7 @@ describe("a channel that was never heard of", () => {
     const { inbox, history, intake } = open();
     inbox.mark = timeOf(0);
     inbox.gaps = [gapAfter(1)];
-    inbox.standingOf = ({ channel }) => ({ ...FRESH, isBound: channel.name !== "room-1" });
+    inbox.policy = ({ channel }) => ({ ...FRESH, isBound: channel.name !== "room-1" });
     intake.resume();
     intake.search(async () => Promise.resolve([room(1), HOME]));
     await intake.hand(said(9), HOME);
@@ -79,7 +79,7 @@ describe("a channel that was never heard of", () => {
 test("what is missing of a channel that begins now, and takes long to be fetched, is no background of it", async () => {
   const { inbox, history, intake, got } = open({ holdMs: 20 });
   inbox.mark = timeOf(2);
-  inbox.standingOf = () => ({ ...FRESH, isKnown: inbox.events.length > 0 });
+  inbox.policy = () => ({ ...FRESH, isKnown: inbox.events.length > 0 });
   for (const id of [1, 2, 3, 4])
     history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -99,7 +99,7 @@ test("what is missing of a channel that begins now, and takes long to be fetched
 test("what may be missing of it is no background either, where an event has not waited for the search", async () => {
   const { inbox, history, intake, got } = open({ holdMs: 20 });
   inbox.mark = timeOf(2);
-  inbox.standingOf = () => ({ ...FRESH, isKnown: inbox.events.length > 0 });
+  inbox.policy = () => ({ ...FRESH, isKnown: inbox.events.length > 0 });
   for (const id of [1, 2, 3, 4])
     history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -211,7 +211,7 @@ describe("channels that were spoken in", () => {
   test("come first where everything that is said is a question", async () => {
     const { inbox, history, intake } = open();
     inbox.mark = timeOf(2);
-    inbox.standingOf = ({ channel }) => ({ ...FRESH, answersAll: channel.name === "room-9" });
+    inbox.policy = ({ channel }) => ({ ...FRESH, answersAll: channel.name === "room-9" });
     const asked: string[] = [];
     history.newest = async ({ channel }) => {
       asked.push(channel.name);
@@ -273,10 +273,10 @@ describe("a channel of which the log has only what was asked", () => {
   test("has its gap on record before the mark says for the first time that all was heard", async () => {
     const { inbox, history, intake, got } = open();
     const keptAtMark: unknown[] = [];
-    const setHeardTo = inbox.setHeardTo.bind(inbox);
-    inbox.setHeardTo = async (...args) => {
+    const moveWatermark = inbox.moveWatermark.bind(inbox);
+    inbox.moveWatermark = async (...args) => {
       keptAtMark.push(...inbox.kept);
-      return setHeardTo(...args);
+      return moveWatermark(...args);
     };
     history.add(1, 2, 3);
     inbox.gaps = [sparse];
@@ -297,10 +297,10 @@ test("the mark does not move on while a gap is neither filled nor on record", as
   const held = Promise.withResolvers<void>();
   history.pause = held.promise;
   const marks: Date[] = [];
-  const setHeardTo = inbox.setHeardTo.bind(inbox);
-  inbox.setHeardTo = async (...args) => {
+  const moveWatermark = inbox.moveWatermark.bind(inbox);
+  inbox.moveWatermark = async (...args) => {
     marks.push(args[2]);
-    return setHeardTo(...args);
+    return moveWatermark(...args);
   };
   intake.resume();
   while (history.calls.length === 0) await new Promise(setImmediate);

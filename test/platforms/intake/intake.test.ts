@@ -242,7 +242,7 @@ describe("a channel that Weir has not seen before", () => {
 
   test("begins with what was said there, as context, once", async () => {
     const { inbox, history, intake, got } = open();
-    inbox.standingOf = () => fresh;
+    inbox.policy = () => fresh;
     for (const id of [1, 2])
       history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
     await intake.hand(said(300, { addressed: true }), HOME);
@@ -253,7 +253,7 @@ describe("a channel that Weir has not seen before", () => {
 
   test("is answered also where its past cannot be read", async () => {
     const { inbox, history, intake, got } = open();
-    inbox.standingOf = () => fresh;
+    inbox.policy = () => fresh;
     history.failures.push(new PlatformError("chat", "rejected", "missing permission"));
     await intake.hand(said(3, { addressed: true }), HOME);
     assert.deepEqual(got(), ["*3"]);
@@ -265,7 +265,7 @@ describe("a channel that Weir has not seen before", () => {
       { isBound: true, listens: false, answersAll: false, isKnown: false },
     ]) {
       const { inbox, history, intake } = open();
-      inbox.standingOf = () => standing;
+      inbox.policy = () => standing;
       await intake.hand(said(3), HOME);
       assert.deepEqual(history.calls, []);
     }

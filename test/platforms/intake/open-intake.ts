@@ -19,6 +19,7 @@ export function open(options: Partial<IntakeParts> & { pageSize?: number } = {})
     platform: "chat",
     account: async () => Promise.resolve("bot"),
     inbox,
+    ledger: inbox,
     history,
     log: pino({ level: "silent" }),
     catchUpMaxAgeMs: HOUR_MS,

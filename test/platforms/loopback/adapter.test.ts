@@ -72,7 +72,7 @@ describe("the loopback adapter's intake", () => {
     await using setup = await open();
     const { person, platform, inbox } = setup;
     await person.ask("POST", "/channels/x/messages", say("before"));
-    await platform.start(inbox);
+    await platform.start(inbox, inbox);
     await person.ask("POST", "/channels/x/messages", say("after"));
     await inbox.received(2);
     assert.deepEqual(inbox.said, ["ana: before", "ana: after"]);
@@ -84,7 +84,7 @@ describe("the loopback adapter's intake", () => {
     inbox.failures.push(new StorageError(true), new StorageError(true));
     inbox.failures.push(new StorageError(false), new Error("cached plan must not change result type"));
     for (const text of ["a", "b"]) await person.ask("POST", "/channels/x/messages", say(text));
-    await platform.start(inbox);
+    await platform.start(inbox, inbox);
     await inbox.received(2);
     assert.deepEqual(inbox.said, ["ana: a", "ana: b"]);
   });
@@ -94,7 +94,7 @@ describe("the loopback adapter's intake", () => {
     const { person, platform, inbox, log } = setup;
     inbox.failures.push(new UnstorableError("its id has 5,000 bytes"));
     for (const text of ["a", "b"]) await person.ask("POST", "/channels/x/messages", say(text));
-    await platform.start(inbox);
+    await platform.start(inbox, inbox);
     await inbox.received(1);
     assert.deepEqual(inbox.said, ["ana: b"]);
     await log.has(/can't be stored/);
@@ -105,12 +105,12 @@ describe("the loopback adapter's intake", () => {
     const { server, person, platform, inbox, log } = setup;
     inbox.failures.push(null, new StorageError(true));
     for (const text of ["a", "b"]) await person.ask("POST", "/channels/x/messages", say(text));
-    await platform.start(inbox);
+    await platform.start(inbox, inbox);
     await log.has(/could not be stored yet/);
     await platform.stopIntake(AbortSignal.abort());
     const next = new RecordingInbox();
     await using second = createLoopback({ url: server.url, log, backOff: BACK_OFF });
-    await second.start(next);
+    await second.start(next, next);
     await next.received(2);
     assert.deepEqual(next.said, ["ana: a", "ana: b"]);
   });
@@ -124,7 +124,7 @@ describe("the loopback adapter before a troubled service", () => {
       await person.fault({ operation: "events", fault, times: 2 });
     }
     await person.ask("POST", "/channels/x/messages", say("a"));
-    await platform.start(inbox);
+    await platform.start(inbox, inbox);
     await inbox.received(1);
     assert.deepEqual(inbox.said, ["ana: a"]);
   });
@@ -136,7 +136,7 @@ describe("the loopback adapter before a troubled service", () => {
     const log = new Lines();
     await using platform = createLoopback({ url: gone.url, log, backOff: BACK_OFF });
     const inbox = new RecordingInbox();
-    await platform.start(inbox);
+    await platform.start(inbox, inbox);
     await log.has(/can't be reached.*Is `weir loopback` running there\?/);
     assert.equal(log.texts.length, 1);
     await using server = await startLoopbackServer({ port });
@@ -151,7 +151,7 @@ describe("the loopback adapter before a troubled service", () => {
     const log = new Lines();
     await using platform = createLoopback({ url: first.url, log, backOff: BACK_OFF });
     const inbox = new RecordingInbox();
-    await platform.start(inbox);
+    await platform.start(inbox, inbox);
     for (const text of ["a", "b"]) await new Person(first.url).ask("POST", "/channels/x/messages", say(text));
     await inbox.received(2);
     await first[Symbol.asyncDispose]();
@@ -167,7 +167,7 @@ describe("the loopback adapter", () => {
   test("runs commands and brings back their answers", async () => {
     await using setup = await open();
     const { person, platform, inbox } = setup;
-    await platform.start(inbox);
+    await platform.start(inbox, inbox);
     const { id } = await person.ask("POST", "/channels/x/commands", {
       name: "stop",
       argument: "now",
@@ -192,7 +192,7 @@ describe("the loopback adapter", () => {
     const { person, platform, inbox } = setup;
     const slow = Promise.withResolvers<string>();
     inbox.onCommand = () => slow.promise;
-    await platform.start(inbox);
+    await platform.start(inbox, inbox);
     await person.ask("POST", "/channels/x/commands", { name: "compact" });
     await person.ask("POST", "/channels/x/messages", say("a"));
     await inbox.received(1);

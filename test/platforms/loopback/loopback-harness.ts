@@ -51,7 +51,7 @@ export async function openLoopbackHarness(): Promise<PlatformHarness> {
   const person = new Person(server.url);
   const platform = createLoopback({ url: server.url, log: QUIET_LOG, backOff: BACK_OFF });
   const inbox = new RecordingInbox();
-  await platform.start(inbox);
+  await platform.start(inbox, inbox);
   return {
     platform,
     inbox,

@@ -141,8 +141,8 @@ test("files of a bound channel are read with the token, of an unbound one only n
   await using scene = await openSlackScene();
   const { slack, ana, general, inbox } = scene;
   const other = slack.world.addChannel({ name: "other", members: [ana] });
-  const bound = inbox.standingOf;
-  inbox.standingOf = (where) => ({ ...bound(where), isBound: where.channel.name === general.id });
+  const bound = inbox.policy;
+  inbox.policy = (where) => ({ ...bound(where), isBound: where.channel.name === general.id });
   const png = Buffer.from("89504e470d0a1a0a", "hex");
   const files = [
     slack.world.addFile(ana, "notes.txt", "buy salt"),

@@ -121,7 +121,7 @@ for (const oldestPageFirst of [true, false]) {
 test("a channel begins with what was said before; a thread with its root and its earlier replies", async () => {
   await using scene = await openSlackScene({
     before: (slack, inbox) => {
-      inbox.standingOf = () => ({ isBound: true, listens: true, answersAll: false, isKnown: false });
+      inbox.policy = () => ({ isBound: true, listens: true, answersAll: false, isKnown: false });
       slack.deliveries.dropNext(4);
     },
   });
@@ -249,7 +249,7 @@ test("a thread under the bot's own message: its replies are found, and its root 
   await inbox.received(1);
   const id = await platform.send(outbound({ platform, channel: general.id }, { text: "hello" }));
   const root = id.split("/")[1] ?? "";
-  inbox.standingOf = ({ kind }) => ({
+  inbox.policy = ({ kind }) => ({
     isBound: true,
     listens: true,
     answersAll: false,

@@ -5,7 +5,7 @@ import { openSlackScene, type SlackScene } from "./slack-harness.ts";
 /** Ana in a channel in which only mentions are answered, and nothing else is context. */
 async function openQuiet(known: readonly string[] = []): Promise<SlackScene> {
   const scene = await openSlackScene();
-  scene.inbox.standingOf = ({ channel }) => ({
+  scene.inbox.policy = ({ channel }) => ({
     isBound: true,
     listens: false,
     answersAll: false,

@@ -83,7 +83,7 @@ export async function openSlackScene(options: SceneOptions = {}): Promise<SlackS
     },
   });
   options.before?.(slack, inbox);
-  await platform.start(inbox);
+  await platform.start(inbox, inbox);
   return {
     slack,
     platform,

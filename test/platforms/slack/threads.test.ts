@@ -87,7 +87,7 @@ async function replyInGap(
   missed: readonly string[],
 ): Promise<{ readonly root: string; readonly thread: string }> {
   const { slack, ana, general, inbox } = scene;
-  inbox.standingOf = ({ channel: { name } }) => ({
+  inbox.policy = ({ channel: { name } }) => ({
     isBound: true,
     listens: true,
     answersAll: false,
@@ -154,7 +154,8 @@ test("of a thread that is too long to be read to its end, nothing counts as dele
   const known = Array.from({ length: 60 }, (_, index) => say(`known ${index}`));
   const missed = Array.from({ length: 120 }, (_, index) => `missed ${index}`);
   for (const text of missed) say(text);
-  inbox.held = async () => Promise.resolve(known.map((ts) => messageId(general.id, ts)).toReversed());
+  inbox.newestMessageIds = async () =>
+    Promise.resolve(known.map((ts) => messageId(general.id, ts)).toReversed());
   const channel = { platform: "slack", name: `${general.id}/${root}` };
   inbox.gaps = [{ ...gapAfter(general, known.at(-1) ?? ""), channel, kind: "thread" }];
   await reconnected(scene);

@@ -48,7 +48,7 @@ test("a first connection ever asks for nothing, and a later one for no channel t
   slack.world.say(ana, general, "hello");
   await inbox.received(1);
   assert.deepEqual(slack.journal.calls("users.conversations"), []);
-  inbox.standingOf = ({ channel }) => ({
+  inbox.policy = ({ channel }) => ({
     isBound: channel.name === general.id,
     listens: true,
     answersAll: false,

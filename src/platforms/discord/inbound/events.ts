@@ -7,7 +7,7 @@ import type { Intake } from "../../intake/intake.ts";
 import { fixedWaits, retry } from "../../../async/retry.ts";
 import { areRead } from "../../shared/attachments.ts";
 import { Unread } from "../../intake/unread.ts";
-import type { PlatformInbox, Standing } from "../../platform.ts";
+import type { CatchUpLedger, ChannelPolicy } from "../../platform.ts";
 import { type DiscordApi, isDeletedChannel, PLATFORM_NAME } from "../rest/api.ts";
 import type { Directory } from "../rest/directory.ts";
 import type { Newest } from "../rest/last-messages.ts";
@@ -36,7 +36,7 @@ export interface EventParts {
   readonly reader: MessageReader;
   readonly newest: Newest;
   readonly intake: Intake;
-  readonly inbox: PlatformInbox;
+  readonly ledger: Pick<CatchUpLedger, "policyOf">;
   readonly now: () => Date;
   readonly log: Logger;
 }
@@ -188,13 +188,13 @@ export class DiscordEvents {
 
   async #isWanted(home: ChannelOnPlatform, message: MessagePayload, bot: Bot): Promise<boolean> {
     const isTalk = home.kind === "thread" || this.#parts.reader.isAddressed(message, home, bot);
-    return this.#stands(home, (standing) => areRead(standing, isTalk));
+    return this.#stands(home, (policy) => areRead(policy, isTalk));
   }
 
   /** Where it cannot be told just now, it may be so: at worst a file is read that nobody wants. */
-  async #stands(home: ChannelOnPlatform, isSo: (standing: Standing) => boolean): Promise<boolean> {
+  async #stands(home: ChannelOnPlatform, isSo: (policy: ChannelPolicy) => boolean): Promise<boolean> {
     try {
-      return isSo(await this.#parts.inbox.standing(home));
+      return isSo(await this.#parts.ledger.policyOf(home));
     } catch (error) {
       if (error instanceof WeirError) return true;
       throw error;

@@ -20,7 +20,7 @@ import type { Bot } from "../gateway/bot-identity.ts";
 
 export interface SlashParts {
   readonly api: DiscordApi;
-  readonly inbox: PlatformInbox;
+  readonly inbox: Pick<PlatformInbox, "command">;
   readonly commands: readonly PlatformCommand[];
   readonly reader: MessageReader;
   readonly log: Logger;

@@ -7,7 +7,7 @@ import { errorMessage } from "../../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../../core/message.ts";
 import type { Intake } from "../../intake/intake.ts";
 import { Unread } from "../../intake/unread.ts";
-import type { PlatformInbox } from "../../platform.ts";
+import type { CatchUpLedger } from "../../platform.ts";
 import { addressOf, messageId, PLATFORM_NAME, type SlackPlace, timeOfTs } from "../address.ts";
 import type { SlackApi } from "../web/api.ts";
 import { shownEmoji } from "../outbound/emoji.ts";
@@ -33,7 +33,7 @@ export interface EventsParts {
   readonly names: Names;
   readonly reader: MessageReader;
   readonly intake: Pick<Intake, "hand" | "miss">;
-  readonly inbox: Pick<PlatformInbox, "standing">;
+  readonly ledger: Pick<CatchUpLedger, "policyOf">;
   readonly log: Logger;
 }
 

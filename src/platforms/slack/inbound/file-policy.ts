@@ -1,6 +1,6 @@
 import { BoundedMap } from "../../../async/bounded-map.ts";
 import { areRead } from "../../shared/attachments.ts";
-import type { PlatformInbox } from "../../platform.ts";
+import type { CatchUpLedger } from "../../platform.ts";
 import { messageId } from "../address.ts";
 import type { Names } from "../web/names.ts";
 import type { SlackMessage } from "./payload.ts";
@@ -9,7 +9,7 @@ import { isAddressed, type MessageReader, placeOfMessage } from "./reader.ts";
 export interface FilePolicyParts {
   readonly names: Names;
   readonly reader: MessageReader;
-  readonly inbox: Pick<PlatformInbox, "standing">;
+  readonly ledger: Pick<CatchUpLedger, "policyOf">;
 }
 
 /** Threads that are remembered. */
@@ -28,18 +28,18 @@ export class FilePolicy {
   /**
    * To be asked of each message, also of one without files.
    * @param before what it was, where it was changed: an answered question stays one
-   * @throws WeirError of the inbox, and SlackError where Slack does not say who the bot is
+   * @throws WeirError of the ledger, and SlackError where Slack does not say who the bot is
    */
   async areIn(channel: string, message: SlackMessage, before: SlackMessage = message): Promise<boolean> {
-    const { names, reader, inbox } = this.#parts;
+    const { names, reader, ledger } = this.#parts;
     const bot = await names.bot();
     const place = placeOfMessage(channel, message);
     const thread = messageId(channel, place.threadTs ?? message.ts);
     const isAsked = [message, before].some((one) => isAddressed(channel, one, bot));
     if (isAsked && place.threadTs !== null) this.#asked.set(thread, true);
     if ((message.files ?? []).length === 0) return false;
-    const standing = await inbox.standing(await reader.where(place));
-    const isMet = standing.isKnown || this.#asked.get(thread) === true;
-    return areRead(standing, isAsked || (place.threadTs !== null && isMet));
+    const policy = await ledger.policyOf(await reader.where(place));
+    const isMet = policy.isKnown || this.#asked.get(thread) === true;
+    return areRead(policy, isAsked || (place.threadTs !== null && isMet));
   }
 }

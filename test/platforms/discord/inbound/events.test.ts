@@ -194,7 +194,7 @@ test("files are read where they are wanted, and nowhere else", async () => {
   await using scene = await openDiscordScene({
     before: ({ discord, guild, inbox }) => {
       const quiet = discord.world.addChannel({ guild, name: "quiet" });
-      inbox.standingOf = ({ channel }) => ({
+      inbox.policy = ({ channel }) => ({
         isBound: channel.name !== quiet,
         listens: true,
         answersAll: false,
@@ -204,7 +204,7 @@ test("files are read where they are wanted, and nowhere else", async () => {
   });
   const { discord, inbox, ann, general, guild } = scene;
   const unbound = discord.world.addChannel({ guild, name: "quieter" });
-  inbox.standingOf = ({ channel }) => ({
+  inbox.policy = ({ channel }) => ({
     isBound: channel.name === general,
     listens: true,
     answersAll: false,
@@ -248,7 +248,7 @@ test("an event that nobody can read harms nothing", async () => {
 test("where nobody answers, an edit has no file downloaded either", async () => {
   await using scene = await openDiscordScene({
     before: ({ inbox }) => {
-      inbox.standingOf = () => ({ isBound: false, listens: false, answersAll: false, isKnown: false });
+      inbox.policy = () => ({ isBound: false, listens: false, answersAll: false, isKnown: false });
     },
   });
   const { discord, inbox, ann, general } = scene;

@@ -33,7 +33,8 @@ test("commands are registered where they differ, and left alone where they do no
     const config = discordConfig(discord);
     const asked = discord.journal.calls("GET", ROUTE_COMMANDS).length;
     await using platform = createDiscord({ config, log: pino({ level: "silent" }), commands, timing: FAST });
-    await platform.start(new RecordingInbox());
+    const inbox = new RecordingInbox();
+    await platform.start(inbox, inbox);
     await until("a look", () => discord.journal.calls("GET", ROUTE_COMMANDS).length > asked);
     await until("its end", () => discord.journal.calls("GET", ROUTE_COMMANDS).every(({ status }) => status));
     const isOther = JSON.stringify(commands) !== JSON.stringify(COMMANDS);
