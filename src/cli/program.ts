@@ -5,7 +5,7 @@ import type { CommonOptions, Io } from "./io.ts";
 import type { LogOptions } from "./log.ts";
 import type { MemoriesOptions } from "./memories.ts";
 import type { MigrateOptions } from "./migrate.ts";
-import type { ReplayOptions } from "./replay.ts";
+import type { ReplayOptions } from "./replay/replay.ts";
 import type { ChatOptions } from "./session.ts";
 
 const MAX_PORT = 65_535;
@@ -71,7 +71,7 @@ function addChat(program: Command, io: Io): void {
         .default("max"),
     )
     .action(async (file: string, options: ReplayOptions) => {
-      const { replay } = await import("./replay.ts");
+      const { replay } = await import("./replay/replay.ts");
       await replay(io, file, options);
     });
 }

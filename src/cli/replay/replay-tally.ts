@@ -1,8 +1,8 @@
-import { formatNumber } from "../text/format.ts";
-import type { Receipt } from "../core/message.ts";
-import type { Tier } from "../core/compaction.ts";
-import { counted } from "../text/text.ts";
-import type { WeirEvent } from "../telemetry/events.ts";
+import { formatNumber } from "../../text/format.ts";
+import type { Receipt } from "../../core/message.ts";
+import type { Tier } from "../../core/compaction.ts";
+import { counted } from "../../text/text.ts";
+import type { WeirEvent } from "../../telemetry/events.ts";
 
 /** Counts what happens in a replay. */
 export class ReplayTally {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CompactionTally } from "../../src/cli/replay-tally.ts";
-import type { WeirEvent } from "../../src/telemetry/events.ts";
+import { CompactionTally } from "../../../src/cli/replay/replay-tally.ts";
+import type { WeirEvent } from "../../../src/telemetry/events.ts";
 
 type Compaction = WeirEvent & { type: "compaction" };
 

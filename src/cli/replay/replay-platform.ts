@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { ChannelAddress } from "../core/ids.ts";
-import type { Platform, PlatformCapabilities } from "../platforms/platform.ts";
+import type { ChannelAddress } from "../../core/ids.ts";
+import type { Platform, PlatformCapabilities } from "../../platforms/platform.ts";
 
 /** Takes replies and keeps none of them: a replay is about what happens on the way. */
 export class ReplayPlatform implements Platform {

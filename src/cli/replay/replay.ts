@@ -1,15 +1,15 @@
-import { pause } from "../async/clock.ts";
+import { pause } from "../../async/clock.ts";
 import { setTimeout as delay } from "node:timers/promises";
-import { buildDaemon, type Daemon } from "../daemon.ts";
-import type { Receipt } from "../core/message.ts";
-import { aborted, type CommonOptions, type Io, say } from "./io.ts";
-import { openLog, readConfig } from "./open.ts";
-import { Progress, Spinner } from "./progress.ts";
+import { buildDaemon, type Daemon } from "../../daemon.ts";
+import type { Receipt } from "../../core/message.ts";
+import { aborted, type CommonOptions, type Io, say } from "../io.ts";
+import { openLog, readConfig } from "../open.ts";
+import { Progress, Spinner } from "../progress.ts";
 import { type Recording, readRecording } from "./recording.ts";
 import { ReplayPlatform } from "./replay-platform.ts";
 import { ReplayTally } from "./replay-tally.ts";
-import { findAgent } from "./session.ts";
-import { bindPlatform } from "../router/bindings.ts";
+import { findAgent } from "../session.ts";
+import { bindPlatform } from "../../router/bindings.ts";
 
 /** How long the end waits for compactions, ms; and without a word. */
 const MAX_WAIT_MS = 60_000;

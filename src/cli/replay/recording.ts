@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { errorMessage, OperatorError } from "../core/errors.ts";
-import type { InboundMessage } from "../core/message.ts";
-import { ZONED_TIME } from "../text/time.ts";
+import { errorMessage, OperatorError } from "../../core/errors.ts";
+import type { InboundMessage } from "../../core/message.ts";
+import { ZONED_TIME } from "../../text/time.ts";
 
 /** Recorded messages, ready to be received. */
 export interface Recording {

@@ -1,12 +1,12 @@
-// proves: src/cli/replay.ts
+// proves: src/cli/replay/replay.ts
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 
-import { readRecording, type Recording } from "../../src/cli/recording.ts";
-import { OperatorError } from "../../src/core/errors.ts";
+import { readRecording, type Recording } from "../../../src/cli/replay/recording.ts";
+import { OperatorError } from "../../../src/core/errors.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "weir-recording-"));
 after(() => rmSync(dir, { recursive: true, force: true }));
