@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { DiscordConfig } from "../../config/config.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
+import { BoundedMap } from "../../async/bounded-map.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 import { Connection, type Session } from "../shared/connection.ts";
@@ -19,12 +20,11 @@ import { GatewaySession } from "./gateway/session.ts";
 import { DiscordHistory } from "./rest/history.ts";
 import { ReplayBuffer } from "./gateway/replay-buffer.ts";
 import { listGuilds } from "./rest/guilds.ts";
-import { createNewest, type Newest } from "./rest/last-messages.ts";
 import { placePayload, readyPayload } from "./inbound/payload.ts";
 import { People } from "./rest/people.ts";
 import { Poster } from "./outbound/poster.ts";
 import { MessageReader } from "./inbound/reader.ts";
-import { type Bot, Self } from "./gateway/bot-identity.ts";
+import { type Bot, BotIdentity } from "./gateway/bot-identity.ts";
 import { RecentActivity } from "./gateway/recent-activity.ts";
 import { SlashCommands } from "./inbound/slash-commands.ts";
 import { DISCORD_TIMING, type DiscordTiming } from "./timing.ts";
@@ -42,6 +42,8 @@ export interface DiscordOptions {
 
 /** Discord takes 2,000 characters: the rest is for mentions and tables. */
 const MAX_TEXT_LENGTH = 1900;
+/** Channels whose last message is remembered. */
+const MAX_LAST_MESSAGES = 10_000;
 
 /** Discord by its gateway and its REST API. */
 export function createDiscord(options: DiscordOptions): Platform {
@@ -60,8 +62,8 @@ interface Intaking {
   readonly intake: Intake;
   readonly events: DiscordEvents;
   readonly commands: SlashCommands;
-  readonly hold: ReplayBuffer<HeldEvent>;
-  readonly spoken: RecentActivity;
+  readonly replayBuffer: ReplayBuffer<HeldEvent>;
+  readonly recentActivity: RecentActivity;
 }
 
 class DiscordPlatform implements Platform {
@@ -70,10 +72,11 @@ class DiscordPlatform implements Platform {
   readonly #options: DiscordOptions;
   readonly #timing: DiscordTiming;
   readonly #api: DiscordApi;
-  readonly #self: Self;
+  readonly #identity: BotIdentity;
   readonly #directory: Directory;
   readonly #people: People;
-  readonly #newest: Newest = createNewest();
+  /** By channel, the id of its last message: an answer to that message needs no reference. */
+  readonly #lastMessages = new BoundedMap<string>(MAX_LAST_MESSAGES);
   readonly #reader: MessageReader;
   readonly #poster: Poster;
   #connection: Connection | null = null;
@@ -83,18 +86,18 @@ class DiscordPlatform implements Platform {
     const { config, log } = options;
     const timing = { ...DISCORD_TIMING, ...options.timing };
     const api = new DiscordApi({ token: config.token, apiUrl: config.apiUrl, timing });
-    const self = new Self(api);
+    const identity = new BotIdentity(api);
     const directory = new Directory(api);
     const people = new People(api);
-    const newest = this.#newest;
+    const lastMessages = this.#lastMessages;
     this.#options = options;
     this.#timing = timing;
     this.#api = api;
-    this.#self = self;
+    this.#identity = identity;
     this.#directory = directory;
     this.#people = people;
     this.#reader = new MessageReader({ directory, people, apiUrl: config.apiUrl, log });
-    this.#poster = new Poster({ api, self, directory, people, newest, timing, log });
+    this.#poster = new Poster({ api, identity, directory, people, lastMessages, timing, log });
     this.capabilities = {
       streaming: { intervalMs: timing.streamMs },
       takesIdempotencyKeys: true,
@@ -113,7 +116,7 @@ class DiscordPlatform implements Platform {
     this.#intaking = intaking;
     const interrupted = (): void => {
       intaking.intake.interrupt();
-      intaking.hold.close();
+      intaking.replayBuffer.hold();
     };
     this.#connection = new Connection({
       platform: PLATFORM_NAME,
@@ -173,63 +176,73 @@ class DiscordPlatform implements Platform {
   #openIntake(inbox: PlatformInbox, ledger: CatchUpLedger): Intaking {
     const { config, log, commands, now = () => new Date() } = this.#options;
     const { backOff, holdMs, callsPerSecond } = this.#timing;
-    const [api, reader, self] = [this.#api, this.#reader, this.#self];
+    const [api, reader, identity] = [this.#api, this.#reader, this.#identity];
     const intake = new Intake({
       platform: PLATFORM_NAME,
-      account: async () => (await self.bot()).user.id,
+      account: async () => (await identity.bot()).user.id,
       inbox,
       ledger,
-      history: new DiscordHistory({ api, reader, self, callsPerSecond }),
+      history: new DiscordHistory({ api, reader, identity, callsPerSecond }),
       log,
       catchUpMaxAgeMs: config.catchUpMaxAgeMs,
       now,
       ...(backOff !== undefined && { backOff }),
       ...(holdMs !== undefined && { holdMs }),
     });
-    const [directory, people, newest] = [this.#directory, this.#people, this.#newest];
-    const events = new DiscordEvents({ api, directory, people, reader, newest, intake, ledger, now, log });
+    const [directory, people, lastMessages] = [this.#directory, this.#people, this.#lastMessages];
+    const events = new DiscordEvents({
+      api,
+      directory,
+      people,
+      reader,
+      lastMessages,
+      intake,
+      ledger,
+      now,
+      log,
+    });
     return {
       intake,
       events,
       commands: new SlashCommands({ api, inbox, commands, reader, log }),
-      hold: new ReplayBuffer({
+      replayBuffer: new ReplayBuffer({
         take: ({ t, d, bot }) => events.take(t, d, bot),
         channelOf: ({ d }) => placePayload.safeParse(d).data?.channel_id ?? null,
         isKept: ({ t }) => t === "CHANNEL_DELETE" || t === "THREAD_DELETE",
         miss: ({ d }) => events.miss(d),
       }),
-      spoken: new RecentActivity(directory, intake),
+      recentActivity: new RecentActivity(directory, intake),
     };
   }
 
   /** Places are learned, and commands answered, at once; what people say waits for what was said before. */
   #dispatch(intaking: Intaking, t: string, d: unknown): void {
-    const { intake, commands, hold, spoken } = intaking;
+    const { intake, commands, replayBuffer, recentActivity } = intaking;
     this.#directory.learn(t, d);
     switch (t) {
       case "READY": {
         const { user, application } = readyPayload.parse(d);
         const bot = { user, applicationId: application.id };
-        this.#self.set(bot);
+        this.#identity.set(bot);
         intake.resume();
-        spoken.begin(d);
-        hold.open();
+        recentActivity.begin(d);
+        replayBuffer.release();
         void commands.register(bot);
         return;
       }
       case "GUILD_CREATE":
-        spoken.take(d);
+        recentActivity.take(d);
         return;
       case "RESUMED":
         intake.resume();
-        hold.open();
+        replayBuffer.release();
         return;
       case "INTERACTION_CREATE":
         commands.take(d);
         return;
       default: {
-        const bot = this.#self.known;
-        if (bot !== null) hold.pass({ t, d, bot });
+        const bot = this.#identity.known;
+        if (bot !== null) replayBuffer.pass({ t, d, bot });
       }
     }
   }

@@ -32,9 +32,9 @@ export interface BacklogsParts {
   readonly receive: (gap: Gap, event: InboundEvent) => Promise<void>;
   readonly openThread: (gap: Gap) => void;
   /** Resolves when the newest messages of a channel were looked at; null: nobody looks at them. */
-  readonly looked: (name: string) => Promise<void> | null;
+  readonly catchUpOf: (name: string) => Promise<void> | null;
   /** Told the name of each channel of which nothing is missing any more. */
-  readonly done: (name: string) => void;
+  readonly onFilled: (name: string) => void;
 }
 
 /** Pages that are read at a time, over all channels. */
@@ -47,7 +47,7 @@ const LOOK_EVERY_MS = 25;
 const BACK_OFF = { fromMs: 500, toMs: 60_000 };
 
 /** A long gap that is filled from its beginning on. */
-interface Open {
+interface OpenBacklog {
   readonly gap: Gap;
   /** When the gap was found. */
   readonly asOf: Date;
@@ -78,7 +78,7 @@ type Outcome = "filled" | "more" | "left";
  */
 export class Backlogs {
   readonly #parts: BacklogsParts;
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, OpenBacklog>();
   readonly #readers = new PQueue({ concurrency: READERS });
   #changed = Promise.withResolvers<void>();
 
@@ -105,7 +105,7 @@ export class Backlogs {
       return;
     }
     const { afterId } = gap;
-    const open: Open = {
+    const open: OpenBacklog = {
       gap,
       asOf,
       afterId,
@@ -148,18 +148,18 @@ export class Backlogs {
     this.#changed = Promise.withResolvers<void>();
   }
 
-  #end(open: Open): void {
+  #end(open: OpenBacklog): void {
     open.isDropped = true;
     if (this.#open.get(open.gap.channel.name) === open) this.#open.delete(open.gap.channel.name);
     this.#change();
   }
 
-  #enqueue(open: Open): void {
+  #enqueue(open: OpenBacklog): void {
     void this.#readers.add(async () => this.#turn(open)).catch(() => undefined);
   }
 
   /** Must not throw. */
-  async #turn(open: Open): Promise<void> {
+  async #turn(open: OpenBacklog): Promise<void> {
     if (open.isDropped || this.#parts.signal.aborted) return;
     const outcome = await this.#step(open).catch((error: unknown) => this.#failed(open, error));
     if (outcome !== "more" || open.isDropped) return this.#end(open);
@@ -170,7 +170,7 @@ export class Backlogs {
     void pause.then(() => this.#enqueue(open));
   }
 
-  async #failed(open: Open, error: unknown): Promise<Outcome> {
+  async #failed(open: OpenBacklog, error: unknown): Promise<Outcome> {
     const { ledger, history, log, patience, backOff = BACK_OFF } = this.#parts;
     const isGone = error instanceof PlatformError && !error.retryable;
     log.warn({ ...named(open.gap), why: errorMessage(error), isGone }, "backlog_failed");
@@ -186,7 +186,7 @@ export class Backlogs {
   }
 
   /** One page. */
-  async #step(open: Open): Promise<Outcome> {
+  async #step(open: OpenBacklog): Promise<Outcome> {
     let page: HistoryPage = open.page ?? (await this.#nextPage(open));
     while (page.messages.length > 0) {
       open.page = page;
@@ -204,13 +204,13 @@ export class Backlogs {
     if (page.throughId !== open.afterId) await this.#advance(open, page.throughId, 0, null);
     if (!page.isEnd) return "more";
     // The newest messages are being looked at: then the end moves on, and the record of the gap is needed until then.
-    open.pause = this.#parts.looked(open.gap.channel.name);
+    open.pause = this.#parts.catchUpOf(open.gap.channel.name);
     return open.pause === null && open.pageEnd === open.end ? this.#fill(open) : "more";
   }
 
-  async #nextPage(open: Open): Promise<HistoryPage> {
+  async #nextPage(open: OpenBacklog): Promise<HistoryPage> {
     const { history, patience } = this.#parts;
-    const waitMs = history.pace?.ask() ?? 0;
+    const waitMs = history.rateLimiter?.ask() ?? 0;
     if (waitMs > 0) await patience.pause(waitMs);
     const gap = { ...open.gap, afterId: open.afterId };
     open.pageEnd = open.end;
@@ -221,7 +221,7 @@ export class Backlogs {
   }
 
   /** Nobody waits for these: a channel that is being summarised gets a few a minute until it has room again. */
-  #isCrowded(open: Open): boolean {
+  #isCrowded(open: OpenBacklog): boolean {
     if (!this.#parts.ledger.isCrowded(open.gap)) {
       open.crowdedSince = null;
       return false;
@@ -232,7 +232,7 @@ export class Backlogs {
     return false;
   }
 
-  async #handIn(open: Open, messages: readonly HistoryMessage[], rest: HistoryPage): Promise<void> {
+  async #handIn(open: OpenBacklog, messages: readonly HistoryMessage[], rest: HistoryPage): Promise<void> {
     const { catchUpMaxAgeMs: maxAgeMs, receive, signal } = this.#parts;
     let readTo: Date | null = null;
     await handIn(messages, async (message) => {
@@ -245,7 +245,7 @@ export class Backlogs {
     await this.#advance(open, toId ?? open.afterId, messages.length, readTo);
   }
 
-  async #advance(open: Open, toId: string, read: number, readTo: Date | null): Promise<void> {
+  async #advance(open: OpenBacklog, toId: string, read: number, readTo: Date | null): Promise<void> {
     const { end, gap, afterId: fromId } = open;
     const untilId = end.untilId ?? toId;
     await this.#parts.ledger.advanceGap(gap.channel, {
@@ -259,14 +259,14 @@ export class Backlogs {
     open.afterId = toId;
   }
 
-  async #fill(open: Open): Promise<Outcome> {
-    const { ledger, log, done } = this.#parts;
+  async #fill(open: OpenBacklog): Promise<Outcome> {
+    const { ledger, log, onFilled } = this.#parts;
     const { name } = open.gap.channel;
     // A look at the newest messages that begins meanwhile waits: what it puts on record must stay there.
     open.closing = ledger.closeGap(open.gap.channel);
     await open.closing;
     log.info({ ...named(open.gap), messages: open.read }, "backlog_read");
-    done(name);
+    onFilled(name);
     return "filled";
   }
 }

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { formatAddress } from "../../core/ids.ts";
 import type { InboundEvent, InboundMessage } from "../../core/message.ts";
 import type { Gap, CatchUpLedger } from "../platform.ts";
-import type { ChatHistory, HistoryMessage, NewestMessages, SpokenThread } from "./history.ts";
+import type { ChatHistory, HistoryMessage, NewestMessages, ActiveThread } from "./history.ts";
 
 export interface CatchUpParts {
   readonly ledger: Pick<
@@ -124,7 +124,7 @@ export async function noteLost(
 export async function openThreads(
   { ledger, openThread }: Pick<CatchUpParts, "ledger" | "openThread">,
   { afterId }: Gap,
-  threads: readonly SpokenThread[] = [],
+  threads: readonly ActiveThread[] = [],
 ): Promise<void> {
   for (const { latestId, ...thread } of threads) {
     if (await ledger.hasMessage(thread.channel, latestId)) continue;

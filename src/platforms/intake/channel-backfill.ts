@@ -31,7 +31,7 @@ export class ChannelBackfill {
   }
 
   /** The log has something of that channel. */
-  learn(name: string): void {
+  markKnown(name: string): void {
     this.#known.set(name, true);
   }
 
@@ -40,19 +40,19 @@ export class ChannelBackfill {
    * @param gap what is missing of its channel and still comes: it is no background, for it may want an answer
    * @throws WeirError of the inbox
    */
-  async meet(first: InboundMessage, gap: Gap | null): Promise<void> {
-    await this.#meet(first, gap, gap === null);
+  async fillBefore(first: InboundMessage, gap: Gap | null): Promise<void> {
+    await this.#fill(first, gap, gap === null);
   }
 
   /**
    * The same before one that a catch-up brings: that begins behind what was heard, and brings what is late by itself.
    * @param gap of its channel; null: it is in order, and nothing before it is missing
    */
-  async meetFetched(first: InboundMessage, gap: Gap | null): Promise<void> {
-    await this.#meet(first, gap, false);
+  async fillBeforeFetched(first: InboundMessage, gap: Gap | null): Promise<void> {
+    await this.#fill(first, gap, false);
   }
 
-  async #meet(first: InboundMessage, gap: Gap | null, mayBeLate: boolean): Promise<void> {
+  async #fill(first: InboundMessage, gap: Gap | null, mayBeLate: boolean): Promise<void> {
     const { ledger, history, log, receive } = this.#parts;
     const { name } = first.channel;
     if (this.#known.has(name) || first.isBackground === true) return;
@@ -72,7 +72,7 @@ export class ChannelBackfill {
         log.warn({ channel: formatAddress(first.channel), why: error.message }, "background_not_fetched");
       }
     }
-    if (isKnown || isWanted || first.addressed) this.learn(name);
+    if (isKnown || isWanted || first.addressed) this.markKnown(name);
   }
 
   /** It was said in the channel itself, behind that message. */

@@ -20,7 +20,7 @@ export interface ChannelDiscoveryParts {
 }
 
 /** Finds channels in which somebody may have spoken since then, the newest first where that is known. */
-export type FindSpoken = (since: Date) => Promise<readonly ChannelOnPlatform[]>;
+export type FindActiveChannels = (since: Date) => Promise<readonly ChannelOnPlatform[]>;
 
 /** Channels that are remembered until they are looked into. The gaps of others are on record at once, and outlive a crash. */
 const MAX_CHANNELS = 300;
@@ -32,7 +32,7 @@ const MAX_CHANNELS = 300;
 export class ChannelDiscovery {
   readonly #parts: ChannelDiscoveryParts;
   /** Null: it is the first time that anybody listens. */
-  #heardTo: Date | null = null;
+  #watermark: Date | null = null;
   #begunAt: Date;
   /** Channels with a gap of their own. */
   #known: ReadonlySet<string> = new Set();
@@ -63,26 +63,26 @@ export class ChannelDiscovery {
    */
   async begin(known: readonly Gap[]): Promise<void> {
     const at = this.#parts.now();
-    this.#heardTo = await this.#readMark(at, known);
+    this.#watermark = await this.#readWatermark(at, known);
     this.#begunAt = at;
     this.#known = new Set(known.map(({ channel }) => channel.name));
     this.#found = 0;
   }
 
   /** Where the log has nothing of what was heard in a channel, its gap begins no earlier than nobody listened. */
-  sinceHeard(gap: Gap): Gap {
+  sinceWatermark(gap: Gap): Gap {
     const { history } = this.#parts;
-    if (gap.isSparse !== true || this.#heardTo === null) return gap;
-    const heardId = history.idBefore(gap.channel, this.#heardTo);
-    return history.compare(heardId, gap.afterId) > 0 ? { ...gap, afterId: heardId } : gap;
+    if (gap.isSparse !== true || this.#watermark === null) return gap;
+    const watermarkId = history.idBefore(gap.channel, this.#watermark);
+    return history.compare(watermarkId, gap.afterId) > 0 ? { ...gap, afterId: watermarkId } : gap;
   }
 
   /**
    * Looks for channels, and has what was missed of them fetched. Returns at once.
    * @param begun resolves when `begin` is done
    */
-  search(find: FindSpoken, begun: Promise<unknown>): void {
-    this.#follow(async () => this.#search(find, begun));
+  search(find: FindActiveChannels, begun: Promise<unknown>): void {
+    this.#track(async () => this.#search(find, begun));
   }
 
   /**
@@ -91,8 +91,8 @@ export class ChannelDiscovery {
    * @param mayOpen asked right before its gap is open
    * @throws PlatformError, and WeirError of the inbox
    */
-  async openMissed(where: FindSpoken, mayOpen: () => boolean): Promise<void> {
-    this.#heardTo = await this.#readMark(this.#parts.now());
+  async openMissed(where: FindActiveChannels, mayOpen: () => boolean): Promise<void> {
+    this.#watermark = await this.#readWatermark(this.#parts.now());
     for (const channel of await where(this.#since)) {
       const { isBound } = await this.#parts.ledger.policyOf(channel);
       if (!isBound || !mayOpen()) continue;
@@ -101,20 +101,20 @@ export class ChannelDiscovery {
     }
   }
 
-  async #readMark(at: Date, known: readonly Gap[] = []): Promise<Date | null> {
+  async #readWatermark(at: Date, known: readonly Gap[] = []): Promise<Date | null> {
     const { platform, account, ledger } = this.#parts;
     const bot = await account();
-    const heardTo = await ledger.watermark(platform, bot);
-    if (heardTo === null) {
+    const watermark = await ledger.watermark(platform, bot);
+    if (watermark === null) {
       // From now on the mark says that all was heard before it.
       for (const gap of known) if (gap.isSparse === true) await ledger.keepGap(gap);
       await ledger.moveWatermark(platform, bot, at);
     }
     // A clock that was ahead has set it: how much was heard nobody knows.
-    return heardTo !== null && heardTo > at ? new Date(0) : heardTo;
+    return watermark !== null && watermark > at ? new Date(0) : watermark;
   }
 
-  #follow(search: () => Promise<void>): void {
+  #track(search: () => Promise<void>): void {
     if (this.#searches === 0) {
       this.#searchedFrom = performance.now();
       this.#overtaken.clear();
@@ -130,7 +130,7 @@ export class ChannelDiscovery {
    * Waits until it is known whether something is missing of a channel, unless that takes too long: then it is on record.
    * @returns what may be missing and nobody looks for yet
    */
-  async behindSearch(channel: ChannelOnPlatform): Promise<Gap | null> {
+  async waitForSearch(channel: ChannelOnPlatform): Promise<Gap | null> {
     const { patience, holdMs, ledger } = this.#parts;
     const { name } = channel.channel;
     if (this.#searches === 0 || this.#known.has(name)) return null;
@@ -150,10 +150,10 @@ export class ChannelDiscovery {
   }
 
   /** Must not throw. */
-  async #search(find: FindSpoken, begun: Promise<unknown>): Promise<void> {
+  async #search(find: FindActiveChannels, begun: Promise<unknown>): Promise<void> {
     await begun;
     // Nothing is missing where nobody listened before.
-    if (this.#heardTo === null) return;
+    if (this.#watermark === null) return;
     await this.#parts.patience.until("channels_not_found", Number.POSITIVE_INFINITY, async () => {
       // Where everything said is a question, somebody waits for an answer.
       const [first, rest]: [ChannelOnPlatform[], ChannelOnPlatform[]] = [[], []];
@@ -162,11 +162,11 @@ export class ChannelDiscovery {
         const { isBound, answersAll } = await this.#parts.ledger.policyOf(channel);
         if (isBound) (answersAll ? first : rest).push(channel);
       }
-      for (const channel of [...first, ...rest]) await this.#take(channel);
+      for (const channel of [...first, ...rest]) await this.#openFound(channel);
     });
   }
 
-  async #take(channel: ChannelOnPlatform): Promise<void> {
+  async #openFound(channel: ChannelOnPlatform): Promise<void> {
     const { name } = channel.channel;
     const gap = this.#gapOf(channel);
     if (!this.#open.has(name)) {
@@ -185,7 +185,7 @@ export class ChannelDiscovery {
 
   get #since(): Date {
     const { now, maxAgeMs } = this.#parts;
-    const from = this.#heardTo ?? this.#begunAt;
+    const from = this.#watermark ?? this.#begunAt;
     return new Date(Math.max(from.getTime(), now().getTime() - maxAgeMs));
   }
 }

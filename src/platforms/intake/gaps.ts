@@ -23,7 +23,7 @@ export interface GapsParts {
   /** Takes in what was found of a gap. Throws as the inbox does. */
   readonly receive: (gap: Gap, event: InboundEvent) => Promise<void>;
   /** Told the name of each channel of which nothing is missing any more but what is on record. */
-  readonly filled: (name: string) => void;
+  readonly onFilled: (name: string) => void;
 }
 
 /** Catch-ups at a time: platforms allow some dozens of calls a second. */
@@ -52,7 +52,7 @@ export class Gaps {
   /** Channels that are being fetched, or wait for it: also where events went past. */
   readonly #fetching = new Map<string, Gate>();
   /** Gaps that later events went past, until they are filled. */
-  readonly #passed = new Map<string, Gap>();
+  readonly #bypassed = new Map<string, Gap>();
   readonly #backlogs: Backlogs;
   /** Channels whose gap is neither filled nor on record. */
   readonly #unfilled = new Set<string>();
@@ -65,9 +65,9 @@ export class Gaps {
     this.#backlogs = new Backlogs({
       ...parts,
       openThread: (gap) => this.#openThread(gap),
-      looked: (name) =>
+      catchUpOf: (name) =>
         this.#fetching.get(name)?.done ?? (this.#unfilled.has(name) ? parts.patience.rest() : null),
-      done: (name) => void this.#passed.delete(name),
+      onFilled: (name) => void this.#bypassed.delete(name),
     });
   }
 
@@ -82,7 +82,7 @@ export class Gaps {
 
   /** What may be missing of a channel; null: nothing. */
   of(name: string): Gap | null {
-    return this.#gates.get(name)?.gap ?? this.#passed.get(name) ?? null;
+    return this.#gates.get(name)?.gap ?? this.#bypassed.get(name) ?? null;
   }
 
   open(gap: Gap): void {
@@ -101,7 +101,7 @@ export class Gaps {
     this.#fetching.set(name, gate);
     this.#unfilled.add(name);
     this.#enqueue(this.#catchUps, async () => {
-      if (!gate.isBegun) await this.#pace();
+      if (!gate.isBegun) await this.#awaitRate();
       await this.#begin(gate);
     });
   }
@@ -110,20 +110,20 @@ export class Gaps {
    * What was missed comes first, unless it takes too long: then its gap stays on record, and life goes on.
    * @returns the gap that is still open
    */
-  async behind(name: string): Promise<Gap | null> {
+  async waitFor(name: string): Promise<Gap | null> {
     const gate = this.#gates.get(name);
-    if (gate !== undefined) await this.#behindGate(name, gate);
-    return this.#passed.get(name) ?? null;
+    if (gate !== undefined) await this.#waitForGate(name, gate);
+    return this.#bypassed.get(name) ?? null;
   }
 
-  async #behindGate(name: string, gate: Gate): Promise<void> {
+  async #waitForGate(name: string, gate: Gate): Promise<void> {
     const { patience, holdMs } = this.#parts;
     if (!gate.isBegun) this.#enqueue(this.#urgent, async () => this.#begin(gate));
     await patience.within(holdMs, gate.done);
     if (this.#gates.get(name) !== gate) return;
     if (!gate.isFilled) {
       await this.#keep(gate.gap);
-      if (!gate.isFilled) this.#passed.set(name, gate.gap);
+      if (!gate.isFilled) this.#bypassed.set(name, gate.gap);
     }
     // Meanwhile it may have been filled, and another be open.
     if (this.#gates.get(name) === gate) this.#gates.delete(name);
@@ -154,8 +154,8 @@ export class Gaps {
   }
 
   /** Waits until one more catch-up is no burden to the platform. */
-  async #pace(): Promise<void> {
-    const waitMs = this.#parts.history.pace?.ask() ?? 0;
+  async #awaitRate(): Promise<void> {
+    const waitMs = this.#parts.history.rateLimiter?.ask() ?? 0;
     if (waitMs > 0) await this.#parts.patience.pause(waitMs);
   }
 
@@ -169,8 +169,8 @@ export class Gaps {
     const { name } = gate.gap.channel;
     if (gate.isFilled) {
       this.#unfilled.delete(name);
-      this.#parts.filled(name);
-    } else if (!signal.aborted) void this.#later(gate.gap);
+      this.#parts.onFilled(name);
+    } else if (!signal.aborted) void this.#retryLater(gate.gap);
   }
 
   /** One that is being filled from its beginning on is on record, and its record moves with that until this one is filled. */
@@ -179,7 +179,7 @@ export class Gaps {
   }
 
   /** The connection may last for hours after a platform's failure that was over in a minute. Must not throw. */
-  async #later(gap: Gap): Promise<void> {
+  async #retryLater(gap: Gap): Promise<void> {
     const isKept = await this.#keep(gap).then(
       () => this.#backlogs.beginning(gap.channel.name) === null,
       () => false,
@@ -209,7 +209,7 @@ export class Gaps {
     if (messages > 0 || !isWhole)
       log.info({ channel: formatAddress(gap.channel), messages, isWhole }, "caught_up");
     if (backlog !== null) {
-      this.#passed.set(name, gap);
+      this.#bypassed.set(name, gap);
       this.#backlogs.begin(gap, backlog, gate.foundAt);
       return;
     }
@@ -242,7 +242,7 @@ export class Gaps {
     }
     this.#fetching.delete(name);
     if (!gate.isFilled) return;
-    if (this.#backlogs.beginning(name) === null) this.#passed.delete(name);
+    if (this.#backlogs.beginning(name) === null) this.#bypassed.delete(name);
     if (this.#gates.get(name) === gate) this.#gates.delete(name);
   }
 }

@@ -27,11 +27,11 @@ export interface NewestMessages {
   /** Where it is blank: the last message that was said there, shown or not; null: there is none. */
   readonly lastId?: string | null;
   /** Threads of the channel in which more was said since the gap began than is shown here. Left out: none. */
-  readonly threads?: readonly SpokenThread[];
+  readonly threads?: readonly ActiveThread[];
 }
 
 /** A thread in which something was said that is to be looked for in the thread itself. */
-export interface SpokenThread extends ChannelOnPlatform {
+export interface ActiveThread extends ChannelOnPlatform {
   /** The last message in it. */
   readonly latestId: string;
 }
@@ -47,7 +47,7 @@ export interface HistoryPage {
   /** The platform does not show what was said from the beginning of the gap up to that time. Left out: it shows all. */
   readonly hiddenTo?: Date;
   /** As for the newest messages. */
-  readonly threads?: readonly SpokenThread[];
+  readonly threads?: readonly ActiveThread[];
 }
 
 /** What an adapter can read of what was said. All calls throw PlatformError. */
@@ -55,7 +55,7 @@ export interface ChatHistory {
   /** Most messages that one call can bring. */
   readonly pageSize: number;
   /** Counts the calls, and spaces catch-ups that nobody waits for: some platforms allow less than a call a second. Left out: no need. */
-  readonly pace?: RateLimiter;
+  readonly rateLimiter?: RateLimiter;
   /** @param reach most messages, where the gap of the channel begins before the first `limit`; left out: `limit` */
   newest(channel: MaybeGap, limit: number, reach?: number): Promise<NewestMessages>;
   /** The first messages of a gap, at most `limit`. @param untilId the message before which it ends; null: the last one does */

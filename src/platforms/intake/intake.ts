@@ -19,7 +19,7 @@ import { ListeningWatermark } from "./listening-watermark.ts";
 import type { ChatHistory } from "./history.ts";
 import { MissedEvents } from "./missed-events.ts";
 import { Patience } from "../shared/patience.ts";
-import { type FindSpoken, ChannelDiscovery } from "./channel-discovery.ts";
+import { type FindActiveChannels, ChannelDiscovery } from "./channel-discovery.ts";
 
 export interface IntakeParts {
   readonly platform: string;
@@ -36,7 +36,7 @@ export interface IntakeParts {
   /** First and longest wait before what was missed is asked for again. Default: 500 ms and 60 s. */
   readonly backOff?: Backoff;
   /** How often it is noted that everything was heard. Default: a minute. */
-  readonly markEveryMs?: number;
+  readonly watermarkEveryMs?: number;
 }
 
 /** What becomes of an event, which may be known later; undefined: it was not taken. */
@@ -48,7 +48,7 @@ const NOT_TAKEN: Taking = { receipt: Promise.resolve(undefined) };
 
 const HOLD_MS = 10_000;
 /** Threads of which it is remembered that they were fetched by themselves. */
-const MAX_APART = 10_000;
+const MAX_FETCHED_SEPARATELY = 10_000;
 /** Messages that wait at a time. What comes above it is fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
 /** The same of all events: changes are small, and not all of them are found again. */
@@ -64,14 +64,14 @@ export class Intake {
   readonly #channels = new KeyedQueue();
   readonly #patience: Patience;
   readonly #gaps: Gaps;
-  readonly #unheard: ChannelDiscovery;
-  readonly #misses: MissedEvents;
-  readonly #mark: ListeningWatermark;
-  readonly #changes: PendingChanges;
-  readonly #firstContact: ChannelBackfill;
+  readonly #discovery: ChannelDiscovery;
+  readonly #missedEvents: MissedEvents;
+  readonly #watermark: ListeningWatermark;
+  readonly #pendingChanges: PendingChanges;
+  readonly #backfill: ChannelBackfill;
   readonly #closing = new AbortController();
   /** Threads that were fetched by themselves, with the gap of their parent. */
-  readonly #fetchedApart = new BoundedMap<Gap>(MAX_APART);
+  readonly #fetchedSeparately = new BoundedMap<Gap>(MAX_FETCHED_SEPARATELY);
   /** Resolves when it is known where something may be missing; false: it was closed before. */
   #resuming: Promise<boolean> = Promise.resolve(true);
   #isResuming = false;
@@ -79,13 +79,13 @@ export class Intake {
   #waiting = 0;
 
   constructor(parts: IntakeParts) {
-    const { inbox, history, platform, holdMs = HOLD_MS, catchUpMaxAgeMs: maxAgeMs, markEveryMs } = parts;
+    const { inbox, history, platform, holdMs = HOLD_MS, catchUpMaxAgeMs: maxAgeMs, watermarkEveryMs } = parts;
     const { signal } = this.#closing;
     const patience = new Patience({ ...parts, signal });
     this.#parts = parts;
-    this.#changes = new PendingChanges(inbox);
+    this.#pendingChanges = new PendingChanges(inbox);
     const receive = async (event: InboundMessage): Promise<void> => this.#receiveOrLeave(event, event);
-    this.#firstContact = new ChannelBackfill({ ...parts, receive });
+    this.#backfill = new ChannelBackfill({ ...parts, receive });
     this.#patience = patience;
     this.#gaps = new Gaps({
       ...parts,
@@ -93,18 +93,23 @@ export class Intake {
       holdMs,
       signal,
       receive: async (gap, event) => this.#fetched(gap, event),
-      filled: (name) => this.#unheard.filled(name),
+      onFilled: (name) => this.#discovery.filled(name),
     });
     const open = (gap: Gap): void => this.#gaps.open(gap);
-    this.#unheard = new ChannelDiscovery({ ...parts, history, patience, maxAgeMs, holdMs, open });
-    const openKnown = (gap: Gap): void => open(this.#unheard.sinceHeard(gap));
-    this.#misses = new MissedEvents({ ...parts, patience, unheard: this.#unheard, open: openKnown });
-    this.#mark = new ListeningWatermark({
+    this.#discovery = new ChannelDiscovery({ ...parts, history, patience, maxAgeMs, holdMs, open });
+    const openKnown = (gap: Gap): void => open(this.#discovery.sinceWatermark(gap));
+    this.#missedEvents = new MissedEvents({
+      ...parts,
+      patience,
+      discovery: this.#discovery,
+      open: openKnown,
+    });
+    this.#watermark = new ListeningWatermark({
       now: parts.now,
       settled: async () => this.#channels.settled(),
-      isWhole: () => this.#isConnected && !this.#isResuming && this.#isDone,
-      write: async (at) => this.#noteHeard(platform, at),
-      ...(markEveryMs !== undefined && { everyMs: markEveryMs }),
+      isComplete: () => this.#isConnected && !this.#isResuming && this.#isDone,
+      write: async (at) => this.#moveWatermark(platform, at),
+      ...(watermarkEveryMs !== undefined && { everyMs: watermarkEveryMs }),
     });
   }
 
@@ -115,7 +120,7 @@ export class Intake {
   resume(): void {
     this.#isConnected = true;
     this.#findGaps();
-    this.#mark.start();
+    this.#watermark.start();
   }
 
   /** The connection is lost. */
@@ -127,8 +132,8 @@ export class Intake {
    * To be called after `resume`, where the platform does not tell itself what was said meanwhile: what was said in the
    * channels that are found is fetched, also where Weir has never heard of them. Their events wait for it.
    */
-  search(find: FindSpoken): void {
-    this.#unheard.search(find, this.#resuming);
+  search(find: FindActiveChannels): void {
+    this.#discovery.search(find, this.#resuming);
   }
 
   /**
@@ -136,8 +141,8 @@ export class Intake {
    * @param name of the channel in which it was said
    * @param where that channel; none: Weir takes no part in it
    */
-  miss(name: string, where: FindSpoken): void {
-    this.#misses.miss(name, where, this.#resuming);
+  miss(name: string, where: FindActiveChannels): void {
+    this.#missedEvents.miss(name, where, this.#resuming);
   }
 
   /**
@@ -177,7 +182,7 @@ export class Intake {
 
   /** Ends all waiting. */
   close(): void {
-    this.#mark.stop();
+    this.#watermark.stop();
     this.#closing.abort();
     this.#gaps.close();
   }
@@ -187,18 +192,18 @@ export class Intake {
     if (this.#closing.signal.aborted) return NOT_TAKEN;
     try {
       // What leaves no trace in the log puts nothing on record either: no channel, and no gap of one.
-      if (this.#leavesNothing(event, home)) return taken(await this.#changes.receive(event));
+      if (this.#leavesNoTrace(event, home)) return taken(await this.#pendingChanges.receive(event));
       // Behind an event that is stored nobody would look for what was missed before it.
       if (!(await this.#resuming)) return NOT_TAKEN;
-      const unheard = await this.#unheard.behindSearch(home);
-      await this.#misses.behind(home);
-      this.#openThread(home, unheard);
-      const gap = (await this.#gaps.behind(home.channel.name)) ?? unheard;
-      if (event.type === "message") await this.#firstContact.meet(event, gap);
-      return taken(await this.#changes.receive(event));
+      const undiscovered = await this.#discovery.waitForSearch(home);
+      await this.#missedEvents.openGapOf(home);
+      this.#openThread(home, undiscovered);
+      const gap = (await this.#gaps.waitFor(home.channel.name)) ?? undiscovered;
+      if (event.type === "message") await this.#backfill.fillBefore(event, gap);
+      return taken(await this.#pendingChanges.receive(event));
     } catch (error) {
       const isLater = event.type !== "message" || !(error instanceof UnstorableError);
-      this.#tell(isLater ? "event_not_stored_yet" : "event_refused", event, home, error);
+      this.#warn(isLater ? "event_not_stored_yet" : "event_refused", event, home, error);
       // Nothing behind it in its lane needs it, nor does it need what was missed: it waits for its message.
       if (event.type !== "message") return { receipt: this.#takeLater(event, home) };
       if (isLater) this.miss(home.channel.name, async () => Promise.resolve([home]));
@@ -209,38 +214,40 @@ export class Intake {
   /** A change may be told only once, and be of a message that is too old for a catch-up to look at. Must not throw. */
   async #takeLater(change: InboundChange, home: ChannelOnPlatform): Promise<Receipt | undefined> {
     try {
-      return await this.#patience.insist("change_not_stored_yet", async () => this.#changes.receive(change));
+      return await this.#patience.insist("change_not_stored_yet", async () =>
+        this.#pendingChanges.receive(change),
+      );
     } catch (error) {
-      this.#tell("event_refused", change, home, error);
+      this.#warn("event_refused", change, home, error);
       return undefined;
     }
   }
 
-  #tell(what: string, { id }: InboundEvent, { channel }: ChannelOnPlatform, error: unknown): void {
+  #warn(what: string, { id }: InboundEvent, { channel }: ChannelOnPlatform, error: unknown): void {
     this.#parts.log.warn({ channel: formatAddress(channel), id, why: errorMessage(error) }, what);
   }
 
   /** A change of what somebody said in a direct message changes what is in the log, or waits for its message by itself. */
-  #leavesNothing(event: InboundEvent, { kind }: ChannelOnPlatform): boolean {
+  #leavesNoTrace(event: InboundEvent, { kind }: ChannelOnPlatform): boolean {
     return event.type === "message" ? this.#parts.ledger.refuses(event) : kind === "dm";
   }
 
   /**
    * What was missed in a thread comes with its parent's catch-up. A thread in which somebody speaks before that is fetched by
    * itself, or its missed messages would be the background with which it begins, or come behind what is said now.
-   * @param unheard what may be missing of the thread and nobody looks for yet
+   * @param undiscovered what may be missing of the thread and nobody looks for yet
    */
-  #openThread({ channel, kind, workspace, place }: ChannelOnPlatform, unheard: Gap | null): void {
+  #openThread({ channel, kind, workspace, place }: ChannelOnPlatform, undiscovered: Gap | null): void {
     const { history } = this.#parts;
     const { name } = channel;
     const parent = history.parentOf?.(channel) ?? null;
     if (parent === null || this.#gaps.of(name) !== null) return;
     const gap = this.#gaps.of(parent.name);
     // Once is enough: the parent's may stay open for hours.
-    if (gap === null || this.#fetchedApart.get(name) === gap) return;
-    this.#fetchedApart.set(name, gap);
-    const isUnheard = unheard !== null && history.compare(unheard.afterId, gap.afterId) < 0;
-    const { afterId } = isUnheard ? unheard : gap;
+    if (gap === null || this.#fetchedSeparately.get(name) === gap) return;
+    this.#fetchedSeparately.set(name, gap);
+    const isEarlier = undiscovered !== null && history.compare(undiscovered.afterId, gap.afterId) < 0;
+    const { afterId } = isEarlier ? undiscovered : gap;
     this.#gaps.open({ channel, kind, workspace, ...(place !== undefined && { place }), afterId });
   }
 
@@ -257,10 +264,10 @@ export class Intake {
     const { ledger, platform } = this.#parts;
     const found = this.#patience.until("gaps_not_found", Number.POSITIVE_INFINITY, async () => {
       const gaps = await ledger.openGaps(platform);
-      await this.#unheard.begin(gaps);
+      await this.#discovery.begin(gaps);
       for (const gap of gaps) {
-        this.#firstContact.learn(gap.channel.name);
-        this.#gaps.open(this.#unheard.sinceHeard(gap));
+        this.#backfill.markKnown(gap.channel.name);
+        this.#gaps.open(this.#discovery.sinceWatermark(gap));
       }
     });
     this.#resuming = found.finally(() => (this.#isResuming = false));
@@ -276,7 +283,7 @@ export class Intake {
       const { name } = event.channel;
       if (name !== channel.name && isRoot(channel, event.id)) return;
       if (name !== channel.name && this.#gaps.has(name)) return this.#leaveTo(name);
-      await this.#firstContact.meetFetched(event, name === channel.name ? gap : null);
+      await this.#backfill.fillBeforeFetched(event, name === channel.name ? gap : null);
     }
     await this.#receiveOrLeave(event, gap);
   }
@@ -284,20 +291,20 @@ export class Intake {
   /** What can never be stored holds up nothing that was fetched with it. Throws as the inbox does, but for that. */
   async #receiveOrLeave(event: InboundEvent, where: ChannelOnPlatform): Promise<void> {
     try {
-      await this.#changes.receive(event);
+      await this.#pendingChanges.receive(event);
     } catch (error) {
       if (!(error instanceof UnstorableError)) throw error;
-      this.#tell("event_refused", event, where, error);
+      this.#warn("event_refused", event, where, error);
     }
   }
 
   /** Nothing is missing but what is on record. */
   get #isDone(): boolean {
-    return this.#misses.isDone && this.#unheard.isDone && this.#gaps.isDone;
+    return this.#missedEvents.isDone && this.#discovery.isDone && this.#gaps.isDone;
   }
 
   /** Must not throw: the mark is moved on again soon. */
-  async #noteHeard(platform: string, at: Date): Promise<void> {
+  async #moveWatermark(platform: string, at: Date): Promise<void> {
     const { ledger, account, log } = this.#parts;
     try {
       await ledger.moveWatermark(platform, await account(), at);

@@ -3,7 +3,7 @@ export interface ListeningWatermarkParts {
   /** Resolves when everything that has come in so far is in the log, or on record as missing. */
   readonly settled: () => Promise<unknown>;
   /** Somebody listens, and nothing is missing but what is on record. */
-  readonly isWhole: () => boolean;
+  readonly isComplete: () => boolean;
   /** Notes up to when everything was heard. Must not throw. */
   readonly write: (heardTo: Date) => Promise<void>;
   /** How often it is moved. Default: a minute. */
@@ -29,7 +29,7 @@ export class ListeningWatermark {
   readonly #parts: ListeningWatermarkParts;
   #timer: NodeJS.Timeout | null = null;
   #last: { readonly at: Date; isSettled: boolean } | null = null;
-  #lookedAt: Date | null = null;
+  #checkedAt: Date | null = null;
   /** Looks before that time do not count, ms. */
   #countsFrom = 0;
 
@@ -39,22 +39,22 @@ export class ListeningWatermark {
 
   /** May be called twice. */
   start(): void {
-    this.#timer ??= setInterval(() => this.#look(), this.#parts.everyMs ?? EVERY_MS).unref();
+    this.#timer ??= setInterval(() => this.#check(), this.#parts.everyMs ?? EVERY_MS).unref();
   }
 
   stop(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
   }
 
-  #look(): void {
-    const { now, settled, isWhole, write, everyMs = EVERY_MS } = this.#parts;
+  #check(): void {
+    const { now, settled, isComplete, write, everyMs = EVERY_MS } = this.#parts;
     const at = now();
-    const awayMs = at.getTime() - (this.#lookedAt ?? at).getTime();
-    this.#lookedAt = at;
+    const awayMs = at.getTime() - (this.#checkedAt ?? at).getTime();
+    this.#checkedAt = at;
     // A clock that was set back is no better.
     if (awayMs < 0 || awayMs > everyMs + LATE_MS) this.#countsFrom = at.getTime() + LAG_MS;
     const last = this.#last;
-    if (!isWhole()) {
+    if (!isComplete()) {
       this.#last = null;
       return;
     }

@@ -34,19 +34,19 @@ export class PendingChanges {
         return this.#inbox.receive(event);
       case "edit": {
         const receipt = await this.#inbox.receive(event);
-        if (receipt.outcome === "unknown_message") this.#keep(event);
+        if (receipt.outcome === "unknown_message") this.#rememberEdit(event);
         return receipt;
       }
       case "channel_deletion":
         return this.#inbox.receive(event);
       case "message":
         if (this.#deletionOf(event) !== undefined) return { outcome: "ignored" };
-        return this.#follow(event, await this.#inbox.receive(event));
+        return this.#applyChange(event, await this.#inbox.receive(event));
     }
   }
 
   /** What came while the message was being written, too. */
-  async #follow(message: InboundMessage, receipt: Receipt): Promise<Receipt> {
+  async #applyChange(message: InboundMessage, receipt: Receipt): Promise<Receipt> {
     const { id } = message;
     const change = this.#deletionOf(message) ?? this.#edits.get(id);
     // The message of a command may be in the log, too: what is remembered is.
@@ -64,7 +64,7 @@ export class PendingChanges {
     return isOlder ? undefined : deletion;
   }
 
-  #keep(edit: InboundEdit): void {
+  #rememberEdit(edit: InboundEdit): void {
     const known = this.#edits.get(edit.id);
     if (known === undefined || known.at <= edit.at) this.#edits.set(edit.id, edit);
   }

@@ -290,7 +290,7 @@ describe("a channel of which the log has only what was asked", () => {
 
 test("the mark does not move on while a gap is neither filled nor on record", async () => {
   const now = { ms: 1_000_000 + HOUR_MS };
-  const { inbox, history, intake } = open({ now: () => new Date(now.ms), markEveryMs: 2 });
+  const { inbox, history, intake } = open({ now: () => new Date(now.ms), watermarkEveryMs: 2 });
   inbox.mark = timeOf(5);
   history.add(1, 2, 3);
   inbox.gaps = [gapAfter(1)];

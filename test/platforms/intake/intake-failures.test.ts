@@ -61,7 +61,7 @@ test("a channel in which somebody speaks does not wait for the gaps of the other
 
 test("gaps that nobody waits for are spaced where the platform wants that, after the first few", async () => {
   const { inbox, history, intake } = open();
-  history.pace = new RateLimiter(40);
+  history.rateLimiter = new RateLimiter(40);
   inbox.gaps = Array.from({ length: 25 }, (_, index) => ({
     ...gapAfter(1),
     channel: { platform: "chat", name: `room-${index}` },
@@ -75,7 +75,7 @@ test("gaps that nobody waits for are spaced where the platform wants that, after
 test("the first few of them begin at once, also right after the start of the process", async () => {
   const { inbox, history, intake } = open();
   // Longer than any process has been running.
-  history.pace = new RateLimiter(1e9);
+  history.rateLimiter = new RateLimiter(1e9);
   inbox.gaps = Array.from({ length: 20 }, (_, index) => ({
     ...gapAfter(1),
     channel: { platform: "chat", name: `room-${index}` },

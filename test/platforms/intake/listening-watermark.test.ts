@@ -16,7 +16,7 @@ const ticking = (): ReturnType<typeof open> & {
   later: (ms: number) => Promise<void>;
 } => {
   const clock = { ms: 10_000_000 };
-  const parts = open({ now: () => new Date(clock.ms), markEveryMs: 1 });
+  const parts = open({ now: () => new Date(clock.ms), watermarkEveryMs: 1 });
   /** Some looks at the mark later. */
   const moved = async (): Promise<void> => spin(20);
   const later = async (ms: number): Promise<void> => {
@@ -68,7 +68,7 @@ describe("the time up to which everything was heard", () => {
     const mark = new ListeningWatermark({
       now: () => new Date(ms),
       settled: async () => settling,
-      isWhole: () => true,
+      isComplete: () => true,
       write: async (at) => Promise.resolve(void written.push(at.getTime())),
       everyMs: 1,
     });

@@ -33,7 +33,7 @@ export function said(id: number, more: Partial<InboundMessage> = {}): InboundMes
 /** A platform's past, as a test writes it. */
 export class ScriptedHistory implements ChatHistory {
   readonly pageSize: number;
-  pace = new RateLimiter(0);
+  rateLimiter = new RateLimiter(0);
   /** Oldest first. */
   messages: { readonly message: InboundMessage; readonly editedAt: Date | null }[] = [];
   /** Ids of the messages that were read, in that order. */
@@ -134,7 +134,7 @@ export class ScriptedHistory implements ChatHistory {
 
   async #call(name: string): Promise<void> {
     this.calls.push(name);
-    this.pace.called();
+    this.rateLimiter.called();
     await this.pause;
     const failure = this.failures.shift();
     if (failure !== undefined) throw failure;

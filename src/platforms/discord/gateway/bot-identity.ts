@@ -11,7 +11,7 @@ export interface Bot {
 const application = z.object({ id: z.string() });
 
 /** Who the bot is: told by the gateway, and asked for by what comes before that. */
-export class Self {
+export class BotIdentity {
   readonly #api: DiscordApi;
   #bot: Bot | null = null;
 

@@ -1,6 +1,6 @@
 import { ChannelType } from "discord.js";
 import type { Intake } from "../../intake/intake.ts";
-import type { FindSpoken } from "../../intake/channel-discovery.ts";
+import type { FindActiveChannels } from "../../intake/channel-discovery.ts";
 import type { Directory } from "../rest/directory.ts";
 import {
   guildLeftPayload,
@@ -44,7 +44,7 @@ export class RecentActivity {
     const { id, unavailable } = guildLeftPayload.parse(d);
     if (unavailable === true || !this.#awaited.delete(id)) return;
     const guild = guildPayload.parse(d);
-    const find: FindSpoken = async (since) => {
+    const find: FindActiveChannels = async (since) => {
       const found = await Promise.all(
         spokenSince(guild, since).map(async (channel) => this.#directory.where(channel, id)),
       );

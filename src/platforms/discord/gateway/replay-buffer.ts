@@ -41,11 +41,13 @@ export class ReplayBuffer<Event> {
     for (const one of held) this.#keep(one);
   }
 
-  close(): void {
+  /** Holds events back from now on. */
+  hold(): void {
     this.#isHeld = true;
   }
 
-  open(): void {
+  /** Takes the events that were held, and later ones at once. */
+  release(): void {
     const held = this.#held;
     const dropped = this.#dropped;
     this.#isHeld = false;

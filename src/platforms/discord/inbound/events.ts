@@ -1,6 +1,7 @@
 import { KeyedQueue } from "../../../async/keyed-queue.ts";
 import { Routes } from "discord.js";
 import type { Logger } from "pino";
+import type { BoundedMap } from "../../../async/bounded-map.ts";
 import { errorMessage, WeirError } from "../../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../../core/message.ts";
 import type { Intake } from "../../intake/intake.ts";
@@ -10,7 +11,6 @@ import { Unread } from "../../intake/unread.ts";
 import type { CatchUpLedger, ChannelPolicy } from "../../platform.ts";
 import { type DiscordApi, isDeletedChannel, PLATFORM_NAME } from "../rest/api.ts";
 import type { Directory } from "../rest/directory.ts";
-import type { Newest } from "../rest/last-messages.ts";
 import {
   bulkDeletionPayload,
   channelPayload,
@@ -34,7 +34,7 @@ export interface EventParts {
   readonly directory: Directory;
   readonly people: People;
   readonly reader: MessageReader;
-  readonly newest: Newest;
+  readonly lastMessages: BoundedMap<string>;
   readonly intake: Intake;
   readonly ledger: Pick<CatchUpLedger, "policyOf">;
   readonly now: () => Date;
@@ -92,7 +92,7 @@ export class DiscordEvents {
     switch (t) {
       case "MESSAGE_CREATE": {
         const message = messagePayload.parse(d);
-        this.#parts.newest.set(message.channel_id, message.id);
+        this.#parts.lastMessages.set(message.channel_id, message.id);
         return this.#enqueue(message, async () => this.#message(message, bot));
       }
       case "MESSAGE_UPDATE": {

@@ -10,20 +10,19 @@ import { PlatformError } from "../../platform.ts";
 import { type DiscordApi, isReplyRefused, parsed } from "../rest/api.ts";
 import type { Directory } from "../rest/directory.ts";
 import { Emojis } from "../rest/emojis.ts";
-import type { Newest } from "../rest/last-messages.ts";
 import { type Content, toDiscord } from "./content.ts";
 import { type MessagePayload, messagePayload } from "../inbound/payload.ts";
 import type { People } from "../rest/people.ts";
-import type { Self } from "../gateway/bot-identity.ts";
+import type { BotIdentity } from "../gateway/bot-identity.ts";
 import { compareIds, idOfTime, isSnowflake } from "../snowflake.ts";
 import type { DiscordTiming } from "../timing.ts";
 
 export interface PosterParts {
   readonly api: DiscordApi;
-  readonly self: Self;
+  readonly identity: BotIdentity;
   readonly directory: Directory;
   readonly people: People;
-  readonly newest: Newest;
+  readonly lastMessages: BoundedMap<string>;
   readonly timing: Pick<DiscordTiming, "nonceMs" | "typingMs">;
   readonly log: Logger;
 }
@@ -66,8 +65,8 @@ export class Poster {
     const content = this.#convert(message);
     const id = (await this.#earlier(message, content)) ?? (await this.#post(message, content));
     this.#keys.set(id, message.idempotencyKey);
-    const newest = this.#parts.newest.get(name);
-    if (newest === undefined || compareIds(newest, id) < 0) this.#parts.newest.set(name, id);
+    const newest = this.#parts.lastMessages.get(name);
+    if (newest === undefined || compareIds(newest, id) < 0) this.#parts.lastMessages.set(name, id);
     return id;
   }
 
@@ -147,7 +146,7 @@ export class Poster {
     const first = this.#attempts.get(key);
     const isFresh = first !== undefined && performance.now() - first < this.#parts.timing.nonceMs;
     if ((!mayBeThere && first === undefined) || isFresh) return null;
-    const bot = await this.#parts.self.bot();
+    const bot = await this.#parts.identity.bot();
     let after = inReplyTo.findLast(isSnowflake) ?? idOfTime(new Date(Date.now() - LOOK_BACK_MS));
     for (let page = 0; page < MAX_PAGES; page++) {
       const query = { after, limit: String(PAGE) };
@@ -194,10 +193,10 @@ export class Poster {
 
   /** In a channel with several voices, which of them is answered; not needed right behind it. */
   #reference({ channel: { name }, inReplyTo }: OutboundMessage): object {
-    const { directory, newest } = this.#parts;
+    const { directory, lastMessages } = this.#parts;
     const last = inReplyTo.findLast(isSnowflake);
     const isGuilds = (directory.known(name)?.guildId ?? "") !== "";
-    if (last === undefined || !isGuilds || newest.get(name) === last) return {};
+    if (last === undefined || !isGuilds || lastMessages.get(name) === last) return {};
     return { message_reference: { message_id: last, fail_if_not_exists: false } };
   }
 }

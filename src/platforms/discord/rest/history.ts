@@ -14,13 +14,13 @@ import { type DiscordApi, isDeletedChannel } from "./api.ts";
 import { isSpoken } from "../inbound/readable-text.ts";
 import { channelPayload, type MessagePayload, messagePayload } from "../inbound/payload.ts";
 import type { MessageReader } from "../inbound/reader.ts";
-import type { Bot, Self } from "../gateway/bot-identity.ts";
+import type { Bot, BotIdentity } from "../gateway/bot-identity.ts";
 import { compareIds, idOfTime, timeOfId } from "../snowflake.ts";
 
 export interface HistoryParts {
   readonly api: DiscordApi;
   readonly reader: MessageReader;
-  readonly self: Self;
+  readonly identity: BotIdentity;
   /** Calls a second over everything: what Discord allows a bot. */
   readonly callsPerSecond: number;
 }
@@ -37,16 +37,16 @@ const messages = z.array(messagePayload);
 /** What Discord has of what was said. The bot's own words and Discord's notices are left out. */
 export class DiscordHistory implements ChatHistory {
   readonly pageSize = PAGE;
-  readonly pace: RateLimiter;
+  readonly rateLimiter: RateLimiter;
   readonly #parts: HistoryParts;
 
   constructor(parts: HistoryParts) {
     this.#parts = parts;
-    this.pace = new RateLimiter(1000 / (parts.callsPerSecond * BACKGROUND_SHARE));
+    this.rateLimiter = new RateLimiter(1000 / (parts.callsPerSecond * BACKGROUND_SHARE));
   }
 
   async newest(channel: MaybeGap, limit: number, reach = limit): Promise<NewestMessages> {
-    const bot = await this.#parts.self.bot();
+    const bot = await this.#parts.identity.bot();
     const { afterId } = channel;
     const found: MessagePayload[] = [];
     let before: string | null = null;
@@ -90,7 +90,7 @@ export class DiscordHistory implements ChatHistory {
   }
 
   async after(channel: MaybeGap, id: string, limit: number): Promise<readonly HistoryMessage[]> {
-    const bot = await this.#parts.self.bot();
+    const bot = await this.#parts.identity.bot();
     const found: MessagePayload[] = [];
     for (let from = id; found.length < limit;) {
       const payloads = await this.#page(channel.channel.name, { after: from, limit: String(limit) });
@@ -107,7 +107,7 @@ export class DiscordHistory implements ChatHistory {
     first: InboundMessage,
     limit: number,
   ): Promise<readonly InboundMessage[]> {
-    const bot = await this.#parts.self.bot();
+    const bot = await this.#parts.identity.bot();
     const { name } = channel.channel;
     const own = await this.#before(name, first.id, limit);
     const spoken = own.filter((payload) => isPeoples(payload, bot));
@@ -163,7 +163,7 @@ export class DiscordHistory implements ChatHistory {
 
   /** Oldest first. */
   async #page(channelId: string, query: Readonly<Record<string, string>>): Promise<MessagePayload[]> {
-    this.pace.called();
+    this.rateLimiter.called();
     const page = await this.#parts.api.get(Routes.channelMessages(channelId), messages, query);
     return page.toSorted((a, b) => compareIds(a.id, b.id));
   }

@@ -49,7 +49,7 @@ const MAX_THREADS = 5000;
 export class SlackEvents {
   readonly #parts: EventsParts;
   readonly #unread: Unread;
-  readonly #wantedFiles: FilePolicy;
+  readonly #filePolicy: FilePolicy;
   /** By event id, and by message id, since a mention comes as `message` and as `app_mention`. */
   readonly #seen = new BoundedMap<Promise<boolean>>(MAX_SEEN);
   readonly #channels = new KeyedQueue();
@@ -59,7 +59,7 @@ export class SlackEvents {
   constructor(parts: EventsParts) {
     this.#parts = parts;
     this.#unread = new Unread(PLATFORM_NAME, parts.log);
-    this.#wantedFiles = new FilePolicy(parts);
+    this.#filePolicy = new FilePolicy(parts);
   }
 
   /**
@@ -157,7 +157,7 @@ export class SlackEvents {
     const place = placeOfMessage(channel, message);
     this.#threads.set(messageId(channel, message.ts), place.threadTs);
     if (isOwn(message, await names.bot())) return null;
-    const withFiles = await this.#wantedFiles.areIn(channel, message);
+    const withFiles = await this.#filePolicy.readsFilesOf(channel, message);
     const event = await reader.read(channel, message, { withFiles });
     return event.text === "" && event.images === undefined ? null : { event, home: event };
   }
@@ -174,7 +174,7 @@ export class SlackEvents {
     if (isSameSaid(previous ?? null, message) || !isSpoken(message) || isOwn(message, await names.bot()))
       return null;
     const home = await reader.where(placeOfMessage(channel, message));
-    const withFiles = await this.#wantedFiles.areIn(channel, message, previous ?? message);
+    const withFiles = await this.#filePolicy.readsFilesOf(channel, message, previous ?? message);
     const { text } = await reader.said(message, { withFiles });
     const at = timeOfTs(message.edited?.ts ?? eventTs);
     return {

@@ -30,7 +30,11 @@ export class FilePolicy {
    * @param before what it was, where it was changed: an answered question stays one
    * @throws WeirError of the ledger, and SlackError where Slack does not say who the bot is
    */
-  async areIn(channel: string, message: SlackMessage, before: SlackMessage = message): Promise<boolean> {
+  async readsFilesOf(
+    channel: string,
+    message: SlackMessage,
+    before: SlackMessage = message,
+  ): Promise<boolean> {
     const { names, reader, ledger } = this.#parts;
     const bot = await names.bot();
     const place = placeOfMessage(channel, message);

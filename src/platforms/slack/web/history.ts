@@ -6,7 +6,7 @@ import type {
   HistoryPage,
   MaybeGap,
   NewestMessages,
-  SpokenThread,
+  ActiveThread,
 } from "../../intake/history.ts";
 import type { RateLimiter } from "../../shared/rate-limiter.ts";
 import {
@@ -62,7 +62,7 @@ interface GapWindow {
 /** Reads what was said by `conversations.history` and `conversations.replies`. Our own messages are in the log already. */
 export class SlackHistory implements ChatHistory {
   readonly pageSize = PAGE;
-  readonly pace: RateLimiter;
+  readonly rateLimiter: RateLimiter;
   readonly #parts: HistoryParts;
   readonly #pages: PageReader;
   /** How far gaps are read that come page by page, by the channel's name. */
@@ -71,7 +71,7 @@ export class SlackHistory implements ChatHistory {
   constructor(parts: HistoryParts) {
     this.#parts = parts;
     this.#pages = new PageReader(parts.api, parts.readEveryMs);
-    this.pace = this.#pages.pace;
+    this.rateLimiter = this.#pages.rateLimiter;
   }
 
   /**
@@ -327,7 +327,7 @@ export class SlackHistory implements ChatHistory {
     return found.flat().filter(({ ts }) => !known.has(ts));
   }
 
-  async #spokenThreads(channel: string, roots: readonly SlackMessage[]): Promise<SpokenThread[]> {
+  async #spokenThreads(channel: string, roots: readonly SlackMessage[]): Promise<ActiveThread[]> {
     return Promise.all(
       roots.map(async ({ ts, latest_reply: latest }) => ({
         ...(await this.#parts.reader.where({ channel, threadTs: ts })),

@@ -17,13 +17,13 @@ export interface Pages {
 
 /** Reads the messages of channels and threads, page by page. */
 export class PageReader {
-  readonly pace: RateLimiter;
+  readonly rateLimiter: RateLimiter;
   readonly #api: SlackApi;
 
   /** @param everyMs between two calls, over time, ms */
   constructor(api: SlackApi, everyMs: number) {
     this.#api = api;
-    this.pace = new RateLimiter(everyMs);
+    this.rateLimiter = new RateLimiter(everyMs);
   }
 
   /** Follows the cursors until there are `enough` messages, or nothing more. */
@@ -37,7 +37,7 @@ export class PageReader {
     let page: MessagePage | null = null;
     for (let count = 0; count < MAX_PAGES; count++) {
       const cursor: string = page?.response_metadata?.next_cursor ?? "";
-      this.pace.called();
+      this.rateLimiter.called();
       page = await this.#api.call(method, { ...args, ...(cursor !== "" && { cursor }) }, messagePage);
       messages.push(...page.messages);
       isLimited ||= page.is_limited === true;

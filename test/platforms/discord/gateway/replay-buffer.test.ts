@@ -32,12 +32,12 @@ test("what comes while it is closed waits, in order", () => {
   hold.pass(told(1));
   hold.pass(told(2));
   assert.equal(taken.length, 0);
-  hold.open();
+  hold.release();
   hold.pass(told(3));
-  hold.close();
+  hold.hold();
   hold.pass(told(4));
   assert.deepEqual(taken, [1, 2, 3]);
-  hold.open();
+  hold.release();
   assert.deepEqual(taken, [1, 2, 3, 4]);
   assert.deepEqual(missed, []);
 });
@@ -49,13 +49,13 @@ test("too many are dropped, all of them, so that none stands behind a gap, and e
   hold.pass(told(10_003, "last"));
   hold.pass(told(10_004, null));
   assert.deepEqual(missed, []);
-  hold.open();
+  hold.release();
   assert.equal(taken.length, 0);
   assert.deepEqual([missed.length, new Set(missed)], [4, new Set(["even", "first", "last", "odd"])]);
   hold.pass(told(1));
   assert.deepEqual(taken, [1]);
-  hold.close();
-  hold.open();
+  hold.hold();
+  hold.release();
   assert.equal(missed.length, 4);
 });
 
@@ -65,7 +65,7 @@ test("what no search brings back is taken, however many others were dropped befo
   for (let number = 2; number <= 10_002; number++) hold.pass(told(number));
   hold.pass({ number: 10_003, channel: null, isKept: true });
   hold.pass(told(10_004, "other"));
-  hold.open();
+  hold.release();
   assert.deepEqual(taken, [1, 10_003]);
   assert.deepEqual(missed, ["room", "other"]);
 });

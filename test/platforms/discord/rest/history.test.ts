@@ -7,7 +7,7 @@ import { Directory } from "../../../../src/platforms/discord/rest/directory.ts";
 import { DiscordHistory } from "../../../../src/platforms/discord/rest/history.ts";
 import { People } from "../../../../src/platforms/discord/rest/people.ts";
 import { MessageReader } from "../../../../src/platforms/discord/inbound/reader.ts";
-import { Self } from "../../../../src/platforms/discord/gateway/bot-identity.ts";
+import { BotIdentity } from "../../../../src/platforms/discord/gateway/bot-identity.ts";
 import { compareIds, idOfTime, timeOfId } from "../../../../src/platforms/discord/snowflake.ts";
 import { DISCORD_TIMING } from "../../../../src/platforms/discord/timing.ts";
 import { pino } from "pino";
@@ -22,7 +22,7 @@ function historyOf({ discord }: DiscordScene): DiscordHistory {
   const directory = new Directory(api);
   const people = new People(api);
   const reader = new MessageReader({ directory, people, apiUrl, log: pino({ level: "silent" }) });
-  return new DiscordHistory({ api, reader, self: new Self(api), callsPerSecond: 1000 });
+  return new DiscordHistory({ api, reader, identity: new BotIdentity(api), callsPerSecond: 1000 });
 }
 
 function channelOf({ guild, general }: DiscordScene): ChannelOnPlatform {
