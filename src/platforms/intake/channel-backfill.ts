@@ -13,40 +13,40 @@ export interface ChannelBackfillParts {
   readonly receive: (message: InboundMessage) => Promise<unknown>;
 }
 
-/** Messages that a channel begins with which Weir has not seen before. */
+/** Earlier messages with which a new channel begins. */
 const FIRST_MESSAGES = 50;
-/** So much later than what was said behind it a mention may still come: platforms deliver again what did not go through, ms. */
+/** How much later than its successors a mention may still arrive: platforms repeat failed deliveries, ms. */
 const LATE_MS = 120_000;
 /** Channels that are remembered as known. */
 const MAX_KNOWN = 10_000;
 
-/** A channel that Weir sees for the first time begins with what was said in it before. */
+/** Fills a channel that Weir sees for the first time with the messages that were said there before. */
 export class ChannelBackfill {
   readonly #parts: ChannelBackfillParts;
-  /** Channels that Weir has seen something of; one that was forgotten here costs a look into the log. */
+  /** Channels that need no backfill. For a channel that is not remembered here, the log is asked. */
   readonly #known = new BoundedMap<true>(MAX_KNOWN);
 
   constructor(parts: ChannelBackfillParts) {
     this.#parts = parts;
   }
 
-  /** The log has something of that channel. */
+  /** The log has messages of this channel. */
   markKnown(name: string): void {
     this.#known.set(name, true);
   }
 
   /**
-   * To be called before a message that was heard is taken in.
-   * @param gap what is missing of its channel and still comes: it is no background, for it may want an answer
-   * @throws WeirError of the inbox
+   * Hands in the background of a channel, before a message that was received there is stored.
+   * @param gap the channel's open gap: its messages still come, and are no background, since they may need an answer
+   * @throws WeirError of the inbox or the ledger
    */
   async fillBefore(first: InboundMessage, gap: Gap | null): Promise<void> {
     await this.#fill(first, gap, gap === null);
   }
 
   /**
-   * The same before one that a catch-up brings: that begins behind what was heard, and brings what is late by itself.
-   * @param gap of its channel; null: it is in order, and nothing before it is missing
+   * The same before a message that a catch-up fetched. A catch-up brings late messages by itself.
+   * @param gap the channel's gap; null: nothing before the message is missing
    */
   async fillBeforeFetched(first: InboundMessage, gap: Gap | null): Promise<void> {
     await this.#fill(first, gap, false);
@@ -67,7 +67,7 @@ export class ChannelBackfill {
         const late = mayBeLate ? await this.#readLate(background.filter(isAsked), first) : null;
         for (const one of background) await receive(late?.get(one.id) ?? { ...one, isBackground: true });
       } catch (error) {
-        // It is context and no more: the message itself matters.
+        // The background is only context; the message itself is stored all the same.
         if (!(error instanceof PlatformError)) throw error;
         log.warn({ channel: formatAddress(first.channel), why: error.message }, "background_not_fetched");
       }
@@ -75,7 +75,7 @@ export class ChannelBackfill {
     if (isKnown || isWanted || first.addressed) this.markKnown(name);
   }
 
-  /** It was said in the channel itself, behind that message. */
+  /** True: the message was said in the channel itself, after the message `afterId`. */
   #isBehind({ id }: InboundMessage, afterId: string, { channel, ...where }: InboundMessage): boolean {
     const { history } = this.#parts;
     return (
@@ -84,8 +84,8 @@ export class ChannelBackfill {
   }
 
   /**
-   * Nobody has answered what was asked in a channel that the log knows nothing of. Where its own event is still to come, that
-   * would find it in the log, and change nothing: so it is no background, and is read with its files.
+   * Reads recent questions of a channel that the log does not know, with their files. They are unanswered, and their own events may
+   * still come: those would find them in the log as background and cause no turn. So they are handed in as messages.
    * @throws PlatformError
    */
   async #readLate(
@@ -102,7 +102,7 @@ export class ChannelBackfill {
   }
 }
 
-/** Of a thread: the message under which it stands is its parent's, also where it was missed. */
+/** True: the message is the root of a thread. It belongs to the parent channel, even if it was missed there. */
 export function isRoot(thread: ChannelAddress, id: string): boolean {
   return id === thread.name;
 }

@@ -11,37 +11,37 @@ export interface ChannelDiscoveryParts {
   readonly history: Pick<ChatHistory, "idBefore" | "compare">;
   readonly patience: Patience;
   readonly now: () => Date;
-  /** What is older is not looked for: nobody would be answered, and a channel begins with its past anyway. */
+  /** Older messages are not searched for: they would not be answered, and a new channel is filled with its recent past anyway. */
   readonly maxAgeMs: number;
-  /** How long the events of a channel wait until it is known whether something is missing of it, ms. */
+  /** How long the events of a channel wait for the end of a search, ms. */
   readonly holdMs: number;
-  /** Has the gap of a channel filled; `filled` is to be called when it is. */
+  /** Has the gap of a channel filled. Call `filled` when that is done. */
   readonly open: (gap: Gap) => void;
 }
 
-/** Finds channels in which somebody may have spoken since then, the newest first where that is known. */
+/** Finds channels in which people may have spoken since a time, the newest activity first if that is known. */
 export type FindActiveChannels = (since: Date) => Promise<readonly ChannelOnPlatform[]>;
 
-/** Channels that are remembered until they are looked into. The gaps of others are on record at once, and outlive a crash. */
+/** Channels whose gaps are kept in memory until they are filled. The gaps of any others are recorded in the database at once. */
 const MAX_CHANNELS = 300;
 
 /**
- * Channels that the log has nothing of: what was said there while nobody listened is looked for from the time on up to
- * which everything was heard.
+ * Finds channels unknown to the log in which people spoke while the bot was offline. Their gaps begin at the listening watermark,
+ * the time up to which the bot has received everything.
  */
 export class ChannelDiscovery {
   readonly #parts: ChannelDiscoveryParts;
-  /** Null: it is the first time that anybody listens. */
+  /** Null: the bot has never listened before. */
   #watermark: Date | null = null;
   #begunAt: Date;
-  /** Channels with a gap of their own. */
+  /** Channels whose gap the log already knows. */
   #known: ReadonlySet<string> = new Set();
   #found = 0;
-  /** Searches under way, since when by a steady clock, and when the last of them is over. */
+  /** Searches that are running; when the first of them began, by a steady clock; a promise that resolves when all have ended. */
   #searches = 0;
   #searchedFrom = 0;
   #searched: Promise<unknown> = Promise.resolve();
-  /** Channels whose events did not wait for the end of the search, with what may be missing of them; null: nothing any more. */
+  /** Channels whose events did not wait for the end of the search, with their recorded gap; null: the gap is filled. */
   readonly #overtaken = new Map<string, Gap | null>();
   /** Channels whose gap is not filled yet. */
   readonly #open = new Set<string>();
@@ -51,14 +51,14 @@ export class ChannelDiscovery {
     this.#begunAt = parts.now();
   }
 
-  /** Nothing is being looked for, and nothing that was found is missing any more. */
+  /** True: no search is running, and every gap that was found is filled or recorded. */
   get isDone(): boolean {
     return this.#searches === 0 && this.#open.size === 0;
   }
 
   /**
-   * A connection is there.
-   * @param known gaps of channels that the log has something of
+   * Begins a new connection.
+   * @param known gaps of channels that the log has messages of
    * @throws PlatformError, and WeirError of the inbox
    */
   async begin(known: readonly Gap[]): Promise<void> {
@@ -69,7 +69,7 @@ export class ChannelDiscovery {
     this.#found = 0;
   }
 
-  /** Where the log has nothing of what was heard in a channel, its gap begins no earlier than nobody listened. */
+  /** Moves the beginning of a sparse gap up to the watermark: everything before it was received, even if the log does not have it. */
   sinceWatermark(gap: Gap): Gap {
     const { history } = this.#parts;
     if (gap.isSparse !== true || this.#watermark === null) return gap;
@@ -78,7 +78,7 @@ export class ChannelDiscovery {
   }
 
   /**
-   * Looks for channels, and has what was missed of them fetched. Returns at once.
+   * Searches for channels and has their missed messages fetched. Returns at once.
    * @param begun resolves when `begin` is done
    */
   search(find: FindActiveChannels, begun: Promise<unknown>): void {
@@ -86,9 +86,9 @@ export class ChannelDiscovery {
   }
 
   /**
-   * Has what was missed of a channel fetched of which an event is known to be missing.
-   * @param where the channel; none: Weir takes no part in it
-   * @param mayOpen asked right before its gap is open
+   * Has the missed messages of a channel fetched that is known to lack an event.
+   * @param where finds the channel; no channel: Weir takes no part in it
+   * @param mayOpen asked right before the gap is opened
    * @throws PlatformError, and WeirError of the inbox
    */
   async openMissed(where: FindActiveChannels, mayOpen: () => boolean): Promise<void> {
@@ -106,11 +106,11 @@ export class ChannelDiscovery {
     const bot = await account();
     const watermark = await ledger.watermark(platform, bot);
     if (watermark === null) {
-      // From now on the mark says that all was heard before it.
+      // From now on the watermark says that everything before it was received.
       for (const gap of known) if (gap.isSparse === true) await ledger.keepGap(gap);
       await ledger.moveWatermark(platform, bot, at);
     }
-    // A clock that was ahead has set it: how much was heard nobody knows.
+    // A clock that was ahead set this watermark, so nobody knows how much was received.
     return watermark !== null && watermark > at ? new Date(0) : watermark;
   }
 
@@ -127,8 +127,8 @@ export class ChannelDiscovery {
   }
 
   /**
-   * Waits until it is known whether something is missing of a channel, unless that takes too long: then it is on record.
-   * @returns what may be missing and nobody looks for yet
+   * Waits until the searches have told whether messages of a channel are missing. If that takes too long, a gap is recorded instead.
+   * @returns the recorded gap, which nobody fills yet; null: there is none
    */
   async waitForSearch(channel: ChannelOnPlatform): Promise<Gap | null> {
     const { patience, holdMs, ledger } = this.#parts;
@@ -152,10 +152,10 @@ export class ChannelDiscovery {
   /** Must not throw. */
   async #search(find: FindActiveChannels, begun: Promise<unknown>): Promise<void> {
     await begun;
-    // Nothing is missing where nobody listened before.
+    // If the bot has never listened before, nothing counts as missing.
     if (this.#watermark === null) return;
     await this.#parts.patience.until("channels_not_found", Number.POSITIVE_INFINITY, async () => {
-      // Where everything said is a question, somebody waits for an answer.
+      // Channels in which every message is answered come first: somebody waits for an answer there.
       const [first, rest]: [ChannelOnPlatform[], ChannelOnPlatform[]] = [[], []];
       for (const channel of await find(this.#since)) {
         if (this.#known.has(channel.channel.name)) continue;
@@ -171,7 +171,7 @@ export class ChannelDiscovery {
     const gap = this.#gapOf(channel);
     if (!this.#open.has(name)) {
       if (this.#found < MAX_CHANNELS) this.#open.add(name);
-      // To read all of them takes minutes or hours: neither the mark waits for that, nor does a restart begin again.
+      // Reading all of them takes minutes or hours. A recorded gap neither holds up the watermark nor is lost in a restart.
       else await this.#parts.ledger.keepGap(gap);
       this.#found += 1;
     }

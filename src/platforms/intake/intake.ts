@@ -31,15 +31,15 @@ export interface IntakeParts {
   readonly log: Logger;
   readonly catchUpMaxAgeMs: number;
   readonly now: () => Date;
-  /** How long later events of a channel wait for what was missed before them. Default: 10 s. */
+  /** How long events of a channel wait until messages missed before them are fetched. Default: 10 s. */
   readonly holdMs?: number;
-  /** First and longest wait before what was missed is asked for again. Default: 500 ms and 60 s. */
+  /** First and longest wait before a failed fetch is repeated. Default: 500 ms and 60 s. */
   readonly backOff?: Backoff;
-  /** How often it is noted that everything was heard. Default: a minute. */
+  /** How often the listening watermark is moved. Default: a minute. */
   readonly watermarkEveryMs?: number;
 }
 
-/** What becomes of an event, which may be known later; undefined: it was not taken. */
+/** The result of taking an event, which may be known later; undefined: the event was not stored. */
 interface Taking {
   readonly receipt: Promise<Receipt | undefined>;
 }
@@ -47,17 +47,17 @@ interface Taking {
 const NOT_TAKEN: Taking = { receipt: Promise.resolve(undefined) };
 
 const HOLD_MS = 10_000;
-/** Threads of which it is remembered that they were fetched by themselves. */
+/** Threads that are remembered as fetched separately from their parent. */
 const MAX_FETCHED_SEPARATELY = 10_000;
-/** Messages that wait at a time. What comes above it is fetched later, as after an interruption. */
+/** Messages that wait at a time. Further ones are fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
-/** The same of all events: changes are small, and not all of them are found again. */
+/** Events of all kinds that wait at a time. Higher, since changes are small and not all of them can be fetched later. */
 const MAX_WAITING_CHANGES = 20_000;
 
 /**
- * Hands a platform's events to the inbox: of each channel in the platform's order, and behind what was missed of it
- * while nobody listened. What cannot be stored just now is not lost: a message is a gap, and is fetched again; a change is
- * tried again until it is stored.
+ * Hands a platform's events to the inbox: per channel in the platform's order, and after the messages that were missed while the
+ * bot was offline. An event that cannot be stored just now is not lost: a message leaves a gap and is fetched again; a change is
+ * retried until it is stored.
  */
 export class Intake {
   readonly #parts: IntakeParts;
@@ -70,9 +70,9 @@ export class Intake {
   readonly #pendingChanges: PendingChanges;
   readonly #backfill: ChannelBackfill;
   readonly #closing = new AbortController();
-  /** Threads that were fetched by themselves, with the gap of their parent. */
+  /** Threads that were fetched separately, with the gap of their parent at that time. */
   readonly #fetchedSeparately = new BoundedMap<Gap>(MAX_FETCHED_SEPARATELY);
-  /** Resolves when it is known where something may be missing; false: it was closed before. */
+  /** Resolves when the gaps of this connection are known; false: the intake was closed before. */
   #resuming: Promise<boolean> = Promise.resolve(true);
   #isResuming = false;
   #isConnected = false;
@@ -114,8 +114,8 @@ export class Intake {
   }
 
   /**
-   * To be called when a connection is there, before its first event is handed in: fetches what was missed. Returns at
-   * once; later events wait for it.
+   * To be called when a connection is up, before its first event is handed in: fetches missed messages. Returns at once; later events
+   * wait for the fetch.
    */
   resume(): void {
     this.#isConnected = true;
@@ -129,26 +129,26 @@ export class Intake {
   }
 
   /**
-   * To be called after `resume`, where the platform does not tell itself what was said meanwhile: what was said in the
-   * channels that are found is fetched, also where Weir has never heard of them. Their events wait for it.
+   * Fetches missed messages of channels that the log may not know, and makes their events wait. To be called after `resume` if the
+   * platform does not replay missed events itself.
    */
   search(find: FindActiveChannels): void {
     this.#discovery.search(find, this.#resuming);
   }
 
   /**
-   * Something could not be taken in: what is missing of its channel is fetched later, as after an interruption.
-   * @param name of the channel in which it was said
-   * @param where that channel; none: Weir takes no part in it
+   * Notes that an event could not be stored: the missing messages of its channel are fetched later, as after an interruption.
+   * @param name the channel's name
+   * @param where finds that channel; no channel: Weir takes no part in it
    */
   miss(name: string, where: FindActiveChannels): void {
     this.#missedEvents.miss(name, where, this.#resuming);
   }
 
   /**
-   * Takes an event in, behind those of its channel that came before it.
-   * @param home the channel that it belongs to, also where the event names none
-   * @returns what became of it, once it is durable; undefined where it has to be fetched later
+   * Stores an event after the earlier ones of its channel.
+   * @param home the channel that the event belongs to, even if the event names none
+   * @returns the receipt, once the event is durable; undefined if it has to be fetched later
    */
   async hand(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
     if (this.#waiting >= (event.type === "message" ? MAX_WAITING : MAX_WAITING_CHANGES)) {
@@ -165,15 +165,15 @@ export class Intake {
   }
 
   /**
-   * Tries again what the platform tells only once, for as long as it is open.
-   * @returns undefined: it was closed
-   * @throws what no waiting mends
+   * Retries work on an event that the platform delivers only once, until the intake is closed.
+   * @returns undefined: the intake was closed
+   * @throws errors that are not retryable
    */
   async insist<Result>(event: string, work: () => Promise<Result>): Promise<Result | undefined> {
     return this.#patience.insist(event, work);
   }
 
-  /** Resolves when everything that was handed in is taken, and nothing is being fetched. */
+  /** Resolves when every event that was handed in is stored, and nothing is being fetched. */
   async idle(): Promise<void> {
     await this.#resuming;
     await this.#gaps.idle();
@@ -191,9 +191,9 @@ export class Intake {
   async #take(event: InboundEvent, home: ChannelOnPlatform): Promise<Taking> {
     if (this.#closing.signal.aborted) return NOT_TAKEN;
     try {
-      // What leaves no trace in the log puts nothing on record either: no channel, and no gap of one.
+      // An event that leaves no trace in the log must not record a channel or a gap either.
       if (this.#leavesNoTrace(event, home)) return taken(await this.#pendingChanges.receive(event));
-      // Behind an event that is stored nobody would look for what was missed before it.
+      // Once an event is stored, nobody would look for messages missed before it.
       if (!(await this.#resuming)) return NOT_TAKEN;
       const undiscovered = await this.#discovery.waitForSearch(home);
       await this.#missedEvents.openGapOf(home);
@@ -204,14 +204,14 @@ export class Intake {
     } catch (error) {
       const isLater = event.type !== "message" || !(error instanceof UnstorableError);
       this.#warn(isLater ? "event_not_stored_yet" : "event_refused", event, home, error);
-      // Nothing behind it in its lane needs it, nor does it need what was missed: it waits for its message.
+      // Later events do not depend on a change, so it is retried outside its lane.
       if (event.type !== "message") return { receipt: this.#takeLater(event, home) };
       if (isLater) this.miss(home.channel.name, async () => Promise.resolve([home]));
       return NOT_TAKEN;
     }
   }
 
-  /** A change may be told only once, and be of a message that is too old for a catch-up to look at. Must not throw. */
+  /** Retries a change: it may be delivered only once, and its message may be too old for a catch-up. Must not throw. */
   async #takeLater(change: InboundChange, home: ChannelOnPlatform): Promise<Receipt | undefined> {
     try {
       return await this.#patience.insist("change_not_stored_yet", async () =>
@@ -227,15 +227,15 @@ export class Intake {
     this.#parts.log.warn({ channel: formatAddress(channel), id, why: errorMessage(error) }, what);
   }
 
-  /** A change of what somebody said in a direct message changes what is in the log, or waits for its message by itself. */
+  /** True: the event records neither a channel nor a gap. A change in a direct message only alters, or waits for, its message. */
   #leavesNoTrace(event: InboundEvent, { kind }: ChannelOnPlatform): boolean {
     return event.type === "message" ? this.#parts.ledger.refuses(event) : kind === "dm";
   }
 
   /**
-   * What was missed in a thread comes with its parent's catch-up. A thread in which somebody speaks before that is fetched by
-   * itself, or its missed messages would be the background with which it begins, or come behind what is said now.
-   * @param undiscovered what may be missing of the thread and nobody looks for yet
+   * Opens the gap of a thread in which somebody speaks while its parent's catch-up, which brings the thread's missed messages, is
+   * still running. Otherwise these messages would become the thread's background, or come after the new message.
+   * @param undiscovered the thread's recorded gap that nobody fills yet; null: there is none
    */
   #openThread({ channel, kind, workspace, place }: ChannelOnPlatform, undiscovered: Gap | null): void {
     const { history } = this.#parts;
@@ -243,7 +243,7 @@ export class Intake {
     const parent = history.parentOf?.(channel) ?? null;
     if (parent === null || this.#gaps.of(name) !== null) return;
     const gap = this.#gaps.of(parent.name);
-    // Once is enough: the parent's may stay open for hours.
+    // Once per gap of the parent: that gap may stay open for hours.
     if (gap === null || this.#fetchedSeparately.get(name) === gap) return;
     this.#fetchedSeparately.set(name, gap);
     const isEarlier = undiscovered !== null && history.compare(undiscovered.afterId, gap.afterId) < 0;
@@ -251,13 +251,13 @@ export class Intake {
     this.#gaps.open({ channel, kind, workspace, ...(place !== undefined && { place }), afterId });
   }
 
-  /** Without a record of it, nobody would know what the thread is missing once the gap of its parent is closed. */
+  /** Leaves messages to the thread's own gap. It is recorded, since the parent's gap may be closed before it is filled. */
   async #leaveTo(thread: string): Promise<void> {
     const gap = this.#gaps.of(thread);
     if (gap !== null) await this.#parts.ledger.keepGap(gap);
   }
 
-  /** Until it is known where something is missing, nothing is stored. */
+  /** Finds the gaps of a new connection. Nothing is stored until they are known. */
   #findGaps(): void {
     if (this.#isResuming) return;
     this.#isResuming = true;
@@ -288,7 +288,7 @@ export class Intake {
     await this.#receiveOrLeave(event, gap);
   }
 
-  /** What can never be stored holds up nothing that was fetched with it. Throws as the inbox does, but for that. */
+  /** Skips an event that can never be stored, so that it holds up no others. Throws otherwise as the inbox does. */
   async #receiveOrLeave(event: InboundEvent, where: ChannelOnPlatform): Promise<void> {
     try {
       await this.#pendingChanges.receive(event);
@@ -298,12 +298,12 @@ export class Intake {
     }
   }
 
-  /** Nothing is missing but what is on record. */
+  /** True: every missing message is recorded as missing. */
   get #isDone(): boolean {
     return this.#missedEvents.isDone && this.#discovery.isDone && this.#gaps.isDone;
   }
 
-  /** Must not throw: the mark is moved on again soon. */
+  /** Must not throw: the watermark is moved again soon. */
   async #moveWatermark(platform: string, at: Date): Promise<void> {
     const { ledger, account, log } = this.#parts;
     try {

@@ -1,10 +1,10 @@
 export interface ListeningWatermarkParts {
   readonly now: () => Date;
-  /** Resolves when everything that has come in so far is in the log, or on record as missing. */
+  /** Resolves when every event received so far is in the log or recorded as missing. */
   readonly settled: () => Promise<unknown>;
-  /** Somebody listens, and nothing is missing but what is on record. */
+  /** True: the connection is up, and every missing message is recorded as missing. */
   readonly isComplete: () => boolean;
-  /** Notes up to when everything was heard. Must not throw. */
+  /** Stores the watermark. Must not throw. */
   readonly write: (heardTo: Date) => Promise<void>;
   /** How often it is moved. Default: a minute. */
   readonly everyMs?: number;
@@ -12,25 +12,25 @@ export interface ListeningWatermarkParts {
 
 const EVERY_MS = 60_000;
 /**
- * How far the mark stays behind what was heard: a dead connection is noticed within 82 s (Discord's heartbeat), and the platform's
- * clock may be behind ours. What lies between is looked at once more, and changes nothing.
+ * How far the watermark stays behind: a dead connection is noticed within 82 s (Discord's heartbeat), and the platform's clock may
+ * be behind ours. Messages in between are fetched once more, which changes nothing.
  */
 const LAG_MS = 120_000;
 
-/** Looks are so much too late only where the process was frozen, or the machine slept, ms. */
+/** A check that is later than this shows that the process was frozen or the machine slept, ms. */
 const LATE_MS = 60_000;
 
 /**
- * Moves on the time up to which everything was heard, while somebody listens. What it notes at a look is the time of the look
- * before: a process that was frozen between the two has not listened to what came after that. Nor does it know at once that its
- * connection has not outlived this: until a dead one would have been noticed, no look counts.
+ * Moves the listening watermark, the time up to which the bot has received everything, forward while it is connected. Each check
+ * stores the time of the check before: a process that was frozen between the two received nothing after the first. After a freeze
+ * the connection may be dead without anybody knowing, so checks do not count until a dead connection would have been noticed.
  */
 export class ListeningWatermark {
   readonly #parts: ListeningWatermarkParts;
   #timer: NodeJS.Timeout | null = null;
   #last: { readonly at: Date; isSettled: boolean } | null = null;
   #checkedAt: Date | null = null;
-  /** Looks before that time do not count, ms. */
+  /** Checks before this time do not count, ms since the epoch. */
   #countsFrom = 0;
 
   constructor(parts: ListeningWatermarkParts) {
@@ -51,7 +51,7 @@ export class ListeningWatermark {
     const at = now();
     const awayMs = at.getTime() - (this.#checkedAt ?? at).getTime();
     this.#checkedAt = at;
-    // A clock that was set back is no better.
+    // A clock that was set back is treated like a freeze.
     if (awayMs < 0 || awayMs > everyMs + LATE_MS) this.#countsFrom = at.getTime() + LAG_MS;
     const last = this.#last;
     if (!isComplete()) {

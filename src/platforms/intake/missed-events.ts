@@ -12,10 +12,10 @@ export interface MissedEventsParts {
   readonly open: (gap: Gap) => void;
 }
 
-/** Channels of which an event could not be taken in: of each its gap is looked for, and of no other. */
+/** Channels of which an event could not be stored. For each of them its gap is looked up and filled. */
 export class MissedEvents {
   readonly #parts: MissedEventsParts;
-  /** Looks under way, by the channel's name. */
+  /** The running search of each channel, by the channel's name. */
   readonly #searches = new Map<string, symbol>();
 
   constructor(parts: MissedEventsParts) {
@@ -27,9 +27,9 @@ export class MissedEvents {
   }
 
   /**
-   * While the database or the platform is away there may be very many: one search is enough for all that are missing of a
-   * channel when it comes. Returns at once.
-   * @param where the channel of that name; none: Weir takes no part in it
+   * Notes a missed event. Returns at once. While the database or the platform is down there may be very many: one search covers
+   * all missed events of a channel.
+   * @param where finds the channel of that name; no channel: Weir takes no part in it
    * @param begun resolves when the gaps of a new connection are known
    */
   miss(name: string, where: FindActiveChannels, begun: Promise<unknown>): void {
@@ -40,7 +40,8 @@ export class MissedEvents {
   }
 
   /**
-   * Before an event of a channel is taken in: it tells where that is, so that nothing has to be found for it.
+   * Ends the search of a channel by opening its gap. To be called before an event of the channel is stored: the event tells which
+   * channel it is, so nothing has to be found.
    * @throws PlatformError, and WeirError of the inbox
    */
   async openGapOf(home: ChannelOnPlatform): Promise<void> {
@@ -66,14 +67,14 @@ export class MissedEvents {
     if (this.#searches.get(name) !== search) return;
     const gap = await ledger.gapOf({ platform, name });
     if (gap === null) {
-      // What is missing once a gap is open may not be found any more: another search has to come.
+      // Events that are missed after the gap was opened may not be found by it, so the search ends before that.
       await discovery.openMissed(where, () => this.#end(name, search));
     } else if (this.#end(name, search)) {
       open(gap);
     }
   }
 
-  /** @returns false: it was over before */
+  /** @returns false: the search had ended before */
   #end(name: string, search: symbol): boolean {
     return this.#searches.get(name) === search && this.#searches.delete(name);
   }

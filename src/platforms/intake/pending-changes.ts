@@ -13,8 +13,8 @@ const MAX_DELETIONS = 10_000;
 const MAX_EDITS = 500;
 
 /**
- * Changes of messages that the log does not have yet: a platform may deliver a message again, or a page of its history
- * may have been read, before it was changed. What was taken back is not taken in any more; an edit follows its message.
+ * Remembers edits and deletions of messages that the log does not have yet: a platform may deliver a message again after its
+ * change, or a page of history may have been read before it. A deleted message is not stored; an edit is applied after its message.
  */
 export class PendingChanges {
   readonly #inbox: Pick<PlatformInbox, "receive">;
@@ -25,7 +25,7 @@ export class PendingChanges {
     this.#inbox = inbox;
   }
 
-  /** As the inbox's own. */
+  /** Like `PlatformInbox.receive`. */
   async receive(event: InboundEvent): Promise<Receipt> {
     switch (event.type) {
       case "deletion":
@@ -45,11 +45,11 @@ export class PendingChanges {
     }
   }
 
-  /** What came while the message was being written, too. */
+  /** Applies a remembered change to a message, also one that came while the message was being stored. */
   async #applyChange(message: InboundMessage, receipt: Receipt): Promise<Receipt> {
     const { id } = message;
     const change = this.#deletionOf(message) ?? this.#edits.get(id);
-    // The message of a command may be in the log, too: what is remembered is.
+    // The message of a command may be in the log, too.
     const mayBeThere = ["accepted", "duplicate", "command"].includes(receipt.outcome);
     if (change === undefined || !mayBeThere) return receipt;
     await this.#inbox.receive(change);
