@@ -25,56 +25,56 @@ export interface BacklogsParts {
   readonly patience: Patience;
   readonly log: Logger;
   readonly catchUpMaxAgeMs: number;
-  /** First and longest wait before a page is asked for again. */
+  /** First and longest wait before a failed page is requested again. */
   readonly backOff?: Backoff;
   readonly signal: AbortSignal;
-  /** Takes in what was found of a gap. Throws as the inbox does. */
+  /** Stores a message that was found in a gap. Throws as the inbox does. */
   readonly receive: (gap: Gap, event: InboundEvent) => Promise<void>;
   readonly openThread: (gap: Gap) => void;
-  /** Resolves when the newest messages of a channel were looked at; null: nobody looks at them. */
+  /** Resolves when the running catch-up of a channel's newest messages has ended; null: none is running. */
   readonly catchUpOf: (name: string) => Promise<void> | null;
-  /** Told the name of each channel of which nothing is missing any more. */
+  /** Called with the name of each channel whose backlog was read to its end. */
   readonly onFilled: (name: string) => void;
 }
 
 /** Pages that are read at a time, over all channels. */
 const READERS = 2;
-/** Messages that are handed in before it is noted how far that is, and looked whether there is room for more. */
+/** Messages that are handed in before the progress is stored and the channel's room is checked again. */
 const CHUNK = 25;
-/** How long a channel that is being summarised is left alone, and how often it is looked whether it still is, ms. */
+/** How long a channel that is being summarised gets no messages, and how often its room is checked, ms. */
 const CROWDED_FOR_MS = 60_000;
 const LOOK_EVERY_MS = 25;
 const BACK_OFF = { fromMs: 500, toMs: 60_000 };
 
-/** A long gap that is filled from its beginning on. */
+/** A long gap that is read from its beginning on. */
 interface OpenBacklog {
   readonly gap: Gap;
   /** When the gap was found. */
   readonly asOf: Date;
-  /** The gap begins behind that message by now. */
+  /** The id of the message after which the gap begins by now. */
   afterId: string;
   end: Backlog;
-  /** What of the last page is still to be handed in; null: the next one is to be asked for. */
+  /** The rest of the last page, which is still to be handed in; null: the next page is to be requested. */
   page: HistoryPage | null;
-  /** The end of the gap that the page was asked for with. */
+  /** The end of the gap when the page was requested. */
   pageEnd: Backlog;
   read: number;
   crowdedSince: number | null;
   failures: number;
-  /** Waited for before the next turn; null: nothing is. */
+  /** A wait before the next turn; null: none. */
   pause: Promise<unknown> | null;
   isDropped: boolean;
-  /** Resolves when it is off the record. */
+  /** Resolves when the record of the gap is closed. */
   closing: Promise<void>;
 }
 
 type Outcome = "filled" | "more" | "left";
 
 /**
- * Fills long gaps page by page, from their beginning on, behind what is said now. Each page is one turn in a line of all
- * channels, and asks the platform's pace first, so that no backlog holds up another, nor anything that somebody waits for. How
- * far it is stands on record: a crash begins again there. A channel whose summaries do not keep up gets no more for a while,
- * or what is said now would leave the view for what was said long ago.
+ * Reads long gaps page by page, from their beginning on, while new messages go on. All channels take turns of one page, and each
+ * page asks the rate limiter first, so that no backlog holds up another, or anything that somebody waits for. The progress is
+ * stored, and a crash continues there. A channel whose summaries do not keep up gets no messages for a while, or old messages
+ * would push the new ones out of the view.
  */
 export class Backlogs {
   readonly #parts: BacklogsParts;
@@ -86,17 +86,17 @@ export class Backlogs {
     this.#parts = parts;
   }
 
-  /** Where the gap of a channel begins by now; null: it has no backlog. */
+  /** The id of the message after which a channel's backlog begins by now; null: the channel has no backlog. */
   beginning(name: string): string | null {
     return this.#open.get(name)?.afterId ?? null;
   }
 
-  /** Resolves when no record of the channel is being closed. */
+  /** Resolves when no record of the channel's gap is being closed. */
   async settled(name: string): Promise<void> {
     await this.#open.get(name)?.closing.catch(() => undefined);
   }
 
-  /** A gap that is on record is to be filled; one that is being filled already goes on, to the end that is known now. */
+  /** Begins to read a recorded gap. If it is being read already, only its end is updated. */
   begin(gap: Gap, end: Backlog, asOf: Date): void {
     const { name } = gap.channel;
     const known = this.#open.get(name);
@@ -126,7 +126,7 @@ export class Backlogs {
     this.#enqueue(open);
   }
 
-  /** Somebody else has brought all that was missing. */
+  /** Ends a backlog whose messages a catch-up has brought. */
   drop(name: string): void {
     const open = this.#open.get(name);
     if (open !== undefined) this.#end(open);
@@ -137,7 +137,7 @@ export class Backlogs {
     while (this.#open.size > 0 && !this.#parts.signal.aborted) await this.#changed.promise;
   }
 
-  /** What is left is on record. */
+  /** Ends all reading. What is left of each gap is recorded. */
   close(): void {
     this.#readers.clear();
     this.#change();
@@ -166,7 +166,7 @@ export class Backlogs {
     const { pause } = open;
     open.pause = null;
     if (pause === null) return this.#enqueue(open);
-    // Others have their turn meanwhile.
+    // Other channels have their turn meanwhile.
     void pause.then(() => this.#enqueue(open));
   }
 
@@ -178,14 +178,14 @@ export class Backlogs {
     const waitMs = retryAfterMs ?? backoffMs(backOff, open.failures);
     open.pause = patience.pause(waitMs);
     open.failures += 1;
-    // Half of the page may be in the log: it is asked for again.
+    // A part of the page may be in the log, so the page is requested again.
     open.page = null;
     if (!isGone) return "more";
     if (history.isDeleted(error)) await ledger.closeGap(open.gap.channel).catch(() => undefined);
     return "left";
   }
 
-  /** One page. */
+  /** Reads and hands in one page. */
   async #step(open: OpenBacklog): Promise<Outcome> {
     let page: HistoryPage = open.page ?? (await this.#nextPage(open));
     while (page.messages.length > 0) {
@@ -203,7 +203,7 @@ export class Backlogs {
     open.failures = 0;
     if (page.throughId !== open.afterId) await this.#advance(open, page.throughId, 0, null);
     if (!page.isEnd) return "more";
-    // The newest messages are being looked at: then the end moves on, and the record of the gap is needed until then.
+    // A running catch-up of the newest messages moves the end of the gap, and needs its record until then.
     open.pause = this.#parts.catchUpOf(open.gap.channel.name);
     return open.pause === null && open.pageEnd === open.end ? this.#fill(open) : "more";
   }
@@ -220,7 +220,7 @@ export class Backlogs {
     return page;
   }
 
-  /** Nobody waits for these: a channel that is being summarised gets a few a minute until it has room again. */
+  /** True: the channel is being summarised and has to wait. It gets one chunk a minute until it has room again. */
   #isCrowded(open: OpenBacklog): boolean {
     if (!this.#parts.ledger.isCrowded(open.gap)) {
       open.crowdedSince = null;
@@ -262,7 +262,7 @@ export class Backlogs {
   async #fill(open: OpenBacklog): Promise<Outcome> {
     const { ledger, log, onFilled } = this.#parts;
     const { name } = open.gap.channel;
-    // A look at the newest messages that begins meanwhile waits: what it puts on record must stay there.
+    // A catch-up that begins meanwhile waits for `closing`, so that its own record of a gap stays.
     open.closing = ledger.closeGap(open.gap.channel);
     await open.closing;
     log.info({ ...named(open.gap), messages: open.read }, "backlog_read");

@@ -17,44 +17,44 @@ export interface GapsParts {
   readonly catchUpMaxAgeMs: number;
   readonly now: () => Date;
   readonly backOff?: Backoff;
-  /** How long later events of a channel wait for what was missed before them, ms. */
+  /** How long events of a channel wait until messages missed before them are fetched, ms. */
   readonly holdMs: number;
   readonly signal: AbortSignal;
-  /** Takes in what was found of a gap. Throws as the inbox does. */
+  /** Stores a message, or a change, that was found in a gap. Throws as the inbox does. */
   readonly receive: (gap: Gap, event: InboundEvent) => Promise<void>;
-  /** Told the name of each channel of which nothing is missing any more but what is on record. */
+  /** Called with the name of each channel whose missing messages are all fetched or recorded as missing. */
   readonly onFilled: (name: string) => void;
 }
 
 /** Catch-ups at a time: platforms allow some dozens of calls a second. */
 const CATCH_UPS = 4;
-/** Attempts at one channel's catch-up before others have their turn: it is tried again after the longest wait. */
+/** Attempts at a channel's catch-up in a row. After that it is retried after the longest wait, and others come first. */
 const ATTEMPTS = 5;
 
-/** A channel of which something may be missing. */
+/** A channel whose gap is being fetched. */
 interface Gate {
   readonly gap: Gap;
   readonly foundAt: Date;
-  /** Resolves when nothing more is tried. */
+  /** Resolves when the attempts are over. */
   readonly done: Promise<void>;
   readonly end: () => void;
   isBegun: boolean;
   isFilled: boolean;
-  /** The connection was lost again meanwhile: what was fetched is not all. */
+  /** The connection was lost again meanwhile, so more messages are missing than were fetched. */
   isStale: boolean;
 }
 
-/** Fetches what was missed of channels: first of those in which somebody speaks, of the others as the platform wants it. */
+/** Fetches the missed messages of channels: at once if an event waits for them, otherwise at the rate that the platform allows. */
 export class Gaps {
   readonly #parts: GapsParts;
   /** Channels whose events wait. */
   readonly #gates = new Map<string, Gate>();
-  /** Channels that are being fetched, or wait for it: also where events went past. */
+  /** Channels that are being fetched or wait to be, whether or not their events still wait. */
   readonly #fetching = new Map<string, Gate>();
-  /** Gaps that later events went past, until they are filled. */
+  /** Gaps that are still open although later events of their channel were stored. */
   readonly #bypassed = new Map<string, Gap>();
   readonly #backlogs: Backlogs;
-  /** Channels whose gap is neither filled nor on record. */
+  /** Channels whose gap is neither filled nor recorded. */
   readonly #unfilled = new Set<string>();
   readonly #catchUps = new PQueue({ concurrency: CATCH_UPS });
   /** Catch-ups that an event waits for. */
@@ -71,7 +71,7 @@ export class Gaps {
     });
   }
 
-  /** Nothing is missing but what is on record. */
+  /** True: every gap is filled or recorded. */
   get isDone(): boolean {
     return this.#unfilled.size === 0;
   }
@@ -80,7 +80,7 @@ export class Gaps {
     return this.#gates.has(name);
   }
 
-  /** What may be missing of a channel; null: nothing. */
+  /** The open gap of a channel; null: there is none. */
   of(name: string): Gap | null {
     return this.#gates.get(name)?.gap ?? this.#bypassed.get(name) ?? null;
   }
@@ -89,7 +89,7 @@ export class Gaps {
     const { name } = gap.channel;
     const known = this.#fetching.get(name);
     if (known !== undefined) {
-      // Two at a time would take each other's gap off the record. What comes from now on waits for it again.
+      // Two catch-ups of a channel would close each other's gap. Later events wait for the running one again.
       known.isStale = true;
       this.#gates.set(name, known);
       return;
@@ -107,8 +107,8 @@ export class Gaps {
   }
 
   /**
-   * What was missed comes first, unless it takes too long: then its gap stays on record, and life goes on.
-   * @returns the gap that is still open
+   * Waits until the missed messages of a channel are fetched. If that takes too long, the gap is recorded and the wait ends.
+   * @returns the gap that is still open; null: there is none
    */
   async waitFor(name: string): Promise<Gap | null> {
     const gate = this.#gates.get(name);
@@ -125,11 +125,11 @@ export class Gaps {
       await this.#keep(gate.gap);
       if (!gate.isFilled) this.#bypassed.set(name, gate.gap);
     }
-    // Meanwhile it may have been filled, and another be open.
+    // Meanwhile this gap may have been filled, and another opened.
     if (this.#gates.get(name) === gate) this.#gates.delete(name);
   }
 
-  /** One that is being fetched already brings what is new in it. */
+  /** Opens the gap of a thread, unless it has an open gap: that one brings its new messages, too. */
   #openThread(gap: Gap): void {
     if (this.of(gap.channel.name) === null) this.open(gap);
   }
@@ -142,7 +142,7 @@ export class Gaps {
     } while (this.#catchUps.size + this.#catchUps.pending + this.#urgent.size + this.#urgent.pending > 0);
   }
 
-  /** What is cleared from the queues is left to the next start. */
+  /** Gaps that are cleared from the queues are fetched after the next start. */
   close(): void {
     this.#catchUps.clear();
     this.#urgent.clear();
@@ -153,7 +153,7 @@ export class Gaps {
     void queue.add(work).catch(() => undefined);
   }
 
-  /** Waits until one more catch-up is no burden to the platform. */
+  /** Waits until the platform's rate allows another catch-up. */
   async #awaitRate(): Promise<void> {
     const waitMs = this.#parts.history.rateLimiter?.ask() ?? 0;
     if (waitMs > 0) await this.#parts.patience.pause(waitMs);
@@ -173,12 +173,12 @@ export class Gaps {
     } else if (!signal.aborted) void this.#retryLater(gate.gap);
   }
 
-  /** One that is being filled from its beginning on is on record, and its record moves with that until this one is filled. */
+  /** Records a gap, unless a backlog of the channel is being read: its gap is recorded already, and the record moves with the backlog. */
   async #keep(gap: Gap): Promise<void> {
     if (this.#backlogs.beginning(gap.channel.name) === null) await this.#parts.ledger.keepGap(gap);
   }
 
-  /** The connection may last for hours after a platform's failure that was over in a minute. Must not throw. */
+  /** Retries a gap whose attempts have failed: a failure may be over in a minute, but the next reconnection hours away. Must not throw. */
   async #retryLater(gap: Gap): Promise<void> {
     const isKept = await this.#keep(gap).then(
       () => this.#backlogs.beginning(gap.channel.name) === null,
@@ -189,7 +189,7 @@ export class Gaps {
     if (!this.#parts.signal.aborted) this.open(gap);
   }
 
-  /** Hands in what was missed, or the newest of it: the rest is on record then, and is filled behind what is said now. */
+  /** Hands in the missed messages. Of a long gap only the newest: the rest is recorded, and is read as a backlog. */
   async #catchUp(gate: Gate): Promise<void> {
     const { catchUpMaxAgeMs: maxAgeMs, receive, ledger, log } = this.#parts;
     const { name } = gate.gap.channel;
@@ -213,7 +213,7 @@ export class Gaps {
       this.#backlogs.begin(gap, backlog, gate.foundAt);
       return;
     }
-    // Else the rest is still to come, and a crash before that must find it on record.
+    // If the gate is stale, more is to be fetched, and after a crash before that the gap must still be recorded.
     if (gate.isStale) return;
     this.#backlogs.drop(name);
     await ledger.closeGap(gap.channel);
@@ -227,10 +227,10 @@ export class Gaps {
       try {
         await this.#catchUp(gate);
       } catch (error) {
-        // What is missing of a channel that was deleted never comes. What the log has of it stays: nothing says that a bot which
-        // was put out is never answered so. A deletion that is heard comes as an event, and an intake drops none.
+        // The missing messages of a deleted channel never come. Its messages in the log stay, since a bot that was removed from a
+        // channel may get the same answer. A real deletion also comes as an event, and the intake drops none.
         if (history.isDeleted(error)) await ledger.closeGap(gate.gap.channel);
-        // What may not be read now may be read later: what is said until then must not hide that it is missing.
+        // A channel that may not be read now may be readable later. Messages stored until then must not hide the gap.
         else if (error instanceof PlatformError && !error.retryable) await this.#keep(gate.gap);
         throw error;
       }
