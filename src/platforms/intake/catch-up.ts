@@ -9,21 +9,21 @@ export interface CatchUpParts {
     CatchUpLedger,
     "newestMessageIds" | "keepGap" | "hasMessage" | "noteAbsence" | "policyOf"
   >;
-  /** Takes in what was found. Throws as the inbox does. */
+  /** Stores what was found. Throws as the inbox does. */
   readonly receive: (event: InboundEvent) => Promise<unknown>;
   readonly history: ChatHistory;
   readonly log: Logger;
   readonly now: () => Date;
-  /** When the gap was found. What was older by then is context, and not answered any more. */
+  /** When the gap was found. Messages older than `maxAgeMs` by then are context, and are not answered any more. */
   readonly asOf: Date;
   readonly maxAgeMs: number;
-  /** The gap is being filled already from its beginning on, and its record moves with that. */
+  /** The gap is being read as a backlog already, and its record moves with that. */
   readonly isOnRecord: boolean;
-  /** Has the gap of a thread filled that is on record. */
+  /** Has the recorded gap of a thread filled. */
   readonly openThread: (gap: Gap) => void;
 }
 
-/** So many messages come in their own order, and what is said now waits for them. A longer gap is filled behind the newest page. */
+/** A gap of at most so many messages is filled in order while new messages wait. Of a longer one only the newest page comes first. */
 const MAX_IN_ORDER = 500;
 /** Messages that are read, with their files, at a time; and those that are handed in together. */
 const READ_AHEAD = 4;
@@ -31,9 +31,9 @@ const TOGETHER = 25;
 /** Messages of the log that are compared with the platform. */
 const MAX_COMPARED = 200;
 
-/** The beginning of a gap that is still to be read: what was said before the newest page. */
+/** The part of a gap that is still to be read: everything before the newest page. */
 export interface Backlog {
-  /** Null: there is no such message. */
+  /** The message before which the backlog ends; null: there is none. */
   readonly untilId: string | null;
   readonly until: Date;
 }
@@ -46,8 +46,8 @@ export interface CaughtUp {
 }
 
 /**
- * Hands in what was said, changed and taken back in a channel while nobody listened, in the platform's order. Of a long gap
- * it brings the newest page alone: then the gap is on record, and the log says that it is there. All of it is idempotent: what
+ * Hands in the messages, edits and deletions of a channel that were missed while the bot was offline, in the platform's order. Of a
+ * long gap it brings only the newest page: then the gap is recorded, and the log says that messages are missing. Idempotent: what
  * the log has already changes nothing.
  * @throws PlatformError, and WeirError of the inbox
  */
@@ -71,7 +71,7 @@ export async function catchUp(parts: CatchUpParts, gap: Gap): Promise<CaughtUp> 
   return { messages: missed.length, backlog };
 }
 
-/** Nothing is shown: either nothing was said, or the bot may not read it. */
+/** The platform shows no messages: either there are none, or the bot may not read them. */
 async function blank(parts: CatchUpParts, gap: Gap, { lastId = null }: NewestMessages): Promise<CaughtUp> {
   const { history } = parts;
   if (lastId !== null && history.compare(lastId, gap.afterId) > 0)
@@ -83,7 +83,7 @@ function isWhole(history: ChatHistory, gap: Gap, { messages: [first], isAll }: N
   return isAll || (first !== undefined && history.compare(first.id, gap.afterId) <= 0);
 }
 
-/** The record comes first: behind what is handed in now, nobody would look for what is missing before it. */
+/** Records a gap before later messages are handed in: after that nobody would look for messages missing before them. */
 async function leaveOpen(
   parts: CatchUpParts,
   gap: Gap,
@@ -92,7 +92,7 @@ async function leaveOpen(
   const { ledger, history } = parts;
   const until = first === undefined ? parts.asOf : history.timeOf(first.id);
   if (!parts.isOnRecord) await ledger.keepGap(gap);
-  // Where the log has the first of the newest page, what is open is known there already; where there is none, nothing goes first.
+  // If the log has the first message of the newest page, it says already that messages are missing. An empty page needs no note.
   const isNews =
     first !== undefined && !(await ledger.hasMessage(gap.channel, first.id)) && (await isRead(parts, gap));
   const from = history.timeOf(gap.afterId);
@@ -106,7 +106,7 @@ async function isRead({ ledger }: CatchUpParts, gap: Gap): Promise<boolean> {
   return listens || answersAll || gap.kind !== "channel";
 }
 
-/** What was said behind the beginning of a gap cannot be had: the log says so, and the operator is told. */
+/** Notes in the log that messages after the beginning of a gap cannot be read, and tells the operator. */
 export async function noteLost(
   { ledger, history, log }: Pick<CatchUpParts, "ledger" | "history" | "log">,
   gap: Gap,
@@ -120,7 +120,7 @@ export async function noteLost(
   );
 }
 
-/** Each is a gap of its own from here on, unless the log has its last message. */
+/** Gives each thread a gap of its own, unless the log has the thread's last message. */
 export async function openThreads(
   { ledger, openThread }: Pick<CatchUpParts, "ledger" | "openThread">,
   { afterId }: Gap,
@@ -151,7 +151,7 @@ export async function handIn(
   };
   for await (const { message } of readInOrder(messages)) {
     const { addressed, images, kind } = message;
-    // What else has to be looked at takes longer, and would be overtaken.
+    // Other messages take longer to store, and would be overtaken by later ones.
     const isPlain = !addressed && images === undefined && kind !== "thread";
     if (isPlain) together.push(message);
     if (!isPlain || together.length >= TOGETHER) await flush();
@@ -165,7 +165,7 @@ interface ReadMessage {
   readonly editedAt: Date | null;
 }
 
-/** Each is read shortly before it is wanted: a few at a time, however many pictures there are. */
+/** Reads each message shortly before it is needed, a few at a time, so that few pictures are in memory at once. */
 async function* readInOrder(messages: readonly HistoryMessage[]): AsyncGenerator<ReadMessage> {
   const ahead: Promise<ReadMessage>[] = [];
   for (let next = 0; next < messages.length || ahead.length > 0;) {
@@ -173,7 +173,7 @@ async function* readInOrder(messages: readonly HistoryMessage[]): AsyncGenerator
     if (message !== undefined && ahead.length < READ_AHEAD) {
       next += 1;
       const reading = message.read().then((read) => ({ message: read, editedAt: message.editedAt }));
-      // Where one before it fails, nobody waits for it.
+      // If an earlier one fails, nobody awaits this promise.
       reading.catch(() => undefined);
       ahead.push(reading);
       continue;
@@ -191,7 +191,7 @@ export function aged(
   return isOld ? { ...message, isBackground: true } : message;
 }
 
-/** What the log holds, of the time that the newest page spans, and the platform has no more. Pure. */
+/** The messages within the newest page's time that the log has and the platform does not have any more. Pure. */
 function gone(
   history: ChatHistory,
   gap: Gap,

@@ -1,10 +1,11 @@
+import { alignColumns, cellsOf } from "../../../text/markdown-table.ts";
 import { emphasised, escapeText, type MentionNames } from "./mrkdwn-inline.ts";
-import { asColumns, isTableRule } from "./mrkdwn-table.ts";
 
 const FENCE = /^\s*(`{3,}|~{3,})/;
 const HEADING = /^\s{0,3}#{1,6}\s+([^]*)$/;
 const BULLET = /^(\s*)[-*+]\s+(?:\[([ xX])\]\s+)?(?=\S)/;
 const QUOTE = /^\s{0,3}((?:>\s?)+)/;
+const COLUMNS = { gap: " | ", ruleGap: "-+-", minWidth: 0 };
 
 /**
  * Markdown as Slack shows it: mrkdwn, in which nothing but the links and the mentions of `names` is markup of Slack's, so
@@ -77,6 +78,27 @@ function table(lines: readonly string[], from: number): Block | null {
   const end = rest.findIndex((one) => !one.includes("|"));
   const rows = [head, ...rest.slice(0, end < 0 ? rest.length : end)];
   return { text: fenced(asColumns(rows)), lines: rows.length + 1 };
+}
+
+/** `|---|:--:|` under the head of a table. Pure. */
+function isTableRule(text: string): boolean {
+  return text.includes("-") && text.includes("|") && /^[\s|:-]+$/.test(text);
+}
+
+/** Rows of a Markdown table as columns of the same width. Pure. */
+function asColumns(rows: readonly string[]): string {
+  return alignColumns(
+    rows.map((row) => cellsOf(row).map(plain)),
+    COLUMNS,
+  ).join("\n");
+}
+
+/** Nothing is markup in a code block. */
+function plain(cell: string): string {
+  return cell
+    .replaceAll(/\*\*([^*]+)\*\*/g, "$1")
+    .replaceAll(/`([^`]+)`/g, "$1")
+    .replaceAll(/\[([^\]]+)\]\([^)\s]+\)/g, "$1");
 }
 
 /** `Words ##` without the signs behind. No expression: many spaces would take it minutes. */
