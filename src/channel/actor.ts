@@ -39,11 +39,11 @@ export class ChannelActor {
   readonly #runner: TurnRunner;
   /** A turn that began and did not settle. */
   #leftBehind: RunningTurn | null;
-  /** A write failed, and nobody knows whether it was committed: the log has to be read again. */
+  /** A write failed and may have been committed all the same: the log has to be read again. */
   #isInDoubt = false;
-  /** Entries that are being taken in: their wake-up is still to come. */
+  /** Entries that are being added to the history; each wakes the actor afterwards. */
   #noticing = 0;
-  /** `/stop` came: the turn that runs, or the next where none has begun yet, ends at once. */
+  /** `/stop` came: the running turn ends at once, or the next one if none has begun yet. */
   #isStopWanted = false;
   /** Resets that wait for the turn to end: no other turn begins before them. */
   #resets = 0;
@@ -71,7 +71,7 @@ export class ChannelActor {
     return this.#lastUsedAt;
   }
 
-  /** Nothing is queued, running or on its way: it can be evicted. */
+  /** Nothing is queued, running or being delivered: the actor can be evicted. */
   get isIdle(): boolean {
     const isQuiet =
       this.#noticing === 0 &&
@@ -94,22 +94,22 @@ export class ChannelActor {
   }
 
   /**
-   * A message that wants an answer is about to be appended: where nothing else is to be done, its turn is prepared.
-   * @returns who begins it with the append; null: it begins later
+   * Prepares the turn of a message that is about to be appended, if the channel has nothing else to do.
+   * @returns the claim with which the append begins the turn; null: the turn begins later
    */
   expect(text: string): TurnClaim | null {
     if (!this.#mayBegin || this.#isInDoubt || this.#noticing > 0 || this.#leftBehind !== null) return null;
     return dueMessages(this.history.current).length === 0 ? this.#runner.expect(text) : null;
   }
 
-  /** Takes in an appended entry, and the turn that began with it; a message that wants an answer wakes the actor. */
+  /** Adds an appended entry to the history, with the turn that began with it. A message that wants an answer wakes the actor. */
   notify(entry: Entry, turn: RunningTurn | null): void {
     this.#runner.begun(turn);
     const isDue = entry.kind === "user" && entry.addressed;
     this.#takeIn(isDue ? entry.seq : null, async () => this.history.observe(entry));
   }
 
-  /** There is a message of which nobody told: the connection was cut behind the commit that appended it. */
+  /** A message stands in the log that nobody announced: the connection was cut after its commit. */
   remind(seq: Seq, isDue: boolean): void {
     this.#takeIn(isDue ? seq : null, async () => this.history.catchUp(seq));
   }
@@ -125,36 +125,36 @@ export class ChannelActor {
     });
   }
 
-  /** Looks for what is due, now or after the turn that runs. */
+  /** Looks for due messages, now or after the running turn. */
   wake(): void {
     if (this.#isClosed || this.#mailbox.size >= this.#parts.mailboxSize) return;
-    // One waiting wake-up sees all that is due by then.
+    // A wake-up that already waits will see everything that is due by then.
     if (this.#mailbox.size > 0) return;
     void this.#mailbox.add(async () => this.#guard(async () => this.#work()));
   }
 
   /**
-   * Ends the turn that runs or is about to begin; what it has said stays.
-   * @returns false where no message waits for an answer
+   * Ends the turn that runs or is about to begin. The text that people saw of its answer stays.
+   * @returns false if no message waits for an answer
    */
   stop(): boolean {
     const isRunning = this.#runner.interrupt("stop");
     const isAwaited = this.#runner.isAwaited || dueMessages(this.history.current).length > 0;
     if (!isRunning && !isAwaited) return false;
     this.#isStopWanted = true;
-    // One that rests does not wait for its end.
+    // A turn that waits between attempts ends at once.
     if (!isRunning) this.wake();
     return true;
   }
 
-  /** A text that the history shows has changed or gone; a running turn that has read it begins again. */
+  /** A text in the history was edited or deleted. A running turn that has read it begins again. */
   async changed(seq: Seq, toSeq: Seq | null): Promise<void> {
     if (toSeq !== null) {
       await this.#guard(async () => this.history.noticeEdit(seq, toSeq));
       this.compactor.consider();
       return;
     }
-    // Before anything is waited for, so that an answer to what is gone does not settle meanwhile.
+    // Before the first await: an answer to a deleted message must not settle meanwhile.
     this.#runner.gone(seq);
     await this.#guard(async () => {
       await this.history.reload();
@@ -163,7 +163,7 @@ export class ChannelActor {
     this.compactor.consider();
   }
 
-  /** An edit or a deletion may have been committed without our hearing of it. */
+  /** An edit or a deletion may have been committed although its write failed. */
   doubt(): void {
     this.#isInDoubt = true;
     this.#runner.interrupt("redo");
@@ -184,7 +184,7 @@ export class ChannelActor {
   }
 
   async #reset(askedAt: Seq): Promise<void> {
-    // The turn that it was to end has ended.
+    // The turn that `/stop` was meant for has ended.
     this.#isStopWanted = false;
     try {
       if (this.#isInDoubt) await this.#readAgain();
@@ -210,8 +210,8 @@ export class ChannelActor {
   }
 
   /**
-   * Takes nothing new, and ends what runs: a turn stays in the log as running, an answer as pending, for the next
-   * owner to go on with.
+   * Stops taking messages and ends the running turn. Its row stays `running`, and undelivered answers stay `pending`: the next
+   * owner goes on with them.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -242,7 +242,7 @@ export class ChannelActor {
     this.compactor.consider();
   }
 
-  /** @returns true where the turn that was left behind is begun again only later */
+  /** @returns true if the turn that an ended process left behind must wait before it is begun again */
   #rests(): boolean {
     const turn = this.#leftBehind;
     if (turn === null || this.#isStopWanted) return false;
@@ -256,13 +256,13 @@ export class ChannelActor {
     return true;
   }
 
-  /** Nobody is answered where nothing can be delivered, whoever wakes the channel meanwhile. */
+  /** Answers nobody while no adapter can deliver to the channel. */
   get #mayBegin(): boolean {
     const canAnswer = !(this.#parts.platform instanceof AbsentPlatform);
     return !this.#isClosed && this.#resets === 0 && canAnswer;
   }
 
-  /** Runs a turn, and again where its messages change under it: that is no failed attempt. */
+  /** Runs a turn, and runs it again if its messages change meanwhile. Such a restart is no failed attempt. */
   async #runUntilSettled(turn: RunningTurn): Promise<void> {
     while (this.#mayBegin && !this.#isInDoubt) {
       const isSettled = await this.#runner.run(turn, this.#isStopWanted);
@@ -273,7 +273,7 @@ export class ChannelActor {
     }
   }
 
-  /** A connection that was cut in a commit leaves it open what was committed; the log knows. */
+  /** Reads the log again after a commit whose outcome is unknown. */
   async #readAgain(): Promise<void> {
     this.#isInDoubt = false; // first: a write that fails meanwhile is in doubt again
     this.#runner.expectNothing();
@@ -294,7 +294,7 @@ export class ChannelActor {
     await this.recover();
   }
 
-  /** Runs work of this actor; what it throws ends here: lost, or tried again after a wait. */
+  /** Runs work of this actor and handles its errors: the channel is lost, or the work is tried again after a wait. */
   async #guard(work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -23,11 +23,11 @@ export interface SharedParts {
   readonly log: Logger;
   readonly now: () => Date;
   readonly compaction: Compaction;
-  /** Of a channel's history; left out: a real one. The protocol's fuzz puts a wrong one here. */
+  /** The mutex of a channel's history; default: a real one. The fuzz sets one that does not lock. */
   readonly createMutex?: () => HistoryMutex;
   /** Wake-ups that wait in one mailbox. */
   readonly mailboxSize: number;
-  /** First rest of a turn that processes have ended over, ms; left out: a second. */
+  /** First wait before a turn is begun again over which processes have ended, ms; default: a second. */
   readonly restFromMs?: number;
 }
 
@@ -36,14 +36,14 @@ export interface ActorParts extends SharedParts {
   readonly owner: Owner;
   readonly address: ChannelAddress;
   readonly kind: ChannelKind;
-  /** "" where the platform has no such thing. */
+  /** "" if the platform has none. */
   readonly workspace: string;
   /** Null: its platform has told no names. */
   readonly place: Place | null;
   readonly agent: Agent;
   readonly compactorAgent: Summariser;
   readonly platform: Platform;
-  /** Answers are shown while they are written, where the platform can. */
+  /** Answers are shown while they are written, if the platform can. */
   readonly streams: boolean;
   /** Told once, when another daemon has taken the channel. */
   readonly onLost: () => void;

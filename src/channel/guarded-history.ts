@@ -41,7 +41,7 @@ export class GuardedHistory {
 
   /** The history once all changes under way are in it. An immutable value: it does not change under its reader. */
   async snapshot(): Promise<History> {
-    // Where nothing is under way there is nothing to wait for.
+    // Without a change under way there is nothing to wait for.
     return this.#mutex.isLocked() ? this.#mutex.runExclusive(() => this.#history) : this.#history;
   }
 
@@ -50,7 +50,7 @@ export class GuardedHistory {
     return this.#history;
   }
 
-  /** Takes in an entry that somebody has appended. Known ones are ignored; a gap is read from the log. */
+  /** Adds an entry that was appended to the log. A known entry is ignored; a gap before it is read from the log. */
   async observe(entry: Entry): Promise<void> {
     await this.#mutex.runExclusive(async () => this.#take([entry]));
   }
@@ -60,7 +60,7 @@ export class GuardedHistory {
     await this.#mutex.runExclusive(async () => this.#readTo(toSeq));
   }
 
-  /** Takes in that the text at `seq` was edited, of which the notice at `notedSeq` tells. */
+  /** Notes that the text at `seq` was edited; the notice at `notedSeq` says so to the model. */
   async noticeEdit(seq: Seq, notedSeq: Seq): Promise<void> {
     await this.#mutex.runExclusive(async () => {
       await this.#readTo(notedSeq);
@@ -104,14 +104,14 @@ export class GuardedHistory {
   }
 
   /**
-   * Commits a staged job, then swaps the head of the history. Told of an outcome that it had already, it is the same.
+   * Commits a staged job, then swaps the head of the history. Idempotent.
    */
   async commit(job: Pick<Job, "id" | "attempt">): Promise<CommitOutcome> {
     return this.#mutex.runExclusive(async () => {
       const { channel } = this.#owner;
       const outcome = await this.#store.jobs.commit(job);
       if (outcome === "committed") this.#history = cover(this.#history, await this.#store.coverage(channel));
-      // Somebody else had it in hand, and may have committed.
+      // Another attempt may have committed the job.
       if (outcome === "gone") this.#history = (await this.#store.load(channel)).history;
       return outcome;
     });
@@ -132,7 +132,7 @@ export class GuardedHistory {
     });
   }
 
-  /** Folds the rows again: a text went, or changed before anybody had read it. */
+  /** Folds the rows again after a text was deleted, or edited before a turn had read it. */
   async reload(): Promise<ChannelSnapshot> {
     return this.#mutex.runExclusive(async () => {
       await this.#store.log.blankLateCalls(this.#owner.channel);
@@ -158,7 +158,7 @@ export class GuardedHistory {
     await this.#append(await this.#store.log.read(this.#owner.channel, lastSeq + 1, toSeq));
   }
 
-  /** What tools quote reads as it does now, as in the fold of the rows. The caller holds the mutex. */
+  /** Renders quotations in tool results as their texts read now, as the fold of the rows does. The caller holds the mutex. */
   async #append(entries: readonly Entry[]): Promise<void> {
     const longer = appendEntries(this.#history, entries);
     const outdated = staleReferences(longer.entries, this.#history.lastSeq + 1);
@@ -173,15 +173,15 @@ export class GuardedHistory {
 }
 
 /**
- * Tool results whose quotations an edit has made untrue: it was noted behind what their turn answers, so they may have
- * been found before it. Only where the result or the note is new: all others were looked at when they were. Pure.
+ * Finds tool results whose quotations may show a text from before an edit. Looks only at new results and new edit notes; the others
+ * were looked at when they were new. Pure.
  * @param entries by seq
  * @param from the first new one
  * @returns their seqs
  */
 function staleReferences(entries: readonly Entry[], from: Seq): Seq[] {
   const isNew = ({ seq }: Entry): boolean => seq >= from;
-  // Most often somebody has said something, and that is all.
+  // The common case: an ordinary message.
   if (!entries.slice(entries.findLastIndex((entry) => !isNew(entry)) + 1).some(mayOutdate)) return [];
   const notes = new Map<Seq, Entry>();
   for (const entry of entries) {

@@ -6,7 +6,7 @@ import { formatAddress, type TurnId } from "../core/ids.ts";
 import type { ModelCallRow } from "../store/turns/model-calls.ts";
 import type { ActorParts } from "./channel-context.ts";
 
-/** The last request of a channel that a provider has counted: what comes after it is all that has to be estimated. */
+/** The last request of a channel whose tokens a provider has reported. Only what came after it has to be estimated. */
 export class UsageAnchor {
   #last: ReportedUsage | null;
 
@@ -15,14 +15,14 @@ export class UsageAnchor {
     this.#last = last !== null && isTelling(last) ? last : null;
   }
 
-  /** The anchor for requests to this model; null where another one counted last: its tokens are not comparable. */
+  /** The anchor for requests to this model; null if another model was counted last: its tokens are not comparable. */
   of(model: string): Anchor | null {
     return this.#last?.model === model ? this.#last : null;
   }
 
   /** Takes note of a call whose request was estimated so. */
   note({ model, outcome, usage }: ModelCallRecord, estimated: number): void {
-    // A request that we thought would fit was too long: the count that we relied on does not hold.
+    // A request that was estimated to fit was too long: the anchor is wrong.
     if (outcome === "context_length") this.#last = null;
     if (outcome !== "answered" || usage === undefined) return;
     const report = { model, estimated, reported: usage.promptTokens };
@@ -49,7 +49,7 @@ export class LastRequest {
 }
 
 /**
- * Tells of a model call, and makes the line of it on the channel's bill.
+ * Emits `model_call`, and makes the call's row.
  * @param turn null: it was for a compaction
  * @param estimatedTokens what we had estimated for the whole request
  */
@@ -79,7 +79,7 @@ export function billLine(
   };
 }
 
-/** Stores a line by itself, off the reply path: a lost one is no reason for a person to wait. */
+/** Stores a model call's row without waiting for it. A row that cannot be stored is logged and lost. */
 export function storeBillLine({ store, address, log }: ActorParts, line: ModelCallRow): void {
   store.modelCalls.add(line).catch((error: unknown) => {
     log.warn({ channel: formatAddress(address), why: errorMessage(error) }, "model_call_not_stored");

@@ -16,28 +16,28 @@ import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { SharedParts } from "./channel-context.ts";
 
-/** Channels that are loaded side by side after a start: one whose row is locked holds up no other. */
+/** Channels that are loaded at a time after a start: a locked row holds up no other channel. */
 const RESUMED_AT_ONCE = 8;
 /** How often unused actors are looked for, ms. */
 const SWEEP_MS = 30_000;
-/** So many messages that are only listened to pass before their channel is loaded. */
+/** After so many messages without a reply their channel is loaded, to see how full it is. */
 const LOOK_AFTER = 20;
-/** Time from a channel too many to the next look for unused actors, ms. */
+/** Wait before unused actors are evicted once there are too many, ms. */
 const EVICT_AFTER_MS = 1000;
 
 /** No adapter of this process delivers to a channel: what is due there is left alone. */
 class NotServedError extends Error {}
 
 /**
- * The actors that are in memory: one a channel, loaded from the log when needed and let go when unused. A channel
- * without an actor costs one number, its epoch.
+ * The actors in memory: one a channel, loaded from the log when needed and evicted when unused. A channel without an actor
+ * costs one number, its epoch.
  */
 export class ChannelRegistry implements AsyncDisposable {
   readonly #parts: RegistryParts;
   readonly #actors = new Map<ChannelId, Promise<ChannelActor>>();
   readonly #ready = new Map<ChannelId, ChannelActor>();
   readonly #epochs = new Map<ChannelId, number>();
-  /** In memory for a visit alone: nothing can be delivered to their channels. */
+  /** Loaded only to be summarised: no adapter can deliver to their channels. */
   readonly #visited = new Set<ChannelActor>();
   /** Messages that were only listened to, of channels that are not in memory. */
   readonly #heard = new Map<ChannelId, number>();
@@ -73,9 +73,8 @@ export class ChannelRegistry implements AsyncDisposable {
   }
 
   /**
-   * The channel's actor, loaded from the log where it is not in memory. It may be evicted at any later tick: use it
-   * at once.
-   * @throws WeirError where the log could not be read
+   * The channel's actor, loaded from the log if it is not in memory. Use it at once: it may be evicted at any later tick.
+   * @throws WeirError if the log could not be read
    */
   async get(id: ChannelId): Promise<ChannelActor> {
     if (this.#isClosed) throw new Error("the registry is closed");
@@ -85,8 +84,8 @@ export class ChannelRegistry implements AsyncDisposable {
   }
 
   /**
-   * Works on a channel also where no adapter can deliver to it just now: it is summarised, and answered by nobody.
-   * @throws WeirError where the log could not be read
+   * Works on a channel also if no adapter can deliver to it: the channel is summarised, and nobody is answered.
+   * @throws WeirError if the log could not be read
    */
   async visit<Result>(id: ChannelId, work: (actor: ChannelActor) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) throw new Error("the registry is closed");
@@ -104,7 +103,7 @@ export class ChannelRegistry implements AsyncDisposable {
   /** Resolves when no channel that is in memory has a compaction due, waiting or under way. */
   async compactionsIdle(): Promise<void> {
     const actors = [...this.#ready.values()];
-    // What is being taken in may be what makes one due.
+    // An entry that is being added may make a compaction due.
     await Promise.all(actors.map(async (actor) => actor.idle()));
     await Promise.all(actors.map(async ({ compactor }) => compactor.idle()));
   }
@@ -119,22 +118,22 @@ export class ChannelRegistry implements AsyncDisposable {
     }
   }
 
-  /** The channel's actor where it is in memory, or on its way there. */
+  /** The channel's actor if it is in memory or being loaded. */
   async inMemory(id: ChannelId): Promise<ChannelActor | undefined> {
     return this.#actors.get(id)?.catch(() => undefined);
   }
 
   /**
-   * A message that wants an answer is about to be appended: a channel in memory prepares for it.
-   * @returns who begins its turn; null: nobody yet
+   * Prepares the turn of a message that is about to be appended, if its channel is in memory.
+   * @returns the claim with which the append begins the turn; null: the turn begins later
    */
   expect(id: ChannelId, text: string): TurnClaim | null {
     return this.#ready.get(id)?.expect(text) ?? null;
   }
 
   /**
-   * Tells a channel of an appended entry, and of the turn that has begun with it. One that only listens is not loaded for
-   * each. Must not throw.
+   * Tells a channel of an appended entry, and of the turn that began with it. A channel without a due message is not loaded for
+   * each entry. Must not throw.
    */
   async notify(id: ChannelId, entry: Entry, turn: RunningTurn | null = null): Promise<void> {
     this.#parts.indexer.mark(id);
@@ -143,7 +142,7 @@ export class ChannelRegistry implements AsyncDisposable {
     await this.#with(id, (actor) => actor.notify(entry, turn));
   }
 
-  /** A channel that is only listened to must compact, too: now and then it is loaded to see how full it is. */
+  /** A channel in which nobody is answered must compact, too: it is loaded now and then to see how full it is. */
   #isTimeToLook(id: ChannelId): boolean {
     const heard = (this.#heard.get(id) ?? 0) + 1;
     if (heard < LOOK_AFTER) {
@@ -160,15 +159,15 @@ export class ChannelRegistry implements AsyncDisposable {
     await this.#with(id, (actor) => actor.remind(seq, true));
   }
 
-  /** Tells a channel of a message that nobody waits for an answer to, where it is in memory. Must not throw. */
+  /** Tells a channel in memory of a message that needs no answer. Must not throw. */
   async mention(id: ChannelId, seq: Seq): Promise<void> {
     this.#parts.indexer.mark(id);
     (await this.inMemory(id))?.remind(seq, false);
   }
 
   /**
-   * Takes up what is due by the log after a start.
-   * @param rawEntries so many that nothing covers are due for a compaction
+   * Takes up everything that the log says is due after a start.
+   * @param rawEntries so many entries without a summary are due for a compaction
    * @returns how many channels had something to do
    */
   async resume(platforms: readonly string[], rawEntries: number): Promise<number> {
@@ -189,19 +188,19 @@ export class ChannelRegistry implements AsyncDisposable {
     await this.#with(id, (actor) => actor.wake());
   }
 
-  /** What is due follows from the log: an actor that could not be loaded now finds it when it is loaded later. */
+  /** Loads and wakes an actor. If that fails, the actor finds what is due when it is loaded later. */
   async #with(id: ChannelId, work: (actor: ChannelActor) => void): Promise<void> {
     try {
       work(await this.get(id));
     } catch (error) {
-      // Also for a reason that nobody knows: without a next message nobody else would wake it.
+      // Also after an unknown error: without a next message nobody else would wake the channel.
       const willRetry = !this.#isClosed && !(error instanceof NotServedError);
       this.#parts.log.error({ id, why: errorMessage(error), willRetry }, "wake_failed");
       if (willRetry) this.#owed.add(id, isOfInfrastructure(error));
     }
   }
 
-  /** Lets go of actors that were not used for long, and of the longest unused beyond the bound. */
+  /** Evicts actors that were unused for long, and the longest unused ones above the bound. */
   evictIdle(): void {
     const now = steadyNow();
     const idle = [...this.#ready.entries()]
@@ -216,7 +215,7 @@ export class ChannelRegistry implements AsyncDisposable {
     }
   }
 
-  /** A burst of channels must not wait for the sweep; one look serves many of them. */
+  /** Evicts soon after a burst of channels, once for many of them. */
   #evictSoon(): void {
     this.#eviction ??= setTimeout(() => {
       this.#eviction = undefined;
@@ -224,7 +223,7 @@ export class ChannelRegistry implements AsyncDisposable {
     }, EVICT_AFTER_MS).unref();
   }
 
-  /** Lets what runs come to its end, until the signal; then ends it: the log keeps what is left. */
+  /** Waits for running work until the signal, then ends it. The log keeps what is left. */
   async drain(deadline: AbortSignal): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#sweep);
@@ -249,7 +248,7 @@ export class ChannelRegistry implements AsyncDisposable {
     this.#ready.delete(id);
   }
 
-  /** @param absent stands in where no adapter can deliver to the channel; undefined: it is not loaded then */
+  /** @param absent stands in if no adapter can deliver to the channel; undefined: such a channel is not loaded */
   async #load(id: ChannelId, absent: Platform | undefined): Promise<ChannelActor> {
     const { store, events } = this.#parts;
     const startedAt = steadyNow();
@@ -258,7 +257,7 @@ export class ChannelRegistry implements AsyncDisposable {
     this.#epochs.set(id, epoch);
     let snapshot = await store.load(id);
     if (known !== undefined && snapshot.channel.epoch !== known) {
-      // Another daemon had it while nobody used it here.
+      // Another daemon has taken the channel since it was last used here.
       epoch = await store.channels.take(id);
       this.#epochs.set(id, epoch);
       snapshot = await store.load(id);
@@ -315,6 +314,6 @@ export interface RegistryParts extends SharedParts {
   agentOf(channel: ChannelRow): { readonly agent: Agent; readonly compactorAgent: Summariser };
   /** Whether a channel's answers are shown while they are written. */
   streams(channel: ChannelRow): boolean;
-  /** The adapter that can deliver to a channel just now; undefined where none can. */
+  /** The adapter that can deliver to a channel now; undefined: there is none. */
   platformOf(address: ChannelAddress): Platform | undefined;
 }

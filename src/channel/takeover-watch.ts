@@ -6,7 +6,7 @@ import type { ChannelId } from "../core/ids.ts";
 /** First and longest time between two looks at a channel that was lost, ms. */
 const LOOK_FROM_MS = 60_000;
 const LOOK_TO_MS = 3_600_000;
-/** Channels of which it is known how often they were lost. */
+/** Channels whose number of losses is remembered. */
 const MAX_KNOWN = 1000;
 
 export interface TakeoverWatchParts {
@@ -20,9 +20,9 @@ export interface TakeoverWatchParts {
 }
 
 /**
- * Channels that another daemon has taken. It may have ended since over what is due there: nobody would look before somebody
- * speaks again. So they are looked at, and where nothing has gone on between two looks, the channel is taken back; later each
- * time it is lost, or two daemons that are both alive would take it from each other over one slow answer.
+ * Watches channels that another daemon has taken. That daemon may have died with messages due, and nobody would notice before the next
+ * message. If nothing moved between two looks, this daemon takes the channel back. The wait grows with each loss: else two live
+ * daemons would take the channel from each other during one slow answer.
  */
 export class TakeoverWatch {
   readonly #parts: TakeoverWatchParts;

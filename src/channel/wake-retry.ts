@@ -3,11 +3,11 @@ import { BackoffTimer } from "../async/backoff.ts";
 
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
 
-/** Channels that have something due and could not be woken: they are tried until they are. */
+/** Wakes channels again that could not be woken although something is due in them. */
 export class WakeRetry {
-  /** The database was away: what is true of one is true of all. */
+  /** Channels that failed because the database was away: one failure ends the round. */
   readonly #away: Wakes;
-  /** It failed at that channel, for a reason that nobody knows: none of the others is to wait for it. */
+  /** Channels that failed for an unknown reason: the others do not wait for them. */
   readonly #odd: Wakes;
 
   /** @param wake must not throw: where it fails again, it adds the channel again */

@@ -30,7 +30,7 @@ export class Draft {
   #wanted: string | null = null;
   #shown: string | null = null;
   #messageId: string | null = null;
-  /** By it the platform knows what is shown: that of the turn's row, once it is open. */
+  /** The idempotency key of the shown message: the turn row's key once the delivery is open. */
   #key: string;
   #pump: Promise<void> | null = null;
   readonly #closing = new AbortController();
@@ -52,11 +52,11 @@ export class Draft {
     this.#pump = this.#run();
   }
 
-  /** Ends the showing. Resolves when no call to the platform is under way, or the channel is let go. */
+  /** Stops updating the draft. Resolves when no call to the platform is under way, or the channel is released. */
   async close(): Promise<void> {
     this.#closing.abort();
     if (this.#pump !== null) await unlessAborted(this.#pump, this.#parts.signal);
-    // Nothing that we know of is left to be changed.
+    // No message of this draft is known.
     if (this.#messageId === null) this.#parts.timing.ended?.(this.#key);
   }
 
@@ -72,7 +72,7 @@ export class Draft {
         if (intervalMs > 0) await delay(intervalMs, undefined, { signal });
       }
     } catch {
-      // The platform or the database did not take a piece: no more pieces, the final text comes from the outbox.
+      // A piece failed at the platform or the database: no more pieces. The outbox sends the final text.
       this.#closing.abort();
     }
     this.#pump = null;

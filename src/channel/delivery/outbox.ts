@@ -23,40 +23,40 @@ export interface OutboxParts {
   readonly owner: Owner;
   readonly address: ChannelAddress;
   readonly platform: Platform;
-  /** Answers are shown while they are written, where the platform can. */
+  /** Answers are shown while they are written, if the platform can. */
   readonly streams: boolean;
   readonly deliveries: DeliveryStore;
   readonly events: Events;
-  /** Told where another daemon has taken the channel. */
+  /** Called if another daemon has taken the channel. */
   readonly onLost: (error: StaleEpochError) => void;
 }
 
 /**
- * A channel's answers on their way to its platform, in order. "Sent" means that the platform acknowledged it. What
- * the platform does not take now is sent again, with the same idempotency key, until it does; the turns go on.
+ * Delivers a channel's answers to its platform, in order. "Sent" means acknowledged by the platform. A part that the platform does not
+ * take is sent again with the same idempotency key until it does; turns do not wait.
  *
- * A part: pending → sent, or failed where the channel is gone or the text refused. One whose draft was deleted by somebody is posted
- * anew, once, unless the question was deleted as well. What was shown of an answer that never came: pending → failed, once the
- * platform has taken it back.
+ * A part: pending → sent, or failed if the channel is gone or the text refused. If somebody deleted its draft, the part is posted
+ * anew, once, unless the question was deleted as well. An orphaned draft (its turn ended without an answer): pending → failed, once
+ * the platform has deleted it.
  */
 export class Outbox {
   readonly #parts: OutboxParts;
   readonly #queue = new PQueue({ concurrency: 1 });
   readonly #closing = new AbortController();
-  /** Turns whose answer is here, so that reading the log again does not bring it twice. */
+  /** Turns whose answer is being delivered, so that reading the log again does not deliver it twice. */
   readonly #underWay = new Set<TurnId>();
-  /** For each look-up that is open, the turns that were under way at any time of it: what it read of them may be old. */
+  /** For each open look-up, the turns that were delivered during it: what the look-up read of them may be old. */
   readonly #lookUps = new Set<Set<TurnId>>();
-  /** Messages that are being taken back. */
+  /** Orphaned drafts that are being deleted. */
   readonly #leaving = new Set<string>();
-  /** Notes of what was sent that are not committed yet: the next answer does not wait for them. */
+  /** Acknowledgements that are not committed yet: the next answer does not wait for them. */
   readonly #notes = new Set<Promise<unknown>>();
 
   constructor(parts: OutboxParts) {
     this.#parts = parts;
   }
 
-  /** Nothing is on its way, and the log knows of all that was. */
+  /** Nothing is being delivered, and all acknowledgements are in the log. */
   get isIdle(): boolean {
     return this.#isEmpty && this.#notes.size === 0;
   }
@@ -65,7 +65,7 @@ export class Outbox {
     return this.#queue.size === 0 && this.#queue.pending === 0;
   }
 
-  /** Resolves when all that was handed in is sent, failed, or left to the next owner by `close`. */
+  /** Resolves when each answer is sent, failed, or left to the next owner by `close`. */
   async idle(): Promise<void> {
     await this.#queue.onIdle();
     await Promise.all(this.#notes);
@@ -76,7 +76,7 @@ export class Outbox {
     return splitText(text, this.#parts.platform.capabilities.maxTextLength);
   }
 
-  /** A message that shows an answer while it is written; null where the platform shows none, or an older one waits. */
+  /** The draft of an answer; null if the platform shows none, or an older answer waits. */
   openDraft(turnId: TurnId, idempotencyKey: string, inReplyTo: readonly string[]): Draft | null {
     const { platform, deliveries, owner, address, streams } = this.#parts;
     const { streaming } = platform.capabilities;
@@ -95,7 +95,7 @@ export class Outbox {
     });
   }
 
-  /** Hands in a settled answer; one that is under way already is not taken twice. */
+  /** Delivers a settled answer, unless it is being delivered already. */
   deliver(answer: PendingAnswer): void {
     if (this.#underWay.has(answer.turnId)) return;
     this.#underWay.add(answer.turnId);
@@ -121,7 +121,7 @@ export class Outbox {
     this.#parts.events.emit({ type: "reply_delivered", channel, turn: turnId, parts: parts.length, turnMs });
   }
 
-  /** Takes up what is settled, and by the log not delivered or not taken back yet. */
+  /** Takes up the answers and orphaned drafts that the log says are still undelivered. */
   async recover(): Promise<void> {
     const { deliveries, owner } = this.#parts;
     const known = new Set(this.#underWay);
@@ -129,14 +129,14 @@ export class Outbox {
     const { answers, shownInVain } = await deliveries
       .owed(owner.channel)
       .finally(() => this.#lookUps.delete(known));
-    // It may have been noted as sent since it was read; what is owed of it still, another look-up finds.
+    // It may have been noted as sent since it was read; another look-up finds what is still undelivered.
     for (const answer of answers) if (!known.has(answer.turnId)) this.deliver(answer);
     for (const { id, messageId } of shownInVain) this.withdraw(messageId, id);
   }
 
   /**
-   * Takes back what was shown of an answer that never came, until the platform has done so. Returns at once.
-   * @param id of its row; null: it could not be stored, and where this process ends before, the message stays
+   * Deletes an orphaned draft, until the platform has done so. Returns at once.
+   * @param id of its row; null: the row could not be stored, and the message stays if this process ends before
    */
   withdraw(messageId: string, id: OrphanedDraft["id"] | null): void {
     if (this.#leaving.has(messageId)) return;
@@ -190,7 +190,7 @@ export class Outbox {
   }
 
   /**
-   * Repeats what a platform is asked for until it is done.
+   * Repeats a call to the platform until it is done.
    * @returns `failed`: the platform will never do it; `left`: to the next owner of the channel
    */
   async #insist<Result>(
@@ -199,7 +199,7 @@ export class Outbox {
     const { signal } = this.#closing;
     for (let failures = 0; !signal.aborted; failures++) {
       try {
-        // A platform that never answers must not keep the channel from being let go: the next owner asks again.
+        // A platform that never answers must not keep the channel from being released: the next owner asks again.
         const result = await unlessAborted(ask(), signal);
         if (result === ABORTED) break;
         return { result };
@@ -251,14 +251,14 @@ export class Outbox {
   /** The row is changed before anything is sent. @returns null: it is to stay deleted */
   async #postedAnew(part: Delivery): Promise<Delivery | null> {
     const { owner, deliveries } = this.#parts;
-    // Who deletes it a second time means it.
+    // A second deletion is meant.
     if (part.idempotencyKey.endsWith(ANEW)) return null;
     const idempotencyKey = `${part.idempotencyKey}${ANEW}`;
     if (!(await deliveries.postAnew(owner, part.id, idempotencyKey))) return null;
     return { ...part, idempotencyKey, messageId: null, drafted: false };
   }
 
-  /** Such a part need not be tried any more. */
+  /** Marks parts as failed for good. */
   async #fail(parts: readonly Pick<Delivery, "id">[], reason: string): Promise<void> {
     try {
       for (const part of parts) await this.#parts.deliveries.failed(this.#parts.owner, part.id, reason);
@@ -292,7 +292,7 @@ export class Outbox {
       return part.messageId;
     }
     const messageId = await platform.send(message);
-    // The key may have brought back the piece that a draft had shown before its acknowledgement was lost.
+    // The key may have returned a draft whose acknowledgement was lost: it shows an older piece.
     if (part.drafted && platform.capabilities.takesIdempotencyKeys) await platform.edit(messageId, message);
     return messageId;
   }

@@ -1,10 +1,10 @@
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { Platform } from "../../platforms/platform.ts";
 
-/** Platforms let the sign go after some seconds, ms. */
+/** Platforms hide the indicator after some seconds, ms. */
 const REPEAT_MS = 8000;
 
-/** Shows people that an answer to these messages is being made, until it is disposed of. */
+/** Shows the platform's typing indicator until it is disposed of. */
 export function showTyping(
   platform: Platform,
   address: ChannelAddress,

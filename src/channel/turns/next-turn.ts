@@ -8,8 +8,7 @@ const MAX_MESSAGES = 100;
 const MAX_SHARE = 0.4;
 
 /**
- * What the next turn answers: all that is due, together; after an outage, as much of it as leaves room for an
- * answer, the rest in the turns behind. Pure.
+ * Chooses the messages of the next turn: all that are due, or, after an outage, as many as leave room for an answer. Pure.
  */
 export function nextTurn(history: History, budget: Budget): { fromSeq: Seq; toSeq: Seq } | null {
   const due = dueMessages(history);
@@ -19,7 +18,7 @@ export function nextTurn(history: History, budget: Budget): { fromSeq: Seq; toSe
   let toSeq = first.seq;
   let tokens = 0;
   let count = 0;
-  // What was only listened to between them is shown with them, and counts.
+  // Messages between them that need no answer are shown as well, and count.
   for (const entry of history.entries) {
     if (entry.seq < first.seq || entry.kind !== "user") continue;
     tokens += entry.tokens;

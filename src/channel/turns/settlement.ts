@@ -4,9 +4,9 @@ import type { Settlement } from "../../store/turns/turns.ts";
 import type { FailureKind } from "../../prompts/load.ts";
 import type { TurnOutcome } from "../../turn/turn.ts";
 
-/** Behind what had been said when `/stop` came. */
+/** Ends an answer that `/stop` cut off. */
 const STOPPED = " … (stopped)";
-/** Behind an answer to words that were changed while it was being written. */
+/** Ends an answer whose question was edited while it was written. */
 const EDITED = "(A message was changed meanwhile: this answers it as it read before.)";
 const SENTENCE_END = /(?:[.!?…]["'”’)\]]*(?=\s)|[。！？])/gu;
 /** From the middle of a word the rest of it would only be read again. */
@@ -15,8 +15,8 @@ const LAST_WORD = /(?<!\S)\S+$/u;
 const UNSPACED = new RegExp(`[${UNSPACED_SCRIPTS}]$`, "u");
 
 /**
- * What had been said when it was stopped, up to the end of a sentence, or else of a word, and that it was stopped. Pure.
- * @returns "" where no whole word had been
+ * The text of a stopped answer, up to its last whole sentence or word, with a mark. Pure.
+ * @returns "" if it has no whole word
  */
 function stoppedText(said: string): string {
   const text = said.trim();

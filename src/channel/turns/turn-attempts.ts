@@ -1,13 +1,13 @@
 import type { RunningTurn } from "../../store/turns/turn-rows.ts";
 
-/** Failures of its own after which a turn is settled with a plain sentence. */
+/** Own failures after which a turn is settled with a plain sentence. */
 const MAX_FAILURES = 3;
 /**
- * Ends of processes after which it is. Mostly it is the world that ends a process, and no message; one that does must not do so for
- * ever, nor use up the restarts that a process manager allows.
+ * Ends of processes after which it is settled. A deploy or a crash elsewhere ends most processes; but a message that ends its process
+ * must not do so for ever, nor use up the restarts that a process manager allows.
  */
 const MAX_DEATHS = 10;
-/** So many ends are chance; from then on a turn waits before it is begun again, ms. */
+/** After so many ends of processes a turn waits before it is begun again. */
 const CHANCE_DEATHS = 3;
 const REST_FROM_MS = 1000;
 const REST_TO_MS = 15_000;
@@ -22,8 +22,8 @@ export function reasonToGiveUp({
 }
 
 /**
- * How long a process lives before it begins a turn again that others have ended over: meanwhile it answers the other channels, and a
- * process that is killed before that has not tried. Pure.
+ * The wait before a turn is begun again over which processes have ended. Meanwhile this process answers the other channels, and its
+ * own end does not count as an attempt. Pure.
  * @param fromMs the first wait; each is twice the one before
  * @returns ms
  */

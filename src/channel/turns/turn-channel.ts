@@ -26,10 +26,10 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly onRequest: () => void;
 };
 
-/** Different emoji that one run of a turn tries: nobody can have the platform flooded, nor a message walled in. */
+/** Different emoji that one run of a turn may try: nobody can make the bot flood the platform. */
 const MAX_REACTIONS = 3;
 
-/** Where a channel is, as a person would say it. */
+/** A channel's place in people's words. */
 export function sceneOf({
   address,
   kind,
@@ -98,7 +98,7 @@ const MAX_IMAGES = 4;
 /** How an adapter names a picture in a message's text. */
 const IMAGE_LABEL = "[image ";
 
-/** What belongs to the messages of a turn beside their text. Most turns have nothing of it, and cost no look-up. */
+/** Replies and pictures of a turn's messages. Most turns have none, and cost no query. */
 async function attachedTo(
   { store, owner, address, agent }: Pick<ActorParts, "store" | "owner" | "address" | "agent">,
   history: History,

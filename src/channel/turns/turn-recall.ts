@@ -10,19 +10,19 @@ import type { FirstRecall } from "../../turn/first-recall.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 
-/** A recall that takes longer is dropped, not waited for, ms. */
+/** Longest recall before a turn's first model call, ms. */
 const RECALL_WITHIN_MS = 400;
-/** Searches of one turn at once: a model may ask for many, and other channels want to find something as well. */
+/** Searches of one turn at a time: a model may ask for many, and other channels search as well. */
 const SEARCHES_AT_ONCE = 2;
 
-/** A search that was begun before it was asked for. */
+/** A search that began ahead of its turn. */
 interface Ahead<Found> {
   readonly text: string;
   readonly limit: number;
   readonly found: Promise<Found[]>;
 }
 
-/** What one turn finds in its channel's log and among its memories. Disposing ends what it is still looking for. */
+/** Searches a channel's log and memories for one turn. Disposing cancels the searches under way. */
 export class TurnRecall implements Disposable {
   readonly #parts: ActorParts;
   readonly #history: GuardedHistory;
@@ -51,7 +51,7 @@ export class TurnRecall implements Disposable {
     return this.#found;
   }
 
-  /** Looks already for what the turn will ask for first. */
+  /** Begins the turn's first search ahead. */
   start({ text, entries, memories }: FirstRecall): void {
     if (entries === 0 || memories === 0) return;
     const both = this.#search(this.#automatic.signal, async (signal) =>
@@ -80,7 +80,7 @@ export class TurnRecall implements Disposable {
       this.#search(signal, async (until) =>
         this.#parts.recall.find({ ...this.#entriesQuery(text, scope, limit), signal: until }),
       );
-    // A tool call is what the model waits for; the automatic recall only helps.
+    // The model waits for a tool call; the automatic recall is optional.
     if (scope === "all") return find();
     const found = await this.#orNothingLate(taken(this.#entriesAhead, text, limit) ?? find());
     this.#found = { ...this.#found, entries: found.map(({ seq }) => seq) };
@@ -120,7 +120,7 @@ export class TurnRecall implements Disposable {
     });
   }
 
-  /** What comes late is dropped, and what was dropped is not looked for any longer. */
+  /** Drops a late result, and cancels its search. */
   async #orNothingLate<Found>(search: Promise<Found[]>): Promise<Found[]> {
     try {
       const found = await withDeadline(search, RECALL_WITHIN_MS);
@@ -155,7 +155,7 @@ function taken<Found>(from: Ahead<Found> | null, text: string, limit: number): P
   return from !== null && from.text === text && from.limit === limit ? from.found : null;
 }
 
-/** What was said before a `/reset` is not brought back: somebody asked for that. */
+/** Nothing from before a `/reset` is recalled. */
 function afterReset({ summaries }: History): Seq {
   return (summaries.findLast(({ kind }) => kind === "reset")?.toSeq ?? 0) + 1;
 }

@@ -54,7 +54,7 @@ interface RunParts {
 export interface RequestParts {
   readonly usage: UsageAnchor;
   readonly last: LastRequest;
-  /** Must not throw or wait. */
+  /** Must neither throw nor wait. */
   readonly onRequest: () => void;
 }
 
@@ -64,13 +64,13 @@ export class TurnRunner {
   readonly #history: GuardedHistory;
   readonly #outbox: Outbox;
   readonly #request: RequestParts;
-  /** When a message became durable, by this process' clock; for the time that a person waited. */
+  /** When messages became durable, by this process' clock: for the time that a person waited. */
   readonly #acceptedAt = new Map<Seq, Date>();
-  /** What the turn that is being begun will ask for. */
+  /** The search that began ahead of the next turn. */
   #ahead: TurnRecall | null = null;
   /** The message whose append was to begin its turn, and the turn that has begun so. */
   #expected: { readonly seq: Seq; turn: RunningTurn | null } | null = null;
-  /** The last turn that failed by itself, and how often. */
+  /** The last turn with failures of its own, and their number. */
   #failed: { readonly turn: TurnId; readonly times: number } | null = null;
   #takenTo: Seq = 0;
   #running: { turn: RunningTurn; interrupt: AbortController; startedAt: number } | null = null;
@@ -121,15 +121,15 @@ export class TurnRunner {
     for (const seq of this.#acceptedAt.keys()) if (seq <= settledTo) this.#acceptedAt.delete(seq);
   }
 
-  /** A text has gone: a turn that has shown it to its model, or is about to, is ended to begin again. */
+  /** A text was deleted: a turn that has sent it to its model, or is about to, begins again. */
   gone(seq: Seq): void {
     this.#dropAhead();
     if (seq <= (this.#running?.turn.toSeq ?? 0)) this.interrupt("redo");
   }
 
   /**
-   * A message is being appended: looks already for what its turn will want to know, should it be alone in it.
-   * @returns who begins that turn with the append
+   * Prepares a turn for a message that is being appended: begins its search ahead.
+   * @returns the claim with which the append begins the turn
    */
   expect(text: string): TurnClaim {
     const { lastSeq } = this.#history.current;
@@ -146,7 +146,7 @@ export class TurnRunner {
     if (this.#expected?.seq === turn.fromSeq) this.#expected.turn = turn;
   }
 
-  /** The log is read again, or a reset ends what has begun: what it says from then on counts. */
+  /** Forgets what was prepared: the log was read again, or a reset has ended it. */
   expectNothing(): void {
     this.#expected = null;
   }
@@ -173,13 +173,13 @@ export class TurnRunner {
     this.#expected = null;
     const range = begun ?? chosen;
     this.#take(range);
-    // While its row is being written, it is looked for what it will want to know.
+    // The search runs while the turn's row is written.
     const wanted = firstRecall(history, range.toSeq);
     if (this.#ahead?.isFor(range, wanted) !== true) this.#lookAhead(range, wanted);
     return begun ?? (await store.turns.begin(owner, range.fromSeq, range.toSeq)) ?? "unknown";
   }
 
-  /** What was looked for ahead is not wanted any more. */
+  /** Cancels the search that began ahead. */
   #dropAhead(): void {
     this.#ahead?.[Symbol.dispose]();
     this.#ahead = null;
@@ -201,8 +201,8 @@ export class TurnRunner {
   /**
    * Runs a turn to its settlement, and hands its answer to the outbox.
    * @param isStopped `/stop` came before it could begin: it says nothing
-   * @returns false where it did not settle: it was interrupted to be begun again, here or by the next owner
-   * @throws where the log could not be written: whether the turn is settled is in doubt
+   * @returns false if it did not settle: it was interrupted, and is begun again here or by the next owner
+   * @throws if the log could not be written: the turn may be settled all the same
    */
   async run(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
     try {
@@ -237,7 +237,7 @@ export class TurnRunner {
       await draft?.close();
       if (interrupt.signal.aborted && interrupt.signal.reason !== STOP) return false;
       const opened = { idempotencyKey, shown: draft?.messageId ?? null };
-      // One transaction with the turn. Where that is in doubt, so is its bill: it is not written twice.
+      // One transaction with the turn: if its outcome is unknown, the rows of its model calls are not written twice.
       const told = { ...result, calls: bill.splice(0), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
       return true;
