@@ -63,7 +63,7 @@ const { values, chosen } = readUsage(USAGE, readOptions);
 if (values.child) await runHere(chosen);
 else process.exitCode = await runAll(chosen);
 
-/** @throws TypeError where an option is unknown, UsageError where one makes no sense */
+/** @throws TypeError if an option is unknown, UsageError where one makes no sense */
 function readOptions() {
   const read = parseArgs({
     allowPositionals: true,

@@ -41,7 +41,7 @@ export class Agents {
 
 /**
  * @param onPassedOver told of each answer of a fallback; default: nobody is
- * @throws OperatorError where an agent's fixed part leaves no room for a conversation
+ * @throws OperatorError if an agent's fixed part leaves no room for a conversation
  */
 export function createAgents(
   config: Pick<Config, "agents" | "llm">,

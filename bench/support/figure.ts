@@ -29,7 +29,7 @@ export interface Figure {
   run(bench: Bench): Promise<Row[]>;
 }
 
-/** @returns false where a bar is missed */
+/** @returns false if a bar is missed */
 export function reachesBar({ value, bar }: Row): boolean {
   if (bar === undefined) return true;
   return "atMost" in bar ? value <= bar.atMost : value >= bar.atLeast;

@@ -39,7 +39,7 @@ export function readFacts(folder: string, name: string): RecordedFact[] {
   return isThere ? readLines(path.join(folder, `${name}.facts.jsonl`)) : [];
 }
 
-/** @throws UsageError where there is no such file */
+/** @throws UsageError if there is no such file */
 function readLines<Row>(file: string): Row[] {
   if (!existsSync(file)) throw new UsageError(`--data: there is no file "${file}" (see bench/README.md).`);
   const lines = readFileSync(file, "utf8").trim().split("\n");

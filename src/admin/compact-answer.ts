@@ -30,7 +30,7 @@ const Answer = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("failed") }),
 ]);
 
-/** @returns undefined where it is no answer that this version knows */
+/** @returns undefined if it is no answer that this version knows */
 export function parseAnswer(value: unknown): CompactAnswer | undefined {
   return Answer.safeParse(value).data;
 }

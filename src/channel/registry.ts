@@ -42,7 +42,7 @@ export class ChannelRegistry implements AsyncDisposable {
   /** Messages that were only listened to, of channels that are not in memory. */
   readonly #heard = new Map<ChannelId, number>();
   readonly #sweep: NodeJS.Timeout;
-  readonly #owed = new WakeRetry(async (id) => this.#wake(id));
+  readonly #wakeRetry = new WakeRetry(async (id) => this.#wake(id));
   readonly #lost: TakeoverWatch;
   #eviction: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -196,7 +196,7 @@ export class ChannelRegistry implements AsyncDisposable {
       // Also after an unknown error: without a next message nobody else would wake the channel.
       const willRetry = !this.#isClosed && !(error instanceof NotServedError);
       this.#parts.log.error({ id, why: errorMessage(error), willRetry }, "wake_failed");
-      if (willRetry) this.#owed.add(id, isOfInfrastructure(error));
+      if (willRetry) this.#wakeRetry.add(id, isOfInfrastructure(error));
     }
   }
 
@@ -228,7 +228,7 @@ export class ChannelRegistry implements AsyncDisposable {
     this.#isClosed = true;
     clearInterval(this.#sweep);
     clearTimeout(this.#eviction);
-    this.#owed.close();
+    this.#wakeRetry.close();
     this.#lost.close();
     const actors = (await Promise.allSettled(this.#actors.values())).flatMap((result) =>
       result.status === "fulfilled" ? [result.value] : [],

@@ -29,7 +29,7 @@ export class WakeRetry {
 
 class Wakes {
   readonly #wake: (id: ChannelId) => Promise<void>;
-  readonly #owed = new Set<ChannelId>();
+  readonly #channels = new Set<ChannelId>();
   readonly #timer = new BackoffTimer(BACKOFF);
   #isClosed = false;
 
@@ -38,7 +38,7 @@ class Wakes {
   }
 
   add(id: ChannelId): void {
-    this.#owed.add(id);
+    this.#channels.add(id);
     if (!this.#isClosed) this.#timer.schedule(() => void this.#retry());
   }
 
@@ -48,12 +48,12 @@ class Wakes {
   }
 
   async #retry(): Promise<void> {
-    for (const id of Array.from(this.#owed)) {
-      this.#owed.delete(id);
+    for (const id of Array.from(this.#channels)) {
+      this.#channels.delete(id);
       await this.#wake(id);
       // Still so, and the next try is set: the others would only wait for the same.
-      if (this.#isClosed || this.#owed.has(id)) return;
+      if (this.#isClosed || this.#channels.has(id)) return;
     }
-    if (this.#owed.size === 0) this.#timer.succeeded();
+    if (this.#channels.size === 0) this.#timer.succeeded();
   }
 }

@@ -29,7 +29,7 @@ const TIMES: CompactTimes = { takeMs: 2000, answerMs: 600_000, pollMs: 100 };
 
 /**
  * `weir compact CHANNEL`: summarises what is old now. A daemon that runs does it; where none does, this command.
- * @throws OperatorError where nothing was summarised
+ * @throws OperatorError if nothing was summarised
  */
 export async function compact(io: Io, name: string, options: CommonOptions): Promise<void> {
   const config = readConfig(io, options);
@@ -38,7 +38,7 @@ export async function compact(io: Io, name: string, options: CommonOptions): Pro
   say(io, `${describeAnswer(answer)}\n\n${quoteSummary(answer)}`);
 }
 
-/** @returns null where no daemon is there to do it */
+/** @returns null if no daemon is there to do it */
 async function askDaemon(io: Io, config: Config, name: string): Promise<CompactAnswer | null> {
   if (!(await mayHaveDaemon(config.database))) return null;
   let answer: CompactAnswer | null = null;
@@ -53,8 +53,8 @@ async function askDaemon(io: Io, config: Config, name: string): Promise<CompactA
 
 /**
  * Waits for a request's answer.
- * @returns null where nobody took it: it is withdrawn
- * @throws OperatorError where it was taken and is not answered in time
+ * @returns null if nobody took it: it is withdrawn
+ * @throws OperatorError if it was taken and is not answered in time
  */
 export async function ask(
   requests: RequestStore,

@@ -18,7 +18,7 @@ const SIGNS = { ok: "✓", wrong: "✗", unsure: "?", off: "–" } as const;
 /**
  * `weir doctor`: looks at everything that an operator can get wrong, says each thing as soon as it is known, and what to
  * do about it.
- * @throws OperatorError where something is wrong, after all has been said
+ * @throws OperatorError if something is wrong, after all has been said
  */
 export async function doctor(io: Io, options: CommonOptions): Promise<void> {
   let wrong = 0;

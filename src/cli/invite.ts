@@ -6,7 +6,7 @@ import { readConfig } from "./open.ts";
 
 /**
  * `weir invite`: the links by which a bot comes into a server or a team.
- * @throws OperatorError where Discord does not know the token; PlatformError where it does not answer; nothing is said then
+ * @throws OperatorError if Discord does not know the token; PlatformError where it does not answer; nothing is said then
  */
 export async function invite(io: Io, platform: string, options: CommonOptions): Promise<void> {
   const { platforms } = readConfig(io, options);

@@ -32,7 +32,7 @@ export async function withStore(
   await work(createStore(opened.database));
 }
 
-/** @throws OperatorError where there is none, with the ones that there are */
+/** @throws OperatorError if there is none, with the ones that there are */
 export async function findChannel(store: Store, name: string): Promise<ChannelRow> {
   const channel = await store.channels.find(parseAddress(name));
   if (channel !== undefined) return channel;

@@ -121,7 +121,7 @@ function agents(config: Config): string {
   return `${ids.length === 1 ? "agent" : "agents"} ${ids.join(", ")}`;
 }
 
-/** @throws OperatorError where there is no such agent */
+/** @throws OperatorError if there is no such agent */
 export function findAgent(config: Config, wanted: string | undefined): AgentId {
   const found = wanted === undefined ? config.agents[0] : config.agents.find(({ id }) => id === wanted);
   if (found !== undefined) return found.id;

@@ -102,7 +102,7 @@ function unknownKey(path: KeyPath, problemAt: ProblemAt): ConfigProblem {
 /** Twice as long as any key there is. */
 const LONGEST_KEY = 60;
 
-/** The known key that a person meant who wrote this one; null where none comes near. */
+/** The known key that a person meant who wrote this one; null if none comes near. */
 function nearestKey(key: string, known: readonly string[]): string | null {
   if (key.length > LONGEST_KEY) return null;
   const written = key

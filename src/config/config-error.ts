@@ -8,11 +8,11 @@ export interface ConfigProblem {
   readonly line: number | null;
   /** From 1. */
   readonly column: number | null;
-  /** `agents[0].compaction.target`; null where the problem is not about one key. */
+  /** `agents[0].compaction.target`; null if the problem is not about one key. */
   readonly key: string | null;
   /** What is wrong, as a sentence without its full stop. */
   readonly message: string;
-  /** What could stand there; null where the message says it all. */
+  /** What could stand there; null if the message says it all. */
   readonly expected: string | null;
   readonly found: string | null;
   /** The known key that was probably meant. */

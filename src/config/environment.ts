@@ -23,7 +23,7 @@ export function readEnvironment(
   return { environment: { ...parsed.value, ...processEnv }, problems: [] };
 }
 
-/** @returns null where it is not set, or empty */
+/** @returns null if it is not set, or empty */
 export function variable(environment: Environment, name: string): string | null {
   const value = Object.hasOwn(environment, name) ? environment[name]?.trim() : undefined;
   return value === undefined || value === "" ? null : value;

@@ -9,7 +9,7 @@ const MAX_FILE_BYTES = 1_048_576;
 
 /**
  * A text file of the operator's, as UTF-8 without its byte order mark.
- * @returns null where there is no such file
+ * @returns null if there is no such file
  */
 export function readTextFile(path: string, shownAs: string): Outcome<string> | null {
   let bytes: Buffer;

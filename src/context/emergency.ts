@@ -116,7 +116,7 @@ function lastOmittable(sources: ContextSources, budget: Budget): Seq {
 
 /**
  * Caps each item left: first what is oldest, then what was recalled, then this turn's tool results, last the messages
- * to answer. Where that is not enough, the oldest calls go with their results: those of this turn, and of the last one
+ * to answer. If that is not enough, the oldest calls go with their results: those of this turn, and of the last one
  * where it still ran when this one's first message came.
  */
 function capItems(sources: ContextSources, start: Trims, limit: number): Context {

@@ -15,7 +15,7 @@ export interface History {
   readonly omittedTo: Seq;
   readonly settledTo: Seq;
   readonly lastSeq: Seq;
-  /** What is left out of the view until a summary covers it; null where nothing is. */
+  /** What is left out of the view until a summary covers it; null if nothing is. */
   readonly omission: Omission | null;
   /** The raw entries, by seq: all those after both coveredTo and omittedTo. */
   readonly entries: readonly Entry[];

@@ -15,7 +15,7 @@ export const COMMAND_PREFIX = "command/";
  */
 export const OWN_PREFIXES: readonly string[] = [REACTION_PREFIX, COMMAND_PREFIX];
 
-/** The id of a reaction as a message. Where it was taken back and is given again, it is followed by the number of the giving. */
+/** The id of a reaction as a message. If it was taken back and is given again, it is followed by the number of the giving. */
 export function reactionId(messageId: string, person: string, emoji: string): string {
   return `${REACTION_PREFIX}${messageId}/${person}/${emoji}`;
 }
@@ -70,7 +70,7 @@ export interface InboundImage {
 export interface InboundMessage extends ChannelOnPlatform {
   readonly type: "message";
   /**
-   * The platform's message id: a message is appended once per (channel, id). Where the same message is background of
+   * The platform's message id: a message is appended once per (channel, id). If the same message is background of
    * a thread, too, it has the same id there.
    */
   readonly id: string;

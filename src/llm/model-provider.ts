@@ -39,7 +39,7 @@ export interface Models extends AsyncDisposable {
   /**
    * The server's name for a configured model; on the way it learns the windows that the server tells.
    * @param signal ends the asking
-   * @throws ModelError where the server has to be asked and does not answer; its message says what to do
+   * @throws ModelError if the server has to be asked and does not answer; its message says what to do
    */
   resolve(configured: string, signal?: AbortSignal): Promise<string>;
   /**
@@ -67,7 +67,7 @@ export interface OpenModelsOptions {
  * Chooses where models come from: the configured server; else OpenAI's, if there is a key; else an Ollama on this
  * machine; else the built-in offline model. It never asks a configured server, so a server that is down does not
  * keep the daemon from starting. Disposing ends every call still in flight.
- * @throws OperatorError where `base_url` is not a URL
+ * @throws OperatorError if `base_url` is not a URL
  */
 export async function openModels(config: LlmConfig, options: OpenModelsOptions = {}): Promise<Models> {
   const timeouts = {

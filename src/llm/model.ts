@@ -54,7 +54,7 @@ export interface ModelCallRecord {
   readonly model: string;
   readonly outcome: "answered" | ModelErrorKind;
   readonly usage: TokenUsage | undefined;
-  /** From the request to the first piece of text or call; undefined where none came. */
+  /** From the request to the first piece of text or call; undefined if none came. */
   readonly firstTokenMs: number | undefined;
   readonly totalMs: number;
 }

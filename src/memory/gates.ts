@@ -60,7 +60,7 @@ export interface CheckedMemories {
 /**
  * Checks the arguments of `memory_save`, item by item. What is kept is storable, has absolute dates, and has at least
  * one source that a person said (of a commitment: or the agent) and in which its quote stands; sources without the
- * quote are left out. Where the statement tells more than these say, the lines that say it become sources, too, so that it
+ * quote are left out. If the statement tells more than these say, the lines that say it become sources, too, so that it
  * goes with them. Duplicates of one call are merged.
  * @param input the model's arguments, parsed from JSON but not checked
  */

@@ -44,8 +44,8 @@ export class RecallMemories {
   }
 
   /**
-   * @returns the memories that fit, best first; empty where none does
-   * @throws WeirError where the database does not answer
+   * @returns the memories that fit, best first; empty if none does
+   * @throws WeirError if the database does not answer
    */
   async find(query: MemoryRecallQuery): Promise<Memory[]> {
     const search = await this.toSearch(query.text);

@@ -46,7 +46,7 @@ export class Recall {
     this.#now = parts.now;
   }
 
-  /** @returns hits with their neighbours, in the order of the log; empty where nothing fits */
+  /** @returns hits with their neighbours, in the order of the log; empty if nothing fits */
   async find(query: RecallQuery): Promise<EntryReference[]> {
     const search = await this.#toSearch(query);
     return search === null ? [] : this.#search.find(query.channel, search, query.signal);

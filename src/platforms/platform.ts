@@ -21,7 +21,7 @@ export interface Platform extends AsyncDisposable {
   readonly capabilities: PlatformCapabilities;
   /**
    * Opens the intake. Resolves once the platform is connected; events may reach the inbox before that.
-   * @throws OperatorError where the operator has to change something (a token, an address)
+   * @throws OperatorError if the operator has to change something (a token, an address)
    */
   start(inbox: PlatformInbox, ledger: CatchUpLedger): Promise<void>;
   /**
@@ -42,7 +42,7 @@ export interface Platform extends AsyncDisposable {
    */
   edit(messageId: string, message: OutboundMessage): Promise<void>;
   /**
-   * Takes back a message that `send` returned: a draft of an answer that never came. Where there is none any more,
+   * Takes back a message that `send` returned: a draft of an answer that never came. If there is none any more,
    * nothing happens. Left out: the platform cannot.
    * @throws PlatformError
    */

@@ -12,7 +12,7 @@ export interface TemplateRules {
 type TemplateValues = Readonly<Record<string, unknown>>;
 
 export interface TemplateProblem {
-  /** From 1; null where it is not known. */
+  /** From 1; null if it is not known. */
   readonly line: number | null;
   readonly message: string;
 }

@@ -12,7 +12,7 @@ import { retryWrite } from "../async/retry.ts";
 import { blame } from "./storable-event.ts";
 
 export interface BindingLedgerOptions {
-  readonly store: Pick<Store, "channels" | "gaps" | "heardMarks">;
+  readonly store: Pick<Store, "channels" | "gaps" | "watermarks">;
   readonly registry: Pick<ChannelRegistry, "loaded" | "mention">;
   readonly channelIds: ChannelIds;
   /** The binding that answers a channel; undefined: nobody answers it. */
@@ -109,11 +109,11 @@ export class BindingLedger implements CatchUpLedger {
   }
 
   async watermark(platform: string, account: string): Promise<Date | null> {
-    return this.#options.store.heardMarks.read(platform, account);
+    return this.#options.store.watermarks.read(platform, account);
   }
 
   async moveWatermark(platform: string, account: string, to: Date): Promise<void> {
-    await this.#options.store.heardMarks.move(platform, account, to);
+    await this.#options.store.watermarks.move(platform, account, to);
   }
 
   async #row({ channel }: ChannelOnPlatform): Promise<ChannelRow | undefined> {

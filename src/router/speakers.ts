@@ -36,7 +36,7 @@ export class Speakers {
    * Of one channel they resolve in the order in which they were asked for, so that no message overtakes one whose author has to
    * be looked up.
    * @param agentNames what the agent of the channel is called
-   * @throws WeirError where it has to be looked up, and the database does not answer
+   * @throws WeirError if it has to be looked up, and the database does not answer
    */
   async nameIn(
     channel: ChannelId,

@@ -6,7 +6,7 @@ import { ruleOfRefusal } from "../store/database/errors.ts";
 /** Bytes of an identifier: both stand in an index, and Postgres takes 2,704 there. */
 const MAX_ID_BYTES = 2000;
 
-/** @throws UnstorableError where an identifier is too long or holds what Postgres cannot, or the time is none */
+/** @throws UnstorableError if an identifier is too long or holds what Postgres cannot, or the time is none */
 export function assertStorable(event: InboundEvent): void {
   const { type, id, at, channel } = event;
   checkLength(`${type}'s id`, id);

@@ -57,7 +57,7 @@ export class TextCommands {
    * there. Its answer comes later.
    * @param isWithinRate counts it; asked once for a command, however often it is delivered. False: it is not run
    * @returns false: there is none in it
-   * @throws WeirError where it cannot be noted as run: it was not
+   * @throws WeirError if it cannot be noted as run: it was not
    */
   async run(message: InboundMessage, isWithinRate: () => boolean): Promise<boolean> {
     const { store } = this.#parts;

@@ -58,7 +58,7 @@ export class TurnRateLimit {
     return recent;
   }
 
-  /** Somebody speaks in a channel. @returns false where bots have only talked with one another for too long */
+  /** Somebody speaks in a channel. @returns false if bots have only talked with one another for too long */
   heard(channel: string, isBot: boolean, causesTurn: boolean): boolean {
     if (!isBot) {
       this.#botTurns.delete(channel);

@@ -41,7 +41,7 @@ export interface Store {
   readonly answers: AnswerProvenanceStore;
   readonly attached: AttachmentStore;
   readonly gaps: GapStore;
-  readonly heardMarks: ListeningWatermarkStore;
+  readonly watermarks: ListeningWatermarkStore;
   readonly erasures: ErasureStore;
   readonly reactions: ReactionStore;
   readonly names: NameStore;
@@ -70,7 +70,7 @@ export function createStore(db: Database): Store {
     answers: new AnswerProvenanceStore(db),
     attached: new AttachmentStore(db),
     gaps: new GapStore(db),
-    heardMarks: new ListeningWatermarkStore(db),
+    watermarks: new ListeningWatermarkStore(db),
     erasures: new ErasureStore(db),
     reactions: new ReactionStore(db),
     names: new NameStore(db),

@@ -13,7 +13,7 @@ export interface Tool {
   /**
    * Runs one call.
    * @param input the arguments, parsed from the model's JSON but not checked: the tool does that
-   * @throws ToolInputError where the arguments are wrong, ToolFailure where the model is to know why it failed; anything
+   * @throws ToolInputError if the arguments are wrong, ToolFailure where the model is to know why it failed; anything
    * else is a failure that only the log tells. All become results.
    */
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>;
@@ -39,7 +39,7 @@ export interface ToolContext {
   recallMemories(query: string, limit: number, signal: AbortSignal): Promise<Memory[]>;
   /**
    * Puts an emoji under the newest message that is being answered. Once or twice is the same.
-   * @throws PlatformError where the platform does not take it
+   * @throws PlatformError if the platform does not take it
    */
   react(emoji: string): Promise<Reaction>;
 }

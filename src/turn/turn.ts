@@ -49,7 +49,7 @@ export interface TurnChannel {
     limit: number,
     signal?: AbortSignal,
   ): Promise<Memory[]>;
-  /** Puts an emoji under the newest message to answer. @throws PlatformError where the platform does not take it */
+  /** Puts an emoji under the newest message to answer. @throws PlatformError if the platform does not take it */
   react(emoji: string): Promise<Reaction>;
   /** What belongs to the messages to answer beside their text. */
   attached(): Promise<Attached>;
@@ -85,7 +85,7 @@ export interface TurnResult {
  * Answers the due messages of a turn: recall, assemble, ask the model, run its tools, and again, until it answers or
  * chooses not to. It writes its calls and results to the log as it goes, so a turn that runs again after a crash goes
  * on from there. It does not settle: that is the actor's.
- * @throws only where the log could not be written
+ * @throws only if the log could not be written
  */
 export async function runTurn(
   agent: Agent,

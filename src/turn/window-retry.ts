@@ -26,7 +26,7 @@ export function isCredible(told: number | undefined, { estimated, budget }: Sent
 /**
  * The window, in tokens, that the next request is made for after a refusal.
  * @param told as the server named it, if it did
- * @returns null where no smaller one is of use
+ * @returns null if no smaller one is of use
  */
 export function smallerWindow(told: number | undefined, { estimated, budget }: SentRequest): number | null {
   if (told !== undefined && told < budget.window) return told;

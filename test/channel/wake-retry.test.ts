@@ -8,11 +8,11 @@ test("a channel that cannot be woken for a reason of its own holds up none that 
   try {
     const [odd, other] = [channelId(1), channelId(2)];
     const woken: ChannelId[] = [];
-    const owed: WakeRetry = new WakeRetry(async (id) => {
+    const retry: WakeRetry = new WakeRetry(async (id) => {
       woken.push(id);
-      if (id === odd) owed.add(odd, false);
+      if (id === odd) retry.add(odd, false);
     });
-    owed.add(odd, false);
+    retry.add(odd, false);
     const pass = async (ms: number): Promise<void> => {
       mock.timers.tick(ms);
       for (let turn = 0; turn < 5; turn++) await Promise.resolve();
@@ -23,10 +23,10 @@ test("a channel that cannot be woken for a reason of its own holds up none that 
       woken,
       Array.from({ length: 6 }, () => odd),
     );
-    owed.add(other, true);
+    retry.add(other, true);
     await pass(1000);
     assert.equal(woken.at(-1), other);
-    owed.close();
+    retry.close();
   } finally {
     mock.timers.reset();
   }

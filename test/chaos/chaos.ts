@@ -39,7 +39,7 @@ if (report.problems.length + missed.length > 0) {
   process.exitCode = 1;
 }
 
-/** @throws TypeError where an option is unknown, UsageError where one makes no sense */
+/** @throws TypeError if an option is unknown, UsageError where one makes no sense */
 function readOptions(): { kills: number; seed: number; only: string | undefined; lanes: number } {
   const { values } = parseArgs({
     options: {

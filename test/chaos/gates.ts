@@ -123,7 +123,7 @@ export class Gates {
     this.#shut = index;
   }
 
-  /** Resolves with true once a statement waits at the gate, with false where none has when the signal comes. */
+  /** Resolves with true once a statement waits at the gate, with false if none has when the signal comes. */
   async reached(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
       const found = await this.#sql.rows(

@@ -205,7 +205,7 @@ class ChaosRun {
     await arm(this.#scene, point);
   }
 
-  /** Waits until the process hangs at the point. @returns false where it did not come there in time */
+  /** Waits until the process hangs at the point. @returns false if it did not come there in time */
   async #reached(point: Point): Promise<boolean> {
     const over = new AbortController();
     try {

@@ -21,7 +21,7 @@ export function messageText(mark: string, random: Random, length: keyof typeof L
   return `${mark} ${SCRAPS[0]}; ${scraps.join("; ")}.`;
 }
 
-/** The mark of a message in what a model was shown of it: `[time] NAME: g12 …`; null where there is none. */
+/** The mark of a message in what a model was shown of it: `[time] NAME: g12 …`; null if there is none. */
 export function markOf(line: string): string | null {
   return /^\[\d{4}-\d\d-\d\d \d\d:\d\d\] [^:\n]+: (g\d+) /.exec(line)?.[1] ?? null;
 }

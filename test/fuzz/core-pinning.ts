@@ -7,7 +7,7 @@ const run = promisify(execFile);
 
 /**
  * Calls `start` once for each of so many cores, one after the other. What it starts stays on that core: a run and
- * its Postgres take turns, and hand over in half the time where both are on one core. Where the system has no `taskset`,
+ * its Postgres take turns, and hand over in half the time where both are on one core. If the system has no `taskset`,
  * its scheduler decides.
  */
 export async function onEachCore(count: number, start: (core: number) => Promise<void>): Promise<void> {

@@ -43,7 +43,7 @@ export class ModelScript {
   mode: SummaryMode = "good";
   /** Calls of turns that ask for it are held. */
   isPatient = true;
-  /** The model that answers people does not; where there is a fallback, that does. */
+  /** The model that answers people does not; if there is a fallback, that does. */
   isAway = false;
 
   constructor(parts: ModelScriptParts) {
@@ -123,7 +123,7 @@ export class ModelScript {
     }
   }
 
-  /** @throws ModelError where the model is away, or takes less than the request has */
+  /** @throws ModelError if the model is away, or takes less than the request has */
   #refuse({ profile }: Incarnation, request: ModelRequest): void {
     const { model, maxOutputTokens } = request;
     if (model !== MODEL) return;

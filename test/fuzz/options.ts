@@ -32,7 +32,7 @@ export const FUZZ_USAGE = `npm run fuzz -- --seeds <number> [--seed <first>] [--
 npm run fuzz -- --mutants [--mutant <name>] [--seeds <number>] [--seed <first>]
 npm run fuzz -- --seed <number> --keep <places, as a failure prints them>`;
 
-/** @throws TypeError where an option is unknown, UsageError where one makes no sense */
+/** @throws TypeError if an option is unknown, UsageError where one makes no sense */
 export function parseOptions(argv: readonly string[]): FuzzOptions {
   const { values } = parseArgs({
     args: [...argv],

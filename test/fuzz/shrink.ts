@@ -4,7 +4,7 @@ import { performance } from "node:perf_hooks";
  * Makes a failing list of places shorter for as long as what is left still fails: halves, quarters, … down to single
  * places are left out (delta debugging). A schedule of real processes does not fail alike each time, so what is left
  * is the shortest list that was seen to fail.
- * @param fails performs these places; the place at which it failed, null where it did not
+ * @param fails performs these places; the place at which it failed, null if it did not
  */
 export async function shrink(
   places: readonly number[],

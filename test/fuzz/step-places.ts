@@ -14,7 +14,7 @@ export function formatPlaces(places: readonly number[]): string {
 /**
  * The inverse of {@link formatPlaces}.
  * @param length steps of the schedule; without it, places are not bounded
- * @throws UsageError where a place is no number, a span runs backwards, or the schedule has no such place
+ * @throws UsageError if a place is no number, a span runs backwards, or the schedule has no such place
  */
 export function parsePlaces(text: string, length = Infinity): number[] {
   return text.split(",").flatMap((span) => {

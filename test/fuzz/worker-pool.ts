@@ -30,7 +30,7 @@ class Worker {
     this.#ended = once(this.#child, "exit").then(([code, signal]) => String(signal ?? code));
   }
 
-  /** @throws Error where it ends */
+  /** @throws Error if it ends */
   async run(task: Task): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#child.once("message", (outcome: Outcome) => resolve(outcome));
@@ -78,7 +78,7 @@ export class WorkerPool implements AsyncDisposable {
 
   /**
    * @param isUrgent comes before all that waits already
-   * @throws Error where two processes, one after the other, end over it
+   * @throws Error if two processes, one after the other, end over it
    */
   async run(task: Task, isUrgent = false): Promise<Outcome> {
     const seat = this.#free.pop() ?? (await this.#wait(isUrgent));

@@ -11,7 +11,7 @@ export interface ChildScript extends AsyncDisposable {
 
 /**
  * Starts a script and waits for its first line. Disposing ends its input, and waits for its end.
- * @throws Error where it ends without a line
+ * @throws Error if it ends without a line
  */
 export async function startChildScript(name: string, ...args: readonly string[]): Promise<ChildScript> {
   const child = spawn(process.execPath, [join(import.meta.dirname, name), ...args], {

@@ -6,7 +6,7 @@ import type { OpenStore } from "../store/open-store.ts";
  * Ends the connection of each statement on a table that has these words, as a server that goes away does, until so many were
  * ended. Other statements on it wait for that.
  * @returns resolves when it has begun, with a promise of its end
- * @throws Error where no more of them come
+ * @throws Error if no more of them come
  */
 export async function cutStatements(
   outside: OpenStore,

@@ -12,7 +12,7 @@ export interface TestDatabase extends AsyncDisposable {
 
 /**
  * Makes a database for one test file (about 30 ms), on the server that the global setup started.
- * @throws Error where the tests were started without that setup
+ * @throws Error if the tests were started without that setup
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const server = serverConnection();

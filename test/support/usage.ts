@@ -6,7 +6,7 @@ import process from "node:process";
 export class UsageError extends Error {}
 
 /**
- * What `read` makes of the command line. Where it makes no sense of it, the process says why, how it is used, and ends with 2:
+ * What `read` makes of the command line. If it makes no sense of it, the process says why, how it is used, and ends with 2:
  * before it has begun anything that takes an hour.
  *
  * @param usage the lines of the command's forms
@@ -22,20 +22,20 @@ export function readUsage<Options>(usage: string, read: () => Options): Options 
   }
 }
 
-/** @throws UsageError where it is no whole number of at least `least` */
+/** @throws UsageError if it is no whole number of at least `least` */
 export function wholeNumber(option: string, text: string, least: number): number {
   const value = Number(text);
   if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
   throw new UsageError(`--${option} takes a whole number from ${least} on, not "${text}".`);
 }
 
-/** @throws UsageError where there is no such folder */
+/** @throws UsageError if there is no such folder */
 export function existingFolder(option: string, folder: string): string {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
   throw new UsageError(`--${option}: there is no folder "${folder}".`);
 }
 
-/** @throws UsageError where it is a folder, or would stand in one that there is not */
+/** @throws UsageError if it is a folder, or would stand in one that there is not */
 export function writableFile(option: string, file: string): string {
   existingFolder(option, path.dirname(file));
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) return file;

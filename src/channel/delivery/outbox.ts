@@ -126,12 +126,12 @@ export class Outbox {
     const { deliveries, owner } = this.#parts;
     const known = new Set(this.#underWay);
     this.#lookUps.add(known);
-    const { answers, shownInVain } = await deliveries
-      .owed(owner.channel)
+    const { answers, orphanedDrafts } = await deliveries
+      .undelivered(owner.channel)
       .finally(() => this.#lookUps.delete(known));
     // It may have been noted as sent since it was read; another look-up finds what is still undelivered.
     for (const answer of answers) if (!known.has(answer.turnId)) this.deliver(answer);
-    for (const { id, messageId } of shownInVain) this.withdraw(messageId, id);
+    for (const { id, messageId } of orphanedDrafts) this.withdraw(messageId, id);
   }
 
   /**

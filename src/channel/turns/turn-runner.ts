@@ -191,7 +191,7 @@ export class TurnRunner {
     this.#ahead.start(wanted);
   }
 
-  /** Ends the running turn. @returns false where none runs */
+  /** Ends the running turn. @returns false if none runs */
   interrupt(reason: Interruption): boolean {
     this.#dropAhead();
     this.#running?.interrupt.abort(reason);

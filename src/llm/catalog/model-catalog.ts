@@ -92,7 +92,7 @@ const WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [
 /**
  * Tokens of the largest prompt that a model takes.
  * @param model as the server names it, a gateway's prefix and suffix included (`openai/gpt-4o`, `llama3.1:8b`)
- * @returns undefined where the table does not know it
+ * @returns undefined if the table does not know it
  */
 export function knownWindow(model: string): number | undefined {
   const name = plainName(model);

@@ -10,7 +10,7 @@ import { ModelError } from "../model.ts";
 /** One model that a server offers. */
 export interface ListedModel {
   readonly id: string;
-  /** Tokens; undefined where the server does not tell. */
+  /** Tokens; undefined if the server does not tell. */
   readonly window: number | undefined;
 }
 

@@ -15,7 +15,7 @@ const running = z.object({
 
 /**
  * Is there an Ollama?
- * @returns the names of its models; undefined where none answers in time
+ * @returns the names of its models; undefined if none answers in time
  */
 export async function probeOllama(origin: string, timeoutMs: number): Promise<string[] | undefined> {
   const body = await json(`${origin}/api/tags`, {}, AbortSignal.timeout(timeoutMs));
@@ -26,7 +26,7 @@ export async function probeOllama(origin: string, timeoutMs: number): Promise<st
  * The window that Ollama has loaded a model with, in tokens. It is not the model's own (4,096 on a machine with
  * little memory), cannot be set on its OpenAI-compatible endpoint, and a longer prompt is cut off there without
  * an error: so it has to be known. A model that is not loaded yet is loaded, as the turn would do next anyway.
- * @returns undefined where Ollama does not tell
+ * @returns undefined if Ollama does not tell
  */
 export async function ollamaWindow(
   origin: string,

@@ -80,7 +80,7 @@ export class AnswerAccumulator {
     return rest;
   }
 
-  /** @returns undefined where there is neither text nor a call */
+  /** @returns undefined if there is neither text nor a call */
   answer(model: string): ModelAnswer | undefined {
     const isWhole = this.#finish !== "length" && !this.isOverlong;
     const all = this.#allowsCalls ? this.#calls.finish(isWhole) : [];

@@ -28,7 +28,7 @@ const delta = z.looseObject({
 /** The largest number that a column of the log takes. */
 const MAX_COUNT = 2 ** 31 - 1;
 
-/** Tokens, a whole number of 0 to 2^31 - 1; undefined where the server sent no number. */
+/** Tokens, a whole number of 0 to 2^31 - 1; undefined if the server sent no number. */
 const count = z
   .number()
   .transform((tokens) => Math.min(MAX_COUNT, Math.max(0, Math.round(tokens))))

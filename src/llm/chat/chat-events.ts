@@ -31,7 +31,7 @@ export class StreamBudget {
   /** Of the event that came last. */
   #last = { lines: 0, length: 0 };
 
-  /** @throws SyntaxError where there was too much that says nothing */
+  /** @throws SyntaxError if there was too much that says nothing */
   spend(count: number, length: number): void {
     this.#lines += count;
     this.#length += length;
@@ -59,7 +59,7 @@ export class StreamBudget {
  * The events of a streamed answer, parsed, until its `[DONE]` or its end. Read here and not by the client: its own
  * reader goes over web streams and copies each event three times.
  * @param budget is told by the caller of each event that is part of an answer
- * @throws APIError where the server reports an error in mid-stream; SyntaxError where an event is not JSON, or has no end, or
+ * @throws APIError if the server reports an error in mid-stream; SyntaxError where an event is not JSON, or has no end, or
  * where too much comes that is no part of an answer
  */
 export async function* chatEvents(response: Response, budget = new StreamBudget()): AsyncGenerator {
@@ -107,7 +107,7 @@ interface ServerSentEvent {
 /**
  * Server-sent events (HTML standard, 9.2.6), the last one also where the empty line after it is missing. One without data is
  * none.
- * @throws SyntaxError where one is longer than {@link MAX_EVENT_LENGTH}, or the budget is spent
+ * @throws SyntaxError if one is longer than {@link MAX_EVENT_LENGTH}, or the budget is spent
  */
 async function* serverSentEvents(
   bytes: AsyncIterable<Uint8Array>,

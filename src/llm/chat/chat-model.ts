@@ -32,7 +32,7 @@ export interface ChatServer {
 
 /**
  * A model server with one attempt a call: no retry, except that a field which the server does not know is left
- * out or renamed; where that is answered, it is remembered per model.
+ * out or renamed; if that is answered, it is remembered per model.
  */
 export function createChatModel(server: ChatServer): Model {
   const client = new OpenAI({

@@ -44,7 +44,7 @@ export function initialDialect(model: string, isOpenAi: boolean): Dialect {
 /**
  * The dialect that a refusal asks for.
  * @param refusal the server's own words
- * @returns undefined where the refusal is about something else: then it stands
+ * @returns undefined if the refusal is about something else: then it stands
  */
 export function correctedDialect(dialect: Dialect, refusal: string): Dialect | undefined {
   const cap = outputCapIn(refusal);

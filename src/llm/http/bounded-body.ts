@@ -28,7 +28,7 @@ export async function boundedText(response: Response): Promise<string> {
   return body.toString("utf8", 0, Math.min(length, MAX_BODY_BYTES));
 }
 
-/** @throws SyntaxError where the body is not JSON, or was cut off */
+/** @throws SyntaxError if the body is not JSON, or was cut off */
 export async function boundedJson(response: Response): Promise<unknown> {
   return JSON.parse(await boundedText(response));
 }

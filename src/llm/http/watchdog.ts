@@ -38,7 +38,7 @@ export class Watchdog implements Disposable {
     return this.#controller.signal;
   }
 
-  /** Why the watchdog ended the request; undefined where it did not. */
+  /** Why the watchdog ended the request; undefined if it did not. */
   get verdict(): string | undefined {
     return this.#verdict;
   }

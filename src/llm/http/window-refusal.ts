@@ -1,6 +1,6 @@
 /** A server's refusal of a request that is larger than the model's window, read out of its own words. */
 export interface WindowRefusal {
-  /** Tokens; undefined where the server does not tell. */
+  /** Tokens; undefined if the server does not tell. */
   readonly window: number | undefined;
 }
 
@@ -66,7 +66,7 @@ const CODES: ReadonlySet<string> = new Set([
 
 /**
  * @param sent the texts of the request: a wording that stands in one of them, some server may only have repeated
- * @returns undefined where the refusal is about something else
+ * @returns undefined if the refusal is about something else
  */
 export function windowRefusal(text: RefusalText, sent: readonly string[]): WindowRefusal | undefined {
   const message = text.message.slice(0, MAX_READ);

@@ -110,7 +110,7 @@ function quoting(quotes: readonly Quote[]): string {
   return `${OWN_SENTENCES.quoting}\n\n${blocks.join("\n\n")}`;
 }
 
-/** The one search of a turn; undefined where it is not offered, was made, or has nothing to look for. */
+/** The one search of a turn; undefined if it is not offered, was made, or has nothing to look for. */
 function searchCall(request: ModelRequest, transcript: Transcript): ToolCall | undefined {
   const tool = request.tools.find(({ name }) => name === SEARCH_TOOL);
   if (tool === undefined || request.toolChoice === "none" || transcript.hasSearched) return undefined;
@@ -126,7 +126,7 @@ function callId({ messages }: ModelRequest, about: string): string {
   return createHash("sha256").update(`${messages.length}\n${about}`).digest("hex").slice(0, 9);
 }
 
-/** What a transcript says that lasts, before its summary; undefined where that is nothing, or was saved. */
+/** What a transcript says that lasts, before its summary; undefined if that is nothing, or was saved. */
 function saveCall(request: ModelRequest): ToolCall | undefined {
   const { messages, tools, toolChoice } = request;
   const isOffered = toolChoice !== "none" && tools.some(({ name }) => name === SAVE_TOOL);

@@ -34,7 +34,7 @@ function isUnauthorized(error: unknown): boolean {
 
 /**
  * The link by which somebody invites the bot to a server.
- * @throws OperatorError where Discord does not know the token; PlatformError where it does not answer
+ * @throws OperatorError if Discord does not know the token; PlatformError where it does not answer
  */
 export async function inviteLink(config: DiscordConfig): Promise<string> {
   using api = open(config);
@@ -52,7 +52,7 @@ export async function inviteLink(config: DiscordConfig): Promise<string> {
   }
 }
 
-/** The servers that the bot is in. @throws OperatorError where the token is wrong; PlatformError where Discord does not answer */
+/** The servers that the bot is in. @throws OperatorError if the token is wrong; PlatformError where Discord does not answer */
 export async function discordServers(config: DiscordConfig): Promise<readonly Server[]> {
   using api = open(config);
   return await listGuilds(api);

@@ -31,7 +31,7 @@ const DEFAULT_BACK_OFF = { fromMs: 100, toMs: 10_000 };
 
 /**
  * Weir's side of the loopback service (`server.ts`): events by long poll, texts by request.
- * @throws OperatorError where `url` is no address
+ * @throws OperatorError if `url` is no address
  */
 export function createLoopback(options: LoopbackOptions): Platform {
   if (!/^https?:$/.test(URL.parse(options.url)?.protocol ?? "")) {

@@ -27,7 +27,7 @@ export interface JournalLine {
   readonly operation: "send" | "edit";
   readonly channel: string;
   readonly idempotencyKey: string | null;
-  /** Of the message; null where nothing was done. */
+  /** Of the message; null if nothing was done. */
   readonly id: string | null;
   readonly text: string;
   readonly final: boolean;
@@ -84,7 +84,7 @@ export class LoopbackChat {
     return said;
   }
 
-  /** @returns null where there is no such message */
+  /** @returns null if there is no such message */
   edit(channel: string, id: string, text: string): ChatMessage | null {
     const said = this.find(channel, id, "person");
     if (said === null) return null;
@@ -94,7 +94,7 @@ export class LoopbackChat {
     return said;
   }
 
-  /** @returns null where there is no such message */
+  /** @returns null if there is no such message */
   delete(channel: string, id: string): ChatMessage | null {
     const said = this.find(channel, id, "person");
     if (said === null) return null;
@@ -113,7 +113,7 @@ export class LoopbackChat {
     return id;
   }
 
-  /** @returns false where there is no such command */
+  /** @returns false if there is no such command */
   answerCommand(id: string, text: string): boolean {
     if (!this.#answers.has(id)) return false;
     this.#answers.set(id, text);
@@ -147,7 +147,7 @@ export class LoopbackChat {
     return { id, isRepeated: false };
   }
 
-  /** The bot replaces the text of its message. @returns null where there is no such message */
+  /** The bot replaces the text of its message. @returns null if there is no such message */
   revise(channel: string, id: string, { text, ...reply }: Reply): ChatMessage | null {
     const said = this.find(channel, id, "bot");
     if (said === null) return null;

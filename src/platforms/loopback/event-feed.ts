@@ -75,7 +75,7 @@ export class EventFeed {
     }
   }
 
-  /** The next events; null where they could not be had. */
+  /** The next events; null if they could not be had. */
   async #poll(waitMs: number): Promise<readonly LoopbackEvent[] | null> {
     const { client, timeoutMs, url, log } = this.#options;
     const after = this.#last === undefined ? "" : `&after=${this.#last}&server=${this.#server}`;
@@ -111,7 +111,7 @@ export class EventFeed {
     this.#server = server;
   }
 
-  /** @returns false where the intake was stopped before all were durable */
+  /** @returns false if the intake was stopped before all were durable */
   async #deliver(events: readonly LoopbackEvent[], inbox: PlatformInbox): Promise<boolean> {
     const channels = Map.groupBy(events, (event) => event.channel);
     const results = await Promise.all(
@@ -133,7 +133,7 @@ export class EventFeed {
 
   /**
    * Hands one event over until it is durable.
-   * @returns false where the intake was stopped before that
+   * @returns false if the intake was stopped before that
    */
   async #receive(event: InboundEvent, inbox: PlatformInbox): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {

@@ -27,7 +27,7 @@ export interface LoopbackServer extends AsyncDisposable {
 /**
  * Starts a chat service for tests and scripts: HTTP, in memory, one machine. It is a world of its own, like the
  * servers of a real platform, and is best run in another process than the daemon that it serves.
- * @throws OperatorError where it can't listen there
+ * @throws OperatorError if it can't listen there
  */
 export async function startLoopbackServer(options: LoopbackServerOptions = {}): Promise<LoopbackServer> {
   const { port = 0, host = "127.0.0.1" } = options;

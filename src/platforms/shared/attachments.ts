@@ -117,7 +117,7 @@ function imageType(type: string): InboundImage["type"] | null {
   }
 }
 
-/** @throws Error where the address is not the platform's own, or more comes than was told */
+/** @throws Error if the address is not the platform's own, or more comes than was told */
 async function download(
   address: string,
   { hosts, headers = {} }: AttachmentReader,

@@ -17,7 +17,7 @@ export interface ConnectionParts {
   readonly platform: string;
   /**
    * Opens a session, which keeps itself alive over what the platform's client can mend.
-   * @throws OperatorError where the operator has to change something
+   * @throws OperatorError if the operator has to change something
    */
   readonly open: (signal: AbortSignal) => Promise<Session>;
   readonly log: Logger;

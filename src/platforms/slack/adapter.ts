@@ -195,7 +195,7 @@ class SlackPlatform implements Platform {
     };
   }
 
-  /** @throws OperatorError where the operator has to change something */
+  /** @throws OperatorError if the operator has to change something */
   async #open(handlers: Handlers, signal: AbortSignal): Promise<Session> {
     const { config, log, onListening } = this.#options;
     const bot = await this.#whoAmI();

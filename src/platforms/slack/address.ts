@@ -26,7 +26,7 @@ export function messageId(channel: string, ts: string): string {
   return `${channel}/${ts}`;
 }
 
-/** The inverse of {@link messageId}; null where it is the id of something else, as of a reaction. Pure. */
+/** The inverse of {@link messageId}; null if it is the id of something else, as of a reaction. Pure. */
 export function parseMessageId(id: string): { readonly channel: string; readonly ts: string } | null {
   const match = /^([A-Z0-9]+)\/(\d+\.\d+)$/.exec(id);
   return match?.[1] === undefined || match[2] === undefined ? null : { channel: match[1], ts: match[2] };

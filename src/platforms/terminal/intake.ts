@@ -10,7 +10,7 @@ export const PLATFORM_NAME = "terminal";
 export type Intake = Receipt | { readonly outcome: "failed"; readonly why: string };
 
 /**
- * Hands a message to the inbox, and counts it as pending while a reply may still come. Where it was accepted the
+ * Hands a message to the inbox, and counts it as pending while a reply may still come. If it was accepted the
  * caller tells the session and then calls `pending.accept`. Never throws.
  */
 export async function takeIn(
@@ -50,7 +50,7 @@ export function typedMessage(session: Session, speaker: string, text: string): I
   };
 }
 
-/** Why a typed message will bring no reply, in words for the person; null where one is to be expected. */
+/** Why a typed message will bring no reply, in words for the person; null if one is to be expected. */
 export function refusal(intake: Intake, session: Session): string | null {
   switch (intake.outcome) {
     case "accepted":

@@ -52,7 +52,7 @@ export class LinesPresenter implements Presenter {
 
   async compaction(): Promise<void> {}
 
-  /** @returns false where the line asks to leave */
+  /** @returns false if the line asks to leave */
   async #handle(line: InputLine, inbox: PlatformInbox): Promise<boolean> {
     if (line.type === "too_long") {
       await this.#print(`(line ${line.number} is too long: it was not sent)`);

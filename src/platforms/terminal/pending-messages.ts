@@ -30,7 +30,7 @@ export class PendingMessages {
     this.#onChange = listener;
   }
 
-  /** @returns false where the message is pending already */
+  /** @returns false if the message is pending already */
   offer(channel: string, id: string): boolean {
     const key = keyOf(channel, id);
     if (this.#pending.has(key)) return false;

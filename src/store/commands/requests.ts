@@ -15,7 +15,7 @@ export interface WaitingRequest {
 export interface RequestState {
   readonly isTaken: boolean;
   /**
-   * Undefined: there is none yet. It comes from another process, perhaps of another version: check it. Where it names a
+   * Undefined: there is none yet. It comes from another process, perhaps of another version: check it. If it names a
    * `job`, `text` is that of the job's summary, as deletions have left it.
    */
   readonly answer: unknown;
@@ -61,7 +61,7 @@ export class RequestStore {
     return rows.length === 1;
   }
 
-  /** @throws Error where there is no such request any more */
+  /** @throws Error if there is no such request any more */
   async state(id: number): Promise<RequestState> {
     const [row] = await this.#db.query<{ taken: boolean; ended: boolean; answer: unknown }>(
       {

@@ -47,7 +47,7 @@ export class JobStore {
     this.#db = db;
   }
 
-  /** @throws StaleEpochError where another daemon has the channel */
+  /** @throws StaleEpochError if another daemon has the channel */
   async begin(owner: { readonly channel: ChannelId; readonly epoch: number }, plan: JobPlan): Promise<Job> {
     const { kind, tier, fromSeq, toSeq, level, sourceTokens } = plan;
     const [row] = await this.#db.query<RawJob>(

@@ -29,7 +29,7 @@ export async function makePrivateFolder(folder: string): Promise<void> {
  * Makes the data folder where there is none, and closes one that is open to other accounts: they could read the log, and
  * hold the lock. A folder with other things than Weir's in it (a home, /tmp) is left as it is but for Weir's own files.
  * @returns why it is still open, in words; null: it is closed
- * @throws OperatorError where it cannot be used
+ * @throws OperatorError if it cannot be used
  */
 export async function closeDataFolder(dataDir: string): Promise<string | null> {
   try {

@@ -62,8 +62,8 @@ export async function acquireDataLock(dataDir: string): Promise<AsyncDisposable>
 }
 
 /**
- * @returns null where another process, or another part of this one, has it
- * @throws OperatorError where the folder cannot be used
+ * @returns null if another process, or another part of this one, has it
+ * @throws OperatorError if the folder cannot be used
  */
 async function takeLock(dataDir: string): Promise<DatabaseSync | null> {
   let file: DatabaseSync | undefined;

@@ -1,4 +1,4 @@
-/** @returns true where a process of that number lives, whoever it belongs to; false for what is no number */
+/** @returns true if a process of that number lives, whoever it belongs to; false for what is no number */
 export function isLiveProcess(pid: number): boolean {
   if (!Number.isSafeInteger(pid) || pid <= 0) return false;
   try {

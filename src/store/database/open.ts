@@ -44,7 +44,7 @@ const SESSIONS: Readonly<Record<DatabaseRole, DatabaseOptions>> = {
  * Opens the database. `DATABASE_URL` decides: with it that server is used, without it the embedded one is started, and
  * stopped when this is disposed of; for an owner it is started again where it ends meanwhile.
  * @param until waits for a database that cannot be reached until this is aborted; default: no wait
- * @throws OperatorError where another Weir has the data folder, or the database is newer than the code; NotMigratedError
+ * @throws OperatorError if another Weir has the data folder, or the database is newer than the code; NotMigratedError
  *   where it is older, or is not there, and only an owner makes it so
  */
 export async function openDatabase(
@@ -79,7 +79,7 @@ function describe({ url, dataDir }: DatabaseConfig): string {
  * `weir migrate`: brings the database up to this version; makes it where there is none.
  * @param isForced also beside a Weir that runs on it
  * @returns where it is
- * @throws OperatorError where another Weir runs on it, and there is something to migrate
+ * @throws OperatorError if another Weir runs on it, and there is something to migrate
  */
 export async function migrateDatabase(
   config: DatabaseConfig,
@@ -145,7 +145,7 @@ export async function mayHaveDaemon({ url, dataDir }: DatabaseConfig): Promise<b
 
 /**
  * For whoever looks for something in a database, and would make an empty one by opening it.
- * @throws NotMigratedError where the embedded one was never made
+ * @throws NotMigratedError if the embedded one was never made
  */
 export async function assertExists({ url, dataDir }: DatabaseConfig): Promise<void> {
   if (url !== null) return;
@@ -204,7 +204,7 @@ async function ownOrJoin(
 const READER_WAIT_MS = 5000;
 const READER_POLL_MS = 100;
 
-/** Takes the data folder. Where it is taken, it waits a little: for its end, or for a server to read from. */
+/** Takes the data folder. If it is taken, it waits a little: for its end, or for a server to read from. */
 async function lockOrFind(dataDir: string, stack: AsyncDisposableStack): Promise<Connection | null> {
   const deadline = performance.now() + READER_WAIT_MS;
   for (;;) {

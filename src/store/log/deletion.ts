@@ -46,7 +46,7 @@ export interface Blanked {
 
 /**
  * Takes a message back, in one transaction.
- * @returns the seq whose text went; undefined where there is none (any more)
+ * @returns the seq whose text went; undefined if there is none (any more)
  */
 export async function deleteMessage(
   db: Database,

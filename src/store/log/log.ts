@@ -96,7 +96,7 @@ export class LogStore {
 
   /**
    * Blanks a message, with all that was made of it.
-   * @returns the seq whose text went; undefined where there is none (any more)
+   * @returns the seq whose text went; undefined if there is none (any more)
    */
   async delete(channel: ChannelId, messageId: string, digester: Digester): Promise<Seq | undefined> {
     return deleteMessage(this.#db, channel, messageId, digester);

@@ -107,7 +107,7 @@ export class PersonalDataStore {
     });
   }
 
-  /** Takes a memory of a channel, whatever still proves it. @returns false where it is gone already */
+  /** Takes a memory of a channel, whatever still proves it. @returns false if it is gone already */
   async forgetMemory(channel: ChannelId, memory: MemoryId): Promise<boolean> {
     const [row] = await this.#db.query<{ gone: boolean }>(
       { name: "forget_memory", text: "select forget_memory($1, $2) as gone" },

@@ -60,7 +60,7 @@ export class LookUps implements AsyncDisposable {
   /**
    * Runs one look-up as soon as a connection is free.
    * @param signal cancels it, on the server as well; it then rejects with the signal's reason when it has ended there
-   * @throws WeirError where it takes too long, or the database is not available
+   * @throws WeirError if it takes too long, or the database is not available
    */
   async query<Row extends pg.QueryResultRow>(
     statement: Statement,

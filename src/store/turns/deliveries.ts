@@ -38,11 +38,11 @@ export interface OrphanedDraft {
 }
 
 /** What a channel's owner still owes to its platform. */
-export interface Owed {
+export interface Undelivered {
   /** Oldest first. */
   readonly answers: readonly PendingAnswer[];
   /** To be taken back. */
-  readonly shownInVain: readonly OrphanedDraft[];
+  readonly orphanedDrafts: readonly OrphanedDraft[];
 }
 
 interface RawDelivery {
@@ -143,7 +143,7 @@ export class DeliveryStore {
   }
 
   /** What of a channel is settled and not (wholly) delivered, and what is shown of turns that ended without an answer. */
-  async owed(channel: ChannelId): Promise<Owed> {
+  async undelivered(channel: ChannelId): Promise<Undelivered> {
     const rows = await this.#db.query<RawDelivery & (RawAnswer | { text: null })>(
       {
         name: "deliveries_owed",
@@ -161,17 +161,17 @@ export class DeliveryStore {
       [channel],
     );
     const answers = new Map<number, PendingAnswer & { parts: Delivery[] }>();
-    const shownInVain: OrphanedDraft[] = [];
+    const orphanedDrafts: OrphanedDraft[] = [];
     for (const row of rows) {
       if (row.text === null) {
-        if (row.message_id !== null) shownInVain.push({ id: row.id, messageId: row.message_id });
+        if (row.message_id !== null) orphanedDrafts.push({ id: row.id, messageId: row.message_id });
         continue;
       }
       const answer = answers.get(row.turn_id) ?? { ...toAnswer(row), parts: [] };
       answer.parts.push(toDelivery(row));
       answers.set(row.turn_id, answer);
     }
-    return { answers: [...answers.values()], shownInVain };
+    return { answers: [...answers.values()], orphanedDrafts };
   }
 }
 

@@ -38,7 +38,7 @@ export class SentBatches {
     this.#db = db;
   }
 
-  /** Resolves once it is committed. @throws StaleEpochError where the channel has a new owner */
+  /** Resolves once it is committed. @throws StaleEpochError if the channel has a new owner */
   async add(note: SentNote): Promise<void> {
     const done = Promise.withResolvers<void>();
     this.#waiting.push({ note, done });

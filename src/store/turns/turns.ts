@@ -27,7 +27,7 @@ export interface Settlement {
   readonly reason: string | null;
   readonly modelMs: number;
   readonly entry: TurnEntryDraft | null;
-  /** One per part of the entry's text; empty where nothing is sent. */
+  /** One per part of the entry's text; empty if nothing is sent. */
   readonly idempotencyKeys: readonly string[];
   /** What its model calls cost, as far as that is not stored yet. */
   readonly calls?: readonly ModelCallRow[];
@@ -56,9 +56,9 @@ export class TurnStore {
 
   /**
    * The row of a turn that begins. Its commit does not wait for the disk: whatever of the turn can be seen is committed
-   * later and waits, for this row as well. Where the machine fails before that, the messages are due as if it had failed
+   * later and waits, for this row as well. If the machine fails before that, the messages are due as if it had failed
    * before the turn began.
-   * @returns null where a turn runs already: one of a message whose append was committed without our hearing of it
+   * @returns null if a turn runs already: one of a message whose append was committed without our hearing of it
    */
   async begin(
     owner: { channel: ChannelId; epoch: number },
@@ -96,7 +96,7 @@ export class TurnStore {
     return { ...turn, ...row };
   }
 
-  /** How a turn ended; null where it runs, or never was. */
+  /** How a turn ended; null if it runs, or never was. */
   async outcome(id: TurnId): Promise<TurnEnd | null> {
     const [row] = await this.#db.query<{
       state: TurnState | "running";

@@ -2,7 +2,7 @@ import type { Database } from "../../../src/store/database/database.ts";
 
 /**
  * Replaces pieces of a function's body in the test's database.
- * @throws where a piece is not there: the function has changed, and the mutant with it
+ * @throws if a piece is not there: the function has changed, and the mutant with it
  */
 export async function changeFunction(
   db: Database,

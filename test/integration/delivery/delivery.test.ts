@@ -159,7 +159,7 @@ test("a draft whose acknowledgement was lost still ends as one message with the 
   assert.equal([...platform.shown.values()].filter(({ channel }) => channel.name === "lost-ack").length, 1);
 });
 
-test("an answer that is noted as sent while the log is asked what is owed is not sent again", async () => {
+test("an answer that is noted as sent while the log is asked what is undelivered is not sent again", async () => {
   await using server = await startModelServer();
   const platform = new TestPlatform({ takesIdempotencyKeys: false });
   await using weir = await startWeir({
@@ -170,7 +170,7 @@ test("an answer that is noted as sent while the log is asked what is owed is not
   });
   const channel = "test:late";
   const { deliveries } = weir.daemon.store;
-  const owed = deliveries.owed.bind(deliveries);
+  const undelivered = deliveries.undelivered.bind(deliveries);
   const send = platform.send.bind(platform);
   const isRead = Promise.withResolvers<void>();
   platform.send = async (message) => {
@@ -178,8 +178,8 @@ test("an answer that is noted as sent while the log is asked what is owed is not
     return send(message);
   };
   // The log's answer to the look-up arrives when what it tells of is over.
-  deliveries.owed = async (id) => {
-    const found = await owed(id);
+  deliveries.undelivered = async (id) => {
+    const found = await undelivered(id);
     if (found.answers.length === 0) return found;
     isRead.resolve();
     await weir.event("reply_delivered", (event) => event.channel === channel);
@@ -188,7 +188,7 @@ test("an answer that is noted as sent while the log is asked what is owed is not
   server.reply(text("one"), toolCalls([{ name: "skip", arguments: { reason: "thanks" } }]), text("three"));
   await weir.say("hello", { room: "late" });
   await weir.event("turn_settled", (event) => event.channel === channel && event.outcome === "answered");
-  // A turn without an answer looks up what is owed.
+  // A turn without an answer looks up what is undelivered.
   await weir.say("thanks", { room: "late" });
   await weir.event("turn_settled", (event) => event.channel === channel && event.outcome === "skipped");
   await weir.say("and now?", { room: "late" });

@@ -85,7 +85,7 @@ test("what a daemon had shown of an answer is taken back after the next start, u
   await using weir = await start(server, platform);
   await platform.until(() => platform.shown.size === 0);
   assert.equal(platform.removed.length, 1);
-  // Nothing is owed any more; the test's time limit ends this where it is.
+  // Nothing is left to be delivered; the test's time limit ends this where it is.
   while ((await weir.daemon.store.channels.withWork(["test"], 300)).length > 0) await delay(20);
 });
 

@@ -12,7 +12,7 @@ export class Person {
     this.#url = url;
   }
 
-  /** @throws Error where the service refuses */
+  /** @throws Error if the service refuses */
   async ask(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
     const response = await fetch(`${this.#url}${path}`, {
       method,

@@ -181,7 +181,7 @@ function replies(written: string): string[] {
   );
 }
 
-/** @throws where a line is no JSON object */
+/** @throws if a line is no JSON object */
 export function jsonLines(written: string): Record<string, unknown>[] {
   const lines = written.split("\n");
   if (lines.pop() !== "") throw new Error("the last line is not whole");

@@ -11,22 +11,22 @@ after(async () => weir[Symbol.asyncDispose]());
 const { store } = weir;
 
 test("the time up to which everything was heard is each bot's own, and never falls", async () => {
-  const { heardMarks } = store;
-  assert.equal(await heardMarks.read("discord", "1"), null);
-  await heardMarks.move("discord", "1", new Date(2000));
-  await heardMarks.move("discord", "1", new Date(1000));
-  assert.deepEqual(await heardMarks.read("discord", "1"), new Date(2000));
-  await heardMarks.move("discord", "1", new Date(3000));
-  assert.deepEqual(await heardMarks.read("discord", "1"), new Date(3000));
-  assert.equal(await heardMarks.read("discord", "2"), null);
-  assert.equal(await heardMarks.read("slack", "1"), null);
+  const { watermarks } = store;
+  assert.equal(await watermarks.read("discord", "1"), null);
+  await watermarks.move("discord", "1", new Date(2000));
+  await watermarks.move("discord", "1", new Date(1000));
+  assert.deepEqual(await watermarks.read("discord", "1"), new Date(2000));
+  await watermarks.move("discord", "1", new Date(3000));
+  assert.deepEqual(await watermarks.read("discord", "1"), new Date(3000));
+  assert.equal(await watermarks.read("discord", "2"), null);
+  assert.equal(await watermarks.read("slack", "1"), null);
 });
 
 test("a time to come, which a clock that was ahead has noted, does not stay", async () => {
-  const { heardMarks } = store;
-  await heardMarks.move("slack", "2", new Date(Date.now() + 86_400_000));
-  await heardMarks.move("slack", "2", new Date(1000));
-  assert.deepEqual(await heardMarks.read("slack", "2"), new Date(1000));
+  const { watermarks } = store;
+  await watermarks.move("slack", "2", new Date(Date.now() + 86_400_000));
+  await watermarks.move("slack", "2", new Date(1000));
+  assert.deepEqual(await watermarks.read("slack", "2"), new Date(1000));
 });
 
 test("a gap is on record also of a channel without a message, until it is closed", async () => {

@@ -25,7 +25,7 @@ export interface CommandAnswer {
   readonly isLoading: boolean;
 }
 
-/** Sends INTERACTION_CREATE, as if somebody had called the command. @throws Error where nobody registered it */
+/** Sends INTERACTION_CREATE, as if somebody had called the command. @throws Error if nobody registered it */
 export function invokeCommand(
   state: State,
   call: { userId: string; channel: ChannelRecord; name: string; options: CommandOptions },

@@ -253,7 +253,7 @@ export class World {
 
   /**
    * Somebody calls a chat-input command.
-   * @throws Error where the bot did not register it: nobody could call it
+   * @throws Error if the bot did not register it: nobody could call it
    */
   command(userId: string, channelId: string, name: string, options: CommandOptions = {}): CommandCall {
     const channel = this.#state.channel(channelId);

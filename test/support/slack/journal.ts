@@ -127,7 +127,7 @@ export class Journal {
 
   /**
    * Resolves with what the look returns once that is truthy; it looks again at whatever is journaled or posted.
-   * @throws Error where nothing more is journaled
+   * @throws Error if nothing more is journaled
    */
   async until<Found>(
     what: string,

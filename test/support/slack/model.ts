@@ -134,7 +134,7 @@ export class Workspace {
     return channel;
   }
 
-  /** @throws Error where a test names a channel that does not exist */
+  /** @throws Error if a test names a channel that does not exist */
   channel(id: string): SlackChannel {
     const channel = this.channels.get(id);
     if (channel === undefined) throw new Error(`No channel ${id} in the Slack test server`);

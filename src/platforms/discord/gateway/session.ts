@@ -63,7 +63,7 @@ export class GatewaySession implements Session {
 
   /**
    * Resolves when the gateway is ready.
-   * @throws OperatorError where the operator has to change something
+   * @throws OperatorError if the operator has to change something
    */
   static async open(parts: GatewayParts, signal: AbortSignal): Promise<GatewaySession> {
     const session = new GatewaySession(parts);

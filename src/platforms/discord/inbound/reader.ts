@@ -43,7 +43,7 @@ export class MessageReader {
     };
   }
 
-  /** @throws PlatformError where something has to be asked for, and there is no answer now */
+  /** @throws PlatformError if something has to be asked for, and there is no answer now */
   async read(
     message: MessagePayload,
     where: ChannelOnPlatform,

@@ -129,7 +129,7 @@ export class DiscordApi implements Disposable {
   }
 }
 
-/** @throws PlatformError where it is something else than Discord's API tells */
+/** @throws PlatformError if it is something else than Discord's API tells */
 export function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   const result = schema.safeParse(body);
   if (result.success) return result.data;

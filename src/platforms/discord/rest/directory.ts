@@ -111,7 +111,7 @@ export class Directory {
    * Where a message stands; null: in a kind of channel that Weir takes no part in.
    * @param guildId undefined: it came without one, so the channel is a DM
    * @param person whose DM it may be
-   * @throws PlatformError where it has to be asked for, and there is no answer now
+   * @throws PlatformError if it has to be asked for, and there is no answer now
    */
   async where(
     id: string,
@@ -133,7 +133,7 @@ export class Directory {
 
   /**
    * Resolves when a server's roles are known, or never will be. The gateway tells them some time after it is ready.
-   * @throws PlatformError where they have to be asked for, and there is no answer now
+   * @throws PlatformError if they have to be asked for, and there is no answer now
    */
   async meetGuild(guildId: string): Promise<void> {
     if (guildId === "" || this.#guilds.has(guildId)) return;

@@ -12,7 +12,7 @@ const guildPage = z.array(z.object({ id: z.string(), name: z.string().default(""
 
 /**
  * The servers that the bot is in.
- * @throws OperatorError where Discord does not know the token; PlatformError where there is no answer now
+ * @throws OperatorError if Discord does not know the token; PlatformError where there is no answer now
  */
 export async function listGuilds(api: DiscordApi): Promise<readonly Server[]> {
   const servers: Server[] = [];

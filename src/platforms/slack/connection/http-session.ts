@@ -19,7 +19,7 @@ export interface HttpParts {
 /**
  * HTTP mode: listens for Slack's signed requests at `/slack/events`. What is not durable is answered with an error, so that it
  * comes again.
- * @throws OperatorError where the address cannot be listened on
+ * @throws OperatorError if the address cannot be listened on
  */
 export async function openHttpSession(parts: HttpParts): Promise<Session> {
   const { signingSecret, host, port, log } = parts;

@@ -46,7 +46,7 @@ const END_MS = 1000;
 /**
  * Socket Mode: opens a socket, and a new one whenever Slack asks for that. Bolt's own reconnecting is off: it ends the process
  * where the token was revoked meanwhile.
- * @throws OperatorError where the token or the app's settings have to be changed
+ * @throws OperatorError if the token or the app's settings have to be changed
  */
 export async function openSocketSession(parts: SocketParts, signal: AbortSignal): Promise<Session> {
   const session = new SocketSession(parts);
@@ -203,7 +203,7 @@ class SocketSession implements Session {
     }
   }
 
-  /** @throws Error where it cannot be read */
+  /** @throws Error if it cannot be read */
   #isForReaders(frame: unknown): boolean {
     const { type } = frameType.parse(frame);
     if (type === "hello") {

@@ -49,7 +49,7 @@ export class MessageReader {
 
   /**
    * @param options.withFiles false: nothing is downloaded; the files are named all the same
-   * @throws SlackError where Slack does not say who the bot is
+   * @throws SlackError if Slack does not say who the bot is
    */
   async read(
     channel: string,

@@ -37,7 +37,7 @@ export class SlashCommands {
 
   /**
    * Resolves once the command is acknowledged, which Slack wants within 3 s; the answer may come later.
-   * @throws where the acknowledgement does not reach Slack
+   * @throws if the acknowledgement does not reach Slack
    */
   async run(command: SlashCommand, acknowledge: Acknowledge): Promise<void> {
     const answering = this.#answer(command);

@@ -75,7 +75,7 @@ export class SlackHistory implements ChatHistory {
   }
 
   /**
-   * Replies that came after a gap's beginning to threads of the page are among them, as messages of their threads. Where there
+   * Replies that came after a gap's beginning to threads of the page are among them, as messages of their threads. If there
    * are very many threads, the others are named.
    */
   async newest(channel: MaybeGap, limit: number, reach = limit): Promise<NewestMessages> {

@@ -21,7 +21,7 @@ const SYSTEM_NAMES: Partial<Record<NodeJS.Platform, string>> = {
 
 /**
  * The binaries that npm installed for this machine.
- * @throws OperatorError where there are none for it
+ * @throws OperatorError if there are none for it
  */
 export async function findBinaries(): Promise<Binaries> {
   const system = SYSTEM_NAMES[process.platform];

@@ -17,8 +17,8 @@ const CTYPES = ["C.UTF-8", "en_US.UTF-8", "UTF-8", "C"];
 /**
  * Makes the server's data folder where there is none. One that is there is whole: it is made under another name
  * and renamed when it is.
- * @returns true where it was made just now
- * @throws OperatorError where it is there, and was made by another major version
+ * @returns true if it was made just now
+ * @throws OperatorError if it is there, and was made by another major version
  */
 export async function ensureCluster(
   binaries: Binaries,

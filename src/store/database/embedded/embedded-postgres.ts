@@ -56,8 +56,8 @@ const LEAST_FREE_BYTES = 32_000_000;
 /**
  * Brings up the Postgres server of a data folder: makes its data where there is none, adopts a server that runs
  * already, waits for one that is just going away. The caller holds the folder's data lock.
- * @throws OperatorError where the operator has to change something
- * @throws EmbeddedPostgresError where the server does not start; its log says why
+ * @throws OperatorError if the operator has to change something
+ * @throws EmbeddedPostgresError if the server does not start; its log says why
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const startedAt = performance.now();
@@ -118,7 +118,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   };
 }
 
-/** @throws OperatorError where the data are gone: no attempt brings them back, and an empty database is no substitute */
+/** @throws OperatorError if the data are gone: no attempt brings them back, and an empty database is no substitute */
 async function refuseIfGone(pgData: string): Promise<void> {
   await access(join(pgData, "PG_VERSION")).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") return;
@@ -141,7 +141,7 @@ async function lookAt(pgData: string): Promise<ServerState> {
 
 /**
  * The server that runs on a data folder, for a program beside the daemon.
- * @returns null where none runs
+ * @returns null if none runs
  */
 export async function findEmbeddedPostgres(dataDir: string): Promise<EmbeddedConnection | null> {
   const folder = await realpath(dataDir).catch(() => null);

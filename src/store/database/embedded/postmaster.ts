@@ -19,7 +19,7 @@ export type Postmaster =
 /** Say nothing of the file: the process, or the machine, may open no more of them just now. */
 const NOT_NOW = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
 
-/** For a file that may be missing. @throws where it may be there all the same */
+/** For a file that may be missing. @throws if it may be there all the same */
 function nothingIfUnread<Nothing>(nothing: Nothing): (error: NodeJS.ErrnoException) => Nothing {
   return (error) => {
     if (NOT_NOW.has(error.code ?? "")) throw error;

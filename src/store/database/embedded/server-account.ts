@@ -29,7 +29,7 @@ const FOLDER_CAPABILITIES = ["dac_read_search", "dac_override"];
  * Finds the account for a data folder, and makes one where root has none.
  * @param pgData the server's data folder; its owner, where it exists, is the account
  * @param folders what the account has to be able to enter
- * @throws OperatorError where no account can
+ * @throws OperatorError if no account can
  */
 export async function findServerAccount(pgData: string, folders: readonly string[]): Promise<ServerAccount> {
   const owner = await stat(pgData).catch(() => null);

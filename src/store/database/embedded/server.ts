@@ -89,9 +89,9 @@ export async function launchServer(
 }
 
 /**
- * Stops the server: connections are cut off, transactions rolled back, all data written. Where that takes too
+ * Stops the server: connections are cut off, transactions rolled back, all data written. If that takes too
  * long, at once; the next start then recovers from the log.
- * @throws EmbeddedPostgresError where it runs on
+ * @throws EmbeddedPostgresError if it runs on
  */
 export async function stopServer(home: ServerHome): Promise<void> {
   for (const mode of ["fast", "immediate"] as const) {
@@ -108,7 +108,7 @@ export async function stopServer(home: ServerHome): Promise<void> {
   throw new EmbeddedPostgresError(`The embedded Postgres on ${home.pgData} does not stop.`);
 }
 
-/** @returns true where somebody listens on that socket */
+/** @returns true if somebody listens on that socket */
 export function answers(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(socketPath);

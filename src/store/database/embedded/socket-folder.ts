@@ -14,7 +14,7 @@ const MAX_SOCKET_PATH_BYTES = process.platform === "darwin" ? 103 : 107;
  * @param socketName the socket's file name, for the length of its path
  * @returns a folder inside of the data folder or, where its path would be too long for a socket, a private one
  *   among the temporary files that is the same at every start
- * @throws OperatorError where somebody else has put something in that place
+ * @throws OperatorError if somebody else has put something in that place
  */
 export async function prepareSocketFolder(
   dataDir: string,

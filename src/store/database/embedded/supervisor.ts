@@ -31,7 +31,7 @@ export type ServerState = "runs" | "crashed" | "stopped";
 export interface SupervisedServer {
   /** What has become of it. May throw where that cannot be told just now. */
   readonly look: () => Promise<ServerState>;
-  /** Brings it up again, also where somebody else has done so. @throws where it does not start */
+  /** Brings it up again, also where somebody else has done so. @throws if it does not start */
   readonly start: (signal: AbortSignal) => Promise<void>;
   readonly log: Logger;
 }
@@ -52,7 +52,7 @@ export function waitBeforeStart(failed: number, why: string, timing: Supervision
 }
 
 /**
- * Starts a server again whenever it has ended, until `end`. Where it does not start any more, it is given up once, and
+ * Starts a server again whenever it has ended, until `end`. If it does not start any more, it is given up once, and
  * whoever runs the process is told.
  */
 export class Supervisor {
@@ -91,7 +91,7 @@ export class Supervisor {
     }
   }
 
-  /** @returns false where it was given up */
+  /** @returns false if it was given up */
   async #startAgain(state: "crashed" | "stopped"): Promise<boolean> {
     const { log } = this.#server;
     const endedAt = performance.now();
@@ -118,7 +118,7 @@ export class Supervisor {
     return true;
   }
 
-  /** Waits before the next start. @returns false where there is none */
+  /** Waits before the next start. @returns false if there is none */
   async #mayGoOn(error: unknown, failed: number): Promise<boolean> {
     const { log } = this.#server;
     const why = errorMessage(error);
@@ -134,7 +134,7 @@ export class Supervisor {
     return false;
   }
 
-  /** @returns false where the supervision is over */
+  /** @returns false if the supervision is over */
   async #rest(ms: number): Promise<boolean> {
     const { signal } = this.#ending;
     await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);

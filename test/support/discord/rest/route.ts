@@ -31,7 +31,7 @@ export interface Route {
   readonly pattern: string;
   /** Interactions carry their own token in the path. Default: false. */
   readonly needsNoToken?: boolean;
-  /** @throws ApiError where the request is refused; nothing has changed then */
+  /** @throws ApiError if the request is refused; nothing has changed then */
   handle(call: RestCall): RestAnswer;
 }
 
@@ -42,7 +42,7 @@ export function param(call: RestCall, name: string): string {
   return call.params.get(name) ?? "";
 }
 
-/** The path's values by name; null where it does not fit. */
+/** The path's values by name; null if it does not fit. */
 export function fit(pattern: string, path: string): Map<string, string> | null {
   const wanted = pattern.split("/");
   const given = path.split("/");
