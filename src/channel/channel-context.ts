@@ -45,7 +45,7 @@ export interface ActorParts extends SharedParts {
   readonly platform: Platform;
   /** Answers are shown while they are written, if the platform can. */
   readonly streams: boolean;
-  /** Told once, when another daemon has taken the channel. */
+  /** Called once, when another daemon has taken the channel. */
   readonly onLost: () => void;
 }
 

@@ -308,7 +308,7 @@ export interface RegistryParts extends SharedParts {
   readonly maxLoadedChannels: number;
   /** Time unused after which an actor goes, ms. */
   readonly idleEvictMs: number;
-  /** Time after which a channel that was lost is looked at, ms; left out: a minute. */
+  /** Time after which a channel that was lost is looked at, ms; default: a minute. */
   readonly lostLookMs?: number;
   /** The agent that answers, and what writes its summaries, by its id in the channel's row. */
   agentOf(channel: ChannelRow): { readonly agent: Agent; readonly compactorAgent: Summariser };

@@ -15,7 +15,7 @@ export interface TakeoverWatchParts {
   /** Takes the channel back. Must not throw. */
   readonly take: (id: ChannelId) => Promise<void>;
   readonly log: Logger;
-  /** Left out: a minute. */
+  /** Default: a minute. */
   readonly lookFromMs?: number;
 }
 

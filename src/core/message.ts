@@ -112,9 +112,9 @@ export interface InboundDeletion {
 /** Reactions under a message. */
 export interface Reactions {
   readonly messageId: string;
-  /** Left out: everybody's. */
+  /** Default: everybody's. */
   readonly person?: string;
-  /** Left out: all. */
+  /** Default: all. */
   readonly emoji?: string;
 }
 
@@ -156,7 +156,7 @@ export interface OutboundMessage {
    * An earlier attempt may have been taken without our hearing of it: a platform that forgets keys looks for it first.
    */
   readonly mayBeThere: boolean;
-  /** What is there may be its beginning alone: a draft of it was shown. Left out: it is the whole text or another message. */
+  /** What is there may be its beginning alone: a draft of it was shown. Default: it is the whole text or another message. */
   readonly mayBeInPart?: boolean;
   readonly text: string;
   /** False while the answer is still being written: more will come by `edit`. */

@@ -26,7 +26,7 @@ export interface ModelCallOptions {
   readonly onText?: (delta: string) => void;
   /** What `onText` brought so far is void: the answer starts again (another attempt, another model). */
   readonly onRestart?: () => void;
-  /** Told of every attempt, failed ones too. */
+  /** Called for every attempt, failed ones too. */
   readonly onCall?: (record: ModelCallRecord) => void;
 }
 

@@ -22,7 +22,7 @@ export interface Patience {
    * may be writing the answer, and has its own timeouts.
    */
   readonly budgetMs: number;
-  /** Told of each answer that came from a fallback, with what the requested model failed by. */
+  /** Called for each answer that came from a fallback, with what the requested model failed by. */
   readonly onPassedOver: (answeredBy: string, first: ModelError) => void;
 }
 

@@ -43,18 +43,18 @@ export interface Platform extends AsyncDisposable {
   edit(messageId: string, message: OutboundMessage): Promise<void>;
   /**
    * Takes back a message that `send` returned: a draft of an answer that never came. If there is none any more,
-   * nothing happens. Left out: the platform cannot.
+   * nothing happens. Default: the platform cannot.
    * @throws PlatformError
    */
   remove?(channel: ChannelAddress, messageId: string): Promise<void>;
   /**
-   * Puts an emoji under somebody's message. Once or twice is the same. Left out: the platform has no such thing.
+   * Puts an emoji under somebody's message. Once or twice is the same. Default: the platform has no such thing.
    * @param emoji a Unicode emoji, or the platform's name of one of its own, without colons
    * @throws PlatformError
    */
   react?(channel: ChannelAddress, messageId: string, emoji: string): Promise<void>;
   /**
-   * Tells one person something, where nobody else sees it; it does not last. Left out: the platform cannot.
+   * Tells one person something, where nobody else sees it; it does not last. Default: the platform cannot.
    * @param person the platform's id
    * @throws PlatformError
    */
@@ -73,13 +73,13 @@ export interface PlatformCapabilities {
   /** Longest text of one message, in UTF-16 units: so much shorter than the platform's limit as its markup may take. */
   readonly maxTextLength: number;
   /**
-   * People type commands into their messages, as `/status` behind a mention: the router looks for them. Left out: the
+   * People type commands into their messages, as `/status` behind a mention: the router looks for them. Default: the
    * adapter tells commands apart itself.
    */
   readonly hasTextCommands?: true;
-  /** What stands before a command's name where people type it; left out: `/`. */
+  /** What stands before a command's name where people type it; default: `/`. */
   readonly commandPrefix?: string;
-  /** Texts are shown in a proportional font, and Markdown's code blocks are not: columns need one. Left out: they are not. */
+  /** Texts are shown in a proportional font, and Markdown's code blocks are not: columns need one. Default: they are not. */
   readonly isProportional?: true;
   /**
    * Which channels this adapter can deliver to just now. A daemon leaves alone what is due in the others
@@ -92,7 +92,7 @@ export interface PlatformCapabilities {
 export interface PieceTiming {
   /** The least time between two of them. */
   readonly intervalMs: number;
-  /** The first one is shown so long after it is there: an answer that is whole by then is sent once. Left out: at once. */
+  /** The first one is shown so long after it is there: an answer that is whole by then is sent once. Default: at once. */
   readonly firstAfterMs?: number;
   /**
    * Asked before each piece, by the key of its answer; false: it is left out, for the platform's rate is needed elsewhere. Left out:
@@ -208,7 +208,7 @@ export interface InboundCommand {
   readonly name: string;
   readonly argument: string;
   readonly asker: Asker;
-  /** The message in which it was typed; left out: it stands in none, as a slash command. */
+  /** The message in which it was typed; default: it stands in none, as a slash command. */
   readonly said?: Pick<InboundMessage, "id" | "text" | "at">;
 }
 

@@ -8,7 +8,7 @@ import type { Prompts } from "../prompts/load.ts";
 /** Something that the model may ask for. */
 export interface Tool {
   readonly spec: ToolSpec;
-  /** The turn waits no longer for it, ms. Left out: as long as for any. */
+  /** The turn waits no longer for it, ms. Default: as long as for any. */
   readonly timeoutMs?: number;
   /**
    * Runs one call.
@@ -24,7 +24,7 @@ export type ToolOutcome =
       readonly kind: "result";
       readonly text: string;
       readonly references: readonly EntryReference[];
-      /** Left out: none. */
+      /** Default: none. */
       readonly memories?: readonly MemoryReference[];
     }
   /** The turn ends without an answer. */

@@ -21,7 +21,7 @@ export interface ToolRunParts {
   readonly timeoutMs: number;
   readonly context: Omit<ToolContext, "signal">;
   readonly signal: AbortSignal;
-  /** Told of every call that failed, in words for a log. */
+  /** Called for every call that failed, in words for a log. */
   readonly onFailure: (tool: string, why: string) => void;
 }
 

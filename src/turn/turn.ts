@@ -55,9 +55,9 @@ export interface TurnChannel {
   attached(): Promise<Attached>;
   /** Shows the answer so far; null: what was shown is void. Must not throw or wait. */
   showDraft(text: string | null): void;
-  /** Told of every request before it is sent. Must not throw or wait. */
+  /** Called for every request before it is sent. Must not throw or wait. */
   onRequest(model: string, context: Context): void;
-  /** Told of every model call. */
+  /** Called for every model call. */
   onCall(record: ModelCallRecord, estimatedTokens: number): void;
   onToolFailure(tool: string, why: string): void;
 }

@@ -22,7 +22,7 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly lastRequest: LastRequest;
   /** Takes the lines of its model calls; whoever runs the turn stores them. */
   readonly bill: ModelCallRow[];
-  /** Told before every model call: its request may be what makes a compaction due. */
+  /** Called before every model call: its request may be what makes a compaction due. */
   readonly onRequest: () => void;
 };
 

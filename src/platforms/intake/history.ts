@@ -22,11 +22,11 @@ export interface NewestMessages {
   readonly messages: readonly HistoryMessage[];
   /** There is nothing before them: neither further back nor hidden by the platform. */
   readonly isAll: boolean;
-  /** Nothing at all is shown, and it cannot be told whether there is nothing. Left out: false. */
+  /** Nothing at all is shown, and it cannot be told whether there is nothing. Default: false. */
   readonly isBlank?: boolean;
   /** Where it is blank: the last message that was said there, shown or not; null: there is none. */
   readonly lastId?: string | null;
-  /** Threads of the channel in which more was said since the gap began than is shown here. Left out: none. */
+  /** Threads of the channel in which more was said since the gap began than is shown here. Default: none. */
   readonly threads?: readonly ActiveThread[];
 }
 
@@ -44,7 +44,7 @@ export interface HistoryPage {
   readonly throughId: string;
   /** The gap is filled with this page. */
   readonly isEnd: boolean;
-  /** The platform does not show what was said from the beginning of the gap up to that time. Left out: it shows all. */
+  /** The platform does not show what was said from the beginning of the gap up to that time. Default: it shows all. */
   readonly hiddenTo?: Date;
   /** As for the newest messages. */
   readonly threads?: readonly ActiveThread[];
@@ -54,9 +54,9 @@ export interface HistoryPage {
 export interface ChatHistory {
   /** Most messages that one call can bring. */
   readonly pageSize: number;
-  /** Counts the calls, and spaces catch-ups that nobody waits for: some platforms allow less than a call a second. Left out: no need. */
+  /** Counts the calls, and spaces catch-ups that nobody waits for: some platforms allow less than a call a second. Default: no need. */
   readonly rateLimiter?: RateLimiter;
-  /** @param reach most messages, where the gap of the channel begins before the first `limit`; left out: `limit` */
+  /** @param reach most messages, where the gap of the channel begins before the first `limit`; default: `limit` */
   newest(channel: MaybeGap, limit: number, reach?: number): Promise<NewestMessages>;
   /** The first messages of a gap, at most `limit`. @param untilId the message before which it ends; null: the last one does */
   inGap(
@@ -84,7 +84,7 @@ export interface ChatHistory {
   /** Which of two messages of a channel was said first, by their ids: below 0, 0, above 0. */
   compare(a: string, b: string): number;
   /**
-   * The channel whose catch-up brings what was missed in a thread, too; null: it is no thread. Left out: what was missed
+   * The channel whose catch-up brings what was missed in a thread, too; null: it is no thread. Default: what was missed
    * in a thread is always looked for in the thread itself.
    */
   parentOf?(channel: ChannelAddress): ChannelAddress | null;

@@ -18,7 +18,7 @@ export interface AttachmentReader {
   readonly hosts: readonly string[];
   /** For Slack, whose files are not public. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Told why a file was not read. */
+  /** Called with the reason why a file was not read. */
   readonly onFailure: (name: string, why: string) => void;
 }
 

@@ -73,7 +73,7 @@ export interface ChannelDescription {
   readonly address: ChannelAddress;
   readonly kind: ChannelKind;
   readonly workspace: string;
-  /** Left out: its platform tells no names. */
+  /** Default: its platform tells no names. */
   readonly place?: Place | undefined;
   readonly agent: AgentId;
 }

@@ -80,7 +80,7 @@ export class LogStore {
 
   /**
    * Gives a message a new text, and takes what was made of its old one.
-   * @param digester of the extracts that stand in for summaries of it; left out: they stay as they are
+   * @param digester of the extracts that stand in for summaries of it; default: they stay as they are
    */
   async edit(
     channel: ChannelId,

@@ -12,7 +12,7 @@ export interface HttpParts {
   readonly createApp: (receiver: HTTPReceiver) => App;
   readonly handlers: Pick<Handlers, "connected" | "disconnected">;
   readonly log: Logger;
-  /** Told the port that is listened on, which may have been 0. */
+  /** Called with the port that is listened on, which may have been 0. */
   readonly onListening?: ((port: number) => void) | undefined;
 }
 
