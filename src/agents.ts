@@ -7,7 +7,7 @@ import { OperatorError } from "./core/errors.ts";
 import type { AgentId } from "./core/ids.ts";
 import { estimateTokens } from "./text/tokens.ts";
 import type { Models } from "./llm/model-provider.ts";
-import { createRetryingModel, type Patience } from "./llm/retrying-model.ts";
+import { createRetryingModel, type RetryOptions } from "./llm/retrying-model.ts";
 import type { Prompts } from "./prompts/load.ts";
 import type { Digester } from "./store/compaction/extracts.ts";
 import { inSlices } from "./async/cooperative.ts";
@@ -47,7 +47,7 @@ export function createAgents(
   config: Pick<Config, "agents" | "llm">,
   models: Models,
   prompts: Prompts,
-  onPassedOver: Patience["onPassedOver"] = () => undefined,
+  onPassedOver: RetryOptions["onPassedOver"] = () => undefined,
 ): Agents {
   const tools = createTools(prompts);
   const agents = config.agents.map((one) => {
@@ -65,7 +65,7 @@ function modelsOf(
   { fallbacks }: AgentConfig,
   { llm }: Pick<Config, "llm">,
   models: Models,
-  onPassedOver: Patience["onPassedOver"],
+  onPassedOver: RetryOptions["onPassedOver"],
 ): AgentModels {
   return {
     model: createRetryingModel(models.model, { fallbacks, maxAttempts: llm.maxRetries + 1, onPassedOver }),

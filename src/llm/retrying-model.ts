@@ -7,7 +7,7 @@ import type { Model, ModelAnswer, ModelCallOptions, ModelRequest } from "./model
 import { notify } from "./notify.ts";
 
 /** How long a person is let wait; all times in milliseconds. */
-export interface Patience {
+export interface RetryOptions {
   /** Models to try in order when the requested one has failed. */
   readonly fallbacks: readonly string[];
   /** Attempts on each model. */
@@ -26,7 +26,7 @@ export interface Patience {
   readonly onPassedOver: (answeredBy: string, first: ModelError) => void;
 }
 
-const DEFAULT_PATIENCE: Patience = {
+const DEFAULTS: RetryOptions = {
   fallbacks: [],
   maxAttempts: 3,
   firstDelayMs: 500,
@@ -45,12 +45,12 @@ const DEFAULT_PATIENCE: Patience = {
  * that is what the operator has to mend. But if a fallback answered `context_length`, that is thrown, for it names what
  * would help (`model` says whose window it is).
  */
-export function createRetryingModel(model: Model, overrides: Partial<Patience> = {}): Model {
-  const patience = { ...DEFAULT_PATIENCE, ...overrides };
+export function createRetryingModel(model: Model, overrides: Partial<RetryOptions> = {}): Model {
+  const retryOptions = { ...DEFAULTS, ...overrides };
   return {
     async answer(request, options) {
-      const names = [...new Set([request.model, ...patience.fallbacks])];
-      const deadline = performance.now() + patience.budgetMs;
+      const names = [...new Set([request.model, ...retryOptions.fallbacks])];
+      const deadline = performance.now() + retryOptions.budgetMs;
       const progress = new ShownText(options);
       let first: ModelError | undefined;
       let last: ModelError | undefined;
@@ -60,13 +60,19 @@ export function createRetryingModel(model: Model, overrides: Partial<Patience> =
         if (last !== undefined && performance.now() >= deadline) break;
         const until = performance.now() + (deadline - performance.now()) / left;
         try {
-          const answer = await answerPatiently(model, { ...request, model: name }, options.signal, progress, {
-            patience,
-            until,
-            hasFallback: left > 1,
-          });
+          const answer = await answerWithRetries(
+            model,
+            { ...request, model: name },
+            options.signal,
+            progress,
+            {
+              retryOptions,
+              until,
+              hasFallback: left > 1,
+            },
+          );
           const failure = first;
-          if (failure !== undefined) notify(() => patience.onPassedOver(name, failure));
+          if (failure !== undefined) notify(() => retryOptions.onPassedOver(name, failure));
           return answer;
         } catch (error) {
           last = asModelError(error, name, options.signal);
@@ -92,19 +98,19 @@ function withFirst(last: ModelError | undefined, first: ModelError | undefined):
 }
 
 interface RetryRules {
-  readonly patience: Patience;
+  readonly retryOptions: RetryOptions;
   /** By `performance.now()`. */
   readonly until: number;
   readonly hasFallback: boolean;
 }
 
 /** One model, up to `maxAttempts` times. */
-async function answerPatiently(
+async function answerWithRetries(
   model: Model,
   request: ModelRequest,
   signal: AbortSignal,
   progress: ShownText,
-  { patience, until, hasFallback }: RetryRules,
+  { retryOptions, until, hasFallback }: RetryRules,
 ): Promise<ModelAnswer> {
   return retry(
     async () => {
@@ -112,8 +118,8 @@ async function answerPatiently(
       return model.answer(request, progress.options);
     },
     (error, failures) => {
-      if (signal.aborted || failures + 1 >= patience.maxAttempts) return null;
-      const waitMs = waitBeforeRetry(error, failures, patience, hasFallback);
+      if (signal.aborted || failures + 1 >= retryOptions.maxAttempts) return null;
+      const waitMs = waitBeforeRetry(error, failures, retryOptions, hasFallback);
       return waitMs === null || performance.now() + waitMs > until ? null : waitMs;
     },
     signal,
@@ -127,16 +133,16 @@ async function answerPatiently(
 function waitBeforeRetry(
   error: unknown,
   retries: number,
-  patience: Patience,
+  retryOptions: RetryOptions,
   hasFallback: boolean,
 ): number | null {
   if (!(error instanceof ModelError) || !error.retryable) return null;
   // A model that was silent for a whole timeout has used up the person's patience with it.
   if (error.kind === "timeout" && hasFallback) return null;
   if (error.retryAfterMs !== undefined) {
-    return error.retryAfterMs > patience.maxRetryAfterMs ? null : error.retryAfterMs;
+    return error.retryAfterMs > retryOptions.maxRetryAfterMs ? null : error.retryAfterMs;
   }
-  const waitMs = backoffMs({ fromMs: patience.firstDelayMs, toMs: patience.maxDelayMs }, retries);
+  const waitMs = backoffMs({ fromMs: retryOptions.firstDelayMs, toMs: retryOptions.maxDelayMs }, retries);
   // Half of it at random, or many channels that failed together would come back together.
   return waitMs * (0.5 + Math.random() / 2);
 }

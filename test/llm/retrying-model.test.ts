@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { createChatModel } from "../../src/llm/chat/chat-model.ts";
 import type { Model } from "../../src/llm/model.ts";
 import { createRetryingModel } from "../../src/llm/retrying-model.ts";
-import type { Patience } from "../../src/llm/retrying-model.ts";
+import type { RetryOptions } from "../../src/llm/retrying-model.ts";
 import { fallbackLog } from "../../src/turn/fallback-log.ts";
 import {
   cutStream,
@@ -24,7 +24,7 @@ import { contextLengthError } from "../support/model-refusals.ts";
 import { startModelServer } from "../support/model-server.ts";
 import type { ModelServer } from "../support/model-server.ts";
 
-function patient(server: ModelServer, patience: Partial<Patience> = {}, idleMs = 30_000): Model {
+function patient(server: ModelServer, patience: Partial<RetryOptions> = {}, idleMs = 30_000): Model {
   const timeouts = { firstTokenMs: 30_000, idleMs, totalMs: 60_000 };
   const model = createChatModel({ baseUrl: server.url, apiKey: "key", isOpenAi: false, timeouts });
   return createRetryingModel(model, { firstDelayMs: 10, maxDelayMs: 40, ...patience });

@@ -7,7 +7,7 @@ import type { InboundEvent } from "../../core/message.ts";
 import { type Gap, PlatformError, type CatchUpLedger } from "../platform.ts";
 import { aged, type Backlog, handIn, noteLost, openThreads } from "./catch-up.ts";
 import type { ChatHistory, HistoryMessage, HistoryPage } from "./history.ts";
-import type { Patience } from "../shared/patience.ts";
+import type { PlatformRetry } from "../shared/platform-retry.ts";
 
 export interface BacklogsParts {
   readonly ledger: Pick<
@@ -22,7 +22,7 @@ export interface BacklogsParts {
     | "policyOf"
   >;
   readonly history: ChatHistory;
-  readonly patience: Patience;
+  readonly platformRetry: PlatformRetry;
   readonly log: Logger;
   readonly catchUpMaxAgeMs: number;
   /** First and longest wait before a failed page is requested again. */
@@ -171,12 +171,12 @@ export class Backlogs {
   }
 
   async #failed(open: OpenBacklog, error: unknown): Promise<Outcome> {
-    const { ledger, history, log, patience, backOff = BACK_OFF } = this.#parts;
+    const { ledger, history, log, platformRetry, backOff = BACK_OFF } = this.#parts;
     const isGone = error instanceof PlatformError && !error.retryable;
     log.warn({ ...named(open.gap), why: errorMessage(error), isGone }, "backlog_failed");
     const retryAfterMs = error instanceof PlatformError ? error.retryAfterMs : undefined;
     const waitMs = retryAfterMs ?? backoffMs(backOff, open.failures);
-    open.pause = patience.pause(waitMs);
+    open.pause = platformRetry.pause(waitMs);
     open.failures += 1;
     // A part of the page may be in the log, so the page is requested again.
     open.page = null;
@@ -191,7 +191,7 @@ export class Backlogs {
     while (page.messages.length > 0) {
       open.page = page;
       if (this.#isCrowded(open)) {
-        open.pause = this.#parts.patience.pause(LOOK_EVERY_MS);
+        open.pause = this.#parts.platformRetry.pause(LOOK_EVERY_MS);
         return "more";
       }
       const rest: HistoryPage = { ...page, messages: page.messages.slice(CHUNK) };
@@ -209,9 +209,9 @@ export class Backlogs {
   }
 
   async #nextPage(open: OpenBacklog): Promise<HistoryPage> {
-    const { history, patience } = this.#parts;
+    const { history, platformRetry } = this.#parts;
     const waitMs = history.rateLimiter?.ask() ?? 0;
-    if (waitMs > 0) await patience.pause(waitMs);
+    if (waitMs > 0) await platformRetry.pause(waitMs);
     const gap = { ...open.gap, afterId: open.afterId };
     open.pageEnd = open.end;
     const page = await history.inGap(gap, open.end.untilId, history.pageSize);

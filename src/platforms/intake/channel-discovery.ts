@@ -1,7 +1,7 @@
 import type { ChannelOnPlatform } from "../../core/message.ts";
 import type { Gap, CatchUpLedger } from "../platform.ts";
 import type { ChatHistory } from "./history.ts";
-import type { Patience } from "../shared/patience.ts";
+import type { PlatformRetry } from "../shared/platform-retry.ts";
 
 export interface ChannelDiscoveryParts {
   readonly platform: string;
@@ -9,7 +9,7 @@ export interface ChannelDiscoveryParts {
   readonly account: () => Promise<string>;
   readonly ledger: Pick<CatchUpLedger, "watermark" | "moveWatermark" | "policyOf" | "keepGap">;
   readonly history: Pick<ChatHistory, "idBefore" | "compare">;
-  readonly patience: Patience;
+  readonly platformRetry: PlatformRetry;
   readonly now: () => Date;
   /** Older messages are not searched for: they would not be answered, and a new channel is filled with its recent past anyway. */
   readonly maxAgeMs: number;
@@ -131,13 +131,13 @@ export class ChannelDiscovery {
    * @returns the recorded gap, which nobody fills yet; null: there is none
    */
   async waitForSearch(channel: ChannelOnPlatform): Promise<Gap | null> {
-    const { patience, holdMs, ledger } = this.#parts;
+    const { platformRetry, holdMs, ledger } = this.#parts;
     const { name } = channel.channel;
     if (this.#searches === 0 || this.#known.has(name)) return null;
     const overtaken = this.#overtaken.get(name);
     if (overtaken !== undefined) return overtaken;
     const leftMs = holdMs - (performance.now() - this.#searchedFrom);
-    if (leftMs > 0 && (await patience.within(leftMs, this.#searched))) return null;
+    if (leftMs > 0 && (await platformRetry.within(leftMs, this.#searched))) return null;
     const gap = this.#gapOf(channel);
     await ledger.keepGap(gap);
     this.#overtaken.set(name, gap);
@@ -154,7 +154,7 @@ export class ChannelDiscovery {
     await begun;
     // If the bot has never listened before, nothing counts as missing.
     if (this.#watermark === null) return;
-    await this.#parts.patience.until("channels_not_found", Number.POSITIVE_INFINITY, async () => {
+    await this.#parts.platformRetry.until("channels_not_found", Number.POSITIVE_INFINITY, async () => {
       // Channels in which every message is answered come first: somebody waits for an answer there.
       const [first, rest]: [ChannelOnPlatform[], ChannelOnPlatform[]] = [[], []];
       for (const channel of await find(this.#since)) {

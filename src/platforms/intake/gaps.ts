@@ -7,12 +7,12 @@ import { type Gap, PlatformError } from "../platform.ts";
 import { Backlogs, type BacklogsParts } from "./backlogs.ts";
 import { type CatchUpParts, catchUp } from "./catch-up.ts";
 import type { ChatHistory } from "./history.ts";
-import type { Patience } from "../shared/patience.ts";
+import type { PlatformRetry } from "../shared/platform-retry.ts";
 
 export interface GapsParts {
   readonly ledger: BacklogsParts["ledger"];
   readonly history: ChatHistory;
-  readonly patience: Patience;
+  readonly platformRetry: PlatformRetry;
   readonly log: Logger;
   readonly catchUpMaxAgeMs: number;
   readonly now: () => Date;
@@ -66,7 +66,7 @@ export class Gaps {
       ...parts,
       openThread: (gap) => this.#openThread(gap),
       catchUpOf: (name) =>
-        this.#fetching.get(name)?.done ?? (this.#unfilled.has(name) ? parts.patience.rest() : null),
+        this.#fetching.get(name)?.done ?? (this.#unfilled.has(name) ? parts.platformRetry.rest() : null),
       onFilled: (name) => void this.#bypassed.delete(name),
     });
   }
@@ -117,9 +117,9 @@ export class Gaps {
   }
 
   async #waitForGate(name: string, gate: Gate): Promise<void> {
-    const { patience, holdMs } = this.#parts;
+    const { platformRetry, holdMs } = this.#parts;
     if (!gate.isBegun) this.#enqueue(this.#urgent, async () => this.#begin(gate));
-    await patience.within(holdMs, gate.done);
+    await platformRetry.within(holdMs, gate.done);
     if (this.#gates.get(name) !== gate) return;
     if (!gate.isFilled) {
       await this.#keep(gate.gap);
@@ -156,7 +156,7 @@ export class Gaps {
   /** Waits until the platform's rate allows another catch-up. */
   async #awaitRate(): Promise<void> {
     const waitMs = this.#parts.history.rateLimiter?.ask() ?? 0;
-    if (waitMs > 0) await this.#parts.patience.pause(waitMs);
+    if (waitMs > 0) await this.#parts.platformRetry.pause(waitMs);
   }
 
   /** Must not throw. */
@@ -185,7 +185,7 @@ export class Gaps {
       () => false,
     );
     if (isKept) this.#unfilled.delete(gap.channel.name);
-    await this.#parts.patience.rest();
+    await this.#parts.platformRetry.rest();
     if (!this.#parts.signal.aborted) this.open(gap);
   }
 
@@ -221,8 +221,8 @@ export class Gaps {
 
   /** Must not throw. */
   async #fill(gate: Gate): Promise<void> {
-    const { ledger, history, patience, signal } = this.#parts;
-    gate.isFilled = await patience.until("catch_up_failed", ATTEMPTS, async () => {
+    const { ledger, history, platformRetry, signal } = this.#parts;
+    gate.isFilled = await platformRetry.until("catch_up_failed", ATTEMPTS, async () => {
       gate.isStale = false;
       try {
         await this.#catchUp(gate);

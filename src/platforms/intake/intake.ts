@@ -18,7 +18,7 @@ import { Gaps } from "./gaps.ts";
 import { ListeningWatermark } from "./listening-watermark.ts";
 import type { ChatHistory } from "./history.ts";
 import { MissedEvents } from "./missed-events.ts";
-import { Patience } from "../shared/patience.ts";
+import { PlatformRetry } from "../shared/platform-retry.ts";
 import { type FindActiveChannels, ChannelDiscovery } from "./channel-discovery.ts";
 
 export interface IntakeParts {
@@ -62,7 +62,7 @@ const MAX_WAITING_CHANGES = 20_000;
 export class Intake {
   readonly #parts: IntakeParts;
   readonly #channels = new KeyedQueue();
-  readonly #patience: Patience;
+  readonly #platformRetry: PlatformRetry;
   readonly #gaps: Gaps;
   readonly #discovery: ChannelDiscovery;
   readonly #missedEvents: MissedEvents;
@@ -81,26 +81,26 @@ export class Intake {
   constructor(parts: IntakeParts) {
     const { inbox, history, platform, holdMs = HOLD_MS, catchUpMaxAgeMs: maxAgeMs, watermarkEveryMs } = parts;
     const { signal } = this.#closing;
-    const patience = new Patience({ ...parts, signal });
+    const platformRetry = new PlatformRetry({ ...parts, signal });
     this.#parts = parts;
     this.#pendingChanges = new PendingChanges(inbox);
     const receive = async (event: InboundMessage): Promise<void> => this.#receiveOrLeave(event, event);
     this.#backfill = new ChannelBackfill({ ...parts, receive });
-    this.#patience = patience;
+    this.#platformRetry = platformRetry;
     this.#gaps = new Gaps({
       ...parts,
-      patience,
+      platformRetry,
       holdMs,
       signal,
       receive: async (gap, event) => this.#fetched(gap, event),
       onFilled: (name) => this.#discovery.filled(name),
     });
     const open = (gap: Gap): void => this.#gaps.open(gap);
-    this.#discovery = new ChannelDiscovery({ ...parts, history, patience, maxAgeMs, holdMs, open });
+    this.#discovery = new ChannelDiscovery({ ...parts, history, platformRetry, maxAgeMs, holdMs, open });
     const openKnown = (gap: Gap): void => open(this.#discovery.sinceWatermark(gap));
     this.#missedEvents = new MissedEvents({
       ...parts,
-      patience,
+      platformRetry,
       discovery: this.#discovery,
       open: openKnown,
     });
@@ -169,8 +169,8 @@ export class Intake {
    * @returns undefined: the intake was closed
    * @throws errors that are not retryable
    */
-  async insist<Result>(event: string, work: () => Promise<Result>): Promise<Result | undefined> {
-    return this.#patience.insist(event, work);
+  async untilDone<Result>(event: string, work: () => Promise<Result>): Promise<Result | undefined> {
+    return this.#platformRetry.untilDone(event, work);
   }
 
   /** Resolves when every event that was handed in is stored, and nothing is being fetched. */
@@ -214,7 +214,7 @@ export class Intake {
   /** Retries a change: it may be delivered only once, and its message may be too old for a catch-up. Must not throw. */
   async #takeLater(change: InboundChange, home: ChannelOnPlatform): Promise<Receipt | undefined> {
     try {
-      return await this.#patience.insist("change_not_stored_yet", async () =>
+      return await this.#platformRetry.untilDone("change_not_stored_yet", async () =>
         this.#pendingChanges.receive(change),
       );
     } catch (error) {
@@ -262,7 +262,7 @@ export class Intake {
     if (this.#isResuming) return;
     this.#isResuming = true;
     const { ledger, platform } = this.#parts;
-    const found = this.#patience.until("gaps_not_found", Number.POSITIVE_INFINITY, async () => {
+    const found = this.#platformRetry.until("gaps_not_found", Number.POSITIVE_INFINITY, async () => {
       const gaps = await ledger.openGaps(platform);
       await this.#discovery.begin(gaps);
       for (const gap of gaps) {

@@ -1,12 +1,12 @@
 import type { ChannelOnPlatform } from "../../core/message.ts";
 import type { Gap, CatchUpLedger } from "../platform.ts";
-import type { Patience } from "../shared/patience.ts";
+import type { PlatformRetry } from "../shared/platform-retry.ts";
 import type { FindActiveChannels, ChannelDiscovery } from "./channel-discovery.ts";
 
 export interface MissedEventsParts {
   readonly platform: string;
   readonly ledger: Pick<CatchUpLedger, "gapOf">;
-  readonly patience: Patience;
+  readonly platformRetry: PlatformRetry;
   readonly discovery: Pick<ChannelDiscovery, "openMissed">;
   /** Has a gap filled. */
   readonly open: (gap: Gap) => void;
@@ -57,7 +57,7 @@ export class MissedEvents {
     search: symbol,
   ): Promise<void> {
     await begun;
-    await this.#parts.patience.until("gap_not_found", Number.POSITIVE_INFINITY, async () =>
+    await this.#parts.platformRetry.until("gap_not_found", Number.POSITIVE_INFINITY, async () =>
       this.#open(name, where, search),
     );
   }

@@ -12,7 +12,7 @@ import type { Summary } from "../../../src/core/history.ts";
 import { estimateTokens } from "../../../src/text/tokens.ts";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import type { ModelCallRecord } from "../../../src/llm/model.ts";
-import { createRetryingModel, type Patience } from "../../../src/llm/retrying-model.ts";
+import { createRetryingModel, type RetryOptions } from "../../../src/llm/retrying-model.ts";
 import type { ChatRequest, ModelServer } from "../../support/model-server.ts";
 import { workerAgent } from "../agent.ts";
 import { said } from "../entries.ts";
@@ -53,7 +53,7 @@ export interface Tried {
 export async function attempt(
   server: ModelServer,
   material: Material,
-  { retries, ...overrides }: Partial<AttemptOptions> & { readonly retries?: Partial<Patience> } = {},
+  { retries, ...overrides }: Partial<AttemptOptions> & { readonly retries?: Partial<RetryOptions> } = {},
 ): Promise<Tried> {
   const chat = createChatModel({
     baseUrl: server.url,

@@ -4,7 +4,7 @@ import type { Material } from "../../../src/compactor/summary/summary-attempt.ts
 import type { Entry } from "../../../src/core/entry.ts";
 import { legalCuts, type Summary, viewOrder } from "../../../src/core/history.ts";
 import { turnId } from "../../../src/core/ids.ts";
-import type { Patience } from "../../../src/llm/retrying-model.ts";
+import type { RetryOptions } from "../../../src/llm/retrying-model.ts";
 import { estimateTokens } from "../../../src/text/tokens.ts";
 import { status, text, toolCalls } from "../../support/model-behaviours.ts";
 import {
@@ -194,7 +194,7 @@ suite("an attempt whose model fails", () => {
   const retrying = (
     retries: number,
     fallbacks: readonly string[],
-  ): { readonly retries: Partial<Patience> } => ({
+  ): { readonly retries: Partial<RetryOptions> } => ({
     retries: { maxAttempts: retries + 1, firstDelayMs: 1, fallbacks },
   });
 

@@ -138,7 +138,7 @@ export class DiscordEvents {
   #enqueueTakenBack(place: Place, work: () => Promise<readonly Outcome[]>): void {
     const { intake } = this.#parts;
     const read = async (): Promise<readonly Outcome[]> =>
-      (await intake.insist("taken_back_not_read_yet", work)) ?? [];
+      (await intake.untilDone("taken_back_not_read_yet", work)) ?? [];
     this.#enqueue(place, read, MAX_WAITING_WITH_TAKEN_BACK);
   }
 

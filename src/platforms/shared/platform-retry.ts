@@ -6,7 +6,7 @@ import { isRetryable, retry } from "../../async/retry.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { PlatformError } from "../platform.ts";
 
-export interface PatienceParts {
+export interface PlatformRetryOptions {
   readonly platform: string;
   readonly log: Logger;
   /** First and longest wait before something is tried again, give or take a quarter. Default: 500 ms and 20 s. */
@@ -19,16 +19,16 @@ const BACK_OFF: Backoff = { fromMs: 500, toMs: 20_000 };
 const REST_MS = 60_000;
 
 /** Tries again what a platform or the database does not do just now. */
-export class Patience {
-  readonly #parts: PatienceParts;
+export class PlatformRetry {
+  readonly #options: PlatformRetryOptions;
 
-  constructor(parts: PatienceParts) {
-    this.#parts = parts;
+  constructor(options: PlatformRetryOptions) {
+    this.#options = options;
   }
 
   /** Does not throw. @returns whether it was done, or never can be */
   async until(event: string, attempts: number, work: () => Promise<void>): Promise<boolean> {
-    const { platform, log, signal, backOff = BACK_OFF } = this.#parts;
+    const { platform, log, signal, backOff = BACK_OFF } = this.#options;
     if (signal.aborted) return false;
     try {
       await retry(
@@ -50,8 +50,8 @@ export class Patience {
    * @returns undefined: all waiting was ended before that
    * @throws what no waiting mends
    */
-  async insist<Result>(event: string, work: () => Promise<Result>): Promise<Result | undefined> {
-    const { platform, log, signal, backOff = BACK_OFF } = this.#parts;
+  async untilDone<Result>(event: string, work: () => Promise<Result>): Promise<Result | undefined> {
+    const { platform, log, signal, backOff = BACK_OFF } = this.#options;
     try {
       return await retry(
         work,
@@ -70,17 +70,17 @@ export class Patience {
 
   /** The wait behind the last attempt. */
   async rest(): Promise<void> {
-    await this.pause(this.#parts.backOff?.toMs ?? REST_MS);
+    await this.pause(this.#options.backOff?.toMs ?? REST_MS);
   }
 
   async pause(ms: number): Promise<void> {
-    await pause(ms, this.#parts.signal);
+    await pause(ms, this.#options.signal);
   }
 
   /** @returns whether `work`, which must not throw, was over within that time */
   async within(ms: number, work: Promise<unknown>): Promise<boolean> {
     const done = work.then(() => true);
-    return (await withDeadline(done, ms, this.#parts.signal)) ?? false;
+    return (await withDeadline(done, ms, this.#options.signal)) ?? false;
   }
 }
 
