@@ -56,7 +56,6 @@ export type WeirEvent =
       totalMs: number;
     }
   | { type: "channel_loaded"; channel: string; entries: number; ms: number }
-  | { type: "channel_evicted"; channel: string }
   | { type: "channel_lost"; channel: string; why: string };
 
 const LEVEL: Partial<Record<WeirEvent["type"], "warn" | "info">> = {
