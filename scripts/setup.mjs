@@ -87,18 +87,23 @@ function npm(args) {
     };
     child.stdout.on("data", keep);
     child.stderr.on("data", keep);
+    // npm removes what it has unpacked before it ends: an installation that began meanwhile would lose its packages.
+    let interrupted = false;
     const passOn = (signal) => {
+      interrupted = true;
       child.kill(signal);
-      rmSync(lockFile, { force: true });
-      process.exit(130);
     };
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, passOn);
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, passOn);
     child.on("error", (cause) => {
       const why = cause.code === "ENOENT" ? "npm is not on the PATH" : cause.message;
       reject(new SetupError(`The packages could not be installed: ${why}.`));
     });
     child.on("close", (code, signal) => {
       for (const each of ["SIGINT", "SIGTERM", "SIGHUP"]) process.off(each, passOn);
+      if (interrupted) {
+        rmSync(lockFile, { force: true });
+        process.exit(130);
+      }
       if (code === 0) return resolve();
       const lines = output.trim().split("\n").slice(-25).join("\n");
       reject(
@@ -135,8 +140,23 @@ async function install() {
     "--no-audit",
     "--no-fund",
   ]);
+  const missing = missingPackages(lean);
+  if (missing.length > 0) {
+    throw new SetupError(
+      `npm said that it was done, but these packages are missing: ${missing.slice(0, 5).join(", ")}` +
+        `${missing.length > 5 ? ` and ${missing.length - 5} more` : ""}. Run the same command again.`,
+    );
+  }
   writeFileSync(stampFile, `${wantedStamp()} ${lean ? "lean" : "full"}\n`);
   rmSync(unfinishedFile, { force: true });
+}
+
+/** @returns {string[]} the packages that package.json names and node_modules lacks */
+function missingPackages(lean) {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return Object.keys(lean ? dependencies : { ...dependencies, ...devDependencies }).filter(
+    (name) => !existsSync(join(modules, name, "package.json")),
+  );
 }
 
 /** @returns {{ pid: number, text: string } | null} who holds the lock, or null where nobody does */
