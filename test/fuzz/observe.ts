@@ -99,7 +99,7 @@ const QUERY = {
                select id, kind, from_seq, to_seq, state, result from jobs
                 where channel_id = r.id and state in ('running', 'staged')
                union all
-               select id, kind, from_seq, to_seq, state, null from jobs
+               select id, kind, from_seq, to_seq, state, coalesce(result, nullif(to_jsonb(edited_terms), '[]')) from jobs
                 where id in (select s.job_id from summaries s where s.channel_id = r.id and s.id > r.summary)
                   and state not in ('running', 'staged')) j),
     'entries', (select coalesce(json_agg(e order by e.seq), '[]') from (

@@ -18,11 +18,17 @@ export const checkScope: PromptCheck = ({ prompt }, ledger) => {
     : [`a turn's prompt shows what another channel said: ${foreign.join(", ")}`];
 };
 
-/** No summary, and no memory, of a channel holds what was said in another one. */
-export const checkI12Rows: RowCheck = (_, { summaries, memories }, ledger) => {
+/** No summary, and no memory, of a channel holds what was said in another one; and an ended job holds no text at all. */
+export const checkI12Rows: RowCheck = (_, { summaries, memories, jobs }, ledger) => {
   const texts = [...summaries.map(({ text }) => text), ...memories.map(({ statement }) => statement)];
   const foreign = texts.flatMap((text) => text.match(MARKER) ?? []).filter((one) => !ledger.own.has(one));
-  return foreign.length === 0 ? [] : [`what another channel said is summarised: ${foreign.join(", ")}`];
+  const ended = jobs.filter(
+    ({ state, result }) => state !== "running" && state !== "staged" && result !== null,
+  );
+  return [
+    ...(foreign.length === 0 ? [] : [`what another channel said is summarised: ${foreign.join(", ")}`]),
+    ...ended.map(({ id, state, result }) => `job ${id} is ${state} and holds ${JSON.stringify(result)}`),
+  ];
 };
 
 /** Where deleted texts are looked for, again and again. */
@@ -35,7 +41,7 @@ export class DeletedTexts {
     this.#db = db;
   }
 
-  /** @returns the tables that hold one of these words in any column of any row */
+  /** @returns the tables that hold one of these words in any column of any row, and where they do */
   async tablesWith(words: readonly string[]): Promise<string[]> {
     return words.length === 0 ? [] : this.#search("fuzz_tables_with", "", [patterns(words)]);
   }
@@ -61,7 +67,22 @@ export class DeletedTexts {
       return `select '${table}' as name where exists (select from ${table} t where ${condition} (${holds}))`;
     });
     const rows = await this.#db.query<{ name: string }>({ name, text: selects.join(" union all ") }, values);
-    return rows.map((row) => row.name);
+    return Promise.all(rows.map(async (row) => this.#placesIn(row.name, values[0])));
+  }
+
+  /** @returns the table, with the columns that hold the words and one such row whole */
+  async #placesIn(table: string, words: unknown): Promise<string> {
+    const texts = (await wordyTables(this.#db)).find((one) => one.table === table)?.texts ?? [];
+    const columns = texts.map((text) => `case when ${text} like any ($1) then '${text}' end`).join(", ");
+    const holds = texts.map((text) => `${text} like any ($1)`).join(" or ");
+    const [row] = await this.#db.query<{ columns: string; row: string }>(
+      {
+        name: `fuzz_places_${table}`,
+        text: `select concat_ws(', ', ${columns}) as columns, left(t::text, 600) as row from ${table} t where ${holds} limit 1`,
+      },
+      [words],
+    );
+    return row === undefined ? `${table} (gone since)` : `${table} (${row.columns}: ${row.row})`;
   }
 }
 

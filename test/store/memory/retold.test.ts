@@ -145,6 +145,11 @@ test("an edit that comes before the commit of a job that has read the old text: 
   assert.deepEqual(await statements(id), ["The gate is shut."]);
   const [job] = await weir.sql("select memories from jobs where channel_id = $1", id);
   assert.equal(job?.["memories"], 1);
+  assert.deepEqual(
+    await rowsWith(weir, "zxqgreen"),
+    [],
+    "the ended job tells nothing of the old text, either",
+  );
 });
 
 test("the first text of a message that was edited before a turn read it is in no row, nor those of edits between", async () => {
