@@ -9,6 +9,7 @@ import { cpus, totalmem, type } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { existingFolder, readUsage, UsageError, writableFile } from "../test/support/usage.ts";
+import { cost } from "./cost.ts";
 import { digest } from "./digest.ts";
 import { discord } from "./discord.ts";
 import { listening } from "./listening.ts";
@@ -37,6 +38,7 @@ const FIGURES: readonly Figure[] = [
   longLog,
   summariserTokens,
   prefix,
+  cost,
   recall,
   memory,
   start,

@@ -8,7 +8,8 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { createMixedTalk, createTalk } from "./conversation.ts";
 import { machineNow } from "./figure.ts";
-import type { ServedRequest } from "./model.ts";
+import type { PromptPrefix, ServedRequest } from "./model.ts";
+import { promptBytes, sharedBytes } from "./prompt-bytes.ts";
 
 const served: ServedRequest[] = [];
 const talk = createTalk(7);
@@ -76,15 +77,13 @@ function event(choice: object): string {
 }
 
 /** Tools first, then the messages: the order in which a server's own template puts them. */
-function measurePrefix(model: string, body: Buffer): { shared: number; total: number } {
+function measurePrefix(model: string, body: Buffer): PromptPrefix {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is our own request
   const { tools, messages } = JSON.parse(body.toString()) as { tools: unknown; messages: unknown[] };
-  const prompt = Buffer.from([tools, ...messages].map((part) => JSON.stringify(part)).join("\n"));
-  const before = prompts.get(model) ?? Buffer.alloc(0);
+  const prompt = promptBytes([tools, ...messages]);
+  const shared = sharedBytes(prompt, prompts.get(model));
   prompts.set(model, prompt);
-  let shared = 0;
-  while (shared < prompt.length && prompt[shared] === before[shared]) shared++;
-  return { shared, total: prompt.length };
+  return { shared, total: prompt.length, hasHole: prompt.includes("older messages were truncated") };
 }
 
 process.on("message", () => process.send?.(served.splice(0)));

@@ -12,7 +12,14 @@ export interface ServedRequest {
   readonly bytes: number;
   readonly completionTokens: number;
   /** Bytes of the prompt, and of them those with which the prompt before began. */
-  readonly prefix: { readonly shared: number; readonly total: number } | null;
+  readonly prefix: PromptPrefix | null;
+}
+
+export interface PromptPrefix {
+  readonly shared: number;
+  readonly total: number;
+  /** It says that older messages were left out. */
+  readonly hasHole: boolean;
 }
 
 export interface BenchModel extends AsyncDisposable {
