@@ -9,8 +9,9 @@ export interface DynamicPart {
   /**
    * Its text, given the omission as it stands.
    * @param room tokens that names and recalled passages may take; undefined: as many as they like
+   * @param due messages that stand before it and wait for the answer; default: none
    */
-  text(omission: History["omission"], room?: number): string;
+  text(omission: History["omission"], room?: number, due?: number): string;
 }
 
 /** Pictures of a message that is to be answered. */
@@ -67,11 +68,11 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
     }
     return shown;
   };
-  const now = dynamic.text(history.omission, trims.room);
   const cap = (limit: number | undefined): RenderOptions => (limit === undefined ? {} : { cap: limit });
   const [whole, stub] = [cap(trims.cap.before), { ...cap(trims.cap.before), stub: true }];
   const before = render(view.before, (index) => (index < stubBefore ? stub : whole));
   const due = render(view.due, () => cap(trims.cap.due));
+  const now = dynamic.text(history.omission, trims.room, due.length);
   const segments = [
     segment("system", "system prompt", [renderer.system(system)]),
     segment(
@@ -80,12 +81,13 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
       history.summaries.filter(({ kind }) => kind !== "reset").map((summary) => renderer.summary(summary)),
     ),
     segment("history", "raw history", before),
-    segment("dynamic", "now, people, recalled", counted([{ role: "user", text: now }])),
     segment(
       "due",
       "messages to answer",
       trims.withoutImages === true ? due : withImages(due, sources.images),
     ),
+    // Behind the messages to answer, so that these are in the prefix of the next turn's request.
+    segment("dynamic", "now, people, recalled", counted([{ role: "user", text: now }])),
     segment(
       "turn",
       "this turn's tool calls",

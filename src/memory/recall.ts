@@ -4,6 +4,7 @@ import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
 import type { SearchQuery, SearchStore } from "../store/search/search.ts";
 import type { MemoryRecallQuery, RecallMemories } from "./recall-memories.ts";
+import { asksForRecall } from "./recall-worth.ts";
 import { choosePairs, chooseTerms, findPieces, orQuery, pairLexemes, tellingLiterals } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
@@ -52,12 +53,13 @@ export class Recall {
     return search === null ? [] : this.#search.find(query.channel, search, query.signal);
   }
 
-  /** Entries and memories for a turn: in one look-up where both are looked for by words. */
+  /** Entries and memories for a turn, if its text asks for any: in one look-up where both are looked for by words. */
   async findWithMemories(
     query: Omit<RecallQuery, "channel">,
     memories: RecallMemories,
     asked: MemoryRecallQuery,
   ): Promise<{ entries: EntryReference[]; memories: Memory[] }> {
+    if (!(await this.#asksForRecall(query.text))) return { entries: [], memories: [] };
     const [search, words] = await Promise.all([this.#toSearch(query), memories.toSearch(asked.text)]);
     if (search === null || words === null || words.pieces.length > 0) {
       const entries = search === null ? [] : await this.#search.find(asked.channel, search, query.signal);
@@ -67,13 +69,17 @@ export class Recall {
     return { entries: found.entries, memories: memories.best(asked, found.memories) };
   }
 
+  async #asksForRecall(query: string): Promise<boolean> {
+    const text = newest(query);
+    const [lexemes, frequencies] = await Promise.all([this.#search.lexemes(text), this.#loadFrequencies()]);
+    return asksForRecall(text, lexemes, frequencies);
+  }
+
   /** Null: there is nothing to look for. */
   async #toSearch(query: Omit<RecallQuery, "channel">): Promise<SearchQuery | null> {
     const { from = FIRST, to, limit, neighbours } = query;
     if (to < from || query.text.trim() === "") return null;
-    // The newest words are what is asked.
-    const whole = storableText(query.text);
-    const text = sliceWhole(whole, Math.max(0, whole.length - MAX_QUERY), whole.length);
+    const text = newest(query.text);
     const [lexemes, frequencies] = await Promise.all([this.#search.lexemes(text), this.#loadFrequencies()]);
     const { pick, rank } = chooseTerms(lexemes, frequencies, to);
     const pieces = findPieces(text);
@@ -107,4 +113,10 @@ export class Recall {
       this.#loading = undefined;
     }
   }
+}
+
+/** The newest words are what is asked. */
+function newest(query: string): string {
+  const whole = storableText(query);
+  return sliceWhole(whole, Math.max(0, whole.length - MAX_QUERY), whole.length);
 }

@@ -52,6 +52,8 @@ const TEMPLATES = {
     replies: "list",
     /** What `omission` rendered; null: nothing is omitted. */
     omitted: "optional text",
+    /** Messages before it that wait for the answer. */
+    due: "number",
   },
   omission: { count: "number", from_time: "text", to_time: "text" },
   "edit-note": {

@@ -34,6 +34,7 @@ export interface AgentTexts extends EntryTexts {
     recalled: readonly string[];
     replies: readonly string[];
     omitted: string | null;
+    due: number;
   }): string;
   /** One plain sentence for a person whose message has no answer. */
   failure(values: { kind: FailureKind }): string;

@@ -10,8 +10,8 @@ import type { Agent } from "./agent.ts";
 /** People of the newest messages that the dynamic part names. */
 const PEOPLE = 12;
 /** Longest recalled message, and all of them together, in UTF-16 units. */
-const PASSAGE_LENGTH = 1000;
-const RECALLED_LENGTH = 6000;
+const PASSAGE_LENGTH = 400;
+const RECALLED_LENGTH = 2400;
 /** Messages that are answered ones reply to, and how much of each is shown, in UTF-16 units. */
 const MAX_REPLIES = 5;
 const REPLY_LENGTH = 300;
@@ -78,7 +78,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
     renderer: agent.renderer,
     images: attached.images,
     dynamic: {
-      text: (omission, room = Infinity) => {
+      text: (omission, room = Infinity, due = 0) => {
         const named = fitting(people, room / 4);
         const statements = rememberedLines(agent, remembered, room / 4);
         const answered = fitting(replyLines(agent, attached.replies), room / 4);
@@ -92,6 +92,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
           replies: asOne(answered),
           recalled: asOne(recalledLines(agent, recalled, rest)),
           omitted: omission && omissionMarker(agent, omission),
+          due,
         });
       },
     },

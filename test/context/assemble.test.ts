@@ -59,8 +59,8 @@ describe("a context", () => {
         ["system", 1],
         ["summaries", 0],
         ["history", 1],
-        ["dynamic", 1],
         ["due", 1],
+        ["dynamic", 1],
         ["turn", 2],
       ],
     );
@@ -71,10 +71,10 @@ describe("a context", () => {
     );
     assert.equal(messages[1]?.text, "[2026-11-21 14:06] Ben: hello there");
     assert.match(
-      messages[2]?.text ?? "",
+      messages[3]?.text ?? "",
       /^\[System: .*\nTime: Saturday 2026-11-21 20:00 UTC\n.*\n> Place: "?general"? on/s,
     );
-    assert.equal(messages[3]?.text, "[2026-11-21 14:07] Ann: @bot what did Ben say?");
+    assert.equal(messages[2]?.text, "[2026-11-21 14:07] Ann: @bot what did Ben say?");
     assert.equal(messages[5]?.text, "hello there\n[2026-11-21 14:05] Ann: hello there");
   });
 

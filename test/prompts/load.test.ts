@@ -76,7 +76,7 @@ suite("the dynamic part", () => {
     remembered: [],
     replies: [],
     recalled: [],
-    omitted: null,
+    omitted: null, due: 0,
   };
 
   test("has the time and the place, and no headings for what is not there", () => {
@@ -165,7 +165,7 @@ test("values are data: what looks like a template in them stays as it is", () =>
     remembered: [attack],
     replies: [],
     recalled: [attack],
-    omitted: attack,
+    omitted: attack, due: 0,
   });
   assert.equal(dynamic.split(attack).length, 8);
   const note = prompts.render("edit-note", { author: attack, text: attack, original: attack });

@@ -4,6 +4,7 @@ import { type History, rawFrom, type TurnRange } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import type { RecallQuery } from "../../memory/recall.ts";
+import { worthShowing } from "../../memory/recall-worth.ts";
 import type { MemoryRecallQuery } from "../../memory/recall-memories.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import type { FirstRecall } from "../../turn/first-recall.ts";
@@ -82,7 +83,8 @@ export class TurnRecall implements Disposable {
       );
     // The model waits for a tool call; the automatic recall is optional.
     if (scope === "all") return find();
-    const found = await this.#orNothingLate(taken(this.#entriesAhead, text, limit) ?? find());
+    const hits = await this.#orNothingLate(taken(this.#entriesAhead, text, limit) ?? find());
+    const found = worthShowing(text, hits);
     this.#found = { ...this.#found, entries: found.map(({ seq }) => seq) };
     return found;
   }

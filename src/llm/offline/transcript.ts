@@ -46,12 +46,12 @@ export interface Transcript {
 }
 
 /**
- * Reads a request. Its order is system, summaries, history, the dynamic part, the messages to answer, this turn's
- * calls and results: so the messages to answer are the last ones in the form of lines, back to the dynamic part.
+ * Reads a request. Its order is system, summaries, history, the messages to answer, the dynamic part, this turn's calls and
+ * results. The dynamic part says how many messages are to be answered.
  */
 export function readTranscript(messages: readonly ModelMessage[]): Transcript {
-  const lastSaid = messages.findLastIndex((message) => message.role === "user");
-  const firstDue = firstDueIndex(messages, lastSaid);
+  const lastSaid = messages.findLastIndex(({ role, text }) => role === "user" && !text.startsWith(OWN_WORD));
+  const firstDue = Math.max(0, lastSaid - dueCount(messages) + 1);
   const due = messages.slice(firstDue, lastSaid + 1);
   const others = [...messages.slice(0, firstDue), ...messages.slice(lastSaid + 1)];
   const questions = due.flatMap((message) => linesOrText(message.text));
@@ -128,17 +128,13 @@ function parseNumbered(text: string): NumberedLine[] {
   });
 }
 
-function firstDueIndex(messages: readonly ModelMessage[], lastSaid: number): number {
-  let index = lastSaid;
-  while (index > 0) {
-    const before = messages[index - 1];
-    if (before?.role !== "user") return lastSaid;
-    // The dynamic part ends the search; without one, only the last message is sure to want an answer.
-    if (!LINE.test(firstLine(before.text))) return index;
-    index--;
-  }
-  return Math.max(0, lastSaid);
+/** How many messages wait, by the dynamic part; without one, only the last message is sure to want an answer. */
+function dueCount(messages: readonly ModelMessage[]): number {
+  const dynamic = messages.findLast(({ role, text }) => role === "user" && text.startsWith(OWN_WORD))?.text;
+  return Number(DUE.exec(dynamic ?? "")?.[1] ?? 1);
 }
+
+const DUE = /^Answer the newest (\d+) messages, together, above\.$/m;
 
 function sourceLines(message: ModelMessage): SpokenLine[] {
   switch (message.role) {
@@ -201,8 +197,4 @@ function joinLines<Line extends SpokenLine>(text: string, parse: (raw: string) =
     isOpen = line !== null || (isOpen && !raw.startsWith(OWN_WORD));
   }
   return lines;
-}
-
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
 }

@@ -75,7 +75,7 @@ test("memories of the same run are committed with the summary, and recalled in l
 
   const lines = said(await ask(weir, server, room, "where are the readings that Ann keeps?"));
   assert.equal(lines[1], `[Compaction Summary]: ${SUMMARY}`);
-  const dynamic = lines.at(-2) ?? "";
+  const dynamic = lines.at(-1) ?? "";
   assert.match(dynamic, /^\[System: what is true just now/);
   assert.match(dynamic, /\n> \[\d{4}-\d\d-\d\d\] Ann \(fact\): Ann keeps her readings in a green book\.$/m);
   assert.ok(!lines[0]?.includes(KEPT) && !lines.slice(1, -2).join("\n").includes(KEPT), "and nowhere else");

@@ -74,7 +74,10 @@ test("a picture is shown with the message that it belongs to, once, to an agent 
   server.respond(() => text("a cat"));
   await weir.say(WORDS, { room: "seen", id: "p1", ...PICTURED });
   await answered(weir, "seen");
-  assert.match(shown(server, 0), /\[image cat\.png, image\/png, 20 bytes\]<image><image>$/);
+  assert.match(
+    shown(server, 0),
+    /\[image cat\.png, image\/png, 20 bytes\]<image><image>\n\[System: what is true/,
+  );
   await weir.say("and its name?", { room: "seen" });
   while (server.requests.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
   assert.doesNotMatch(shown(server, 1), /<image>/);

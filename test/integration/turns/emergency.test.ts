@@ -45,10 +45,10 @@ test("a conversation that outgrows the window is answered all the same, and ever
   assert.ok(emergencies.length >= 2 && emergencies.length < 20, `${emergencies.length} emergencies`);
   const last = server.requests.at(-1)?.body.messages ?? [];
   assert.match(
-    last.at(-2)?.content ?? "",
+    last.at(-1)?.content ?? "",
     /\[System: \d+ older messages were truncated due to context limits\]/,
   );
-  assert.match(last.at(-1)?.content ?? "", /: 60: The quick/);
+  assert.match(last.at(-2)?.content ?? "", /: 60: The quick/);
   assert.ok(
     last.some(({ content }) => content?.includes(": 59: The quick") === true),
     "the newest stay",
@@ -92,7 +92,7 @@ test("what was omitted is recalled when it is asked for", async () => {
   await weir.daemon.store.search.index(row.id, 1000);
   await weir.say("what is the parrot called?", { room: "recall" });
   await weir.platform.until(() => weir.platform.texts("recall").length === 3);
-  const dynamic = server.requests.at(-1)?.body.messages.at(-2)?.content ?? "";
+  const dynamic = server.requests.at(-1)?.body.messages.at(-1)?.content ?? "";
   assert.match(dynamic, /> \[.*\] Ann: My sister's parrot is called Archibald/);
 });
 
@@ -125,7 +125,7 @@ test("a paste larger than the window is answered from a cut copy, and logged who
   const paste = `${"lorem ipsum ".repeat(20_000)}the end`;
   await weir.say(paste, { room: "paste" });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:paste");
-  const shown = server.requests[0]?.body.messages.at(-1)?.content ?? "";
+  const shown = server.requests[0]?.body.messages.at(-2)?.content ?? "";
   assert.match(shown, /characters in all/);
   assert.ok(shown.endsWith("the end"));
   const row = await weir.daemon.store.channels.find({ platform: "test", name: "paste" });

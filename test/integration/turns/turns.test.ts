@@ -42,7 +42,7 @@ test("a message is appended, answered by the model, and the answer delivered", a
   assert.equal(channel.lastSeq, 2);
 });
 
-test("the model is shown who spoke and when, and the message to answer comes last", async () => {
+test("the model is shown who spoke and when, and the message to answer comes last but what is true now", async () => {
   await using server = await startModelServer();
   await using weir = await start(server, CONFIG);
   server.reply(text("noted"), text("Ann said so."));
@@ -60,7 +60,8 @@ test("the model is shown who spoke and when, and the message to answer comes las
     messages.map(({ content }) => content).filter((content) => content?.startsWith("[2026-03-01")),
     ["[2026-03-01 10:30] Ann: the key is under the mat", "[2026-03-01 10:31] Bob: thanks"],
   );
-  assert.equal(messages.at(-1)?.content, "[2026-03-01 10:31] Bob: thanks");
+  assert.equal(messages.at(-2)?.content, "[2026-03-01 10:31] Bob: thanks");
+  assert.match(messages.at(-1)?.content ?? "", /^\[System: what is true just now.*\n\nAnswer the newest /s);
 });
 
 test("messages that arrive during a turn are answered together in the next", async () => {

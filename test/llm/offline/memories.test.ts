@@ -253,8 +253,8 @@ test("the offline model quotes a remembered line, and not the marker behind the 
   const messages = [
     SYSTEM,
     said("09:00", "Ben", "lol"),
-    dynamic,
     said("14:05", "Ben", "what does Ann drink, Earl Grey?"),
+    dynamic,
   ];
   const { answer } = await ask(createOfflineModel(), { messages });
   assert.match(answer?.text ?? "", /> Ann drinks Earl Grey\.\n— Ann \(preference\), 2026-11-02/);

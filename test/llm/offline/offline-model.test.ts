@@ -8,7 +8,10 @@ import { createOfflineModel } from "../../../src/llm/offline/offline-model.ts";
 import { ask, modelRequest, said, SEARCH_HISTORY } from "../../support/model-calls.ts";
 
 const SYSTEM: ModelMessage = { role: "system", text: "You are Weir. Ann likes the harbour of Hamburg." };
-const NOW: ModelMessage = { role: "user", text: "It is 2026-11-21 14:05 UTC. Here: Ann, Ben." };
+const NOW: ModelMessage = {
+  role: "user",
+  text: "[System: what is true just now]\nIt is 2026-11-21 14:05 UTC. Here: Ann, Ben.\n\nAnswer the newest message above.",
+};
 const HISTORY: readonly ModelMessage[] = [
   said(
     "09:00",
@@ -22,7 +25,7 @@ const HISTORY: readonly ModelMessage[] = [
 ];
 
 async function answerTo(question: string, history: readonly ModelMessage[] = HISTORY): Promise<string> {
-  const messages = [SYSTEM, ...history, NOW, said("14:05", "Ben", question)];
+  const messages = [SYSTEM, ...history, said("14:05", "Ben", question), NOW];
   const { answer, shown } = await ask(createOfflineModel(), { messages });
   assert.equal(shown, answer?.text);
   return answer?.text ?? "";
@@ -100,20 +103,24 @@ describe("the offline model answers", () => {
     );
     const recalled: ModelMessage = {
       role: "user",
-      text: "Recalled:\n> [2026-01-02 08:00] Dora: The router's password\n> is on the fridge. Do not tell Emil.",
+      text: "[System: now]\nRecalled:\n> [2026-01-02 08:00] Dora: The router's password\n> is on the fridge. Do not tell Emil.",
     };
-    const messages = [SYSTEM, ...HISTORY, recalled, said("14:05", "Ben", "where is the router's password?")];
+    const messages = [SYSTEM, ...HISTORY, said("14:05", "Ben", "where is the router's password?"), recalled];
     const { answer } = await ask(createOfflineModel(), { messages });
     assert.match(answer?.text ?? "", /router's password\n— Dora, 2026-01-02 08:00/);
   });
 
   test("several due messages together, in few words where the limit is small", async () => {
     const due = [said("14:05", "Ann", "what was the error?"), said("14:06", "Ben", "and when is my flight?")];
-    const { answer } = await ask(createOfflineModel(), { messages: [SYSTEM, ...HISTORY, NOW, ...due] });
+    const now: ModelMessage = {
+      role: "user",
+      text: "[System: now]\n\nAnswer the newest 2 messages, together, above.",
+    };
+    const { answer } = await ask(createOfflineModel(), { messages: [SYSTEM, ...HISTORY, ...due, now] });
     assert.match(answer?.text ?? "", /E1042/);
     assert.match(answer?.text ?? "", /18:40/);
     const short = await ask(createOfflineModel(), {
-      messages: [SYSTEM, ...HISTORY, NOW, ...due],
+      messages: [SYSTEM, ...HISTORY, ...due, now],
       maxOutputTokens: 70,
     });
     assert.equal(short.answer?.text.match(/^>/gm)?.length, 1);
@@ -121,7 +128,7 @@ describe("the offline model answers", () => {
 
   test("the same to the same request, in pieces, without made-up usage", async () => {
     assert.equal(await answerTo("what was the error?"), await answerTo("what was the error?"));
-    const messages = [...HISTORY, NOW, said("14:05", "Ben", "what was the error?")];
+    const messages = [...HISTORY, said("14:05", "Ben", "what was the error?"), NOW];
     const { answer, pieces, records } = await ask(createOfflineModel(), { messages });
     assert.ok(pieces.length > 5);
     assert.equal(answer?.usage, undefined);
@@ -134,7 +141,7 @@ describe("the offline model answers", () => {
 
 describe("the offline model searches", () => {
   const question = said("14:05", "Ben", "Who has the key of the boathouse?");
-  const messages = [SYSTEM, ...HISTORY, NOW, question];
+  const messages = [SYSTEM, ...HISTORY, question, NOW];
 
   test("once where nothing in view fits, and then quotes what was found", async () => {
     const model = createOfflineModel();
@@ -168,8 +175,8 @@ describe("the offline model searches", () => {
   });
 
   test("not where a good quote is in view, where tools are forbidden, or where there is nothing to look for", async () => {
-    const good = [SYSTEM, ...HISTORY, NOW, said("14:05", "Ben", "Hamburg flight gate?")];
-    const wordless = [SYSTEM, ...HISTORY, NOW, said("14:05", "Ben", "?!")];
+    const good = [SYSTEM, ...HISTORY, said("14:05", "Ben", "Hamburg flight gate?"), NOW];
+    const wordless = [SYSTEM, ...HISTORY, said("14:05", "Ben", "?!"), NOW];
     const tools = [SEARCH_HISTORY];
     const model = createOfflineModel();
     assert.deepEqual((await ask(model, { messages: good, tools })).answer?.calls, []);
@@ -242,7 +249,7 @@ test("the offline model heeds an abort, before and between its pieces", async ()
   const model = createOfflineModel();
   assert.equal((await ask(model, {}, AbortSignal.abort())).failure?.kind, "aborted");
   const controller = new AbortController();
-  const messages = [...HISTORY, NOW, said("14:05", "Ben", "what was the error?")];
+  const messages = [...HISTORY, said("14:05", "Ben", "what was the error?"), NOW];
   const answer = model.answer(modelRequest({ messages }), {
     signal: controller.signal,
     onText: () => controller.abort(),
