@@ -1,3 +1,4 @@
+import type { Landed } from "../core/compaction.ts";
 import { ChannelCompactor } from "../compactor/compactor.ts";
 import type { StaleEpochError } from "../store/database/errors.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
@@ -41,7 +42,8 @@ export function buildRooms(
   const usage = new UsageAnchor(lastUsage);
   const last = new LastRequest(lastUsage?.model ?? agent.config.model);
   const onRequest = (): void => compactor.consider();
-  const runner = new TurnRunner(parts, history, outbox, { usage, last, onRequest });
+  const onLanded = (landed: readonly Landed[], ms: number): void => compactor.landed(landed, ms);
+  const runner = new TurnRunner(parts, history, outbox, { usage, last, onRequest, onLanded });
   const target = { ...parts, history, usage, lastRequest: last, onLostBy: onLost };
   const compactor = createChannelCompactor({ ...target, running: () => runner.running }, hasLiveJob);
   return { history, outbox, runner, compactor };

@@ -1,6 +1,6 @@
 import { StaleEpochError } from "../store/database/errors.ts";
 import { Mutex } from "async-mutex";
-import type { CommitOutcome, Job } from "../core/compaction.ts";
+import type { CommitOutcome, Job, JobResult, Landed } from "../core/compaction.ts";
 import type { Entry, TurnEntryDraft } from "../core/entry.ts";
 import {
   appendEntries,
@@ -64,8 +64,8 @@ export class GuardedHistory {
   async noticeEdit(seq: Seq, notedSeq: Seq): Promise<void> {
     await this.#mutex.runExclusive(async () => {
       await this.#readTo(notedSeq);
-      // The summary over it is to be written again, and so far only its row says so.
-      if (seq <= this.#history.coveredTo)
+      // The summary over it is to be written again, or one that was written ahead is void, and so far only its row says so.
+      if (seq <= this.#history.coveredTo || this.#history.ahead.length > 0)
         this.#history = cover(this.#history, await this.#store.coverage(this.#owner.channel));
     });
   }
@@ -114,6 +114,31 @@ export class GuardedHistory {
       // Another attempt may have committed the job.
       if (outcome === "gone") this.#history = (await this.#store.load(channel)).history;
       return outcome;
+    });
+  }
+
+  /**
+   * Stores a summary that was written ahead. It is in no view before {@link commitAhead}.
+   * @returns false: it is ours no more, or a deletion or an edit made it stale
+   */
+  async stageAhead(job: Job, result: JobResult): Promise<boolean> {
+    return this.#mutex.runExclusive(async () => {
+      const isStaged = await this.#store.jobs.stage(job, result);
+      if (isStaged) this.#history = cover(this.#history, await this.#store.coverage(this.#owner.channel));
+      return isStaged;
+    });
+  }
+
+  /**
+   * Commits what was written ahead, in one transaction and without a model, then swaps the head of the history.
+   * @returns what has landed; empty: nothing was there any more
+   */
+  async commitAhead(): Promise<Landed[]> {
+    return this.#mutex.runExclusive(async () => {
+      if (this.#history.ahead.length === 0) return [];
+      const landed = await this.#store.jobs.commitAhead(this.#owner);
+      this.#history = cover(this.#history, await this.#store.coverage(this.#owner.channel));
+      return landed;
     });
   }
 

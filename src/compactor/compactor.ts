@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Job, Tier } from "../core/compaction.ts";
+import type { Job, Landed, Tier } from "../core/compaction.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History } from "../core/history.ts";
 import { StaleEpochError } from "../store/database/errors.ts";
 import type { JobEnd } from "./job-runner.ts";
 import type { CompactorParts, ForcedOutcome } from "./target.ts";
-import { type Decision, decide } from "./policy/policy.ts";
+import { type CompactionState, type Decision, decide, mustCommit } from "./policy/policy.ts";
 import { BackoffTimer } from "../async/backoff.ts";
 import { countLive, mustProgress, PRIORITY, priorityOf } from "./policy/priority.ts";
 
@@ -13,7 +13,8 @@ import { countLive, mustProgress, PRIORITY, priorityOf } from "./policy/priority
  * Watches how full one channel's context is, decides, and runs at most one job at a time. It calls no model itself, and no
  * answer waits for it.
  *
- *   idle → (something is due) waiting for a slot → job → committed | stale | failed → looks again
+ *   idle → (something is due) waiting for a slot → job → committed | written ahead | stale | failed → looks again
+ *   (room is wanted) what was written ahead is committed, all together, also while a job runs
  *   failed → resting (backing off) → looks again
  */
 export class ChannelCompactor {
@@ -36,6 +37,8 @@ export class ChannelCompactor {
   /** The tier of the last leaf, if its calls sufficed only for the beginning of its range. */
   #cutShort: Tier | null = null;
   #forced: PromiseWithResolvers<ForcedOutcome> | null = null;
+  /** What a forced compaction has committed of what was written ahead. */
+  #forcedSoFar: ForcedOutcome | null = null;
 
   /** @param isLeftOver the log has a live job of this channel */
   constructor(parts: CompactorParts, isLeftOver: boolean) {
@@ -82,6 +85,7 @@ export class ChannelCompactor {
   /** Compacts all that may be compacted, at any usage; never rejects. */
   async force(): Promise<ForcedOutcome> {
     if (this.#closing.signal.aborted) return { kind: "failed", reason: "the channel is being closed" };
+    if (this.#forced === null) this.#forcedSoFar = null;
     this.#forced ??= Promise.withResolvers<ForcedOutcome>();
     const { promise } = this.#forced;
     this.consider();
@@ -118,16 +122,67 @@ export class ChannelCompactor {
 
   async #look(): Promise<void> {
     try {
-      // An emergency omission waits for neither a job nor a turn.
+      // What was written ahead lands first, and neither this nor an emergency omission waits for a job.
+      await this.#commitInNeed();
       await this.#parts.target.relieve();
       if (this.#isQueued || this.#running !== null || this.#databaseBackoff.isWaiting) return;
       if (this.#isLeftOver) return this.#enqueue(PRIORITY.leftOver);
       const decision = await this.#decide();
-      if (decision.kind === "job") this.#enqueue(priorityOf(decision.plan, decision.liveSummaries));
+      if (decision.kind === "commit") await this.#commitAhead();
+      else if (decision.kind === "job") this.#enqueue(priorityOf(decision.plan, decision.liveSummaries));
       else if (this.#isCircuitOpen && !this.#modelBackoff.isWaiting) this.#backOff();
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  async #commitInNeed(): Promise<void> {
+    const { history } = this.#parts.target;
+    if (history.current.ahead.length > 0 && mustCommit(await this.#state())) await this.#commitAhead();
+  }
+
+  /** Commits what was written ahead, and looks again: there may be more to do. */
+  async #commitAhead(): Promise<void> {
+    const { target } = this.#parts;
+    const startedAt = performance.now();
+    const landed = await target.history.commitAhead();
+    this.landed(landed, Math.round(performance.now() - startedAt));
+    this.consider();
+  }
+
+  /** Tells of what was written ahead and has landed, here or on the reply path. */
+  landed(landed: readonly Landed[], ms: number): void {
+    const { target, events } = this.#parts;
+    for (const { job, summary, memories } of landed) {
+      const { id, kind, tier } = job;
+      const told = {
+        type: "compaction",
+        channel: target.channel,
+        job: id,
+        kind,
+        tier,
+        reason: null,
+        ms,
+      } as const;
+      const model = summary.model ?? summary.kind;
+      events.emit({
+        ...told,
+        ...rangeOf(job),
+        phase: "committed",
+        tokensAfter: summary.tokens,
+        model,
+        memories,
+      });
+    }
+    const leafs = landed.filter(({ job }) => job.kind === "leaf");
+    const [first, last] = [leafs[0], leafs.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const { fromSeq } = first.job;
+    const messages = target.history.current.summaries
+      .filter((one) => one.fromSeq >= fromSeq && one.toSeq <= last.job.toSeq)
+      .reduce((sum, { span }) => sum + (span?.messages ?? 0), 0);
+    target.onCommitted({ ...last.job, fromSeq }, messages);
+    this.#forcedSoFar = { kind: "committed", job: { ...last.job, fromSeq }, summary: last.summary, ms };
   }
 
   /** While the circuit is open, the back-off begins anew: else the next look would wait for the next message. */
@@ -151,14 +206,10 @@ export class ChannelCompactor {
   /** Decides by the current state. If a forced compaction is impossible, its caller is answered. */
   async #decide(): Promise<Decision & { readonly liveSummaries: number; readonly history: History }> {
     const { target, events } = this.#parts;
-    const history = await target.history.snapshot();
-    const isForced = this.#forced !== null;
-    const isResting = this.#modelBackoff.isWaiting || this.#isCircuitOpen;
-    const measured = target.measure(history);
-    const cutShort = this.#cutShort;
-    const state = { ...measured, history, isForced, isResting, cutShort };
+    const state = await this.#state();
+    const { history } = state;
     const decision = (this.#parts.decide ?? decide)(state);
-    if (decision.kind === "idle" && !isResting) this.#cutShort = null;
+    if (decision.kind === "idle" && !state.isResting) this.#cutShort = null;
     if (decision.kind === "blocked") {
       const { tier, reason } = decision;
       // Reported once, and not again when only a number in it has changed.
@@ -171,6 +222,18 @@ export class ChannelCompactor {
     if (decision.kind === "idle")
       this.#answerForced({ kind: "nothing", reason: "there is nothing to summarise" });
     return { ...decision, history, liveSummaries: countLive(history) };
+  }
+
+  async #state(): Promise<CompactionState> {
+    const { target } = this.#parts;
+    const history = await target.history.snapshot();
+    return {
+      ...target.measure(history),
+      history,
+      isForced: this.#forced !== null,
+      isResting: this.#modelBackoff.isWaiting || this.#isCircuitOpen,
+      cutShort: this.#cutShort,
+    };
   }
 
   #enqueue(priority: number): void {
@@ -239,6 +302,7 @@ export class ChannelCompactor {
         mustProgress: mustProgress(job, countLive(history)),
         signal: AbortSignal.any([this.#closing.signal, abandon.signal]),
         commit: async (staged) => target.history.commit(staged),
+        stageAhead: async (written, result) => target.history.stageAhead(written, result),
       })
       .finally(() => (this.#job = null));
     if (end.kind === "left" && !abandon.signal.aborted) return;
@@ -260,6 +324,15 @@ export class ChannelCompactor {
           memories: end.memories,
         });
         this.#landed(end, ms);
+        // A merge that has waited lands with it: the prefix is new anyway.
+        if (job.kind === "leaf" && target.history.current.ahead.length > 0) await this.#commitAhead();
+        return;
+      }
+      case "written": {
+        const { tokens, model, kind: madeBy } = end.summary;
+        events.emit({ ...ended, phase: "written", tokensAfter: tokens, model: model ?? madeBy });
+        this.#modelBackoff.succeeded();
+        this.#modelBackoff.cancel();
         return;
       }
       case "left":
@@ -307,8 +380,10 @@ export class ChannelCompactor {
   }
 
   #answerForced(outcome: ForcedOutcome): void {
-    this.#forced?.resolve(outcome);
+    const isNothing = outcome.kind === "nothing";
+    this.#forced?.resolve(isNothing ? (this.#forcedSoFar ?? outcome) : outcome);
     this.#forced = null;
+    this.#forcedSoFar = null;
   }
 }
 

@@ -28,6 +28,8 @@ export type JobEnd =
       /** The model calls sufficed only for the beginning of its range. */
       readonly isCutShort: boolean;
     }
+  /** Its summary is written ahead, and waits. */
+  | { readonly kind: "written"; readonly job: Job; readonly summary: SummaryDraft }
   | { readonly kind: "stale"; readonly job: Job }
   /** No summary could be made of its range now. */
   | { readonly kind: "failed"; readonly job: Job; readonly reason: string }
@@ -53,6 +55,8 @@ export interface JobRun {
   readonly signal: AbortSignal;
   /** Commits the summary in one transaction and updates the history in memory. */
   commit(job: Job): Promise<CommitOutcome>;
+  /** Stores a summary that is written ahead. @returns false: its job has ended */
+  stageAhead(job: Job, result: JobResult): Promise<boolean>;
 }
 
 /**
@@ -172,7 +176,11 @@ export class JobRunner {
     const { store } = this.#parts;
     const { fromSeq, toSeq, kind } = job;
     const summaries = await this.#summaries(job);
-    const neighbour = summaries.find((one) => one.toSeq === fromSeq - 1 && one.kind !== "reset");
+    // A stretch that is written ahead stands by itself: a deletion elsewhere leaves it as it is.
+    const isAlone = kind === "leaf" && job.isAhead === true;
+    const neighbour = isAlone
+      ? undefined
+      : summaries.find((one) => one.toSeq === fromSeq - 1 && one.kind !== "reset");
     const replaced = within(job, summaries);
     const common = { kind, neighbour: neighbour ?? null };
     const isRaw = kind === "leaf" || (kind === "redo" && job.level === 1);
@@ -215,6 +223,8 @@ export class JobRunner {
   async #finish(job: Job, result: JobResult, run: JobRun): Promise<JobEnd> {
     const { summary } = result;
     if (summary === null) throw new Error(`job ${job.id} finished without a summary`);
+    if (job.isAhead === true)
+      return (await run.stageAhead(job, result)) ? { kind: "written", job, summary } : { kind: "stale", job };
     const isStaged = await this.#parts.store.jobs.stage(job, result);
     return isStaged ? this.#commit(job, result, summary, run) : { kind: "stale", job };
   }

@@ -1,4 +1,4 @@
-import type { CommitOutcome, Job, JobPlan, SummaryDraft } from "../core/compaction.ts";
+import type { CommitOutcome, Job, JobPlan, JobResult, Landed, SummaryDraft } from "../core/compaction.ts";
 import type { History } from "../core/history.ts";
 import type { Owner } from "../core/ids.ts";
 import type { StaleEpochError } from "../store/database/errors.ts";
@@ -19,6 +19,10 @@ export interface CompactionTarget {
     readonly current: History;
     snapshot(): Promise<History>;
     commit(job: Pick<Job, "id" | "attempt">): Promise<CommitOutcome>;
+    /** Stores a summary that was written ahead. @returns false: its job has ended */
+    stageAhead(job: Job, result: JobResult): Promise<boolean>;
+    /** Commits what was written ahead, all together. @returns what has landed */
+    commitAhead(): Promise<readonly Landed[]>;
     /** Reads the history from the log again. */
     reload(): Promise<unknown>;
   };

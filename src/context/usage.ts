@@ -39,6 +39,15 @@ export function partAt(budget: Budget, share: number): number {
   return (share * usableTokens(budget)) / budget.calibration.factor;
 }
 
+/** Raw text for which a summary is written ahead: a share of the usable window, and no more tokens than one summary tells well. */
+const STRETCH_SHARE = 0.15;
+const LONGEST_STRETCH = 6000;
+
+/** Estimated tokens of raw text for which a summary is written ahead. */
+export function stretchTokens(budget: Budget): number {
+  return Math.min(partAt(budget, STRETCH_SHARE), LONGEST_STRETCH);
+}
+
 /** Estimated tokens that the text of one summary may have, so that all that can be live fit their share with their labels. */
 export function summaryCap(budget: Budget): number {
   const share = Math.floor(partAt(budget, SUMMARIES_SHARE) / MAX_LIVE_SUMMARIES);

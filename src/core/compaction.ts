@@ -17,6 +17,8 @@ export interface JobPlan {
   readonly level: number;
   /** Estimated tokens of what it covers: the raw entries of a leaf, else the summaries that it replaces. */
   readonly sourceTokens: number;
+  /** Its summary is written ahead: it waits, and is committed together with others when a tier is reached. */
+  readonly isAhead?: boolean;
 }
 
 /** The summary that a job made. */
@@ -59,11 +61,20 @@ export interface Job extends JobPlan {
   readonly result: JobResult;
 }
 
+/** A summary that was written ahead, and has been committed together with others. */
+export interface Landed {
+  readonly job: Job;
+  readonly summary: SummaryDraft;
+  readonly memories: number;
+}
+
 /** `stale`: a deletion or another commit came between; `gone`: it ended, or somebody else has begun it again. */
 export type CommitOutcome = "committed" | "stale" | "gone";
 
 /** Live summaries of one level before they are merged into one of the next. */
 export const MERGE_AT = 4;
+/** Leafs that are written ahead of their commit, at most. */
+export const MAX_AHEAD = 4;
 /** Live summaries of a channel, all levels together. */
 export const MAX_LIVE_SUMMARIES = 8;
 /** The highest level: it keeps one summary, which every merge of the level below goes into. */

@@ -19,6 +19,15 @@ export interface History {
   readonly omission: Omission | null;
   /** The raw entries, by seq: all those after both coveredTo and omittedTo. */
   readonly entries: readonly Entry[];
+  /** Summaries that are written ahead, by seq. They are in no view before their commit. */
+  readonly ahead: readonly Stretch[];
+}
+
+/** The range of a summary that is written and waits for its commit. */
+export interface Stretch {
+  readonly kind: "leaf" | "merge";
+  readonly fromSeq: Seq;
+  readonly toSeq: Seq;
 }
 
 /** What a summary is of. */
@@ -83,6 +92,13 @@ export interface TurnView {
 /** First seq of the raw entries. */
 export function rawFrom(history: Pick<History, "coveredTo" | "omittedTo">): Seq {
   return Math.max(history.coveredTo, history.omittedTo) + 1;
+}
+
+/** Up to here entries are covered, or their summary is written ahead, without a gap. */
+export function writtenTo({ coveredTo, ahead }: Pick<History, "coveredTo" | "ahead">): Seq {
+  let to = coveredTo;
+  for (const { kind, fromSeq, toSeq } of ahead) if (kind === "leaf" && fromSeq === to + 1) to = toSeq;
+  return to;
 }
 
 /** Counted by cuts and omissions: what was said and done, not Weir's own notices. */
@@ -195,10 +211,10 @@ export function omit(history: History, toSeq: Seq): History {
   };
 }
 
-/** Takes a committed summary in: what it covers leaves the view, and an omission shrinks to what it did not cover. */
+/** Takes committed summaries in: what they cover leaves the view, and an omission shrinks to what they did not cover. */
 export function cover(
   history: History,
-  to: { readonly coveredTo: Seq; readonly summaries: readonly Summary[]; readonly omission: Omission | null },
+  to: Pick<History, "coveredTo" | "summaries" | "omission" | "ahead">,
 ): History {
   assert(to.coveredTo >= history.coveredTo, `coveredTo falls from ${history.coveredTo} to ${to.coveredTo}`);
   const from = rawFrom({ coveredTo: to.coveredTo, omittedTo: history.omittedTo });

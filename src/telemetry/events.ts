@@ -28,7 +28,8 @@ export type WeirEvent =
       type: "compaction";
       channel: string;
       job: number;
-      phase: "started" | "committed" | "stale" | "failed";
+      /** `written`: ahead; it is committed together with others. */
+      phase: "started" | "written" | "committed" | "stale" | "failed";
       kind: "leaf" | "merge" | "redo";
       tier: "background" | "aggressive" | "emergency" | "forced";
       fromSeq: number;
@@ -71,7 +72,7 @@ const LEVEL: Partial<Record<WeirEvent["type"], "warn" | "info">> = {
 function levelOf(event: WeirEvent): "debug" | "info" | "warn" {
   // The person is told that it failed, and only the log why.
   if (event.type === "compaction")
-    return event.phase === "committed" || event.phase === "started" ? "info" : "warn";
+    return event.phase === "stale" || event.phase === "failed" ? "warn" : "info";
   if (event.type === "turn_settled") return event.outcome === "failed" ? "warn" : "info";
   return LEVEL[event.type] ?? "debug";
 }

@@ -1,4 +1,4 @@
-import { fitContext } from "../context/emergency.ts";
+import { type Fit, fitContext } from "../context/emergency.ts";
 import type { Anchor } from "../core/calibration.ts";
 import { type Context, contextMessages } from "../core/context.ts";
 import type { EntryReference, TurnEntryDraft } from "../core/entry.ts";
@@ -30,6 +30,8 @@ export interface TurnChannel {
   anchor(model: string): Anchor | null;
   /** Appends to the log, then to the history. */
   append(drafts: readonly TurnEntryDraft[]): Promise<void>;
+  /** Commits what was written ahead, without a model. @returns whether the view is shorter now */
+  commitAhead(): Promise<boolean>;
   /** Makes an omission durable, then visible. */
   omit(toSeq: Seq, tokensBefore: number, tokensAfter: number): Promise<void>;
   /** Earlier entries that fit a text, until `signal` ends it. `hidden`: only those that are not in the view. */
@@ -252,17 +254,16 @@ class TurnRun {
   async #askOnce(found: LookedUp, toolChoice: "auto" | "none", limit: number): Promise<ModelAnswer> {
     const agent = this.#agent;
     const name = await agent.models.resolve(agent.config.model);
-    const history = await this.#channel.snapshot();
-    const situation = {
-      history,
-      turn: this.#turn,
-      ...found,
-      now: this.#clock.now(),
-      scene: this.#channel.scene,
-    };
     const budget = budgetOf(agent, name, this.#channel.anchor(name), limit);
+    const fitNow = async (): Promise<Fit> => {
+      const history = await this.#channel.snapshot();
+      const { scene } = this.#channel;
+      const situation = { history, turn: this.#turn, ...found, now: this.#clock.now(), scene };
+      return fitContext(contextSources(agent, situation), budget);
+    };
     this.#sent = null;
-    const fit = fitContext(contextSources(agent, situation), budget);
+    let fit = await fitNow();
+    if (fit.omitTo !== null && (await this.#channel.commitAhead())) fit = await fitNow();
     if (fit.omitTo !== null) await this.#channel.omit(fit.omitTo, fit.tokensBefore, fit.context.tokens);
     if (fit.overflows)
       throw new ModelError("context_length", name, "the shortest form of the request is over the window");

@@ -1,5 +1,5 @@
 import type { CompactionState, Decision } from "../../src/compactor/policy/policy.ts";
-import type { JobPlan } from "../../src/core/compaction.ts";
+import { type JobPlan, MAX_LIVE_SUMMARIES } from "../../src/core/compaction.ts";
 import type { Entry, UserEntry } from "../../src/core/entry.ts";
 import { cover, type History, type Summary, type TurnRange } from "../../src/core/history.ts";
 
@@ -10,6 +10,7 @@ export const EMPTY: History = {
   settledTo: 0,
   lastSeq: 0,
   omission: null,
+  ahead: [],
   entries: [],
 };
 export const START = Date.UTC(2026, 10, 21, 14, 5);
@@ -60,6 +61,9 @@ export interface Room {
   readonly usable: number;
   readonly keepMessages?: number;
   readonly maxRawMessages?: number;
+  readonly maxRawTokens?: number;
+  /** Default: nothing is written ahead. */
+  readonly stretchTokens?: number;
   readonly summaryCap?: number;
   /** Tokens of prompt and tools. */
   readonly fixed?: number;
@@ -75,6 +79,7 @@ export function stateOf(
   turn: TurnRange | null = null,
 ): CompactionState {
   const { usable, keepMessages = 5, maxRawMessages = 1000, summaryCap = 40, fixed = 0 } = room;
+  const { maxRawTokens = Infinity, stretchTokens = Infinity } = room;
   const waiting = history.entries.find(
     (entry) => entry.kind === "user" && entry.addressed && entry.seq > history.settledTo,
   );
@@ -92,7 +97,10 @@ export function stateOf(
       target: 0.6,
       keepMessages,
       maxRawMessages,
+      maxRawTokens,
+      writeAhead: stretchTokens < Infinity,
     },
+    stretchTokens,
     firstKept: Math.min(waiting?.seq ?? history.lastSeq + 1, turn?.fromSeq ?? Infinity),
     tokensOf,
     isForced: false,
@@ -119,13 +127,45 @@ export function commit(history: History, plan: JobPlan, tokens: number): History
   const summaries = [...left, made].toSorted((a, b) => a.fromSeq - b.fromSeq);
   const coveredTo = kind === "leaf" ? toSeq : history.coveredTo;
   const omission = coveredTo >= history.omittedTo ? null : history.omission;
-  return cover(history, { coveredTo, summaries, omission });
+  const ahead = history.ahead.filter((one) => one.kind === "merge" || one.fromSeq > coveredTo);
+  return cover(history, { coveredTo, summaries, omission, ahead });
+}
+
+/** The history once the summary of this plan is written ahead. */
+export function writeAhead(history: History, { kind, fromSeq, toSeq }: JobPlan): History {
+  if (kind === "redo") throw new Error("a redo is not written ahead");
+  const ahead = [...history.ahead, { kind, fromSeq, toSeq }].toSorted((a, b) => a.fromSeq - b.fromSeq);
+  return { ...history, ahead };
+}
+
+/** The history after the commit of all that was written ahead: merges first, then as many leafs as may be live. */
+export function land(history: History, tokens: number): History {
+  let landed = history;
+  const plan = { tier: "background", sourceTokens: 0 } as const;
+  for (const { kind, fromSeq, toSeq } of history.ahead.toSorted((a) => (a.kind === "merge" ? -1 : 1))) {
+    if (kind === "merge") {
+      const level =
+        1 +
+        Math.max(
+          ...landed.summaries
+            .filter((one) => one.fromSeq >= fromSeq && one.toSeq <= toSeq)
+            .map((one) => Math.min(one.level, 2)),
+        );
+      landed = commit(
+        { ...landed, ahead: landed.ahead.filter((one) => one.kind !== "merge") },
+        { ...plan, kind, fromSeq, toSeq, level },
+        tokens,
+      );
+    } else if (fromSeq === landed.coveredTo + 1 && landed.summaries.length < MAX_LIVE_SUMMARIES)
+      landed = commit(landed, { ...plan, kind, fromSeq, toSeq, level: 1 }, tokens);
+  }
+  return landed;
 }
 
 /** As a person would name it: `leaf background 1-12`, `blocked aggressive`, `idle`. */
 export function told(decision: Decision): string {
-  if (decision.kind === "idle") return "idle";
+  if (decision.kind === "idle" || decision.kind === "commit") return decision.kind;
   if (decision.kind === "blocked") return `blocked ${decision.tier}`;
-  const { kind, tier, fromSeq, toSeq, level } = decision.plan;
-  return `${kind} ${tier} ${fromSeq}-${toSeq} at ${level}`;
+  const { kind, tier, fromSeq, toSeq, level, isAhead } = decision.plan;
+  return `${kind} ${tier} ${fromSeq}-${toSeq} at ${level}${isAhead === true ? ", ahead" : ""}`;
 }

@@ -32,6 +32,8 @@ const DEFAULT_AGENTS = [
       target: 0.6,
       keepMessages: 20,
       maxRawMessages: 300,
+      maxRawTokens: 24_000,
+      writeAhead: true,
       deadlineMs: 180_000,
     },
   },
@@ -97,8 +99,7 @@ suite("without a file", () => {
   });
 });
 
-suite("precedence", () => {
-  const toml = `
+const PRECEDENCE_TOML = `
 [defaults]
 model = "shared"
 temperature = 0.3
@@ -117,8 +118,9 @@ temperature = "default"
 background_threshold = 0.5
 `;
 
+suite("precedence", () => {
   test("the agent wins over the defaults, and these over the built-in ones, key by key", (t) => {
-    const [one, two] = configFrom(t, toml).agents;
+    const [one, two] = configFrom(t, PRECEDENCE_TOML).agents;
     assert.equal(one?.model, "shared");
     assert.equal(one?.name, "one");
     assert.equal(one?.temperature, 0.3);
@@ -135,7 +137,7 @@ background_threshold = 0.5
   });
 
   test("a target that nobody sets follows the background threshold", (t) => {
-    const [one, two] = configFrom(t, toml).agents;
+    const [one, two] = configFrom(t, PRECEDENCE_TOML).agents;
     assert.equal(one?.compaction.target, 0.5);
     assert.equal(two?.compaction.target, 0.3);
   });
@@ -163,6 +165,8 @@ emergency_threshold = 0.90`,
       target: 0.5,
       keepMessages: 20,
       maxRawMessages: 300,
+      maxRawTokens: 24_000,
+      writeAhead: true,
       deadlineMs: 180_000,
     });
   });

@@ -32,6 +32,7 @@ const EMPTY: History = {
   settledTo: 0,
   lastSeq: 0,
   omission: null,
+  ahead: [],
   entries: [],
 };
 const NAMES = ["Ann", "Ben", "千早", "Zoë 🎈"];

@@ -107,7 +107,7 @@ export class People {
   #candidates({ ledger, state }: Room, target: DeletionTarget): SaidMessage[] {
     const here = ledger.said.filter(({ marker, seq }) => seq !== null && !ledger.leaving.has(marker));
     const coveredTo = state?.channel.covered_to ?? 0;
-    const job = state?.jobs.findLast(({ state: phase }) => phase === "running" || phase === "staged");
+    const job = state?.jobs.findLast(({ state: phase }) => ["running", "staged", "ahead"].includes(phase));
     const within = (from: number, to: number): SaidMessage[] =>
       here.filter(({ seq }) => seq !== null && seq >= from && seq <= to);
     const found: Record<DeletionTarget, () => SaidMessage[]> = {

@@ -97,11 +97,11 @@ const QUERY = {
                      where channel_id = r.id and not live and id > r.summary) s),
     'jobs', (select coalesce(json_agg(j order by j.id), '[]') from (
                select id, kind, from_seq, to_seq, state, result from jobs
-                where channel_id = r.id and state in ('running', 'staged')
+                where channel_id = r.id and state in ('running', 'staged', 'ahead')
                union all
                select id, kind, from_seq, to_seq, state, coalesce(result, nullif(to_jsonb(edited_terms), '[]')) from jobs
                 where id in (select s.job_id from summaries s where s.channel_id = r.id and s.id > r.summary)
-                  and state not in ('running', 'staged')) j),
+                  and state not in ('running', 'staged', 'ahead')) j),
     'entries', (select coalesce(json_agg(e order by e.seq), '[]') from (
                select seq, kind, message_id, addressed, turn_id, to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as minute,
                       case when kind = 'assistant' then substring(text from '^answer [0-9]+:') end as answer

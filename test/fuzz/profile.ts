@@ -80,6 +80,8 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
       ...random.pick(THRESHOLDS),
       keepMessages: random.pick([4, 8, 15]),
       maxRawMessages: random.pick([80, 150, 300]),
+      maxRawTokens: random.pick([2000, 24_000, 24_000]),
+      writeAhead: random.chance(0.7),
       deadlineMs: random.pick([200, 20_000, 20_000]),
     },
   };

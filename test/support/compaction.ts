@@ -30,10 +30,18 @@ export interface ConfigLines {
   readonly compaction?: string;
   /** Tokens. */
   readonly window?: number;
+  /** Are summaries written ahead? Default: no. */
+  readonly ahead?: boolean;
 }
 
 /** A config.toml. By default 7168 tokens are usable: a summary has at most 94, background begins at 5734. */
-function compactionConfig({ top = "", agent = "", window = 8192, ...rest }: ConfigLines): string {
+function compactionConfig({
+  top = "",
+  agent = "",
+  window = 8192,
+  ahead = false,
+  ...rest
+}: ConfigLines): string {
   return `
 [llm]
 max_retries = 0
@@ -49,6 +57,7 @@ generation_reserve = 512
 time_zone = "UTC"
 ${agent}
 [agents.compaction]
+write_ahead = ${ahead}
 ${rest.compaction ?? ""}
 `;
 }

@@ -1,10 +1,11 @@
+import type { CompactionConfig } from "../../config/config.ts";
 import type { CompactionTarget } from "../../compactor/target.ts";
 import { assemble, type ContextSources } from "../../context/assemble.ts";
 import { KEEP_SHARE } from "../../context/keep.ts";
 import { fitContext } from "../../context/emergency.ts";
-import { type Budget, partAt, summaryCap, tokenBudgetAt } from "../../context/usage.ts";
+import { type Budget, partAt, stretchTokens, summaryCap, tokenBudgetAt } from "../../context/usage.ts";
 import type { Context } from "../../core/context.ts";
-import { dueMessages, type History, type Summary, type TurnRange } from "../../core/history.ts";
+import { dueMessages, type History, type Summary, type TurnRange, writtenTo } from "../../core/history.ts";
 import { formatAddress } from "../../core/ids.ts";
 import type { StaleEpochError } from "../../store/database/errors.ts";
 import { type Agent, budgetOf } from "../../turn/agent.ts";
@@ -43,11 +44,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
   const known = (current: History): KnownRequest => {
     everyRequest ??= sizeWithoutEntries(requestSources(parts, current, parts.running()));
     const { fixed, dynamic } = everyRequest;
-    return {
-      everyRequest: fixed + Math.max(dynamic, lastRequest.dynamicTokens),
-      room: () => tokenBudgetAt(budget(), compaction.backgroundThreshold),
-      maxRawMessages: compaction.maxRawMessages,
-    };
+    return knownRequest(compaction, fixed + Math.max(dynamic, lastRequest.dynamicTokens), budget);
   };
 
   return {
@@ -56,11 +53,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
     history,
     mayBeFull: (current) => mayBeFull(current, known(current)),
     // However many messages there are, and whatever is due of the summaries.
-    lacksRoom: (current) =>
-      mayBeFull(
-        { ...current, summaries: [] },
-        { ...known(current), maxRawMessages: Number.POSITIVE_INFINITY },
-      ),
+    lacksRoom: (current) => mayBeFull({ ...current, summaries: [] }, { ...known(current), ...NO_LIMITS }),
     measure(current) {
       const limits = budget();
       const running = parts.running();
@@ -70,6 +63,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
         tokenBudgetAt: (share) => tokenBudgetAt(limits, share),
         keepTokens: partAt(limits, KEEP_SHARE),
         summaryCap: summaryCap(limits),
+        stretchTokens: stretchTokens(limits),
         rules: compaction,
         firstKept: firstKept(current, running),
         tokensOf: (entry) => agent.renderer.render(entry, { stub: true }).tokens,
@@ -93,6 +87,28 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
     },
     onCommitted: (plan, messages) => tellCompaction(parts, plan, messages),
     onLost: (error) => parts.onLostBy(error),
+  };
+}
+
+/** Nothing is due but by the size of the window. */
+const NO_LIMITS = {
+  ahead: null,
+  maxRawMessages: Number.POSITIVE_INFINITY,
+  maxRawTokens: Number.POSITIVE_INFINITY,
+} as const;
+
+function knownRequest(rules: CompactionConfig, everyRequest: number, budget: () => Budget): KnownRequest {
+  const { enabled, writeAhead, keepMessages, maxRawMessages, maxRawTokens } = rules;
+  const ahead = (): ReturnType<NonNullable<KnownRequest["ahead"]>> => {
+    const limits = budget();
+    return { stretch: stretchTokens(limits), keepMessages, keepTokens: partAt(limits, KEEP_SHARE) };
+  };
+  return {
+    everyRequest,
+    room: () => tokenBudgetAt(budget(), rules.backgroundThreshold),
+    ahead: enabled && writeAhead ? ahead : null,
+    maxRawMessages,
+    maxRawTokens,
   };
 }
 
@@ -183,21 +199,46 @@ interface KnownRequest {
   readonly everyRequest: number;
   /** Tokens at which background begins. */
   readonly room: () => number;
+  /** What a stretch must have to be written ahead, in estimated tokens, and what is kept; null: none is written. */
+  readonly ahead:
+    | (() => { readonly stretch: number; readonly keepMessages: number; readonly keepTokens: number })
+    | null;
   readonly maxRawMessages: number;
+  readonly maxRawTokens: number;
 }
 
 /** Under this share of the background threshold, by the stored estimates alone, nothing can be due. */
 const SURE_SHARE = 0.9;
 
 /** False: nothing can be due. Cheap, for it is asked at every append. Pure. */
-export function mayBeFull(history: History, { everyRequest, room, maxRawMessages }: KnownRequest): boolean {
+export function mayBeFull(history: History, known: KnownRequest): boolean {
   const { omittedTo, coveredTo, entries, summaries } = history;
-  if (omittedTo > coveredTo || entries.length >= maxRawMessages) return true;
+  if (omittedTo > coveredTo || entries.length >= known.maxRawMessages) return true;
   if (wantsSummaryWork(summaries)) return true;
-  let tokens = everyRequest;
-  for (const entry of entries) tokens += entry.tokens;
+  let raw = 0;
+  for (const entry of entries) raw += entry.tokens;
+  if (raw >= SURE_SHARE * known.maxRawTokens) return true;
+  let tokens = known.everyRequest + raw;
   for (const summary of summaries) tokens += summary.tokens + SUMMARY_LABEL_TOKENS;
-  return tokens >= SURE_SHARE * room();
+  return tokens >= SURE_SHARE * known.room() || mayWriteAhead(history, raw, known.ahead);
+}
+
+/** Is there as much unwritten text before the newest messages as a stretch has? */
+function mayWriteAhead(history: History, raw: number, ahead: KnownRequest["ahead"]): boolean {
+  if (ahead === null) return false;
+  const { stretch, keepMessages, keepTokens } = ahead();
+  if (raw < SURE_SHARE * stretch) return false;
+  const { entries } = history;
+  const from = writtenTo(history);
+  let kept = 0;
+  let unwritten = 0;
+  for (let index = entries.length - 1; index >= 0; index--) {
+    const entry = entries[index];
+    if (entry === undefined || entry.seq <= from) break;
+    if (entries.length - index <= keepMessages && kept < keepTokens) kept += entry.tokens;
+    else unwritten += entry.tokens;
+  }
+  return unwritten >= SURE_SHARE * stretch;
 }
 
 function wantsSummaryWork(summaries: readonly Summary[]): boolean {

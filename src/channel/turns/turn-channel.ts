@@ -1,3 +1,5 @@
+import { steadyNow } from "../../async/clock.ts";
+import type { Landed } from "../../core/compaction.ts";
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import type { ChannelKind, Place } from "../../core/message.ts";
@@ -24,6 +26,8 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly bill: ModelCallRow[];
   /** Called before every model call: its request may be what makes a compaction due. */
   readonly onRequest: () => void;
+  /** Called when what was written ahead has landed on the reply path, with how long that took, ms. */
+  readonly onLanded: (landed: readonly Landed[], ms: number) => void;
 };
 
 /** Different emoji that one run of a turn may try: nobody can make the bot flood the platform. */
@@ -77,6 +81,13 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     async append(drafts) {
       await history.appendTurnEntries(turn, drafts, now());
       indexer.mark(owner.channel);
+    },
+    async commitAhead() {
+      if (history.current.ahead.length === 0) return false;
+      const startedAt = steadyNow();
+      const landed = await history.commitAhead();
+      parts.onLanded(landed, Math.round(steadyNow() - startedAt));
+      return landed.length > 0;
     },
     async omit(omittedTo, tokensBefore, tokensAfter) {
       const omitted = await history.omit(omittedTo);

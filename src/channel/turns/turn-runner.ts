@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Landed } from "../../core/compaction.ts";
 import { dueMessages, isEditedSince } from "../../core/history.ts";
 import { formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
 import { isOfInfrastructure, StaleEpochError } from "../../store/database/errors.ts";
@@ -56,6 +57,8 @@ export interface RequestParts {
   readonly last: LastRequest;
   /** Must neither throw nor wait. */
   readonly onRequest: () => void;
+  /** Must neither throw nor wait. */
+  readonly onLanded: (landed: readonly Landed[], ms: number) => void;
 }
 
 /** Runs one turn of a channel at a time: whom it answers, its draft, its settlement. */
@@ -269,6 +272,7 @@ export class TurnRunner {
       usage: this.#request.usage,
       lastRequest: this.#request.last,
       onRequest: this.#request.onRequest,
+      onLanded: this.#request.onLanded,
     });
     return runTurn(agent, channel, turn, { now }, signal);
   }

@@ -104,7 +104,7 @@ export class CompactionTally {
   refused = 0;
 
   count(event: WeirEvent & { type: "compaction" }): void {
-    if (event.phase === "started") return;
+    if (event.phase === "started" || event.phase === "written") return;
     if (event.phase !== "committed") {
       this.#ended[event.phase]++;
       return;

@@ -4,15 +4,16 @@ import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
 import {
   type JobKind,
   type JobPlan,
+  MAX_AHEAD,
   MAX_LIVE_SUMMARIES,
   MERGE_AT,
   type Tier,
   TOP_LEVEL,
 } from "../../core/compaction.ts";
 import type { Entry } from "../../core/entry.ts";
-import { type History, isCounted, rawFrom, type Summary } from "../../core/history.ts";
+import { type History, isCounted, rawFrom, type Summary, writtenTo } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
-import { chooseCut, type Cut } from "./cut.ts";
+import { chooseCut, type Cut, type CutGoal } from "./cut.ts";
 
 /** What the compactor knows of a channel when it decides. */
 export interface CompactionState {
@@ -25,9 +26,18 @@ export interface CompactionState {
   readonly keepTokens: number;
   /** Longest summary, estimated tokens. */
   readonly summaryCap: number;
+  /** Estimated tokens of raw text for which a summary is written ahead. */
+  readonly stretchTokens: number;
   readonly rules: Pick<
     CompactionConfig,
-    "enabled" | "backgroundThreshold" | "aggressiveThreshold" | "target" | "keepMessages" | "maxRawMessages"
+    | "enabled"
+    | "backgroundThreshold"
+    | "aggressiveThreshold"
+    | "target"
+    | "keepMessages"
+    | "maxRawMessages"
+    | "maxRawTokens"
+    | "writeAhead"
   >;
   /** First entry that must stay raw: unsettled, or of the running turn; lastSeq + 1 where there is none. */
   readonly firstKept: Seq;
@@ -40,9 +50,13 @@ export interface CompactionState {
   readonly isResting: boolean;
 }
 
-/** `blocked`: something is due, and nothing can be done about it; the next append tries again. */
+/**
+ * `commit`: what was written ahead is to land now; `blocked`: something is due, and nothing can be done about it; the next append
+ * tries again.
+ */
 export type Decision =
   | { readonly kind: "job"; readonly plan: JobPlan }
+  | { readonly kind: "commit" }
   | { readonly kind: "blocked"; readonly tier: Tier; readonly reason: string }
   | { readonly kind: "idle" };
 
@@ -57,19 +71,24 @@ const LEAF_SHARE: Readonly<Record<Tier, number | null>> = {
 export const MIN_SOURCE_TOKENS = 100;
 
 const IDLE: Decision = { kind: "idle" };
+const COMMIT: Decision = { kind: "commit" };
 
 /**
- * Decides what a channel's one job is to be now. In order: a merge where no more summaries fit; what a person asked
- * for; an omitted range; aggressive; the rest of a leaf that was cut short; a merge; background; a redo. What is blocked does not hold up what comes after
- * it. Pure: the same state gives the same decision.
+ * Decides what a channel's one job is to be now. In order: a merge where no more summaries fit; the commit of what was written ahead,
+ * where room is wanted; what a person asked for; an omitted range; aggressive; the rest of a leaf that was cut short; a merge;
+ * background; a stretch to write ahead; a redo. What is blocked does not hold up what comes after it. Pure: the same state gives
+ * the same decision.
  */
 export function decide(state: CompactionState): Decision {
   const { history, rules, isForced, isResting } = state;
   if (!rules.enabled && !isForced) return IDLE;
   if (history.summaries.filter(isWritten).length >= MAX_LIVE_SUMMARIES) return mergeNow(history);
+  if (mustCommit(state)) return COMMIT;
   if (isForced) return planLeaf(state, "forced");
   if (history.omittedTo > history.coveredTo) return planLeaf(state, "emergency");
-  const steps = isResting ? [aggressive] : [aggressive, goOn, merge, background, redo];
+  const steps = isResting
+    ? [aggressive, commitWritten]
+    : [aggressive, goOn, merge, background, writeAhead, redo];
   let blocked = IDLE;
   for (const step of steps) {
     const decision = step(state);
@@ -84,14 +103,112 @@ function isWritten(summary: Summary): boolean {
   return summary.kind !== "reset";
 }
 
+/** Must what was written ahead land at once? It waits for no job, and needs no model. */
+export function mustCommit(state: CompactionState): boolean {
+  const { history, isForced, rules } = state;
+  if (!hasWritten(history)) return false;
+  return isForced || history.omittedTo > history.coveredTo || isAt(state, rules.aggressiveThreshold);
+}
+
+/** The next entries to cover have a summary that was written ahead. */
+function hasWritten(history: History): boolean {
+  return writtenTo(history) > history.coveredTo;
+}
+
+function isBackgroundDue(state: CompactionState): boolean {
+  const { history, rules, tokensOf } = state;
+  const { entries } = history;
+  if (isAt(state, rules.backgroundThreshold)) return true;
+  if (entries.filter(isCounted).length >= rules.maxRawMessages) return true;
+  return entries.reduce((sum, entry) => sum + tokensOf(entry), 0) >= rules.maxRawTokens;
+}
+
+/** What is written ahead lands once it is enough for the tier, or nothing can be added to it. */
+function commitWritten(state: CompactionState): Decision {
+  return isBackgroundDue(state) && hasWritten(state.history) ? COMMIT : IDLE;
+}
+
+/** A summary of the oldest stretch that has none, once it is long enough. Nothing leaves the view. */
+function writeAhead(state: CompactionState): Decision {
+  const { rules, stretchTokens: least } = state;
+  if (!rules.writeAhead) return IDLE;
+  return planStretch(state, { tokens: least, goal: { share: 0, target: 0 }, least });
+}
+
+/** The smallest part of a stretch that a tier adds to what is written before it lands. */
+const LEAST_OF_STRETCH = 0.5;
+
+/** What is to be written before the tier's goal is reached, if it is worth a summary of its own. */
+function writeMore(state: CompactionState, tokens: number): Decision {
+  const { history, rules, tokenBudgetAt, stretchTokens } = state;
+  const counted = history.entries.filter(isCounted);
+  const written = counted.filter(({ seq }) => seq <= writtenTo(history)).length;
+  const share = (LEAF_SHARE.background ?? 0) - written / counted.length;
+  const target = tokenBudgetAt(rules.target);
+  if (share <= 0 && tokens <= target) return IDLE;
+  // The share is of all raw messages, and the cut is chosen among those that have no summary.
+  const goal = { share: (Math.max(0, share) * counted.length) / (counted.length - written), target };
+  return planStretch(state, { tokens, goal, least: stretchTokens * LEAST_OF_STRETCH });
+}
+
+interface StretchGoal {
+  /** Estimated tokens of the request before it. */
+  readonly tokens: number;
+  readonly goal: CutGoal;
+  /** Estimated tokens that it has at least. */
+  readonly least: number;
+}
+
+function planStretch(state: CompactionState, { tokens, goal, least }: StretchGoal): Decision {
+  const { history, tokensOf } = state;
+  const { ahead, summaries } = history;
+  const from = writtenTo(history);
+  const next = ahead.find(({ kind, fromSeq }) => kind === "leaf" && fromSeq > from);
+  if (next !== undefined) return stretch(state, from + 1, next.fromSeq - 1);
+  if (ahead.filter(({ kind }) => kind === "leaf").length >= MAX_AHEAD) return IDLE;
+  // What would find no room when it lands is not written: a merge comes first.
+  if (summaries.filter(isWritten).length + ahead.length >= MAX_LIVE_SUMMARIES) return IDLE;
+  const rest = history.entries.filter(({ seq }) => seq > from);
+  const cut = chooseCut({ entries: rest, lastCoverable: lastToCover(state), tokens, tokensOf, goal });
+  if (cut === null || cut.tokens < Math.max(least, MIN_SOURCE_TOKENS)) return IDLE;
+  return stretch(state, from + 1, cut.toSeq);
+}
+
+/** Also in place of one that a deletion or an edit has voided, before those that are written: they land in order. */
+function stretch({ history, tokensOf }: CompactionState, fromSeq: Seq, toSeq: Seq): Decision {
+  const sourceTokens = history.entries
+    .filter(({ seq }) => seq >= fromSeq && seq <= toSeq)
+    .reduce((sum, entry) => sum + tokensOf(entry), 0);
+  const plan = {
+    kind: "leaf",
+    tier: "background",
+    fromSeq,
+    toSeq,
+    level: 1,
+    sourceTokens,
+    isAhead: true,
+  } as const;
+  return { kind: "job", plan };
+}
+
 function aggressive(state: CompactionState): Decision {
   return isAt(state, state.rules.aggressiveThreshold) ? planLeaf(state, "aggressive") : IDLE;
 }
 
 function background(state: CompactionState): Decision {
-  const { history, rules } = state;
-  const isMany = history.entries.filter(isCounted).length >= rules.maxRawMessages;
-  return isMany || isAt(state, rules.backgroundThreshold) ? planLeaf(state, "background") : IDLE;
+  if (!isBackgroundDue(state)) return IDLE;
+  if (!hasWritten(state.history)) return planLeaf(state, "background");
+  const more = writeMore(state, tokensOnceLanded(state));
+  return more.kind === "job" ? more : COMMIT;
+}
+
+/** Estimated tokens of the request once what is written ahead has landed. */
+function tokensOnceLanded({ history, tokens, summaryCap, tokensOf }: CompactionState): number {
+  const to = writtenTo(history);
+  const leafs = history.ahead.filter(({ kind, toSeq }) => kind === "leaf" && toSeq <= to).length;
+  return history.entries
+    .filter(({ seq }) => seq <= to)
+    .reduce((sum, entry) => sum - tokensOf(entry), tokens + leafs * (summaryCap + SUMMARY_LABEL_TOKENS));
 }
 
 /** The rest of a leaf that was cut short, down to what it was to reach. */
@@ -155,13 +272,19 @@ function whyNoCut(state: CompactionState): string {
     : "there is nothing before the newest messages, which are kept";
 }
 
-function merge({ history }: CompactionState): Decision {
-  const plan = planMerge(history);
-  return plan === null ? IDLE : { kind: "job", plan };
+/** Written ahead: it lands with the next leafs, and so breaks the prefix no further time. */
+function merge({ history, rules }: CompactionState): Decision {
+  const plan = hasMerge(history) ? null : planMerge(history);
+  return plan === null ? IDLE : { kind: "job", plan: { ...plan, isAhead: rules.writeAhead } };
+}
+
+function hasMerge({ ahead }: History): boolean {
+  return ahead.some(({ kind }) => kind === "merge");
 }
 
 /** No leaf can be committed before it. */
 function mergeNow(history: History): Decision {
+  if (hasMerge(history)) return COMMIT;
   const plan = planMerge(history);
   if (plan !== null) return { kind: "job", plan };
   const reason = "there are too many summaries, and no level has enough to merge";

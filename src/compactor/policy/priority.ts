@@ -3,26 +3,28 @@ import type { History } from "../../core/history.ts";
 
 /** The order in which the jobs of all channels get a slot: the highest first. */
 export const PRIORITY = {
-  full: 7,
-  forced: 6,
-  leftOver: 5,
-  omitted: 5,
-  aggressive: 4,
-  merge: 3,
-  background: 2,
+  full: 8,
+  forced: 7,
+  leftOver: 6,
+  omitted: 6,
+  aggressive: 5,
+  merge: 4,
+  background: 3,
+  ahead: 2,
   redo: 1,
 } as const;
 
 export function priorityOf(plan: JobPlan, liveSummaries: number): number {
   if (plan.kind === "merge") return liveSummaries >= MAX_LIVE_SUMMARIES ? PRIORITY.full : PRIORITY.merge;
   if (plan.kind === "redo") return PRIORITY.redo;
+  if (plan.isAhead === true) return PRIORITY.ahead;
   if (plan.tier === "emergency") return PRIORITY.omitted;
   return PRIORITY[plan.tier];
 }
 
 /** Must the job end with a commit, even if no model can write its summary? */
 export function mustProgress(job: JobPlan, liveSummaries: number): boolean {
-  if (job.kind === "redo") return false;
+  if (job.kind === "redo" || job.isAhead === true) return false;
   return job.tier !== "background" || (job.kind === "merge" && liveSummaries >= MAX_LIVE_SUMMARIES);
 }
 

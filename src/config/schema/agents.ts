@@ -56,10 +56,21 @@ const compaction = table(
       20,
       "The newest messages, which stay as they are if they take no more than 40 % of that room.",
     ),
+    write_ahead: option(
+      flag,
+      true,
+      "Summaries are written before they are needed, and put in place together: a prompt that changes rarely is cheap. " +
+        "false: they are written when the window fills up.",
+    ),
     max_raw_messages: option(
       whole(10, 1_000_000, "messages"),
       300,
       "So many messages are due for a summary in the background, however short they are.",
+    ),
+    max_raw_tokens: option(
+      whole(1000, 100_000_000, "tokens"),
+      24_000,
+      "Messages of so many tokens are due, too, however large the window is: more costs more with each answer than it is worth.",
     ),
     deadline_ms: option(
       whole(1000, HOUR_MS, "milliseconds"),

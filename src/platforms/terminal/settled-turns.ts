@@ -25,7 +25,7 @@ export interface EmergencyNews {
 
 export interface CompactionNews {
   readonly channel: string;
-  readonly phase: "started" | "committed" | "failed" | "stale";
+  readonly phase: "started" | "written" | "committed" | "failed" | "stale";
   /** `leaf`: of what was said; `merge`, `redo`: of summaries. */
   readonly kind: "leaf" | "merge" | "redo";
   readonly tier: "background" | "aggressive" | "emergency" | "forced";

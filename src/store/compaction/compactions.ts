@@ -7,7 +7,7 @@ export interface CompactionRecord {
   readonly id: JobId;
   readonly kind: JobKind;
   readonly tier: Tier;
-  readonly state: "running" | "staged" | "committed" | "failed" | "stale" | "void";
+  readonly state: "running" | "staged" | "ahead" | "committed" | "failed" | "stale" | "void";
   readonly attempt: number;
   readonly fromSeq: Seq;
   readonly toSeq: Seq;

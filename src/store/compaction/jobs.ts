@@ -1,5 +1,15 @@
-import type { CommitOutcome, Job, JobKind, JobPlan, JobResult, Tier } from "../../core/compaction.ts";
-import { type ChannelId, channelId, jobId, type Seq } from "../../core/ids.ts";
+import {
+  type CommitOutcome,
+  type Job,
+  type JobKind,
+  type JobPlan,
+  type JobResult,
+  type Landed,
+  MAX_LIVE_SUMMARIES,
+  type Tier,
+} from "../../core/compaction.ts";
+import type { Stretch } from "../../core/history.ts";
+import { type ChannelId, channelId, jobId, type Owner, type Seq } from "../../core/ids.ts";
 import type { Database, Queryable } from "../database/database.ts";
 
 interface RawJob {
@@ -14,6 +24,7 @@ interface RawJob {
   attempt: number;
   state: Job["state"];
   result: JobResult | null;
+  is_ahead: boolean;
 }
 
 const NOTHING: JobResult = { parts: [], memories: [], summary: null };
@@ -31,10 +42,12 @@ function toJob(row: RawJob): Job {
     attempt: row.attempt,
     state: row.state,
     result: row.result ?? NOTHING,
+    isAhead: row.is_ahead,
   };
 }
 
-const COLUMNS = "id, channel_id, kind, tier, from_seq, to_seq, level, source_tokens, attempt, state, result";
+const COLUMNS =
+  "id, channel_id, kind, tier, from_seq, to_seq, level, source_tokens, attempt, state, result, is_ahead";
 
 /**
  * Rows of `jobs`. Beginning one takes the channel's epoch; all that follows is fenced by its attempt, so that a job
@@ -48,18 +61,21 @@ export class JobStore {
   }
 
   /** @throws StaleEpochError if another daemon has the channel */
-  async begin(owner: { readonly channel: ChannelId; readonly epoch: number }, plan: JobPlan): Promise<Job> {
-    const { kind, tier, fromSeq, toSeq, level, sourceTokens } = plan;
+  async begin(owner: Owner, plan: JobPlan): Promise<Job> {
+    const { kind, tier, fromSeq, toSeq, level, sourceTokens, isAhead = false } = plan;
     const [row] = await this.#db.query<RawJob>(
-      { name: "job_begin", text: `select ${COLUMNS} from begin_job($1, $2, $3, $4, $5, $6, $7, $8)` },
-      [owner.channel, owner.epoch, kind, tier, fromSeq, toSeq, level, Math.ceil(sourceTokens)],
+      {
+        name: "job_begin",
+        text: `select ${COLUMNS} from begin_job($1, $2, $3, $4, $5, $6, $7, $8, p_is_ahead => $9)`,
+      },
+      [owner.channel, owner.epoch, kind, tier, fromSeq, toSeq, level, Math.ceil(sourceTokens), isAhead],
     );
     if (row === undefined) throw new Error("begin_job returned no row");
     return toJob(row);
   }
 
   /** The channel's live job, for whoever owns the channel now; a running one counts as begun again. */
-  async take(owner: { readonly channel: ChannelId; readonly epoch: number }): Promise<Job | null> {
+  async take(owner: Owner): Promise<Job | null> {
     const [row] = await this.#db.query<RawJob>(
       { name: "job_take", text: `select ${COLUMNS} from take_job($1, $2)` },
       [owner.channel, owner.epoch],
@@ -94,12 +110,15 @@ export class JobStore {
     return rows.length === 1;
   }
 
-  /** Stores the finished result before the commit, with the range that it is of. @returns false: it is ours no more, or a deletion made it stale */
+  /**
+   * Stores the finished result before the commit, with the range that it is of; one that is written ahead then waits.
+   * @returns false: it is ours no more, or a deletion made it stale
+   */
   async stage(job: Job, result: JobResult): Promise<boolean> {
     const rows = await this.#db.query(
       {
         name: "job_stage",
-        text: `update jobs set state = 'staged', result = $3, model = $4, to_seq = $5, source_tokens = $6
+        text: `update jobs set state = case when is_ahead then 'ahead' else 'staged' end, result = $3, model = $4, to_seq = $5, source_tokens = $6
                 where id = $1 and attempt = $2 and state = 'running' returning id`,
       },
       [
@@ -122,6 +141,24 @@ export class JobStore {
     );
     if (row === undefined) throw new Error("commit_job returned no row");
     return row.outcome;
+  }
+
+  /**
+   * Commits all that was written ahead, in one transaction.
+   * @returns what has landed, in the order of its commit; empty: nothing waits (any more)
+   * @throws StaleEpochError if another daemon has the channel
+   */
+  async commitAhead(owner: Owner): Promise<Landed[]> {
+    const rows = await this.#db.query<RawJob>(
+      { name: "jobs_commit_ahead", text: `select ${COLUMNS} from commit_ahead($1, $2, $3)` },
+      [owner.channel, owner.epoch, MAX_LIVE_SUMMARIES],
+    );
+    return rows.map((row) => {
+      const job = toJob(row);
+      const { summary, memories } = job.result;
+      if (summary === null) throw new Error(`job ${job.id} was written ahead without a summary`);
+      return { job, summary, memories: memories.length };
+    });
   }
 
   /** False: it has ended, whoever ended it. */
@@ -164,6 +201,18 @@ export class JobStore {
       [job.id, job.attempt, reason],
     );
   }
+}
+
+/** What is written ahead and waits for its commit, by seq. */
+export async function readAhead(client: Queryable, channel: ChannelId): Promise<Stretch[]> {
+  const rows = await client.query<{ kind: Stretch["kind"]; from_seq: Seq; to_seq: Seq }>(
+    {
+      name: "jobs_ahead",
+      text: "select kind, from_seq, to_seq from jobs where channel_id = $1 and state = 'ahead' order by from_seq",
+    },
+    [channel],
+  );
+  return rows.map(({ kind, from_seq: fromSeq, to_seq: toSeq }) => ({ kind, fromSeq, toSeq }));
 }
 
 /** Is a job of the channel under way? */

@@ -2,9 +2,10 @@ import type { History, Omission, Summary } from "../../core/history.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { readChannel } from "../channels/channels.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import { readAhead } from "./jobs.ts";
 
 /** What of a channel's log is not shown as it was said: covered by summaries, or omitted. */
-export type Coverage = Pick<History, "coveredTo" | "summaries" | "omission">;
+export type Coverage = Pick<History, "coveredTo" | "summaries" | "omission" | "ahead">;
 
 export async function loadCoverage(db: Database, id: ChannelId): Promise<Coverage> {
   return db.snapshot(async (client) => readCoverage(client, id, await readChannel(client, id)));
@@ -17,7 +18,7 @@ export async function readCoverage(
 ): Promise<Coverage> {
   const summaries = coveredTo === 0 ? [] : await readSummaries(client, id);
   const omission = omittedTo > coveredTo ? await readOmission(client, id, coveredTo, omittedTo) : null;
-  return { coveredTo, summaries, omission };
+  return { coveredTo, summaries, omission, ahead: await readAhead(client, id) };
 }
 
 interface RawSummary {

@@ -6,7 +6,13 @@ import { rawHistory } from "../../compactor/channel.ts";
 
 // Ten messages of 20 tokens.
 const history = rawHistory(10);
-const known = { everyRequest: 500, room: () => 2000, maxRawMessages: 300 };
+const known = {
+  everyRequest: 500,
+  room: () => 2000,
+  ahead: null,
+  maxRawMessages: 300,
+  maxRawTokens: Number.POSITIVE_INFINITY,
+};
 
 function summary(fromSeq: number, more: Partial<Summary> = {}): Summary {
   return {
@@ -39,4 +45,21 @@ test("many short messages, an omission and summaries that want work need no toke
   assert.equal(mayBeFull(covered([summary(1, { needsRedo: true })]), known), true);
   assert.equal(mayBeFull(covered([1, 2, 3, 4].map((seq) => summary(seq))), known), true);
   assert.equal(mayBeFull(covered([summary(1, { kind: "reset", text: "", needsRedo: true })]), known), false);
+});
+
+test("a large window is full by the tokens of what was said, too", () => {
+  assert.equal(mayBeFull(history, { ...known, maxRawTokens: 150 }), true);
+});
+
+test("a stretch may be written ahead once there is enough before the newest messages that has no summary", () => {
+  const ahead = { stretch: 100, keepMessages: 4, keepTokens: 1000 };
+  assert.equal(mayBeFull(history, { ...known, ahead: () => ahead }), true);
+  assert.equal(mayBeFull(history, { ...known, ahead: () => ({ ...ahead, stretch: 140 }) }), false);
+  assert.equal(mayBeFull(history, { ...known, ahead: () => ({ ...ahead, keepMessages: 7 }) }), false);
+  assert.equal(
+    mayBeFull(history, { ...known, ahead: () => ({ ...ahead, keepMessages: 7, keepTokens: 60 }) }),
+    true,
+  );
+  const written = { ...history, ahead: [{ kind: "leaf" as const, fromSeq: 1, toSeq: 5 }] };
+  assert.equal(mayBeFull(written, { ...known, ahead: () => ahead }), false);
 });

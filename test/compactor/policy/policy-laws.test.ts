@@ -6,15 +6,17 @@ import * as fc from "fast-check";
 import { type CompactionState, decide } from "../../../src/compactor/policy/policy.ts";
 import { KEEP_SHARE, lastCoverable } from "../../../src/context/keep.ts";
 import { type JobPlan, MAX_LIVE_SUMMARIES, TOP_LEVEL } from "../../../src/core/compaction.ts";
-import { type History, isCounted, legalCuts, omit } from "../../../src/core/history.ts";
+import { type History, isCounted, legalCuts, omit, writtenTo } from "../../../src/core/history.ts";
 import { anySteps, Conversation } from "../../context/conversation.ts";
-import { commit, type Room, stateOf, told, tokensOf } from "../channel.ts";
+import { commit, land, type Room, stateOf, told, tokensOf, writeAhead } from "../channel.ts";
 
 const rooms: fc.Arbitrary<Room> = fc.record({
   usable: fc.integer({ min: 1500, max: 20_000 }),
   keepMessages: fc.nat({ max: 30 }),
   maxRawMessages: fc.integer({ min: 10, max: 200 }),
   fixed: fc.nat({ max: 700 }),
+  stretchTokens: fc.constantFrom(Infinity, 150, 400, 1200),
+  maxRawTokens: fc.constantFrom(Infinity, 2000),
 });
 
 /** What must hold of every plan. */
@@ -38,6 +40,7 @@ function assertPlan(state: CompactionState, plan: JobPlan): void {
 function assertLeaf(state: CompactionState, plan: JobPlan): void {
   const { history, rules, tokenBudgetAt } = state;
   const { entries, coveredTo, omittedTo } = history;
+  if (plan.isAhead === true) return assertStretch(state, plan);
   assert.equal(plan.fromSeq, coveredTo + 1);
   assert.equal(plan.level, 1);
   assert.ok(plan.toSeq >= Math.max(plan.fromSeq, omittedTo));
@@ -63,6 +66,23 @@ function assertLeaf(state: CompactionState, plan: JobPlan): void {
   assert.ok(state.tokens - gone + state.summaryCap <= tokenBudgetAt(rules.target));
 }
 
+/** A stretch begins behind what is covered or written, ends before what is kept, and is no shorter than it must be. */
+function assertStretch(state: CompactionState, plan: JobPlan): void {
+  const { history, rules, tokenBudgetAt, firstKept } = state;
+  assert.equal(plan.fromSeq, writtenTo(history) + 1);
+  assert.equal(history.omittedTo > history.coveredTo, false);
+  const within = history.entries.filter(({ seq }) => seq >= plan.fromSeq && seq <= plan.toSeq);
+  assert.equal(plan.sourceTokens, sum(within));
+  assert.ok(legalCuts(history.entries).has(plan.toSeq));
+  const keep = {
+    firstKept,
+    keepMessages: rules.keepMessages,
+    maxTokens: tokenBudgetAt(KEEP_SHARE),
+    tokensOf,
+  };
+  assert.ok(plan.toSeq <= lastCoverable(history.entries, keep));
+}
+
 function sum(entries: History["entries"]): number {
   return entries.reduce((tokens, entry) => tokens + entry.tokens, 0);
 }
@@ -73,11 +93,20 @@ function settleDown(start: History, look: (history: History) => CompactionState)
   for (let jobs = 0; ; jobs++) {
     const state = look(history);
     const decision = decide(state);
-    if (decision.kind !== "job") return history;
     assert.ok(jobs < 40, `still busy: ${told(decision)}`);
+    if (decision.kind === "commit") {
+      const landed = land(history, 40);
+      assert.ok(landed.coveredTo > history.coveredTo || landed.summaries.length < history.summaries.length);
+      history = landed;
+      continue;
+    }
+    if (decision.kind !== "job") return history;
     assertPlan(state, decision.plan);
     const tokens = Math.min(state.summaryCap, Math.ceil(decision.plan.sourceTokens / 2));
-    history = commit(history, decision.plan, tokens);
+    history =
+      decision.plan.isAhead === true
+        ? writeAhead(history, decision.plan)
+        : commit(history, decision.plan, tokens);
     assert.ok(history.summaries.length <= MAX_LIVE_SUMMARIES);
   }
 }
@@ -110,6 +139,7 @@ describe("the decisions of a channel", () => {
             assert.notEqual(decision.kind, "idle");
             if (decision.kind === "job") {
               assertPlan(state, decision.plan);
+              assert.notEqual(decision.plan.isAhead, true);
               talk.history = commit(talk.history, decision.plan, 40);
             }
           }

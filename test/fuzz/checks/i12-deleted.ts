@@ -23,7 +23,7 @@ export const checkI12Rows: RowCheck = (_, { summaries, memories, jobs }, ledger)
   const texts = [...summaries.map(({ text }) => text), ...memories.map(({ statement }) => statement)];
   const foreign = texts.flatMap((text) => text.match(MARKER) ?? []).filter((one) => !ledger.own.has(one));
   const ended = jobs.filter(
-    ({ state, result }) => state !== "running" && state !== "staged" && result !== null,
+    ({ state, result }) => !["running", "staged", "ahead"].includes(state) && result !== null,
   );
   return [
     ...(foreign.length === 0 ? [] : [`what another channel said is summarised: ${foreign.join(", ")}`]),

@@ -13,7 +13,8 @@ export function checkI14(state: CompactionState, decision: Decision): string[] {
     if (OTHER_REASON.test(decision.reason)) return [];
     return last === null ? [] : [`blocked (${decision.reason}), and all up to ${last} may leave`];
   }
-  if (decision.kind !== "job" || decision.plan.kind !== "leaf") return [];
+  // What is written ahead changes no view; of what lands, the next leaf is judged.
+  if (decision.kind !== "job" || decision.plan.kind !== "leaf" || decision.plan.isAhead === true) return [];
   const { plan } = decision;
   const { history, rules, tokenBudgetAt } = state;
   // That it covers all that is omitted is asked elsewhere (I15).

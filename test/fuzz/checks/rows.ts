@@ -9,6 +9,7 @@ import { checkI9 } from "./i9-once.ts";
 import { checkI10 } from "./i10-output.ts";
 import { checkI11, keyOf } from "./i11-memories.ts";
 import { checkI12Rows } from "./i12-deleted.ts";
+import { checkI16 } from "./i16-ahead.ts";
 import type { RowCheck } from "./row-check.ts";
 
 const CHECKS: readonly (readonly [string, RowCheck])[] = [
@@ -21,6 +22,7 @@ const CHECKS: readonly (readonly [string, RowCheck])[] = [
   ["I10", checkI10],
   ["I11", checkI11],
   ["I12", checkI12Rows],
+  ["I16", checkI16],
 ];
 
 /** Checks the rows after a step, and takes them into the ledger. */
@@ -36,7 +38,7 @@ export function checkRows(before: State | null, after: State, ledger: Ledger): v
   for (const [invariant, check] of CHECKS) {
     for (const what of check(before, after, ledger)) ledger.violate(invariant, what);
   }
-  for (const { id, state } of after.jobs) if (state === "staged") ledger.staged.add(id);
+  for (const { id, state } of after.jobs) if (state === "staged" || state === "ahead") ledger.staged.add(id);
   for (const proof of after.proofs) {
     ledger.cited.add(proof.seq);
     ledger.proofs.add(keyOf(proof));

@@ -2,8 +2,8 @@ import type { Mutant } from "./mutant.ts";
 import { changeFunction, dropGuards } from "./sql.ts";
 
 const MOVE = "update channels set covered_to = v_job.to_seq where id = v_job.channel_id;";
-const INSERTED = "select v_job.channel_id, v_job.from_seq, v_job.to_seq, v_job.level";
-const BEGIN = "  if v_job.kind = 'leaf' then\n    v_is_same";
+const INSERTED = "select p_job.channel_id, p_job.from_seq, p_job.to_seq, p_job.level";
+const BEGIN = "  v_is_same := case when v_job.kind = 'leaf'";
 
 /** Covers more than the job's range: `to` is an SQL expression. */
 function coverTo(to: string): NonNullable<Mutant["install"]> {
@@ -45,10 +45,10 @@ export const COMMIT_MUTANTS: readonly Mutant[] = [
     breaks: ["I1"],
     async install(db) {
       await dropGuards(db);
-      await changeFunction(db, "commit_job", [
+      await changeFunction(db, "put_summary", [
         [
           INSERTED,
-          "select v_job.channel_id, v_job.from_seq, v_job.to_seq - (v_job.kind = 'leaf')::integer, v_job.level",
+          "select p_job.channel_id, p_job.from_seq, p_job.to_seq - (p_job.kind = 'leaf')::integer, p_job.level",
         ],
       ]);
     },

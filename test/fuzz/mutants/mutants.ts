@@ -1,3 +1,4 @@
+import { AHEAD_MUTANTS } from "./ahead.ts";
 import { COMMIT_MUTANTS } from "./commits.ts";
 import { CONTEXT_MUTANTS } from "./context.ts";
 import { DECISION_MUTANTS } from "./decisions.ts";
@@ -14,6 +15,7 @@ import { WAITING_MUTANTS } from "./waiting.ts";
 /** All mutants. */
 export const MUTANTS: readonly Mutant[] = [
   ...COMMIT_MUTANTS,
+  ...AHEAD_MUTANTS,
   ...DECISION_MUTANTS,
   ...OUTPUT_MUTANTS,
   ...FENCE_MUTANTS,
@@ -27,4 +29,4 @@ export const MUTANTS: readonly Mutant[] = [
 ];
 
 /** What must hold, by the names of the design. */
-export const INVARIANTS: readonly string[] = Array.from({ length: 15 }, (_, index) => `I${index + 1}`);
+export const INVARIANTS: readonly string[] = Array.from({ length: 16 }, (_, index) => `I${index + 1}`);
