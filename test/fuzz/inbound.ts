@@ -107,14 +107,22 @@ export class People {
   #candidates({ ledger, state }: Room, target: DeletionTarget): SaidMessage[] {
     const here = ledger.said.filter(({ marker, seq }) => seq !== null && !ledger.leaving.has(marker));
     const coveredTo = state?.channel.covered_to ?? 0;
-    const job = state?.jobs.findLast(({ state: phase }) => ["running", "staged", "ahead"].includes(phase));
+    const live =
+      state?.jobs.filter(({ state: phase }) => ["running", "staged", "ahead"].includes(phase)) ?? [];
+    const job = live.find(({ state: phase }) => phase === "ahead") ?? live.at(-1);
     const within = (from: number, to: number): SaidMessage[] =>
       here.filter(({ seq }) => seq !== null && seq >= from && seq <= to);
     const found: Record<DeletionTarget, () => SaidMessage[]> = {
       any: () => here,
       raw: () => within(coveredTo + 1, Infinity),
       covered: () => within(1, coveredTo),
-      job: () => (job === undefined ? [] : within(job.from_seq, job.to_seq).slice(-NEWEST_OF_JOB)),
+      job: () => {
+        if (job === undefined) return [];
+        const range = within(job.from_seq, job.to_seq);
+        const result = JSON.stringify(job.result);
+        const retold = range.filter(({ marker }) => result.includes(marker));
+        return retold.length > 0 ? retold : range.slice(-NEWEST_OF_JOB);
+      },
       memory: () => {
         const told = here.filter(({ marker }) => ledger.told.has(marker));
         return told.length > 0 ? told : here.filter(({ seq }) => seq !== null && ledger.cited.has(seq));

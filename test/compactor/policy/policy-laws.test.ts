@@ -70,6 +70,7 @@ function assertLeaf(state: CompactionState, plan: JobPlan): void {
 function assertStretch(state: CompactionState, plan: JobPlan): void {
   const { history, rules, tokenBudgetAt, firstKept } = state;
   assert.equal(plan.fromSeq, writtenTo(history) + 1);
+  assert.ok(history.ahead.every(({ fromSeq, toSeq }) => toSeq < plan.fromSeq || fromSeq > plan.toSeq));
   assert.equal(history.omittedTo > history.coveredTo, false);
   const within = history.entries.filter(({ seq }) => seq >= plan.fromSeq && seq <= plan.toSeq);
   assert.equal(plan.sourceTokens, sum(within));
@@ -119,6 +120,7 @@ describe("the decisions of a channel", () => {
           steps: anySteps({ maxLength: 60, longest: 1500 }),
           omit: fc.boolean(),
           isForced: fc.boolean(),
+          voids: fc.nat({ max: 4 }),
         }),
         { minLength: 1, maxLength: 12 },
       ),
@@ -127,8 +129,10 @@ describe("the decisions of a channel", () => {
     fc.assert(
       fc.property(inputs, ({ parts, room }) => {
         const talk = new Conversation();
-        for (const { steps, omit: omits, isForced } of parts) {
+        for (const { steps, omit: omits, isForced, voids } of parts) {
           talk.run(steps);
+          // An edit or a deletion voids one stretch, whichever.
+          talk.history = { ...talk.history, ahead: talk.history.ahead.toSpliced(voids, 1) };
           const look = (history: History): CompactionState => stateOf(history, room, {}, talk.turn);
           const { firstKept } = look(talk.history);
           const cut = [...legalCuts(talk.history.entries)].findLast((seq) => seq < firstKept);
@@ -137,6 +141,7 @@ describe("the decisions of a channel", () => {
             const state = { ...look(talk.history), isForced };
             const decision = decide(state);
             assert.notEqual(decision.kind, "idle");
+            if (decision.kind === "commit") talk.history = land(talk.history, 40);
             if (decision.kind === "job") {
               assertPlan(state, decision.plan);
               assert.notEqual(decision.plan.isAhead, true);

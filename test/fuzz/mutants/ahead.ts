@@ -1,3 +1,4 @@
+import { decide } from "../../../src/compactor/policy/policy.ts";
 import { writtenTo } from "../../../src/core/history.ts";
 import type { Mutant } from "./mutant.ts";
 import { changeFunction, dropGuards } from "./sql.ts";
@@ -56,9 +57,15 @@ export const AHEAD_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: "a stretch outlives what covers it",
+    name: "a stretch is written twice",
     breaks: ["I16"],
     config: writesAhead,
-    install: async (db) => db.script("drop trigger channels_void_ahead on channels"),
+    install: async (db) => db.script("alter table jobs drop constraint jobs_ahead_apart"),
+    decide(state) {
+      const decision = decide(state);
+      if (decision.kind !== "job" || decision.plan.isAhead !== true || decision.plan.kind !== "leaf")
+        return decision;
+      return { kind: "job", plan: { ...decision.plan, fromSeq: state.history.coveredTo + 1 } };
+    },
   },
 ];
