@@ -17,44 +17,44 @@ const OPENAI_URL = "https://api.openai.com/v1";
 /** The configured name that leaves the choice to the server. */
 const AUTO_MODEL = "auto";
 /**
- * What `auto` is on OpenAI's own server: their small model, which they name as the successor of those that end in
+ * `auto` on OpenAI's own server: the small model that OpenAI names as the successor of the models that end in
  * December 2026 and January 2027 (deprecations page, read in November 2026).
  */
 export const OPENAI_AUTO_MODEL = "gpt-6-luna";
 
-/** Milliseconds for one whole attempt, however lively its stream is. */
+/** Longest attempt in milliseconds, even if its stream is active. */
 const ATTEMPT_MS = 300_000;
 const PROBE_MS = 500;
 const LISTING_MS = 5000;
 const ASKING_PAUSE_MS = 60_000;
 
-/** The models that agents may use, and what is known of their windows. */
+/** The models that agents may use, and their windows. */
 export interface Models extends AsyncDisposable {
-  /** One attempt an answer. `auto` may be asked for by that name. */
+  /** Makes one attempt per answer. Takes the name `auto`, too. */
   readonly model: Model;
   /** The built-in model answers: no server and no key were found. */
   readonly isOffline: boolean;
   /** One line for the log and the status; no secrets. */
   describe(): string;
   /**
-   * The server's name for a configured model; on the way it learns the windows that the server tells.
-   * @param signal ends the asking
+   * The server's name for a configured model. Also learns the windows that the server reports.
+   * @param signal ends the requests
    * @throws ModelError if the server has to be asked and does not answer; its message says what to do
    */
   resolve(configured: string, signal?: AbortSignal): Promise<string>;
   /**
-   * Tokens of a model's window: what a refusal taught or an Ollama tells, at most what is configured (if not 0), else
-   * what the server lists, else what the catalogue knows, else 32,768.
+   * Tokens of a model's window: the lower of `configured` (0: not set) and the limit from a refusal or
+   * Ollama; else the server's listing, else the catalogue, else 32,768.
    */
   windowOf(model: string, configured: number): number;
   /**
-   * A refusal told how large the window is. It only shrinks, to 1,024 at least, and to no less than a prompt that the
-   * model has answered.
+   * Learns a window from a refusal. The window only shrinks, to 1,024 at least, and never below a prompt that
+   * the model has answered.
    */
   learnWindow(model: string, tokens: number): void;
   /** Real tokens per estimated token of a model: 1 until its provider has reported otherwise. */
   factorOf(model: string): number;
-  /** A provider told what an answered request has cost: the factor rises at once and falls slowly. */
+  /** Learns from the reported tokens of an answered request: the factor rises at once and falls slowly. */
   learnFactor(model: string, report: Anchor): void;
 }
 
@@ -64,9 +64,9 @@ export interface OpenModelsOptions {
 }
 
 /**
- * Chooses where models come from: the configured server; else OpenAI's, if there is a key; else an Ollama on this
- * machine; else the built-in offline model. It never asks a configured server, so a server that is down does not
- * keep the daemon from starting. Disposing ends every call still in flight.
+ * Chooses the source of models: the configured server; else OpenAI's, if there is a key; else an Ollama on
+ * this machine; else the built-in offline model. Sends nothing to a configured server: the daemon starts even
+ * if that server is down. Disposing ends every call in flight.
  * @throws OperatorError if `base_url` is not a URL
  */
 export async function openModels(config: LlmConfig, options: OpenModelsOptions = {}): Promise<Models> {
@@ -139,9 +139,9 @@ class ServerModels extends KnownWindows implements Models {
   readonly #url: URL;
   readonly #closing = new AbortController();
   #listed: readonly ListedModel[] | undefined;
-  /** By `performance.now()`: what the server did not tell is not asked again at every turn. */
+  /** When to repeat a question that the server did not answer, by `performance.now()`. */
   readonly #pausedUntil = new Map<string, number>();
-  /** Tokens of the windows that an Ollama runs models with. */
+  /** Tokens of the windows with which Ollama runs models. */
   readonly #inOllama = new Map<string, number>();
   #auto: string | undefined;
 
@@ -166,7 +166,7 @@ class ServerModels extends KnownWindows implements Models {
     };
   }
 
-  /** A server that was started again may serve another model, and knows nothing of the one that it listed first. */
+  /** A restarted server may serve another model and not know the model that it listed first. */
   async #insteadOf(model: string, error: unknown, signal: AbortSignal): Promise<string | undefined> {
     if (!(error instanceof ModelError && error.status === 404) || model !== this.#auto) return undefined;
     this.#auto = undefined;
@@ -185,7 +185,7 @@ class ServerModels extends KnownWindows implements Models {
   async resolve(configured: string, signal?: AbortSignal): Promise<string> {
     if (this.#server.isOpenAi) return configured === AUTO_MODEL ? OPENAI_AUTO_MODEL : configured;
     const known = configured === AUTO_MODEL ? this.#auto : configured;
-    // Most often there is nothing to ask, and no call to end.
+    // The usual case: nothing to ask, and no call to end.
     if (known !== undefined && !this.#mayLearn(known, configured)) return known;
     const asking = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     try {
@@ -207,7 +207,7 @@ class ServerModels extends KnownWindows implements Models {
 
   protected override believedWindow(model: string): number | undefined {
     const listed = this.#listed?.find(({ id }) => id === model)?.window;
-    // Ollama runs models with less than they have; what it runs this one with is asked for before the first turn.
+    // Ollama runs models with smaller windows, and is asked for the window before the first turn.
     return listed ?? (this.#isOllama ? undefined : knownWindow(model));
   }
 
@@ -225,7 +225,7 @@ class ServerModels extends KnownWindows implements Models {
     );
   }
 
-  /** For the windows alone: a server that does not list its models is used all the same. */
+  /** Only for the windows: a server that does not list its models can still be used. */
   async #learnListed(signal: AbortSignal): Promise<void> {
     if (!this.#mayList) return;
     try {

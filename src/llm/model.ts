@@ -13,9 +13,9 @@ export interface ModelRequest {
   readonly maxOutputTokens: number;
   /** Undefined: the server's default. */
   readonly temperature: number | undefined;
-  /** What the answer is for; only the offline model, which cannot read its prompt, looks at it. Default: `answer`. */
+  /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
   readonly task?: "answer" | "summarise";
-  /** Longest text that is of use, estimated tokens; the prompt says it in words. Again for the offline model alone. */
+  /** Longest useful text, estimated tokens, for the offline model; the prompt says it in words. */
   readonly textLimit?: number;
 }
 
@@ -24,7 +24,7 @@ export interface ModelCallOptions {
   readonly signal: AbortSignal;
   /** Each piece of visible text as it comes. */
   readonly onText?: (delta: string) => void;
-  /** What `onText` brought so far is void: the answer starts again (another attempt, another model). */
+  /** Called if the text from `onText` is void: the answer starts again (another attempt or model). */
   readonly onRestart?: () => void;
   /** Called for every attempt, failed ones too. */
   readonly onCall?: (record: ModelCallRecord) => void;
@@ -35,7 +35,9 @@ export interface ModelAnswer {
   /** The model that answered: the requested one or a fallback. */
   readonly model: string;
   readonly text: string;
-  /** Their ids are of 1 to 64 letters, digits and `_`, `.`, `:`, `-`, no two alike: a result has to name one. */
+  /**
+   * Each id is unique and has 1 to 64 letters, digits, `_`, `.`, `:` and `-`: a result names its call by id.
+   */
   readonly calls: readonly ToolCall[];
   /** `length`: the model hit `maxOutputTokens`. `filtered`: the provider's content filter ended it. */
   readonly finish: "stop" | "length" | "tool_calls" | "filtered";
@@ -75,7 +77,7 @@ export type ModelErrorKind =
   | "rate_limited"
   /** 5xx, refused and reset connections, streams that end in the middle. */
   | "unavailable"
-  /** The request is larger than the model's window; `window` says how large that is where the server told. */
+  /** The request is larger than the model's window; `window` has its size if the server told. */
   | "context_length"
   /** The server understood and refused: an unknown model, a bad parameter. */
   | "rejected"
@@ -86,13 +88,13 @@ export type ModelErrorKind =
 
 const RETRYABLE: ReadonlySet<ModelErrorKind> = new Set(["timeout", "rate_limited", "unavailable", "empty"]);
 
-/** A model call that brought no answer. Its message is for logs: it may hold the provider's text. */
+/** A model call that failed. Its message is for logs: it may hold the provider's text. */
 export class ModelError extends WeirError {
   readonly kind: ModelErrorKind;
   readonly model: string;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
-  /** Tokens that the model's window holds, learned from a `context_length` refusal. */
+  /** The model's window in tokens, from a `context_length` refusal. */
   readonly window: number | undefined;
 
   constructor(
@@ -118,7 +120,7 @@ export class ModelError extends WeirError {
     return RETRYABLE.has(this.kind);
   }
 
-  /** The same failure in other words, with this one as its cause. */
+  /** A copy with another message and this error as its cause. */
   withMessage(message: string): ModelError {
     if (message === this.message) return this;
     const { kind, model, status, retryAfterMs, window } = this;

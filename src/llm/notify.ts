@@ -1,6 +1,6 @@
 /**
- * Calls a listener of a model call. What it throws is its own affair and is dropped here: a listener that fails
- * must not void an answer that a person waits for.
+ * Calls a listener of a model call and drops any error that it throws: a failing listener must not void an
+ * answer that a person waits for.
  */
 export function notify<Arguments extends readonly unknown[]>(
   listener: ((...values: Arguments) => void) | undefined,

@@ -6,7 +6,7 @@ import { ModelError } from "./model.ts";
 import type { Model, ModelAnswer, ModelCallOptions, ModelRequest } from "./model.ts";
 import { notify } from "./notify.ts";
 
-/** How long a person is let wait; all times in milliseconds. */
+/** Limits on how long a person waits; all times in milliseconds. */
 export interface RetryOptions {
   /** Models to try in order when the requested one has failed. */
   readonly fallbacks: readonly string[];
@@ -15,14 +15,14 @@ export interface RetryOptions {
   /** Before the second attempt; doubles with each further one. */
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
-  /** A server that asks for more than this is given up at once. */
+  /** No retry if the server asks for a longer wait. */
   readonly maxRetryAfterMs: number;
   /**
-   * After this no attempt begins; each model but the last may retry for its share. One in flight is not cut: it
-   * may be writing the answer, and has its own timeouts.
+   * No attempt begins after this time; each model but the last may retry for its share. An attempt in flight
+   * goes on: it may be writing the answer, and has its own timeouts.
    */
   readonly budgetMs: number;
-  /** Called for each answer that came from a fallback, with what the requested model failed by. */
+  /** Called for each answer from a fallback, with the requested model's failure. */
   readonly onPassedOver: (answeredBy: string, first: ModelError) => void;
 }
 
@@ -37,13 +37,13 @@ const DEFAULTS: RetryOptions = {
 };
 
 /**
- * A model for the path that a person waits on: retries with back-off, honours `Retry-After`, then goes through
- * the fallbacks.
+ * A model for calls that a person waits for: retries with back-off, honours `Retry-After`, then tries the
+ * fallbacks.
  *
- * Thrown at once are `aborted`, and `context_length` of the requested model: the caller makes the request smaller
- * and asks again. Everything else ends in the last failure, whose message also says what the requested model failed by:
- * that is what the operator has to mend. But if a fallback answered `context_length`, that is thrown, for it names what
- * would help (`model` says whose window it is).
+ * `aborted` is thrown at once. So is `context_length` of the requested model: the caller makes the request
+ * smaller and asks again. Otherwise the last failure is thrown; its message also has the requested model's
+ * failure, which the operator has to fix. But if a fallback failed with `context_length`, that failure is
+ * thrown: a smaller request would help (`model` says whose window it is).
  */
 export function createRetryingModel(model: Model, overrides: Partial<RetryOptions> = {}): Model {
   const retryOptions = { ...DEFAULTS, ...overrides };
@@ -91,7 +91,7 @@ export function createRetryingModel(model: Model, overrides: Partial<RetryOption
   };
 }
 
-/** The last failure, and behind it in words the first one, where that is another. */
+/** The last failure; its message ends with the first failure's if they differ. */
 function withFirst(last: ModelError | undefined, first: ModelError | undefined): ModelError | undefined {
   if (last === undefined || first === undefined || first === last) return last;
   return last.withMessage(`${last.message} (before it, ${first.model}: ${first.message})`);
@@ -104,7 +104,7 @@ interface RetryRules {
   readonly hasFallback: boolean;
 }
 
-/** One model, up to `maxAttempts` times. */
+/** Asks one model, up to `maxAttempts` times. */
 async function answerWithRetries(
   model: Model,
   request: ModelRequest,
@@ -127,7 +127,7 @@ async function answerWithRetries(
 }
 
 /**
- * @param retries how many there were already
+ * @param retries number of retries so far
  * @returns milliseconds; null: no retry on this model
  */
 function waitBeforeRetry(
@@ -137,17 +137,17 @@ function waitBeforeRetry(
   hasFallback: boolean,
 ): number | null {
   if (!(error instanceof ModelError) || !error.retryable) return null;
-  // A model that was silent for a whole timeout has used up the person's patience with it.
+  // The person has already waited for a whole timeout: try the fallback.
   if (error.kind === "timeout" && hasFallback) return null;
   if (error.retryAfterMs !== undefined) {
     return error.retryAfterMs > retryOptions.maxRetryAfterMs ? null : error.retryAfterMs;
   }
   const waitMs = backoffMs({ fromMs: retryOptions.firstDelayMs, toMs: retryOptions.maxDelayMs }, retries);
-  // Half of it at random, or many channels that failed together would come back together.
+  // Jitter of one half: channels that failed together must not retry together.
   return waitMs * (0.5 + Math.random() / 2);
 }
 
-/** Knows whether the person has seen text that a further attempt makes void. */
+/** Tracks whether the person has seen text that another attempt voids. */
 class ShownText {
   readonly options: ModelCallOptions;
   readonly #onRestart: (() => void) | undefined;
@@ -167,7 +167,7 @@ class ShownText {
     };
   }
 
-  /** What was shown, if anything, is void. */
+  /** Voids the text that was shown, if any. */
   restart(): void {
     if (this.#isShown) notify(this.#onRestart);
     this.#isShown = false;

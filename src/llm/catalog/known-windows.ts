@@ -2,11 +2,11 @@ import { MIN_WINDOW } from "../../config/config.ts";
 import { type Anchor, isTelling, nextFactor, UNCALIBRATED } from "../../core/calibration.ts";
 import { UNKNOWN_WINDOW } from "./model-catalog.ts";
 
-/** What was learned of models' windows, and of what their providers count. */
+/** The windows and token factors that were learned of models. */
 export abstract class KnownWindows {
   readonly #factors = new ModelFactors();
   readonly #refused = new Map<string, number>();
-  /** Tokens of the largest prompt that was answered, as its provider counted them. */
+  /** Tokens of the largest answered prompt, as its provider counted them. */
   readonly #answered = new Map<string, number>();
 
   windowOf(model: string, configured: number): number {
@@ -31,19 +31,19 @@ export abstract class KnownWindows {
 
   protected abstract believedWindow(model: string): number | undefined;
 
-  /** What the server runs the model with, however large the model's own window is. */
+  /** The window, in tokens, with which the server runs the model. */
   protected abstract runningWindow(model: string): number | undefined;
 
   #limitOf(model: string): number | undefined {
     const running = this.runningWindow(model);
     const refused = this.#refused.get(model);
     if (refused === undefined) return running;
-    // A refusal is words; that a larger prompt was answered is a fact.
+    // The number in a refusal may be wrong. An answered prompt did fit.
     return Math.min(running ?? Infinity, Math.max(refused, this.#answered.get(model) ?? 0));
   }
 }
 
-/** Real tokens per estimated token, by model: what one channel teaches serves all. */
+/** Real tokens per estimated token, by model. All channels share it. */
 export class ModelFactors {
   readonly #factors = new Map<string, number>();
 

@@ -1,12 +1,12 @@
-/** Tokens that are assumed of a model whose window nobody knows. */
+/** The assumed window, in tokens, if a model's is unknown. */
 export const UNKNOWN_WINDOW = 32_768;
 
 /**
- * The largest prompt that a model takes, in tokens, by the beginning of its name; the first match counts. Where
- * a provider reserves part of its window for the answer (OpenAI since gpt-5), that part is not in the number.
+ * The largest prompt that a model takes, in tokens, by the prefix of its name; the first match counts. The
+ * numbers exclude the part of a window that a provider reserves for the answer (OpenAI since gpt-5).
  *
- * The rows of OpenAI and Anthropic were looked up in November 2026; the others are what these models were published
- * with, as far as is commonly known. A wrong row mends itself: what a server lists or says in a refusal counts more.
+ * The rows of OpenAI and Anthropic were looked up in November 2026; the others are the commonly known windows
+ * at publication. A server's listing or refusal overrides a wrong row.
  */
 const WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [
   // OpenAI
@@ -91,15 +91,19 @@ const WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [
 
 /**
  * Tokens of the largest prompt that a model takes.
- * @param model as the server names it, a gateway's prefix and suffix included (`openai/gpt-4o`, `llama3.1:8b`)
- * @returns undefined if the table does not know it
+ * @param model as the server names it, a gateway's prefix and suffix included (`openai/gpt-4o`,
+ * `llama3.1:8b`)
+ * @returns undefined if no row matches
  */
 export function knownWindow(model: string): number | undefined {
   const name = plainName(model);
   return WINDOWS.find(([prefix]) => name.startsWith(prefix))?.[1];
 }
 
-/** One spelling: no vendor before the name, `llama-3.1` for `llama3.1`, `claude-opus-4-6` for `claude-opus-4.6`. */
+/**
+ * Normal form: no vendor before the name, `llama-3.1` for `llama3.1`, `claude-opus-4-6` for
+ * `claude-opus-4.6`.
+ */
 function plainName(model: string): string {
   const last = model.toLowerCase().split("/").at(-1) ?? "";
   const name = last

@@ -28,13 +28,13 @@ const listing = z.object({
   ),
 });
 
-/** Models that servers list beside those one can chat with. */
+/** Listed models that are not for chat. */
 const NOT_FOR_CHAT =
   /embed|rerank|whisper|tts|moderation|dall-e|image|transcribe|(?:^|[/:_-])(?:bge|e5|clip)(?:[/:_-]|$)/i;
 
 /**
  * `GET /models`.
- * @throws ModelError whose message tells the operator what to look at
+ * @throws ModelError whose message tells the operator what to check
  */
 export async function listModels(server: ChatServer, signal: AbortSignal): Promise<ListedModel[]> {
   const response = await get(server, signal);
@@ -66,7 +66,6 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
   });
 }
 
-/** The first model that one can chat with. */
 export function firstChatModel(models: readonly ListedModel[]): string | undefined {
   return models.find(({ id }) => !NOT_FOR_CHAT.test(id))?.id;
 }

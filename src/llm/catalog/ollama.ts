@@ -2,10 +2,10 @@ import { z } from "zod";
 
 import { boundedJson } from "../http/bounded-body.ts";
 
-/** Where an Ollama listens unless told otherwise. */
+/** The default address of Ollama. */
 export const OLLAMA_ORIGIN = "http://127.0.0.1:11434";
 
-/** Milliseconds for a question that Ollama answers from memory. */
+/** Timeout, in milliseconds, of a request that loads no model. */
 const STATUS_MS = 2000;
 
 const tags = z.object({ models: z.array(z.object({ name: z.string() })) });
@@ -14,8 +14,8 @@ const running = z.object({
 });
 
 /**
- * Is there an Ollama?
- * @returns the names of its models; undefined if none answers in time
+ * Looks for Ollama.
+ * @returns the names of its models; undefined if it does not answer in time
  */
 export async function probeOllama(origin: string, timeoutMs: number): Promise<string[] | undefined> {
   const body = await json(`${origin}/api/tags`, {}, AbortSignal.timeout(timeoutMs));
@@ -23,9 +23,9 @@ export async function probeOllama(origin: string, timeoutMs: number): Promise<st
 }
 
 /**
- * The window that Ollama has loaded a model with, in tokens. It is not the model's own (4,096 on a machine with
- * little memory), cannot be set on its OpenAI-compatible endpoint, and a longer prompt is cut off there without
- * an error: so it has to be known. A model that is not loaded yet is loaded, as the turn would do next anyway.
+ * Tokens of the window with which Ollama has loaded a model. This window is not the model's own (4,096 on a
+ * machine with little memory). The OpenAI-compatible endpoint cannot set the window, and cuts off a longer
+ * prompt without an error. Loads the model if necessary: the turn would do so next anyway.
  * @returns undefined if Ollama does not tell
  */
 export async function ollamaWindow(
@@ -52,7 +52,7 @@ function within(timeoutMs: number, signal: AbortSignal): AbortSignal {
 }
 
 /**
- * @param post sent as JSON where it has fields
+ * @param post sent as JSON if it has fields
  * @returns undefined for every failure
  */
 async function json(url: string, post: Record<string, unknown>, signal: AbortSignal): Promise<unknown> {
@@ -65,7 +65,7 @@ async function json(url: string, post: Record<string, unknown>, signal: AbortSig
     if (response.ok) return await boundedJson(response);
     await response.body?.cancel();
   } catch {
-    // No server, no answer in time, or no JSON: for the caller all of them mean "not known".
+    // No server, no answer in time, or no JSON: all mean "unknown" to the caller.
   }
   return undefined;
 }

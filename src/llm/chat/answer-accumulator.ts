@@ -8,8 +8,8 @@ import { ThinkingFilter } from "./thinking-filter.ts";
 import type { Visible } from "./thinking-filter.ts";
 
 /**
- * More characters than any tokenizer makes of one token on average: a server that goes on past this many per
- * token of `maxOutputTokens` ignores the limit, and is cut off.
+ * More characters than one token has on average with any tokenizer. A server that exceeds this many per token
+ * of `maxOutputTokens` ignores the limit and is cut off.
  */
 const MAX_CHARACTERS_PER_TOKEN = 16;
 
@@ -28,7 +28,7 @@ export class AnswerAccumulator {
   readonly #maxLength: number;
   readonly #allowsCalls: boolean;
   #text = "";
-  /** Characters of text so far, those that nobody is shown included. */
+  /** Characters of text so far, hidden text included. */
   #received = 0;
   /** The first half of a surrogate pair that the server split over two chunks. */
   #half = "";
@@ -37,7 +37,7 @@ export class AnswerAccumulator {
 
   constructor({ maxOutputTokens, toolChoice, tools }: ModelRequest) {
     this.#maxLength = MAX_CHARACTERS_PER_TOKEN * maxOutputTokens;
-    // Ollama ignores `tool_choice`, and what the caller has forbidden must not come back to it.
+    // Ollama ignores `tool_choice`, but the caller must not get calls that it has forbidden.
     this.#allowsCalls = toolChoice === "auto" && tools.length > 0;
   }
 
@@ -46,12 +46,12 @@ export class AnswerAccumulator {
     return this.#finish !== undefined;
   }
 
-  /** The server's word for why the answer ended. */
+  /** The server's reason for the end of the answer. */
   get finishReason(): string | undefined {
     return this.#finish;
   }
 
-  /** It is longer than `maxOutputTokens` can be; thinking and white space count. */
+  /** More than `maxOutputTokens` can be; thinking and white space count. */
   get isOverlong(): boolean {
     return this.#received + this.#calls.length > this.#maxLength;
   }
@@ -72,7 +72,7 @@ export class AnswerAccumulator {
     return { ...visible, isAlive: isAnswer || isFilled(delta), isAnswer };
   }
 
-  /** @returns text that was held back in case it became a tag; nothing may be added after */
+  /** @returns text held back as the possible start of a tag; call no `add` after it */
   end(): string {
     const rest = storableText(this.#thinking.end() + this.#half);
     this.#half = "";
@@ -114,7 +114,10 @@ export class AnswerAccumulator {
   }
 }
 
-/** Something beside the role: thinking, under whatever name. Servers send a first delta with empty content at once. */
+/**
+ * Has a field beside the role: thinking, under any name. Servers send a first delta with empty content at
+ * once.
+ */
 function isFilled(delta: ChatDelta): boolean {
   return Object.entries(delta).some(([key, value]) => key !== "role" && value !== null && value !== "");
 }

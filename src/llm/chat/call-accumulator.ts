@@ -2,7 +2,7 @@ import { isObjectJson, type ToolCall } from "../../core/entry.ts";
 import { usableId, withOwnIds } from "./call-ids.ts";
 import type { CallPiece } from "./chat-chunk.ts";
 
-/** More calls in one answer than this is a model that has lost itself; the rest is dropped. */
+/** Limit of calls in one answer: only a confused model makes more. The rest is dropped. */
 const MAX_CALLS = 64;
 
 interface OpenCall {
@@ -13,9 +13,9 @@ interface OpenCall {
 }
 
 /**
- * Puts streamed tool calls together. OpenAI numbers them by `index`; other servers leave it out, give several
- * calls the same, or send no ids: so a piece belongs to the call with its id, else to the newest with its
- * index, else to the last one, and a piece that cannot continue that call begins a new one.
+ * Assembles streamed tool calls. OpenAI numbers calls by `index`; other servers omit it, repeat it, or send
+ * no ids. So a piece belongs to the call with its id, else to the newest call with its index, else to the
+ * last call. A piece that cannot continue that call begins a new call.
  */
 export class CallAccumulator {
   readonly #calls: OpenCall[] = [];
@@ -40,7 +40,7 @@ export class CallAccumulator {
     this.#length += json.length + name.length;
   }
 
-  /** @param isWhole false: the answer was cut off, and a call whose arguments are not whole is dropped */
+  /** @param isWhole false: the answer was cut off; a call with incomplete arguments is dropped */
   finish(isWhole: boolean): ToolCall[] {
     const whole = this.#calls.filter(({ name, json }) => name !== "" && (isWhole || isObjectJson(json)));
     return withOwnIds(
@@ -52,7 +52,7 @@ export class CallAccumulator {
     if (id !== "") {
       const known = this.#calls.findLast((call) => call.id === id);
       if (known !== undefined) return index === undefined || known.index === index ? known : undefined;
-      // The id may come after the first piece; but a call that has another one is another call.
+      // The id may come after the first piece. A call with another id is another call.
       return index === undefined
         ? undefined
         : this.#calls.findLast((call) => call.index === index && call.id === "");

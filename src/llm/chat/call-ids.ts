@@ -2,18 +2,18 @@ import { createHash, randomBytes } from "node:crypto";
 import type { ToolCall } from "../../core/entry.ts";
 
 /**
- * Ids as real servers make them: `call_…` of 29 characters (OpenAI), 9 letters and digits (Mistral), `toolu_…`,
- * `chatcmpl-tool-…` of 46 (vLLM), `functions.NAME:0` (Kimi, which wants to read its own again). An id goes back with
- * every later request, twice, and no estimate counts it.
+ * Ids as real servers make them: `call_…` of 29 characters (OpenAI), 9 letters and digits (Mistral),
+ * `toolu_…`, `chatcmpl-tool-…` of 46 (vLLM), `functions.NAME:0` (Kimi, which needs its own ids back). Every
+ * later request holds the id twice, and no estimate counts it.
  */
 const USABLE_ID = /^[\w.:-]{1,64}$/;
 
-/** @returns the id, or one that is made of it where it cannot be sent back: the same of the same; "" stays */
+/** @returns the id, or its hash if the id cannot be sent back; equal ids get equal hashes, "" stays */
 export function usableId(id: string): string {
   return id === "" || USABLE_ID.test(id) ? id : makeId(createHash("sha256").update(id).digest());
 }
 
-/** The calls of one answer, each with an id that can be sent back and that no other one of them has. */
+/** The calls of one answer, each with a unique id that can be sent back. */
 export function withOwnIds(calls: readonly ToolCall[]): ToolCall[] {
   const seen = new Set<string>();
   return calls.map((call) => {

@@ -18,7 +18,7 @@ const callPiece = z.object({
 
 const contentPart = z.object({ type: z.string().nullish(), text: z.string().nullish() });
 
-// Loose: what thinking is called (`reasoning_content`, `reasoning`, …) varies, and only its being there matters.
+// Loose: the name of thinking varies (`reasoning_content`, `reasoning`, …), and only its presence matters.
 const delta = z.looseObject({
   content: z.union([z.string(), z.array(contentPart)]).nullish(),
   refusal: z.string().nullish(),
@@ -35,7 +35,7 @@ const count = z
   .nullish()
   .catch(undefined);
 
-// What is wrong with the bill must not cost the answer: it may stand in the chunk that ends it.
+// Invalid usage must not void the answer: the usage may be in the chunk that ends it.
 const usage = z
   .object({
     prompt_tokens: count,
@@ -63,7 +63,7 @@ export type ChatChunk = z.infer<typeof chatChunk>;
 export type CallPiece = z.infer<typeof callPiece>;
 export type ChatDelta = z.infer<typeof delta>;
 
-/** The text of a delta: Mistral's reasoning models send it as parts, of which only those of type `text` are said. */
+/** The text of a delta. Mistral's reasoning models send parts; only parts of type `text` are visible. */
 export function deltaText({ content, refusal }: ChatDelta): string {
   if (Array.isArray(content)) {
     return content.map((part) => (part.type === "text" ? (part.text ?? "") : "")).join("");

@@ -8,30 +8,32 @@ import { abandon, drain, streamOf } from "../http/node-fetch.ts";
 const DONE = "[DONE]";
 
 /**
- * Characters that one event may have, and one line. No server sends as much; without an end, one would fill the heap
- * of all channels.
+ * Limit, in characters, of one event and of one line. No server sends as much; an endless event would fill
+ * the heap of all channels.
  */
 const MAX_EVENT_LENGTH = 8_000_000;
 
 /**
- * Lines that a stream may bring, beside as many characters as one event may have, without anything that counts among them:
- * an hour of forty keep-alives a second passes, and 30 MB of line ends, which took 6 s of processor time, do not.
+ * Limit of lines that are no part of an answer; {@link MAX_EVENT_LENGTH} limits their characters. An hour of
+ * forty keep-alives a second passes. 30 MB of line ends, which took 6 s of processor time, do not.
  */
 const MAX_EMPTY_LINES = 200_000;
-/** What an event takes of them beside its own, for it has to be parsed: 30,000 may come that say nothing. */
+/** Lines that an event costs beside its own, for it is parsed: 30,000 empty events may come. */
 const EVENT_LINES = 4;
-/** What each event that counts makes good of them beside itself: its name, its id, the keep-alives before it. */
+/** Lines that an event of the answer refunds beside its own: its name, its id, the keep-alives before it. */
 const EARNED_LINES = 20;
 const EARNED_LENGTH = 4000;
 
-/** Bounds what a stream may bring that says nothing. By its amount and not by the time, so that a slow server is not cut off. */
+/**
+ * Limits what a stream holds beside the answer. Counts amounts and not time: slow servers are not cut off.
+ */
 export class StreamBudget {
   #lines = 0;
   #length = 0;
-  /** Of the event that came last. */
+  /** Of the latest event. */
   #last = { lines: 0, length: 0 };
 
-  /** @throws SyntaxError if there was too much that says nothing */
+  /** @throws SyntaxError if a limit is exceeded */
   spend(count: number, length: number): void {
     this.#lines += count;
     this.#length += length;
@@ -41,13 +43,13 @@ export class StreamBudget {
       );
   }
 
-  /** An event is complete; whether it counts, its reader knows. @throws SyntaxError as {@link spend} does */
+  /** An event is complete; its reader may call {@link earn}. @throws SyntaxError as {@link spend} does */
   complete(count: number, length: number): void {
     this.#last = { lines: count + EVENT_LINES, length };
     this.spend(EVENT_LINES, 0);
   }
 
-  /** The event that came last is part of an answer. */
+  /** The latest event is part of an answer. */
   earn(): void {
     this.#lines = Math.max(0, this.#lines - this.#last.lines - EARNED_LINES);
     this.#length = Math.max(0, this.#length - this.#last.length - EARNED_LENGTH);
@@ -56,11 +58,11 @@ export class StreamBudget {
 }
 
 /**
- * The events of a streamed answer, parsed, until its `[DONE]` or its end. Read here and not by the client: its own
- * reader goes over web streams and copies each event three times.
- * @param budget is told by the caller of each event that is part of an answer
- * @throws APIError if the server reports an error in mid-stream; SyntaxError where an event is not JSON, or has no end, or
- * where too much comes that is no part of an answer
+ * The parsed events of a streamed answer, until its `[DONE]` or its end. The client's own reader is not used:
+ * it goes over web streams and copies each event three times.
+ * @param budget the caller calls its `earn` for each event that is part of an answer
+ * @throws APIError if the server reports an error in mid-stream; SyntaxError if an event is not JSON or too
+ * long, or if the budget is spent
  */
 export async function* chatEvents(response: Response, budget = new StreamBudget()): AsyncGenerator {
   let isDone = false;
@@ -99,15 +101,15 @@ function errorIn(event: unknown, name: string): object | undefined {
 }
 
 interface ServerSentEvent {
-  /** "" where it has none. */
+  /** "" if it has none. */
   readonly name: string;
   readonly data: string;
 }
 
 /**
- * Server-sent events (HTML standard, 9.2.6), the last one also where the empty line after it is missing. One without data is
- * none.
- * @throws SyntaxError if one is longer than {@link MAX_EVENT_LENGTH}, or the budget is spent
+ * Server-sent events (HTML standard, 9.2.6). The last event counts even without its empty line. An event
+ * without data is dropped.
+ * @throws SyntaxError if an event is longer than {@link MAX_EVENT_LENGTH}, or the budget is spent
  */
 async function* serverSentEvents(
   bytes: AsyncIterable<Uint8Array>,
@@ -143,24 +145,24 @@ function valueOf(line: string, from: number): string {
   return line.slice(line[from] === " " ? from + 1 : from);
 }
 
-/** Lines as they come; between slices of them everything else has its turn, however fast they come. */
+/** Lines as they come. Other work runs between slices of them, however fast they come. */
 async function* lines(bytes: AsyncIterable<Uint8Array>, budget: StreamBudget): AsyncGenerator<string> {
   const decoder = new StringDecoder("utf8");
   const slice = new TimeSlice();
-  /** The line that has begun. Only what has come since is searched for its end: one may come byte by byte. */
+  /** The unfinished line. Only new text is searched for its end: a line may come byte by byte. */
   let begun = "";
   let heldCr = "";
   let askedAt = performance.now();
   for await (const chunk of withoutDestroying(bytes)) {
-    // What was there at once was not waited for.
+    // Other work ran during a wait.
     if (performance.now() - askedAt > WAITED_MS) slice.beginAnew();
     const text = heldCr + decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-    // A CR at the very end may be half of a line end: it waits for what follows.
+    // A CR at the very end may be half of a line end: it waits for the next chunk.
     heldCr = text.endsWith("\r") ? "\r" : "";
     const [first = "", ...further] = text.slice(0, text.length - heldCr.length).split(LINE_END);
     begun += first;
     refuseEndless(begun.length);
-    // A piece counts as a line: one may come byte by byte.
+    // A chunk counts as a line: a line may come byte by byte.
     budget.spend(1, 0);
     for (const line of further) {
       budget.spend(1, begun.length);
@@ -174,11 +176,11 @@ async function* lines(bytes: AsyncIterable<Uint8Array>, budget: StreamBudget): A
   yield* (begun + heldCr + decoder.end()).split(LINE_END);
 }
 
-/** Bytes that came later than this, ms, came from outside. */
+/** Milliseconds; a longer wait was for the server. */
 const WAITED_MS = 1;
 const LINE_END = /\r\n?|\n/;
 
-/** Node's streams end their request when a loop over them is left; a connection that is done with can be kept. */
+/** Leaving a loop over a Node stream would end its request; a finished connection can be kept. */
 function withoutDestroying(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   return bytes instanceof Readable ? bytes.iterator({ destroyOnReturn: false }) : bytes;
 }

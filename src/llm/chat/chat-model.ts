@@ -14,7 +14,7 @@ import { notify } from "../notify.ts";
 import { Watchdog } from "../http/watchdog.ts";
 import type { ModelTimeouts } from "../http/watchdog.ts";
 
-/** As many fields as a dialect has: each is corrected at most once, and then the refusal stands. */
+/** Corrections per call, as many as a dialect has fields; the next refusal stands. */
 const MAX_CORRECTIONS = 6;
 
 const JSON_BODY = { "content-type": "application/json" };
@@ -31,8 +31,8 @@ export interface ChatServer {
 }
 
 /**
- * A model server with one attempt a call: no retry, except that a field which the server does not know is left
- * out or renamed; if that is answered, it is remembered per model.
+ * A model server with one attempt per call. The only retry leaves out or changes a field that the server
+ * refused; a correction that led to an answer is kept per model.
  */
 export function createChatModel(server: ChatServer): Model {
   const client = new OpenAI({
@@ -42,7 +42,7 @@ export function createChatModel(server: ChatServer): Model {
     organization: null,
     project: null,
     maxRetries: 0,
-    // The watchdog ends the request; the client's own timeout is only out of its way.
+    // Later than the watchdog, which ends the request.
     timeout: server.timeouts.totalMs + 60_000,
     logLevel: "off",
     fetch: chatFetch,
@@ -54,7 +54,7 @@ export function createChatModel(server: ChatServer): Model {
       for (let corrections = 0; ; corrections++) {
         try {
           const answer = await attempt(client, server, request, dialect, options);
-          // Not before: a refusal of something else may repeat what a person wrote about such a field.
+          // Only after an answer: a refusal may quote what a person wrote about such a field.
           if (corrections > 0) dialects.set(request.model, dialect);
           return answer;
         } catch (error) {
@@ -69,7 +69,7 @@ export function createChatModel(server: ChatServer): Model {
   };
 }
 
-/** One HTTP request; every outcome is told to `onCall` and every failure is a {@link ModelError}. */
+/** One HTTP request. `onCall` gets every outcome; every failure is a {@link ModelError}. */
 async function attempt(
   client: OpenAI,
   server: ChatServer,
@@ -97,7 +97,7 @@ async function attempt(
   }
 }
 
-/** The client reports an ended request in several ways, or not at all: the one who ended it knows better. */
+/** The client reports an ended request in several ways or not at all: caller and watchdog come first. */
 function verdict(
   error: unknown,
   request: ModelRequest,
@@ -136,14 +136,14 @@ class Attempt {
     try {
       const body = JSON.stringify(chatRequestBody(this.#request, dialect));
       const { signal } = watchdog;
-      // As a text: the client's own encoder goes over an object several times.
+      // A text: the client's encoder would go over an object several times.
       const response = await client
         .post("/chat/completions", { body, headers: JSON_BODY, signal, stream: true })
         .asResponse();
       const budget = new StreamBudget();
       await this.#read(chatEvents(response, budget), budget, watchdog);
     } catch (error) {
-      // A complete answer stays one, whatever happens to the connection after it.
+      // A complete answer stays valid if the connection fails after it.
       if (!this.#answer.isFinished || this.#options.signal.aborted) throw error;
     }
     this.#options.signal.throwIfAborted();

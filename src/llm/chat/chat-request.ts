@@ -10,8 +10,8 @@ import { unreachable } from "../../core/errors.ts";
 import type { ModelRequest } from "../model.ts";
 
 /**
- * Which of the fields that "OpenAI-compatible" servers disagree about a model takes. A server's refusal corrects
- * it, once per field; what was learned so, and then answered, is kept for the life of the process.
+ * The form in which a model takes the fields that differ between "OpenAI-compatible" servers. A refusal
+ * corrects a field. A correction that led to an answer is kept for the life of the process.
  */
 export interface Dialect {
   readonly outputLimit: "max_tokens" | "max_completion_tokens";
@@ -25,10 +25,10 @@ export interface Dialect {
 }
 
 /**
- * OpenAI's current models refuse `max_tokens` and every other server knows it, so the server decides. On Chat
- * Completions they take tools only with `reasoning_effort: "none"` (gpt-5.4 and later), and an answer that a
- * person waits for should not spend its output limit on thinking.
- * Source: the providers' model pages and their refusals, read in November 2026.
+ * OpenAI's current models refuse `max_tokens`; every other server knows it. On Chat Completions, gpt-5.4 and
+ * later take tools only with `reasoning_effort: "none"`. Also, an answer that a person waits for should not
+ * spend its output limit on thinking. Source: the providers' model pages and their refusals, read in November
+ * 2026.
  */
 export function initialDialect(model: string, isOpenAi: boolean): Dialect {
   return {
@@ -44,7 +44,7 @@ export function initialDialect(model: string, isOpenAi: boolean): Dialect {
 /**
  * The dialect that a refusal asks for.
  * @param refusal the server's own words
- * @returns undefined if the refusal is about something else: then it stands
+ * @returns undefined if the refusal is about something else
  */
 export function correctedDialect(dialect: Dialect, refusal: string): Dialect | undefined {
   const cap = outputCapIn(refusal);
@@ -84,7 +84,7 @@ function outputCapIn(refusal: string): number | undefined {
   return match?.[1] === undefined ? undefined : Number(match[1]);
 }
 
-/** What is sent for a request: Chat Completions, streamed. */
+/** The body of a streamed Chat Completions request. */
 export function chatRequestBody(
   request: ModelRequest,
   dialect: Dialect,
@@ -150,7 +150,7 @@ function callParam({ id, name, arguments: json }: ToolCall) {
   };
 }
 
-/** As OpenAI takes it: one invented name would have each later request of the channel refused. */
+/** In the form that OpenAI takes: it would refuse each later request with one invalid name. */
 function functionName(name: string): string {
   return name.replaceAll(/[^\w-]/g, "_").slice(0, 64) || "unnamed";
 }

@@ -1,18 +1,18 @@
 const OPENING = ["<think>", "<thinking>"] as const;
-/** Alone on its line: an answer that merely talks about the tag stays whole. */
+/** Alone on its line: an answer that only mentions the tag stays whole. */
 const LONE_CLOSING = "\n</think>\n";
 
 /** What the filter lets through for one piece. */
 export interface Visible {
   readonly text: string;
-  /** All that was let through before was thinking, too: the visible text starts here. */
+  /** All text let through before was thinking, too: the visible text starts here. */
   readonly voided: boolean;
 }
 
 /**
- * Keeps a model's thinking from the person, for servers that leave it in the text: `<think>…</think>` blocks at
- * the start, however they are split over the stream; and a `</think>` whose opening the chat template had put
- * into the prompt, so that only its end is seen.
+ * Hides a model's thinking if the server leaves it in the text: `<think>…</think>` blocks at the start,
+ * however they are split over the stream. Also hides the text before a lone `</think>`, whose opening tag the
+ * chat template had put into the prompt.
  *
  * States: `opening` (nothing visible yet; a tag may begin) → `thinking` (until its closing tag) → `opening` …
  * → `visible` (for good).
@@ -21,11 +21,11 @@ export class ThinkingFilter {
   #state: "opening" | "thinking" | "visible" = "opening";
   #closing = "";
   #held = "";
-  /** White space before all else, apart: looked through again with each piece, endless blanks would take minutes. */
+  /** Leading white space, kept apart: scanning endless blanks again with each piece would take minutes. */
   #blank = "";
   #sawThinking = false;
 
-  /** @returns the part of the text so far that has become visible by this piece */
+  /** @returns the text that this piece has made visible */
   push(piece: string): Visible {
     this.#held += piece;
     let text = "";
@@ -44,7 +44,7 @@ export class ThinkingFilter {
     }
   }
 
-  /** @returns what was held back in case it became a tag */
+  /** @returns text held back as the start of a tag */
   end(): string {
     const rest = this.#state === "thinking" ? "" : this.#blank + this.#held;
     this.#blank = "";
@@ -95,7 +95,7 @@ export class ThinkingFilter {
   }
 }
 
-/** Length of the longest end of `text` with which `marker` begins. */
+/** Length of the longest suffix of `text` that begins `marker`. */
 function overlap(text: string, marker: string): number {
   for (let length = Math.min(text.length, marker.length - 1); length > 0; length--) {
     if (text.endsWith(marker.slice(0, length))) return length;

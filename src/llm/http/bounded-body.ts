@@ -1,18 +1,18 @@
 import { TimeSlice } from "../../async/cooperative.ts";
 import { streamOf } from "./node-fetch.ts";
 
-/** Bytes of a body that is read whole: a listing, an error, an answer that did not come as a stream. */
+/** Limit, in bytes, of a body that is read whole: a listing, an error, an unstreamed answer. */
 const MAX_BODY_BYTES = 4_000_000;
-/** Most bodies fit in. */
+/** Bytes of the first buffer; most bodies fit in. */
 const FIRST_BYTES = 16_384;
 
-/** Pieces that it may come in: nobody sends one byte by byte who means well. */
+/** Limit of chunks: only an attacker sends a body byte by byte. */
 const MAX_PIECES = 100_000;
 
-/** The text of a body, cut off where it is longer than anything that a server has to say. */
+/** The text of a body, cut off at the limits above. */
 export async function boundedText(response: Response): Promise<string> {
   const slice = new TimeSlice();
-  // One buffer that grows: of millions of pieces, each would be an object.
+  // One growing buffer: a list would hold one object per chunk.
   let body = Buffer.alloc(FIRST_BYTES);
   let length = 0;
   let pieces = 0;

@@ -2,9 +2,9 @@ import { boundedText } from "./bounded-body.ts";
 import { nodeFetch } from "./node-fetch.ts";
 
 /**
- * `fetch` that smooths what the client cannot read. Measured with openai 7.55: of an error body without `error`
- * (vLLM, pydantic's `detail`, Gemini's array) it keeps nothing but the status; and where a server ignores
- * `stream` and answers with plain JSON, it iterates nothing and ends without an error.
+ * `fetch` that converts responses the client cannot read. Measured with openai 7.55: of an error body without
+ * `error` (vLLM, pydantic's `detail`, Gemini's array) the client keeps only the status. If a server ignores
+ * `stream` and answers with plain JSON, it yields nothing and reports no error.
  */
 export const chatFetch: typeof fetch = async (input, init) => {
   const response = await nodeFetch(input, init);

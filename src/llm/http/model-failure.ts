@@ -21,12 +21,12 @@ const errorBody = z.object({
 });
 
 /**
- * The one place where a failure of a call becomes a kind. By status and code; by words only where servers agree
- * on no code (the window).
+ * The one place that classifies failed calls: by status and code, and by words only if servers have no common
+ * code (the window).
  * @param error what the client threw
- * @param request what it was sent, so far as it matters
+ * @param request its model and its messages
  * @param now for a `Retry-After` that is a date
- * @param apiKey some gateways repeat the key that they refuse; the message, which goes to the log, does not
+ * @param apiKey removed from the message, which goes to the log: some gateways repeat a refused key
  */
 export function classifyFailure(
   error: unknown,
@@ -34,7 +34,7 @@ export function classifyFailure(
   now: Date,
   apiKey?: string,
 ): ModelError {
-  // A key that is cut is no longer found: it goes first.
+  // First remove the key: a cut key is not found.
   const shown = (text: string): string =>
     sliceWhole(apiKey === undefined ? text : text.replaceAll(apiKey, "[key]"), 0, MAX_MESSAGE);
   if (error instanceof ModelError) return error.withMessage(shown(error.message));
@@ -44,7 +44,7 @@ export function classifyFailure(
     return new ModelError("unavailable", model, shown(connectionMessage(error)), { cause: error });
   }
   const text = refusalText(error);
-  // An error inside a stream has no status of its own; OpenRouter puts one into its code.
+  // An error inside a stream has no status; OpenRouter puts the status into the code.
   const status = error.status ?? statusIn(text.code);
   const sent = messages.map((message) => message.text);
   const refusal = windowRefusal(text, sent);
@@ -63,13 +63,13 @@ function kindOf(status: number | undefined, text: RefusalText, isTooLong: boolea
   if (status === undefined) return kindInStream(text);
   if (status === 401 || status === 403) return "unauthorized";
   if (status === 413) return "context_length";
-  // No money is answered with 429, but no waiting helps.
+  // An empty account also gets 429, but no wait helps.
   if (status === 429) return isQuota(text) ? "rejected" : "rate_limited";
   if (status === 408 || status === 409 || status === 425 || status >= 500) return "unavailable";
   return "rejected";
 }
 
-/** An error object inside a stream, told apart by its code and type alone. */
+/** Classifies an error object inside a stream by its code and type alone. */
 function kindInStream(text: RefusalText): ModelErrorKind {
   const words = `${text.code} ${text.type}`;
   if (isQuota(text)) return "rejected";

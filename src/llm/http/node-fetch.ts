@@ -1,12 +1,12 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 
-/** What a response without a body of its own reads from. */
+/** The streams of responses without a body of their own. */
 const streams = new WeakMap<Response, IncomingMessage>();
 
 /**
- * `fetch` of a text over Node's own client: undici's took half a millisecond of processor time more for each request,
- * most of it for its web streams. What it cannot do (redirects, other bodies) the global one does.
+ * `fetch` of a text over Node's own client: undici took half a millisecond more of processor time for each
+ * request, mostly for its web streams. The global `fetch` does the rest (redirects, other bodies).
  * @returns a response whose body is read with {@link streamOf}
  */
 export const nodeFetch: typeof fetch = async (input, init) => {
@@ -28,15 +28,15 @@ export const nodeFetch: typeof fetch = async (input, init) => {
   return response;
 };
 
-/** The bytes of a response, whoever fetched it. Whoever stops reading early ends the request. */
+/** The bytes of a response from either `fetch`. A reader that stops early ends the request. */
 export function streamOf(response: Response): AsyncIterable<Uint8Array> {
   return streams.get(response) ?? response.body ?? noBytes();
 }
 
-/** How long a server may take to close a stream of which nothing is wanted any more, ms. */
+/** Milliseconds that a server has to close a stream that is no longer needed. */
 const DRAIN_WITHIN_MS = 2000;
 
-/** Lets a stream come to its end, so that its connection can be used again. */
+/** Reads a stream to its end, so that its connection can be used again. */
 export function drain(response: Response): void {
   const incoming = streams.get(response);
   if (incoming === undefined || incoming.closed) return;
@@ -45,7 +45,7 @@ export function drain(response: Response): void {
   incoming.resume();
 }
 
-/** Ends a request of which nothing is wanted any more. */
+/** Ends a request that is no longer needed. */
 export function abandon(response: Response): void {
   streams.get(response)?.destroy();
 }
@@ -59,13 +59,13 @@ async function send(url: URL, init: RequestInit): Promise<IncomingMessage> {
   let response: IncomingMessage | undefined;
   request.on("response", (incoming) => {
     response = incoming;
-    // Whoever reads is told by the read. The signal may end a request that nobody reads any more.
+    // A reader gets the error from its read. The signal may end a request that has no reader.
     incoming.on("error", () => undefined);
     resolve(incoming);
   });
-  // Also where an idle connection was closed just when it was taken: what the server has seen of it, nobody knows.
+  // Also if a reused idle connection closes: it is unknown what the server has seen of the request.
   request.on("error", reject);
-  // Not as an option of the request: behind a whole response, Node would fail a connection to which nobody listens any more.
+  // Not an option of the request: after a whole response, Node would fail a connection without listeners.
   const onAbort = (): void => {
     if (response?.complete !== true) request.destroy(new Error("the request was ended"));
   };

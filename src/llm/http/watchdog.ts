@@ -1,19 +1,21 @@
-/** How long a call may be silent; all in milliseconds. */
+/** Timeouts of a call, in milliseconds. */
 export interface ModelTimeouts {
   /** From the request to the first piece of the answer, thinking included. */
   readonly firstTokenMs: number;
   /** Between two pieces. */
   readonly idleMs: number;
-  /** For one whole attempt, however lively it is. */
+  /** For one whole attempt, even if pieces come. */
   readonly totalMs: number;
 }
 
-/** After its last piece an answer is complete: only its usage may follow, and is not worth a longer wait. */
+/**
+ * After its last piece an answer is complete. Only the usage may follow, which is not worth a longer wait.
+ */
 const FINISH_GRACE_MS = 2000;
 
 /**
- * Ends a request by its signal when the caller aborts or the server falls silent. The client's own timeout ends
- * with the response's headers, so it cannot see a stream that stalls.
+ * Aborts a request if the caller aborts or the server falls silent. The client's own timeout ends with the
+ * response's headers, so it cannot see a stalled stream.
  */
 export class Watchdog implements Disposable {
   readonly #controller = new AbortController();

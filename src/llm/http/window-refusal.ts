@@ -1,10 +1,10 @@
-/** A server's refusal of a request that is larger than the model's window, read out of its own words. */
+/** A server's refusal of a request that is larger than the model's window, parsed from its message. */
 export interface WindowRefusal {
   /** Tokens; undefined if the server does not tell. */
   readonly window: number | undefined;
 }
 
-/** What the server said, as far as it said anything. */
+/** A server's error; a missing field is empty. */
 export interface RefusalText {
   readonly message: string;
   readonly code: string;
@@ -13,12 +13,12 @@ export interface RefusalText {
   readonly contextSize: number | undefined;
 }
 
-/** Characters of a message that are read. All servers say it at once; behind it may stand whatever was sent to them. */
+/** Characters of a message that are read. The wording comes first; the request's own text may follow. */
 const MAX_READ = 2000;
 
 /**
- * The wordings, with the window where they have one, as the documentation and the issues of the servers named here
- * quote them. None was tried on a live server: a wording that is missing costs one failed turn, not a crash.
+ * Wordings, with the window if they state it, as quoted in the documentation and the issues of the servers
+ * named here. None was tried on a live server: a missing wording costs one failed turn, not a crash.
  */
 const WORDINGS: readonly RegExp[] = [
   // OpenAI, vLLM, DeepSeek, OpenRouter ("This endpoint's …"), Azure
@@ -53,8 +53,8 @@ const WORDINGS: readonly RegExp[] = [
   /reduce the length of the (?:messages|prompt)/i,
   /input is too long for requested model/i,
   /context window exceeds limit/i,
-  // OpenAI and Groq, by the account's tokens per minute: a request over that limit is never served, however
-  // long one waits, so it is too large and not too early.
+  // OpenAI and Groq, by the account's tokens per minute. No wait helps a request over that limit: the request
+  // is too large, not too early.
   /request too large for .{0,200}limit:? (?<window>[\d,]+)/i,
 ];
 
@@ -65,7 +65,7 @@ const CODES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * @param sent the texts of the request: a wording that stands in one of them, some server may only have repeated
+ * @param sent the texts of the request: a wording found in them is ignored, for the server may only repeat it
  * @returns undefined if the refusal is about something else
  */
 export function windowRefusal(text: RefusalText, sent: readonly string[]): WindowRefusal | undefined {

@@ -2,7 +2,7 @@ import type { MemoryType } from "../../core/memory.ts";
 import { splitSentences, terms } from "../../text/terms.ts";
 import type { NumberedLine } from "./transcript.ts";
 
-/** One item of `memory_save`, as its schema wants it. */
+/** One item of `memory_save`, as its schema requires. */
 export interface MemoryItem {
   readonly type: MemoryType;
   readonly subject: string;
@@ -12,8 +12,8 @@ export interface MemoryItem {
 }
 
 /**
- * What shows that a sentence is worth keeping, and as what; what comes first counts more. People speak of themselves: "must
- * be" and "have to" of something else are guesses and descriptions.
+ * Signs of sentences worth keeping, each with its memory type; earlier signs count more. People speak of
+ * themselves: "must be" and "have to" about anything else are guesses and descriptions.
  */
 const SIGNALS: readonly (readonly [type: MemoryItem["type"], pattern: RegExp])[] = [
   [
@@ -35,15 +35,15 @@ const SIGNALS: readonly (readonly [type: MemoryItem["type"], pattern: RegExp])[]
   ],
 ];
 
-/** Terms beside the signal: a sentence with fewer tells nothing that anybody would look for. */
+/** Terms beside the signal: a sentence with fewer says nothing to look for. */
 const MIN_TERMS = 1;
 const MAX_ITEMS = 5;
 /** UTF-16 units. A longer sentence is a pasted text. */
 const MAX_SENTENCE = 350;
 
 /**
- * What the sentences of a transcript say that lasts: decisions, promises, preferences, who people are, tasks. Word for
- * word; nothing of the agent's own lines, for they only quote. Deterministic.
+ * Sentences of a transcript worth keeping: decisions, promises, preferences, who people are, tasks. Word for
+ * word; without the agent's own lines, which only quote. Deterministic.
  */
 export function findMemories(
   lines: readonly NumberedLine[],
@@ -72,7 +72,7 @@ function isUsable(sentence: string): boolean {
   return sentence.length <= MAX_SENTENCE && !/[?？]["'”’)\]]*$/.test(sentence);
 }
 
-/** Place of the first signal that a sentence gives; -1: none. */
+/** Index of the first signal in a sentence; -1: none. */
 function signalOf(sentence: string): number {
   const text = sentence.replaceAll("’", "'");
   return SIGNALS.findIndex(

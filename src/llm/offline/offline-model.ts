@@ -17,7 +17,7 @@ import type { Quote } from "./quotes.ts";
 import { agentNames, numberedLines, OWN_SENTENCES, readTranscript, spokenLines } from "./transcript.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** The name under which the offline model answers, whatever was asked for. */
+/** The model name in all answers of the offline model. */
 export const OFFLINE_MODEL = "offline";
 
 const MAX_QUOTES = 3;
@@ -27,10 +27,11 @@ const SEARCH_TOOL = "search_history";
 const SAVE_TOOL = "memory_save";
 
 /**
- * Stands in where no model is set up, so that everything can be tried without a key. It is no language model and
- * says so: it answers by quoting the sentences that share the rarest words with the question, summarises by
- * extraction (`task: "summarise"`), and is deterministic. It calls `search_history` at most once a turn, where
- * nothing in view fits well, and `memory_save` at most once a summary. Token usage is unknown: there are no tokens.
+ * The model if none is set up, so that everything can be tried without a key. It is no language model and
+ * says so. It quotes the sentences that share the rarest words with the question, and summarises by
+ * extraction (`task: "summarise"`). It is deterministic. It calls `search_history` at most once a turn, if
+ * nothing in view fits well, and `memory_save` at most once a summary. Token usage is unknown: there are no
+ * tokens.
  */
 export function createOfflineModel(): Model {
   return {
@@ -92,7 +93,7 @@ function reply(request: ModelRequest): Reply {
   return { text: fitting(quotes, request.maxOutputTokens), calls: [] };
 }
 
-/** As many quotes as `maxOutputTokens` allows; the plain sentence is sent even where it does not. */
+/** As many quotes as `maxOutputTokens` allows; if none fits, a sentence that may exceed it. */
 function fitting(quotes: readonly Quote[], maxOutputTokens: number): string {
   for (let count = quotes.length; count > 0; count--) {
     const text = quoting(quotes.slice(0, count));
@@ -110,7 +111,7 @@ function quoting(quotes: readonly Quote[]): string {
   return `${OWN_SENTENCES.quoting}\n\n${blocks.join("\n\n")}`;
 }
 
-/** The one search of a turn; undefined if it is not offered, was made, or has nothing to look for. */
+/** The turn's only search; undefined if none is offered, one was made, or there is no search term. */
 function searchCall(request: ModelRequest, transcript: Transcript): ToolCall | undefined {
   const tool = request.tools.find(({ name }) => name === SEARCH_TOOL);
   if (tool === undefined || request.toolChoice === "none" || transcript.hasSearched) return undefined;
@@ -121,12 +122,12 @@ function searchCall(request: ModelRequest, transcript: Transcript): ToolCall | u
   return { id: callId(request, question), name: SEARCH_TOOL, arguments: json };
 }
 
-/** From the request alone, so that the same request brings the same call. */
+/** A hash, so that the same request makes the same call. */
 function callId({ messages }: ModelRequest, about: string): string {
   return createHash("sha256").update(`${messages.length}\n${about}`).digest("hex").slice(0, 9);
 }
 
-/** What a transcript says that lasts, before its summary; undefined if that is nothing, or was saved. */
+/** Saves a transcript's memories, before its summary; undefined if there are none, or if they were saved. */
 function saveCall(request: ModelRequest): ToolCall | undefined {
   const { messages, tools, toolChoice } = request;
   const isOffered = toolChoice !== "none" && tools.some(({ name }) => name === SAVE_TOOL);
@@ -148,14 +149,14 @@ async function summarise(request: ModelRequest): Promise<Reply> {
   const save = saveCall(request);
   if (save !== undefined) return { text: "", calls: [save] };
   const { messages } = request;
-  // A little less than is allowed: what looks like a head is escaped afterwards, which makes it longer.
+  // A little below the limit: texts that look like heads are escaped afterwards and get longer.
   const maxTokens = Math.floor(Math.min(request.maxOutputTokens, request.textLimit ?? Infinity) * 0.95);
   const lines = spokenLines(messages);
   const length = lines.reduce(
     (sum, { time, author, text }) => sum + `[${time}] ${author}: ${text}`.length,
     0,
   );
-  // At most half of what was said, heads included, or it would be no summary.
+  // At most half of the text, heads included, or it would be no summary.
   let limit = Math.min(Math.ceil(length / 2), maxTokens * 4);
   const digestWithin = await inSlices(rankSentences(lines));
   for (;;) {

@@ -2,9 +2,9 @@ import type { SpokenLine } from "../../text/rank-sentences.ts";
 import { questionTerms, rankDocuments, splitSentences, terms } from "../../text/terms.ts";
 import { normalForm, sliceWhole } from "../../text/text.ts";
 
-/** Under this share of a question, a sentence is a coincidence. */
+/** A sentence that covers less of a question is a coincidence. */
 const MIN_COVERAGE = 0.25;
-/** From this share on, a search for something better is not worth the time. */
+/** If a quote covers this much, a search is not worth the time. */
 const GOOD_COVERAGE = 0.6;
 const MAX_QUESTIONS = 3;
 /** Characters. */
@@ -17,8 +17,8 @@ export interface Quote extends SpokenLine {
 }
 
 /**
- * The sentences of `sources` that fit the questions best, best first; never a question itself, however often it
- * was asked.
+ * The sentences of `sources` that fit the questions best, best first; never a question itself, even if it
+ * was asked before.
  */
 export function findQuotes(
   questions: readonly SpokenLine[],
@@ -29,7 +29,7 @@ export function findQuotes(
   const sentences = uniqueSentences(sources).filter(({ text }) => !asked.has(normal(text)));
   const best = new Map<number, Quote>();
   for (const question of questions.slice(-MAX_QUESTIONS)) {
-    // The author counts as said: "what did ANN say about …".
+    // The author counts as text: "what did ANN say about …".
     const matches = rankDocuments(
       question.text,
       sentences.map(({ author, text }) => `${author} ${text}`),
@@ -45,7 +45,7 @@ export function findQuotes(
   return [...best.values()].toSorted((a, b) => b.score - a.score).slice(0, limit);
 }
 
-/** Is a quote good enough to answer with, without looking further? */
+/** Is a quote good enough to answer without a search? */
 export function isGood(quote: Quote | undefined): boolean {
   return quote !== undefined && quote.coverage >= GOOD_COVERAGE;
 }

@@ -1,28 +1,31 @@
 import type { ModelMessage } from "../../core/context.ts";
 import type { SpokenLine } from "../../text/rank-sentences.ts";
 
-/** `[2026-11-21 14:05] NAME: text`, as the context renders what people said; lists and quotations put a mark before it. */
+/**
+ * `[2026-11-21 14:05] NAME: text`, as the context renders messages; lists and quotations put a mark before
+ * it.
+ */
 const LINE =
   /^\s*(?:[-*•>]\s+)?\[(?<time>\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)\] (?<author>[^\n:]{1,80}): (?<text>.*)$/;
-/** The same as a summariser's transcript shows it, with its number before it. */
+/** The number before such a line in a summariser's transcript. */
 const NUMBERED = /^(?<number>\d{1,7})\. (?=\[)/;
 /** Before the first colon of `NAME called tool({"a": 1})` and of `tool returned: text`. */
 const TOOL_WORD = / called \S+\(| returned$/;
 const TOOL_LINE = /^\[[^\]]*\] (?:.{1,80} called \S+\(|.{1,80} returned: )/s;
-/** With its times and its number. */
+/** A summary's head, with times and count. */
 const SUMMARY = /^\[Compaction Summary\]:(?:\s\(\d[^()\n]*, [\d,]+ messages?\)(?=\s))?\s*/;
-/** What stands before a line of a summary that the offline model itself has written, once more with each merge. */
+/** The prefix of a line in one of the offline model's own summaries; each merge adds one more. */
 const MERGED = /^(?:summary: )+/;
-/** The head of a line, escaped as it is kept in a summary: what a model writes must not pass for what was said there. */
+/** The escape before a line's head in a summary: a model's text must not pass for what people said. */
 const ESCAPED_HEAD = /\\+(?=\[\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\] [^\n:]{1,80}: )/;
-/** What an extract says of itself. */
+/** The head of an extract. */
 const EXTRACT_HEAD = /^An extract, word for word, of \d/;
-/** Behind the agent's name in a summariser's transcript. */
+/** After the agent's name in a summariser's transcript. */
 const AGENT_MARK = / \[agent\]$/;
-/** What Weir itself says: what people typed never begins a line like this. */
+/** Begins a line of Weir's own; no line that people typed begins so. */
 const OWN_WORD = "[System:";
 
-/** The sentences in which the offline model speaks of itself: nobody wants to read them in a summary. */
+/** The offline model's sentences about itself, which nobody wants to read in a summary. */
 export const OWN_SENTENCES = {
   quoting: "I am not a language model, so I quote what was said before:",
   nothing: "I found nothing about that in what I can see.",
@@ -37,11 +40,11 @@ export interface NumberedLine extends SpokenLine {
 
 /** What the offline model sees in a request. */
 export interface Transcript {
-  /** What it is to answer, oldest first. */
+  /** The messages to answer, oldest first. */
   readonly questions: readonly SpokenLine[];
-  /** What it may quote: earlier and recalled lines, summaries, tool results. Oldest first. */
+  /** Texts to quote: earlier and recalled lines, summaries, tool results. Oldest first. */
   readonly sources: readonly SpokenLine[];
-  /** This turn has called a tool already. */
+  /** This turn has called a tool. */
   readonly hasSearched: boolean;
 }
 
@@ -66,8 +69,8 @@ export function readTranscript(messages: readonly ModelMessage[]): Transcript {
 }
 
 /**
- * All that people said in a request, for a summary: a transcript, with or without numbers, or summaries to merge. The
- * agent's own lines are left out: they quote what others said, and what tools found was said elsewhere.
+ * All lines of people in a request for a summary: a transcript, with or without numbers, or summaries to
+ * merge. Without the agent's lines, which quote others, and without tool results, which were said elsewhere.
  */
 export function spokenLines(messages: readonly ModelMessage[]): SpokenLine[] {
   const lines = messages.flatMap(({ role, text }) => {
@@ -83,7 +86,7 @@ function isToolLine({ author, text }: SpokenLine): boolean {
   return author === "" && TOOL_LINE.test(text);
 }
 
-/** Without the agent's own lines, and what others repeat of how the offline model speaks of itself. */
+/** Drops the agent's own lines, and removes {@link OWN_SENTENCES} that others repeat. */
 function saidByOthers(lines: readonly SpokenLine[], messages: readonly ModelMessage[]): SpokenLine[] {
   const names = agentNames(messages);
   return lines.flatMap((line) => {
@@ -93,7 +96,7 @@ function saidByOthers(lines: readonly SpokenLine[], messages: readonly ModelMess
   });
 }
 
-/** Under which names the agent itself speaks in a transcript, as far as its prompts say. */
+/** The agent's own names in a transcript, as far as its prompts say. */
 export function agentNames(messages: readonly ModelMessage[]): ReadonlySet<string> {
   const prompts = messages.filter(({ role }) => role === "system").map(({ text }) => text);
   const named = prompts.flatMap((text) => [...text.matchAll(AGENT_NAME)]);
@@ -103,7 +106,7 @@ export function agentNames(messages: readonly ModelMessage[]): ReadonlySet<strin
 const AGENT_NAME =
   /\bYou are ([^.,\n]{1,80})[.,]|\bsummary of a chat\. ([^\n]{1,80}?) takes part in that chat\b/g;
 
-/** The lines of a summariser's transcript that have a number, by which memories cite them. */
+/** The numbered lines of a summariser's transcript; memories cite the numbers. */
 export function numberedLines(messages: readonly ModelMessage[]): NumberedLine[] {
   return messages.flatMap(({ role, text }) => {
     const isTranscript = role === "user" && !SUMMARY.test(text) && !text.startsWith(OWN_WORD);
@@ -111,14 +114,14 @@ export function numberedLines(messages: readonly ModelMessage[]): NumberedLine[]
   });
 }
 
-/** A line without a number belongs to the one before it, whatever it looks like: somebody may have typed it so. */
+/** A line without a number belongs to the line before it: somebody may have typed it to look like a head. */
 function parseNumbered(text: string): NumberedLine[] {
   return joinLines(text, (raw) => {
     const number = NUMBERED.exec(raw)?.groups?.["number"];
     if (number === undefined) return null;
     const said = raw.replace(NUMBERED, "");
     const line = parseLine(said);
-    // What a tool did has a number, too, and no author.
+    // A tool line has a number, too, but no author.
     const isSaid = line !== null && !TOOL_WORD.test(line.author);
     const author = line?.author.replace(AGENT_MARK, "") ?? "";
     return {
@@ -144,7 +147,7 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
         : parseLines(message.text);
     case "tool":
       return parseLines(message.text);
-    // The instructions were said by nobody here, and what the assistant said are quotes.
+    // Nobody here said the instructions, and the assistant only quoted.
     case "system":
     case "assistant":
       return [];
@@ -153,11 +156,11 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
   }
 }
 
-/** Each line of a summary stands for itself; what has no head was said by nobody who is known. */
+/** Each line of a summary stands alone; a line without a head has no known author. */
 function summaryLines(text: string): SpokenLine[] {
   return text.split("\n").flatMap((raw) => {
     const plain = raw.replace(MERGED, "");
-    // An older merge took all lines of a summary for one.
+    // An older merge made one line of a whole summary.
     const pieces = plain === raw ? [raw.trim()] : plain.split(ESCAPED_HEAD).map((piece) => piece.trim());
     return pieces
       .map((piece) => (ESCAPED_HEAD.exec(piece)?.index === 0 ? piece.replace(ESCAPED_HEAD, "") : piece))
@@ -171,7 +174,9 @@ function linesOrText(text: string): SpokenLine[] {
   return lines.length > 0 || text.trim() === "" ? lines : [{ time: "", author: "", text }];
 }
 
-/** What comes before the first line in the known form was said by nobody; what follows one without a mark belongs to it. */
+/**
+ * Drops text before the first line in the known form; text after a line, if in no such form, belongs to it.
+ */
 function parseLines(text: string): SpokenLine[] {
   return joinLines(text, parseLine);
 }
@@ -183,7 +188,7 @@ function parseLine(raw: string): SpokenLine | null {
   return { time, author, text };
 }
 
-/** @param parse null: the line goes on with what the one before it says */
+/** @param parse null: the line continues the line before it */
 function joinLines<Line extends SpokenLine>(text: string, parse: (raw: string) => Line | null): Line[] {
   const lines: Line[] = [];
   let isOpen = false;
