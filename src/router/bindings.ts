@@ -11,11 +11,11 @@ import {
 /** Which agent answers which channels, and when. */
 export interface Binding extends Omit<BindingConfig, "platform"> {
   readonly platform: string;
-  /** Ids of the people whose DMs are wanted, by the platform and by `allowUsers`; null: everybody's. */
+  /** Ids of the people who may send DMs, by the platform and by `allowUsers`; null: everybody. */
   readonly dmAllow: readonly string[] | null;
 }
 
-/** A binding of everything on a platform: who is addressed there is the adapter's word alone. */
+/** Binds a whole platform. Only the adapter decides whether a message is addressed. */
 export function bindPlatform(platform: string, agent: AgentId): Binding {
   return {
     agent,
@@ -36,10 +36,10 @@ export function bindPlatform(platform: string, agent: AgentId): Binding {
   };
 }
 
-/** What of the configuration may be a name instead of an id. */
+/** What the configuration may give by name instead of by id. */
 export type NameKind = "workspace" | "channel" | "role";
 
-/** Whether a name of the configuration is meant in a server (team): anybody may give a server of their own any names. */
+/** Whether a configured name holds in a server (team): anybody may use any names in their own server. */
 export type NameHolds = (platform: string, kind: NameKind, name: string, server: string) => boolean;
 
 /** The first binding that matches; undefined: nobody answers this channel. Pure. */
@@ -60,7 +60,7 @@ function matches(
   if (kind === "dm") return dms;
   if (kind === "thread" && !threads) return false;
   const { parent = null, channel: title = "" } = place ?? {};
-  // Anybody may begin a thread, and call it what they like: by name it goes by its channel's.
+  // Anybody may begin a thread with any name: match its channel's name instead.
   const [ids, name] =
     kind === "thread" ? [[channel.name, parent?.id ?? ""], parent?.name ?? ""] : [[channel.name], title];
   const isMeant = (nameKind: NameKind) => (wanted: string) =>
@@ -71,7 +71,7 @@ function matches(
   );
 }
 
-/** @param isMeant whether what is wanted counts as a name here; an id always counts, and is never matched by a name */
+/** @param isMeant whether a wanted name holds here; an id always holds, and no name matches an id */
 export function isNamed(
   wanted: readonly string[],
   ids: readonly string[],
@@ -90,21 +90,21 @@ export function plainName(name: string): string {
   return name.trim().replace(/^[#@]/, "").toLowerCase();
 }
 
-/** As Discord gives ids, or Slack: a channel or a role may be called like the id of another. */
+/** In the form of Discord's or Slack's ids: a channel or role may have another's id as its name. */
 export function isId(text: string): boolean {
   return /^(?:\d{15,21}|[CDEGTUW](?=[A-Z]*\d)[A-Z0-9]{8,})$/.test(text);
 }
 
-/** What is to be done with a message. */
+/** What to do with a message. */
 export type Admission =
   | { readonly outcome: "turn" }
   | { readonly outcome: "listened" }
-  /** It is not written down. */
+  /** Not written to the log. */
   | { readonly outcome: "ignored"; readonly why: "bot" | "dm_not_allowed" | "not_addressed" };
 
 /**
  * Whether a message makes a turn, is context, or neither. Pure.
- * @param takesPart the agent has answered in this channel before
+ * @param takesPart the agent was addressed in this thread before
  */
 export function admit(
   binding: Binding,
@@ -124,7 +124,7 @@ export function admit(
     : { outcome: "ignored", why: "not_addressed" };
 }
 
-/** Why nothing of what its author says there is written down; null: it may be. Pure. */
+/** Why the log takes no message of this author there; null: it does. Pure. */
 export function refusal(binding: Binding, message: InboundMessage): "bot" | "dm_not_allowed" | null {
   const { author, kind } = message;
   if (author.isBot && !binding.allowBots && !isRoot(message)) return "bot";
@@ -135,7 +135,7 @@ function isStranger({ dmAllow }: Binding, kind: ChannelKind, { id }: Pick<Author
   return kind === "dm" && dmAllow !== null && !dmAllow.includes(id);
 }
 
-/** Whether somebody is answered there: by the same rule they may give commands. Pure. */
+/** Whether a person is answered there; the same rule allows commands. Pure. */
 export function isAnswered(
   binding: Binding,
   where: ChannelOnPlatform,
@@ -145,7 +145,7 @@ export function isAnswered(
   return !isStranger(binding, where.kind, person) && mayAsk(binding, where, person, holds);
 }
 
-/** What a thread is about, be it an alarm of another bot's or our own answer: both platforms name a thread after it. */
+/** Is this a thread's root, also a bot's alarm or our own answer? Both platforms name a thread after it. */
 function isRoot({ kind, channel, id, isBackground }: InboundMessage): boolean {
   return kind === "thread" && isBackground === true && id === channel.name;
 }
@@ -156,11 +156,11 @@ function mayAsk(
   { id, roles = [], roleNames = [] }: Pick<Author, "id" | "roles" | "roleNames">,
   holds: NameHolds,
 ): boolean {
-  // Of a DM `dmAllow` has decided.
+  // `dmAllow` decides on DMs.
   if (kind === "dm" || (allowUsers.length === 0 && allowRoles.length === 0)) return true;
   // By id alone: anybody can take a name.
   if (allowUsers.includes(id)) return true;
-  // A channel that is named by its id is in no server of somebody else's.
+  // A channel named by id is not in somebody else's server.
   const isOurs = channels.includes(channel.name) || channels.includes(place?.parent?.id ?? channel.name);
   return (
     allowRoles.length > 0 &&

@@ -19,7 +19,7 @@ export interface BindingLedgerOptions {
   readonly bindingOf: (where: ChannelOnPlatform) => Binding | undefined;
 }
 
-/** The most channels of a platform whose gaps are listed, besides those with a recorded gap. */
+/** Limit of channels listed per platform, besides those with a recorded gap. */
 const MAX_GAPS = 2000;
 
 /** Answers the adapters from the database. A channel that no binding answers has no gap. */
@@ -63,7 +63,7 @@ export class BindingLedger implements CatchUpLedger {
     return { ...where, afterId, ...(isSparse && { isSparse }) };
   }
 
-  /** Also opens a channel that the log does not have: once the log has a later event, nobody would look before it. */
+  /** Also opens a channel that the log does not have: a later event in the log would hide the gap. */
   async keepGap({ channel: address, kind, workspace, place, afterId }: Gap): Promise<void> {
     const where = { channel: address, kind, workspace, ...(place !== undefined && { place }) };
     const binding = this.#options.bindingOf(where);

@@ -10,13 +10,13 @@ export interface ChannelErasureParts extends RedactionParts {
   readonly log: Logger;
 }
 
-/** Channels that are looked up at a time. */
+/** Channels per look-up. */
 const CHANNELS = 20;
 const AGAIN_MS = 5000;
 
 /**
- * Takes back what was said in channels that were deleted: one after the other, in batches, beside everything else. What is
- * left follows from the log, so a crash in the middle loses nothing of it.
+ * Blanks the messages of deleted channels: one channel after the other, in batches, beside everything else.
+ * The remaining work follows from the log, so a crash in the middle loses nothing.
  */
 export class ChannelErasure implements AsyncDisposable {
   readonly #parts: ChannelErasureParts;
@@ -28,7 +28,7 @@ export class ChannelErasure implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** Takes up what is left. Returns at once. */
+  /** Starts the remaining work. Returns at once. */
   begin(): void {
     this.#isAsked = true;
     this.#running ??= this.#run().finally(() => (this.#running = null));
@@ -58,7 +58,7 @@ export class ChannelErasure implements AsyncDisposable {
     }
   }
 
-  /** @returns how many messages went */
+  /** @returns number of blanked messages */
   async #erase(address: ChannelAddress): Promise<number> {
     const { store, log } = this.#parts;
     const channel = await store.channels.find(address);

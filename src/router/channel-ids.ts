@@ -12,14 +12,14 @@ export class ChannelIds {
   readonly #channels: Pick<Store["channels"], "open">;
   /** By {@link channelKey}. */
   readonly #known = new BoundedMap<ChannelId>(MAX_KNOWN);
-  /** Ids that are being looked up: whoever asks meanwhile waits for the same, so no message overtakes another. */
+  /** Look-ups in flight: other callers wait for the same look-up, so no message overtakes another. */
   readonly #opening = new Map<string, Promise<ChannelId>>();
 
   constructor(channels: Pick<Store["channels"], "open">) {
     this.#channels = channels;
   }
 
-  /** @returns undefined: it is not remembered */
+  /** @returns undefined if not remembered */
   known(key: string): ChannelId | undefined {
     return this.#known.get(key);
   }

@@ -4,11 +4,12 @@ import type { ConfirmedName, NameStore } from "../store/channels/confirmed-names
 import { type Binding, isId, type NameKind, plainName } from "./bindings.ts";
 
 /**
- * In which servers the names of the configuration hold.
+ * Decides in which servers the names of the configuration hold.
  *
- * Anybody may bring a Discord bot into a server of their own and call that, its channels and its roles as they like. So a name
- * holds in the servers that the bot was in when Weir first started with it, which the database has on record; in any other, the
- * server's id has to stand in `workspaces`. Names of servers are replaced by ids then, and say nothing any more.
+ * Anybody may bring a Discord bot into their own server and name that server, its channels and its roles
+ * freely. So a name holds in the servers that the bot was in when Weir first started with the name; the
+ * database has them on record. In any other server, the server's id has to be in `workspaces`. From then on,
+ * ids replace the names of servers.
  */
 export class ConfirmedNames {
   readonly #store: NameStore;
@@ -35,23 +36,23 @@ export class ConfirmedNames {
     );
   }
 
-  /** Whether a plain name is meant in a server. Before the servers were met, none is. */
+  /** Whether a plain name holds in a server. Before the servers are met, none holds. */
   holds(platform: string, kind: NameKind, name: string, server: string): boolean {
     if (!isOpen(platform) || this.#ids.has(`${platform} ${server}`)) return true;
     return this.#record.get(keyOf(platform, kind, name))?.has(server) ?? false;
   }
 
   /**
-   * Puts names on record that are used for the first time, and tells of servers that only have the name of one that is
-   * meant. To be called before the first message of a connection is taken in.
-   * @param list the servers that the bot is in; asked only where a name of the configuration could mean one
-   * @throws what `list` throws; WeirError where the database does not answer
+   * Records names that are used for the first time, and warns of servers that have only the name of a
+   * configured server. Call it before the first message of a connection.
+   * @param list the servers that the bot is in; called only if a configured name could mean a server
+   * @throws what `list` throws; WeirError if the database does not answer
    */
   async meet(platform: string, list: () => Promise<readonly Server[]>): Promise<void> {
     const used = this.#used.get(platform) ?? [];
     if (used.length === 0 || !isOpen(platform)) return;
     const servers = await list();
-    // A bot that is in no server yet has nothing by which a name could be meant.
+    // If the bot is in no server yet, no name can be confirmed.
     if (servers.length === 0) this.#log.warn({ platform, names: used.map(({ name }) => name) }, NOT_SETTLED);
     for (const { kind, name } of servers.length === 0 ? [] : used)
       await this.#store.confirm(platform, kind, name, serversOf(kind, name, servers));
@@ -67,7 +68,7 @@ export class ConfirmedNames {
     for (const server of servers) this.#tellNamesake(platform, server);
   }
 
-  /** Tells, once, of a server in which names of the configuration do not hold, where a message of it has no binding. */
+  /** Warns, once, of a server in which configured names do not hold, if a message there has no binding. */
   tellUnbound(platform: string, server: Server): void {
     this.#tellNamesake(platform, server);
     const { id, name } = server;
@@ -89,12 +90,12 @@ export class ConfirmedNames {
     );
   }
 
-  /** Tells, once, of a server that is called like a configured one. */
+  /** Warns, once, of a server that is only named like a configured one. */
   #tellNamesake(platform: string, { id, name }: Server): void {
     const plain = plainName(name);
     const used = this.#used.get(platform) ?? [];
     const isMeant = used.some((one) => one.kind === "workspace" && one.name === plain);
-    // What is not settled yet was not settled without this server, either.
+    // An unconfirmed name was not confirmed without this server, either.
     if (!this.#record.has(keyOf(platform, "workspace", plain))) return;
     if (!isMeant || this.holds(platform, "workspace", plain, id) || !this.#isNews(platform, id)) return;
     this.#log.warn(
@@ -137,7 +138,7 @@ export type NamingBinding = Pick<Binding, "platform" | "workspaces" | "channels"
 export interface UsedName {
   readonly platform: string;
   readonly kind: NameKind;
-  /** As {@link plainName} has it. */
+  /** As {@link plainName} returns it. */
   readonly name: string;
 }
 
@@ -162,12 +163,12 @@ export function usedNames(
   return [...names.values()];
 }
 
-/** A server's name that several servers had means none of them; channels and roles of one name may be in many. Pure. */
+/** A server name that several servers had means none of them; channels and roles may share a name. Pure. */
 export function isAmbiguous({ kind, servers }: Pick<ConfirmedName, "kind" | "servers">): boolean {
   return kind === "workspace" && servers.length > 1;
 }
 
-/** Whether strangers can bring the bot into servers of their own: a Slack app is in the one team that its token is of. */
+/** Whether strangers can bring the bot into their own servers: a Slack app is only in its token's team. */
 export function isOpen(platform: string): boolean {
   return platform === "discord";
 }

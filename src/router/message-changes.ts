@@ -22,12 +22,12 @@ import { writeThrough } from "./write-through.ts";
 export interface MessageChangesParts {
   readonly store: Store;
   readonly registry: ChannelRegistry;
-  /** Makes the extract that stands in for a summary with a deleted text in it. */
+  /** Makes the extract that replaces a summary with a deleted text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
   readonly commands: Pick<Commands, "memoryIn">;
 }
 
-/** What people change and take back of what they have said, in the log and in the memory of the actors. */
+/** Applies people's edits and deletions to the log and to the memory of the actors. */
 export class MessageChanges {
   readonly #parts: MessageChangesParts;
 
@@ -36,8 +36,8 @@ export class MessageChanges {
   }
 
   /**
-   * The id under which a message is appended. A reaction that was taken back and is given again is another one; what is
-   * there, or was taken back after it was given, is delivered again.
+   * The id under which a message is appended. A reaction that is given again after it was taken back is a new
+   * message. It is a redelivery if the reaction is still there, or if a later one was taken back.
    */
   async idOf({ id, channel, replyTo, author, at }: InboundMessage): Promise<string> {
     if (replyTo === undefined || !id.startsWith(REACTION_PREFIX)) return id;
@@ -60,7 +60,7 @@ export class MessageChanges {
     });
   }
 
-  /** What somebody had remembered with a message goes with its words; where it still says so, the new ones are remembered. */
+  /** An edit drops the memory of the message's old words, and adds a new one if the new words ask for it. */
   async #write(row: ChannelRow, edit: InboundEdit): Promise<EditOutcome> {
     const { store, commands } = this.#parts;
     const digester = this.#parts.digesterOf(row);
@@ -69,7 +69,7 @@ export class MessageChanges {
       return store.log.edit(row.id, edit.id, edit.text, edit.at, digester);
     const memory = commands.memoryIn(row, { ...said, text: edit.text });
     const result = await store.people.reword(row.id, edit, memory, digester);
-    // Results of tools quote the memory: more has changed than the notice tells of.
+    // Tool results quote the memory: more has changed than the notice tells.
     return result.outcome === "noted" ? { outcome: "replaced", seq: result.seq } : result;
   }
 
@@ -84,7 +84,7 @@ export class MessageChanges {
     });
   }
 
-  /** In bounded batches: each is one transaction, and what is done is done whatever comes. */
+  /** In bounded batches, each one transaction: a later failure undoes no batch. */
   async #takeBack(
     { messageId, person, emoji }: Reactions,
     { platform, at }: InboundDeletion,
@@ -112,7 +112,7 @@ export class MessageChanges {
     return receipt;
   }
 
-  /** Changes a message in the log, then in the memory of its channel's actor, where it has one. */
+  /** Changes a message in the log, then in the memory of its channel's actor, if it has one. */
   async #change(
     event: InboundEdit | InboundDeletion,
     write: (channel: ChannelRow) => Promise<Change>,
@@ -149,12 +149,12 @@ export class MessageChanges {
   }
 }
 
-/** The first or a later giving of a reaction. */
+/** Whether a row is this reaction, first or again. */
 function isGiving(row: ReactionRow, id: string): boolean {
   return row.id === id || row.id.startsWith(`${id}/`);
 }
 
-/** What became of an edit or a deletion, with the notice that tells of it. */
+/** The outcome of an edit or a deletion, with the seq of its notice. */
 type Change =
   | Exclude<Receipt, { outcome: "accepted" }>
   | { readonly outcome: "accepted"; readonly seq: Seq; readonly notedSeq: Seq | null };

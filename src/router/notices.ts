@@ -5,11 +5,11 @@ import type { InboundMessage } from "../core/message.ts";
 import { splitText } from "../text/split-message.ts";
 import type { Platform } from "../platforms/platform.ts";
 
-/** A text is not longer than so many messages: a channel is for people to talk in. */
+/** Limit of messages per text: a channel is for people to talk in. */
 const MAX_PARTS = 10;
 const REST = "… the rest of this is too long to be shown here.";
 
-/** What Weir says and shows of its own accord, outside the log. Nothing is lost where it does not arrive. */
+/** Sends Weir's own texts and emoji, which are outside the log. A failure loses nothing. */
 export class Notices {
   readonly #platformOf: (address: ChannelAddress) => Platform | undefined;
   readonly #log: Logger;
@@ -24,7 +24,7 @@ export class Notices {
     return this.#platformOf(channel)?.capabilities.hasTextCommands === true;
   }
 
-  /** Answers a message with a text of Weir's own, in as many messages as it takes. Returns at once. */
+  /** Answers a message with a text of Weir's own, in one or more messages. Returns at once. */
   tell(channel: ChannelAddress, messageId: string, text: string): void {
     const platform = this.#platformOf(channel);
     if (platform === undefined) return;
@@ -33,8 +33,8 @@ export class Notices {
   }
 
   /**
-   * Answers whoever gave a command in a message: alone where the platform can, else where it was given. Returns at once.
-   * @param sign says it all, as an emoji under the message, where it can't be told alone; null: only words do
+   * Answers the author of a command: in private if the platform can, else in the channel. Returns at once.
+   * @param sign an emoji that replaces an answer in the channel; null: the answer needs words
    */
   answer(
     channel: ChannelAddress,
@@ -44,7 +44,7 @@ export class Notices {
   ): void {
     const platform = this.#platformOf(channel);
     if (platform === undefined) return;
-    // In a direct message nobody else is there, and what is told alone does not last.
+    // In a direct message nobody else reads, and a private answer does not last.
     if (platform.tellAlone !== undefined && kind !== "dm") {
       const parts = partsOf(text, platform.capabilities.maxTextLength);
       this.#unlessItFails(channel, "notice_not_sent", tellAll(platform, channel, author.id, parts));
@@ -79,7 +79,7 @@ async function tellAll(
   for (const text of parts) await platform.tellAlone?.(channel, person, text);
 }
 
-/** In order: what follows a part that did not arrive would make no sense without it. */
+/** In order: without a part that failed, the parts after it would make no sense. */
 async function sendAll(
   platform: Platform,
   channel: ChannelAddress,

@@ -11,10 +11,10 @@ export interface RedactionParts {
   readonly digesterOf: (channel: ChannelRow) => Digester;
 }
 
-/** Messages that one transaction takes back: others who write to the channel wait for it. */
+/** Messages per transaction: other writers to the channel wait for it. */
 export const REDACTED_AT_ONCE = 100;
 
-/** Takes messages back in the log, then in the memory of the channel's actor, as a deletion on the platform does. */
+/** Blanks messages in the log, then in the memory of the channel's actor, like a deletion on the platform. */
 export async function redactMessages(
   { store, registry, digesterOf }: RedactionParts,
   channel: ChannelRow,

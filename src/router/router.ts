@@ -38,21 +38,21 @@ export interface RouterParts {
   /** In which servers the names in the bindings hold. */
   readonly names: ConfirmedNames;
   readonly speakers: Speakers;
-  /** What an agent is called. */
+  /** An agent's names. */
   readonly namesOf: (agent: AgentId) => readonly string[];
-  /** Makes the extract that stands in for a summary with a deleted text in it. */
+  /** Makes the extract that replaces a summary with a deleted text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
-  /** Runs what people ask with a slash; it answers the asker alone. */
+  /** Runs slash commands; only the asker gets the answer. */
   readonly commands: Commands;
   readonly limits: TurnRateLimit;
-  /** Whether an agent is shown pictures: for the others none are kept. */
+  /** Whether an agent sees pictures; none are kept for other agents. */
   readonly seesImages: (agent: AgentId) => boolean;
   readonly notices: Notices;
-  /** The one sentence for a person whose wish is not fulfilled. */
+  /** The one sentence for a person whose request fails. */
   readonly failureText: (kind: "too_often" | "internal") => string;
 }
 
-/** Channels whose id is remembered; others of which something is. */
+/** Limit of channels in each of the maps below. */
 const KNOWN_CHANNELS = 10_000;
 const NOBODY_HERE = "Nobody answers in this channel.";
 const NOT_RUN =
@@ -61,12 +61,12 @@ const NOT_FOR_YOU =
   "Here I answer only people whom whoever runs me has named, and my commands are for them, too. " +
   "To be one of them, ask whoever runs me: allow_users and allow_roles in config.toml.";
 
-/** `asks`: it causes a turn; `joins`: it is answered by one that is to come anyway; `listens`: by none. */
+/** `asks`: causes a turn; `joins`: is answered by a turn that comes anyway; `listens`: by none. */
 type TurnRole = "asks" | "joins" | "listens";
 
 /**
- * Finds who answers an event, appends it to the log, and only then wakes its channel: the log is the inbox, and
- * whatever fails behind it is taken up again from there.
+ * Finds the binding of an event, appends the event to the log, and only then wakes its channel. The log is
+ * the inbox: whatever fails after it is resumed from there.
  */
 export class Router implements PlatformInbox {
   readonly #parts: RouterParts;
@@ -74,17 +74,17 @@ export class Router implements PlatformInbox {
   readonly #channelIds: ChannelIds;
   /** Threads that the agent takes part in. */
   readonly #threads = new BoundedMap<true>(KNOWN_CHANNELS);
-  /** Channels that nobody answers, of which the log knows. */
+  /** Channels that nobody answers and that were reported. */
   readonly #unbound = new BoundedMap<true>(KNOWN_CHANNELS);
   /** By channel and agent: the last message that counted as the cause of a turn. */
   readonly #caused = new BoundedMap<Seq>(KNOWN_CHANNELS);
-  /** By channel and agent: it is being loaded, for a message that waits for an answer. */
+  /** By channel and agent: being loaded for a message that waits for an answer. */
   readonly #loadedFor = new Set<string>();
   readonly #commands: TextCommands;
   readonly #messageChanges: MessageChanges;
-  /** What the adapters are told of the channels that the bindings name. */
+  /** Tells the adapters about the channels of the bindings. */
   readonly ledger: BindingLedger;
-  /** Takes back what was said in channels that were deleted; to be begun once at the start, and disposed of. */
+  /** Blanks the messages of deleted channels; begin it once at the start, and dispose of it. */
   readonly erasures: ChannelErasure;
 
   constructor(parts: RouterParts) {
@@ -128,11 +128,11 @@ export class Router implements PlatformInbox {
     return (await this.#refuseCommand(command)) ?? (await this.#parts.commands.run(command));
   }
 
-  /** By the rule of the channel's binding, and counted as a question is. @returns null: it may be run */
+  /** Applies the channel's binding and the rate limit. @returns null: the command may run */
   async #refuseCommand({ channel, name, asker }: InboundCommand): Promise<string | null> {
     const { store, commands, limits } = this.#parts;
     const row = await store.channels.find(channel);
-    // There is nothing to look at, and nobody to be asked.
+    // There is nothing to look at, and nobody to ask.
     if (row === undefined) return null;
     const { kind, workspace, place } = row;
     const where = { channel, kind, workspace, ...(place !== null && { place }) };
@@ -184,7 +184,7 @@ export class Router implements PlatformInbox {
     const channel = formatAddress(message.channel);
     const { result: appended, isRepeated } = await retryWrite(async () => {
       const id = await this.#channelIds.of(message, binding);
-      // Before the message: its turn may begin at once.
+      // Before the message, whose turn may begin at once.
       if (message.images !== undefined && this.#parts.seesImages(binding.agent))
         await this.#keepImages(message, message.images);
       const name = await speakers.nameIn(id, message.author, namesOf(binding.agent));
@@ -193,7 +193,8 @@ export class Router implements PlatformInbox {
       return { id, ...(await store.log.appendMessage(id, said, beginner)) };
     });
     const { id, seq } = appended;
-    // A duplicate that is still due may be what an attempt of ours, or an earlier delivery, committed without hearing of it.
+    // A duplicate that is still due: an attempt of ours or an earlier delivery may have committed it
+    // unknowingly.
     if (appended.duplicate && appended.due) void registry.remind(id, seq);
     else if (appended.duplicate && isRepeated) void registry.mention(id, seq);
     if (appended.duplicate && !(appended.due && isRepeated)) return { outcome: "duplicate", seq };
@@ -209,26 +210,26 @@ export class Router implements PlatformInbox {
     return { outcome: "accepted", seq };
   }
 
-  /** A message that was taken back may be delivered again, and its pictures are gone for good. */
+  /** A deleted message may be delivered again; its pictures stay deleted. */
   async #keepImages({ channel, id }: InboundMessage, images: readonly InboundImage[]): Promise<void> {
     const { channels, attached } = this.#parts.store;
     const { platform } = channel;
     if (!(await channels.wasTakenBack(platform, id))) await attached.keep(platform, id, images);
   }
 
-  /** The platform may still have what somebody had us forget, and give it as the background of a new thread. */
+  /** The platform may still have a forgotten message, and deliver it as background of a new thread. */
   async #wasTakenBack({ channel, id, kind, isBackground }: InboundMessage): Promise<boolean> {
     if (kind !== "thread" || isBackground !== true) return false;
     return this.#parts.store.channels.wasTakenBack(channel.platform, id);
   }
 
-  /** It is too old to be run, or was run when it was said, and is no message of the log either way. */
+  /** Such a command is too old to run, or has already run; it does not belong in the log either way. */
   #wasCommand(binding: Binding, message: InboundMessage, takesPart: boolean): boolean {
     const asSaid = admit(binding, { ...message, isBackground: false }, takesPart, this.#holds);
     return asSaid.outcome === "turn" && this.#commands.find(message) !== null;
   }
 
-  /** The agent has been asked something in this thread before: what is said there is meant for it, too. */
+  /** Whether the agent was addressed in this thread before: later messages are then meant for it. */
   async #takesPart(binding: Binding, message: InboundMessage): Promise<boolean> {
     if (message.kind !== "thread" || message.addressed || !binding.mentionRequired) return false;
     const channel = formatAddress(message.channel);
@@ -238,7 +239,7 @@ export class Router implements PlatformInbox {
     return takesPart;
   }
 
-  /** Whether it makes a turn, where it is meant to. What may not is listened to. */
+  /** A message that may not cause a turn is listened to. */
   #turnRole(binding: Binding, message: InboundMessage, isAsked: boolean): TurnRole {
     const { limits, registry, failureText } = this.#parts;
     const { author, channel } = message;
@@ -249,13 +250,14 @@ export class Router implements PlatformInbox {
     const key = channelKey(binding, channel);
     const known = this.#channelIds.known(key);
     const loaded = known === undefined ? undefined : registry.loaded(known);
-    // Only what waits behind the running turn is answered together: a message for which nothing waits causes a turn.
+    // Messages that wait behind the running turn are answered together. If none waits, a message causes a
+    // turn.
     const isAwaiting = loaded === undefined ? this.#loadedFor.has(key) : loaded.status.isAwaiting;
     if (isAwaiting && limits.mayJoin(personKey(message), binding.rateLimit)) return "joins";
     return this.#isWithinRate(binding, message, tooOften) ? "asks" : "listens";
   }
 
-  /** The turn that a message was to join may have begun while it was being appended: then it has caused the next one. */
+  /** If the turn that a message was to join began during its append, the message has caused the next turn. */
   #noteCause(
     binding: Binding,
     message: InboundMessage,
@@ -272,7 +274,7 @@ export class Router implements PlatformInbox {
     if (isLate || role === "asks") this.#caused.set(key, Math.max(caused, seq));
   }
 
-  /** Counts what a person asks, a question or a command. Who asks too often is told so once, in these words. */
+  /** Counts a person's questions and commands. Tells a person who asks too often so, once, in `words`. */
   #isWithinRate({ rateLimit }: Binding, message: InboundMessage, words: () => string): boolean {
     const { limits, notices } = this.#parts;
     const { channel } = message;
@@ -281,7 +283,7 @@ export class Router implements PlatformInbox {
     return asked === "within";
   }
 
-  /** One line a channel: somebody may talk there all day. */
+  /** One line per channel: people may talk all day. */
   #tellUnbound({ channel: address, workspace, place }: InboundMessage): void {
     const channel = formatAddress(address);
     this.#parts.names.tellUnbound(address.platform, { id: workspace, name: place?.workspace ?? "" });

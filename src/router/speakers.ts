@@ -7,25 +7,26 @@ import type { SpeakerStore } from "../store/channels/speakers.ts";
 
 /** People whose name in a channel is remembered; others are looked up. */
 const MAX_KNOWN = 20_000;
-/** Longest name before what tells it apart, in UTF-16 units. */
+/** Longest name without its mark, in UTF-16 units. */
 const MAX_LENGTH = 60;
-/** Names that stand for Weir itself in what a model reads, whatever the agent is called. */
+/** Names that mean Weir itself to a model, whatever the agent's name is. */
 const RESERVED = ["weir", "system", "you", "assistant"];
-/** What only Weir writes behind a name. */
+/** Marks that only Weir adds to a name. */
 const MARK = /[(\uff08]\s*(\d+|a person|a bot)\s*[)\uff09]/giu;
 
-/** What tools do, in the words of a transcript. */
+/** A transcript's words for tool calls. */
 const CALL = /(\bcalled\s+\S*?)\(/giu;
 const RESULT = /\breturned$/iu;
 
 /**
- * How people are called in a channel, for whoever reads its log: nobody has the agent's name or somebody else's. It is settled
- * when a message is appended and stands in its row, so the history says the same after a restart, and a line never changes.
+ * The names of people in a channel's log: nobody has the agent's name or another person's. A name is settled
+ * when a message is appended, and is in its row. So the history is the same after a restart, and a line never
+ * changes.
  */
 export class Speakers {
   readonly #store: SpeakerStore;
   readonly #known = new BoundedMap<string>(MAX_KNOWN);
-  /** By channel the last of those whose name is being looked up. */
+  /** By channel: the latest look-up of a name. */
   readonly #asked = new Map<ChannelId, Promise<string>>();
 
   constructor(store: SpeakerStore) {
@@ -33,10 +34,10 @@ export class Speakers {
   }
 
   /**
-   * Of one channel they resolve in the order in which they were asked for, so that no message overtakes one whose author has to
-   * be looked up.
-   * @param agentNames what the agent of the channel is called
-   * @throws WeirError if it has to be looked up, and the database does not answer
+   * Names of one channel resolve in the order of the calls, so that no message overtakes another whose author
+   * has to be looked up.
+   * @param agentNames the names of the channel's agent
+   * @throws WeirError if the name has to be looked up and the database does not answer
    */
   async nameIn(
     channel: ChannelId,
@@ -59,7 +60,7 @@ export class Speakers {
     { id, name, isBot }: Pick<Author, "id" | "name" | "isBot">,
     agentNames: readonly string[],
   ): Promise<string> {
-    // Its own asker is told of a failure.
+    // Its own caller gets its error.
     await before?.catch(() => undefined);
     const key = `${channel}\n${id}\n${isBot}\n${name}`;
     const known = this.#known.get(key);
@@ -72,7 +73,7 @@ export class Speakers {
   }
 }
 
-/** A name that is not the agent's and has no mark of ours: `Weir (a person)`. Pure. */
+/** Removes fake marks of a name, and marks an agent's name: `Weir (a person)`. Pure. */
 export function unreserved(name: string, isBot: boolean, agentNames: readonly string[]): string {
   const unmarked = displayName(name).replaceAll(MARK, "$1").replaceAll(CALL, "$1 ");
   const own = sliceWhole(unmarked, 0, MAX_LENGTH).trim();
@@ -82,12 +83,12 @@ export function unreserved(name: string, isBot: boolean, agentNames: readonly st
     : own;
 }
 
-/** An id that the database can hold and index: a platform of scripts gives any. */
+/** An id that the database can hold and index: a scripted platform gives any. */
 function storableId(id: string): string {
   return id.length <= 200 ? storableText(id) : createHash("sha256").update(id).digest("hex");
 }
 
-/** Alike for names that look alike but for case, width and spaces. */
+/** Equal for names that differ only in case, width and spaces. */
 function comparable(name: string): string {
   return normalForm(name, "NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
 }

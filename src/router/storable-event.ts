@@ -3,15 +3,15 @@ import type { InboundEvent } from "../core/message.ts";
 import { storableText } from "../text/text.ts";
 import { ruleOfRefusal } from "../store/database/errors.ts";
 
-/** Bytes of an identifier: both stand in an index, and Postgres takes 2,704 there. */
+/** Limit of an identifier, in bytes: it is indexed, and Postgres indexes 2,704. */
 const MAX_ID_BYTES = 2000;
 
-/** @throws UnstorableError if an identifier is too long or holds what Postgres cannot, or the time is none */
+/** @throws UnstorableError if an identifier is too long, Postgres cannot store it, or the time is invalid */
 export function assertStorable(event: InboundEvent): void {
   const { type, id, at, channel } = event;
   checkLength(`${type}'s id`, id);
   if (channel !== undefined) checkLength("channel's name", channel.name);
-  // These lead back to the platform: changed, they would lead nowhere.
+  // These address the platform: a changed address would lead nowhere.
   const addresses = [channel?.name ?? "x", event.type === "message" ? event.workspace : ""];
   if (channel?.name === "" || addresses.some((name) => storableText(name) !== name)) {
     throw new UnstorableError(`The ${type}'s channel has a name that cannot be stored.`);
@@ -22,14 +22,14 @@ export function assertStorable(event: InboundEvent): void {
   }
 }
 
-/** The log did not take an event for a reason that is not the event's: it may take it later. */
+/** The log did not take an event, but not because of the event: it may take it later. */
 class NotTakenError extends WeirError {
   readonly retryable = true;
 }
 
 /**
- * What an adapter is told of a failure: what the event's own values are guilty of is for good, anything else, also of no known
- * kind, may be over later.
+ * The error that an adapter gets for a failure: permanent if the event's own values cause it. Any other
+ * failure, even of an unknown kind, may be over later.
  */
 export function blame(what: InboundEvent["type"] | "channel", failure: unknown): WeirError {
   if (failure instanceof UnstorableError) return failure;

@@ -12,15 +12,15 @@ import type { Notices } from "./notices.ts";
 export interface Commands {
   has(name: string): boolean;
   run(command: InboundCommand): Promise<string>;
-  /** Whether the message in which a command is typed is kept: it is in the log once the command has run. */
+  /** Whether a command's message is kept: the log has the message once the command has run. */
   keepsMessage(name: string): boolean;
-  /** The memory that a message bears because its author wants it remembered; null: it bears none. */
+  /** The memory that the author of a message asks for; null: none. */
   memoryIn(channel: ChannelRow, message: ProvingMessage): MemoryDraft | null;
-  /** Whether the operator has named somebody as an owner: they may give commands wherever they are. */
+  /** Whether the operator has named somebody as an owner, who may give commands anywhere. */
   isNamedOwner(channel: ChannelRow, asker: Asker): boolean;
 }
 
-/** What a memory takes from the message that bears it. */
+/** What a memory takes from its message. */
 export type ProvingMessage = Pick<InboundMessage, "id" | "author" | "text" | "at">;
 
 interface TextCommandsParts {
@@ -31,13 +31,13 @@ interface TextCommandsParts {
   readonly failureText: (kind: "internal") => string;
 }
 
-/** The answer to a `/stop` that has ended something: what was being written says so itself. */
+/** The answer to a `/stop` that has ended something: the ended answer says so itself. */
 export const STOPPED = "Stopped.";
 const STOP_SIGN = "🛑";
-/** `/stop` is exempt from the rate limit: it ends what costs. */
+/** `/stop` is exempt from the rate limit: it ends costs. */
 export const UNLIMITED = "stop";
 
-/** Runs the commands that stand in messages, each once: what was missed is looked at again, also after a restart. */
+/** Runs the commands in messages, each once: missed messages are read again, also after a restart. */
 export class TextCommands {
   readonly #parts: TextCommandsParts;
 
@@ -45,7 +45,7 @@ export class TextCommands {
     this.#parts = parts;
   }
 
-  /** The command in a message; null: there is none. Bots give none: two would run each other's refusals without an end. */
+  /** The command in a message, or null. Bots give none: two would run each other's refusals without end. */
   find({ author, channel, text }: InboundMessage): TextCommand | null {
     const { notices, commands } = this.#parts;
     if (author.isBot) return null;
@@ -53,11 +53,12 @@ export class TextCommands {
   }
 
   /**
-   * A command is no message of the log, but for one whose message is kept: what comes behind it, as its deletion, finds it
-   * there. Its answer comes later.
-   * @param isWithinRate counts it; asked once for a command, however often it is delivered. False: it is not run
-   * @returns false: there is none in it
-   * @throws WeirError if it cannot be noted as run: it was not
+   * Commands are not in the log, unless their message is kept: a later event, such as its deletion, then
+   * finds it there. The answer comes later.
+   * @param isWithinRate counts the command; called once, however often the command is delivered. False: do
+   * not run it
+   * @returns false: the message has no command
+   * @throws WeirError if the command cannot be noted as run; it did not run
    */
   async run(message: InboundMessage, isWithinRate: () => boolean): Promise<boolean> {
     const { store } = this.#parts;
@@ -90,7 +91,7 @@ export class TextCommands {
   }
 }
 
-/** A command that somebody typed into a message, behind a mention or alone. */
+/** A command that somebody typed into a message, after a mention or alone. */
 interface TextCommand {
   /** Without the slash. */
   readonly name: string;

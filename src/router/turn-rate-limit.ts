@@ -2,20 +2,20 @@ import { BoundedMap } from "../async/bounded-map.ts";
 
 /** How long a person's turns count, ms. */
 const MINUTE_MS = 60_000;
-/** Bots may cause so many turns in a channel before a person has to say something again. */
+/** Turns that bots may cause in a channel until a person speaks again. */
 const BOT_TURNS = 5;
 /** People and channels that are remembered. */
 const MAX_KNOWN = 10_000;
 
 /**
- * How often people and bots may cause turns. In memory: a restart forgives. What is over a limit is context, and not
- * lost.
+ * Limits how often people and bots cause turns. In memory: a restart forgets. A message over a limit is
+ * context, and not lost.
  */
 export class TurnRateLimit {
   readonly #now: () => number;
   /** When each person caused their newest turns, oldest first. */
   readonly #asked = new BoundedMap<number[]>(MAX_KNOWN);
-  /** Until when a person has been told. */
+  /** Until when not to tell a person again. */
   readonly #told = new BoundedMap<number>(MAX_KNOWN);
   /** Turns that bots caused in a channel since a person spoke. */
   readonly #botTurns = new BoundedMap<number>(MAX_KNOWN);
@@ -42,12 +42,12 @@ export class TurnRateLimit {
     return "first_over";
   }
 
-  /** Whether a person's message may join a turn that is to come anyway, which costs nothing. */
+  /** Whether a person's message may join a turn that comes anyway, which costs nothing. */
   mayJoin(person: string, perMinute: number): boolean {
     return perMinute === 0 || this.#recent(person).length <= perMinute;
   }
 
-  /** A message that was to join a turn has caused one: it counts, whatever the limit, and so against what comes next. */
+  /** Counts a message that was to join a turn but caused one, even over the limit, against later ones. */
   charge(person: string): void {
     this.#recent(person).push(this.#now());
   }
@@ -58,7 +58,7 @@ export class TurnRateLimit {
     return recent;
   }
 
-  /** Somebody speaks in a channel. @returns false if bots have only talked with one another for too long */
+  /** Notes a message in a channel. @returns false if only bots have talked for too long */
   heard(channel: string, isBot: boolean, causesTurn: boolean): boolean {
     if (!isBot) {
       this.#botTurns.delete(channel);

@@ -2,11 +2,11 @@ import type { ChannelRegistry } from "../channel/registry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { retryWrite } from "../async/retry.ts";
 
-/** A text that has changed, and the notice that tells of it; null: there is none. */
+/** A text that has changed, and its notice; null: there is no notice. */
 export type ChangedText = readonly [seq: Seq, notedSeq: Seq | null];
 
 /**
- * Changes texts of a channel in the log, then in the memory of its actor, where it has one.
+ * Changes texts of a channel in the log, then in the memory of its actor, if it has one.
  * @param write idempotent
  * @param changedBy the first text that a result has changed; null: it has changed none
  */
@@ -24,7 +24,7 @@ export async function writeThrough<Result>(
     if (changed !== null) await (await registry.inMemory(channel))?.changed(...changed);
     return result;
   } finally {
-    // What was committed without our hearing of it must not stay in memory as it was.
+    // After a commit that we did not hear of, memory may be outdated.
     if (isInDoubt) (await registry.inMemory(channel))?.doubt();
   }
 }
