@@ -6,9 +6,9 @@ import type { MemoryRecord } from "../store/memory/memories.ts";
 import { type ChannelReport, MAX_MEMORIES } from "./channel-report.ts";
 import type { ContextReport } from "./context-report.ts";
 
-/** Memories that the screen shows; the JSON form has them all. */
+/** Memories shown on the screen; the JSON form has them all. */
 const SHOWN_MEMORIES = 5;
-/** Characters of a summary that the screen shows. */
+/** Characters of a summary shown on the screen. */
 const SHOWN_TEXT = 100;
 
 /** The report as a screen that explains itself. Pure. */

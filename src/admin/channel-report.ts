@@ -6,24 +6,24 @@ import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";
 import { type ContextReport, reportContext } from "./context-report.ts";
 
-/** The next request of a channel, and what became of what was said before it. */
+/** The next request of a channel, and its summaries, job and memories. */
 export interface ChannelReport extends ContextReport {
   /** Live, oldest first. */
   readonly summaries: readonly {
     readonly fromSeq: Seq;
     readonly toSeq: Seq;
-    /** How many entries it stands for. */
+    /** Number of entries in its range. */
     readonly entries: number;
     readonly level: number;
     /** `digest`: made without a model; `reset`: it has no text. */
     readonly kind: "model" | "digest" | "reset";
     /** Estimated. */
     readonly tokens: number;
-    /** A model is to write it again. */
+    /** A model has to write it again. */
     readonly needsRedo: boolean;
     readonly text: string;
   }[];
-  /** What is being summarised just now. */
+  /** The running job, if any. */
   readonly job: {
     readonly kind: JobKind;
     readonly tier: Tier;
@@ -46,11 +46,11 @@ export interface ChannelReportParts {
   readonly store: Store;
   readonly agent: Agent;
   readonly now: Date;
-  /** No call was counted in this process: what the log knows of the model's own count is taken over. */
+  /** This process has counted no call yet: the log's last token count of the model is used. */
   readonly isFresh: boolean;
 }
 
-/** Reads a channel's rows and puts the report together. It writes nothing. */
+/** Builds the report from a channel's rows. Writes nothing. */
 export async function reportChannel(
   { store, agent, now, isFresh }: ChannelReportParts,
   { id }: Pick<ChannelRow, "id">,
@@ -63,7 +63,7 @@ export async function reportChannel(
   ]);
   const { lastUsage } = snapshot;
   if (isFresh && lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);
-  // A server that does not answer must not keep a person from looking.
+  // The report must not depend on a server that does not answer.
   const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
   return {
     ...reportContext(agent, snapshot, { model, spent, now }),

@@ -11,26 +11,26 @@ import type { Agent } from "../turn/agent.ts";
 import type { OwnersConfig } from "./permissions.ts";
 
 /**
- * Something that people can ask with a slash, on every platform. A new one is a file beside this that exports it, and a line in
- * the list of `commands.ts`; platforms, help and completion take it from there.
+ * A slash command on every platform. To add a command, export it from a new file beside this, and list it in
+ * `commands.ts`; platforms, help and completion read that list.
  */
 export interface Command extends CommandRule {
-  /** @returns what the asker is told */
+  /** @returns the answer to the asker */
   run(parts: CommandParts, command: AskedCommand): Promise<string>;
 }
 
-/** A command as help lists it, and who may run it. */
+/** A command as help lists it, and its permission. */
 export interface CommandRule extends PlatformCommand {
-  /** Who may run it in a place with more people than one: everybody, the owners, or also whoever is being answered. */
+  /** Who may run it among several people: everybody, the owners, or owners and the person being answered. */
   readonly allowed: "everybody" | "owners" | "answered";
-  /** Why others may not, in words that follow the command's name. */
+  /** Why others may not; follows the command's name. */
   readonly effect?: string;
 }
 
-/** A command as people type it where they are: `forget 1` is `/forget 1`, `/weir forget 1` or `@weir /forget 1`. */
+/** A command as people type it there: `forget 1` is `/forget 1`, `/weir forget 1` or `@weir /forget 1`. */
 export type Typed = (command: string) => string;
 
-/** @param prefix what stands before a command's name */
+/** @param prefix the text before a command's name */
 export function typedWith(prefix: string): Typed {
   return (command) => prefix + command;
 }
@@ -40,16 +40,16 @@ export interface CommandParts {
   readonly store: Store;
   readonly registry: ChannelRegistry;
   readonly agentOf: (channel: ChannelRow) => Agent;
-  /** Makes the extract that stands in for a summary with a forgotten text in it. */
+  /** Makes the extract that replaces a summary with a forgotten text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
   readonly owners: OwnersConfig;
-  /** How texts and commands look there; undefined: no platform here speaks for the channel. */
+  /** How texts and commands look there; undefined: no platform here serves the channel. */
   readonly capabilitiesOf: (
     channel: ChannelAddress,
   ) => Pick<PlatformCapabilities, "commandPrefix" | "isProportional"> | undefined;
-  /** How somebody is called in a channel's log. */
+  /** A person's name in a channel's log. */
   readonly nameIn: (channel: ChannelRow, author: Pick<Author, "id" | "name" | "isBot">) => Promise<string>;
-  /** Keys, tokens and passwords: they are shown to nobody. */
+  /** Keys, tokens and passwords, which nobody is shown. */
   readonly secrets: readonly string[];
   readonly helpText: (commands: readonly { name: string; help: string }[]) => string;
   /** One line about the models in use. */
@@ -57,7 +57,7 @@ export interface CommandParts {
   readonly now: () => Date;
 }
 
-/** A command that may be run, in a channel that the log knows. */
+/** A permitted command, in a channel that the log knows. */
 export interface AskedCommand {
   readonly channel: ChannelRow;
   readonly argument: string;
@@ -65,18 +65,18 @@ export interface AskedCommand {
   /** The operator has named the asker as an owner. */
   readonly isNamedOwner: boolean;
   readonly typed: Typed;
-  /** Lines whose columns are to stand below each other. */
+  /** Formats lines so that their columns align. */
   readonly columns: (text: string) => string;
-  /** The message in which it was typed; undefined: it stands in none. */
+  /** The message in which it was typed; undefined: none. */
   readonly said: InboundCommand["said"];
 }
 
-/** What a command may know of: the same as recall in its channel. */
+/** The scope of a command: the same as of recall in its channel. */
 export function askingChannel({ agentOf }: Pick<CommandParts, "agentOf">, row: ChannelRow): AskingChannel {
   return { agent: agentOf(row).config.id, channel: row.id, workspace: row.workspace, kind: row.kind };
 }
 
-/** `#general in Acme`, or its address where its platform tells no names. */
+/** `#general in Acme`, or its address if its platform tells no names. */
 export function channelTitle(row: ChannelRow): string {
   const { place, kind } = row;
   const isNamed = kind === "dm" || (place !== null && place.channel !== "");

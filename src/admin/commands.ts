@@ -12,10 +12,10 @@ import { statusCommand } from "./status.ts";
 import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
 import { whyCommand } from "./why.ts";
 
-/** The one command that also a channel has in which nothing was said yet. */
+/** The only command that also works in a channel that the log does not have. */
 const HELP: CommandRule = { name: "help", help: "this list", argument: null, allowed: "everybody" };
 
-/** All others, in the order in which people are shown them. */
+/** All other commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
   contextCommand,
   compactCommand,
@@ -36,13 +36,14 @@ function commandNamed(wanted: string): Command | undefined {
   return COMMANDS.find(({ name }) => name === wanted);
 }
 
-/** What a platform registers as its own slash commands. Every argument is a text that may be left out. */
+/** The slash commands that a platform registers. Every argument is an optional text. */
 export function commandTable(): readonly PlatformCommand[] {
   return COMMAND_RULES.map(({ name, help, argument }) => ({ name, help, argument }));
 }
 
 /**
- * One line a command, without the first slash; those that the asker may not run here say who may.
+ * One line per command, without the first slash. Restricted commands say who may run them, but not to an
+ * owner.
  * @param typed its prefix begins with a slash
  */
 export function helpLines(
@@ -62,7 +63,7 @@ export function helpLines(
   }));
 }
 
-/** What people ask with a slash. Answers are for the asker alone; none of them waits for the mailbox. */
+/** Creates the slash commands. Only the asker gets the answer; no command waits for the mailbox. */
 export function createCommands(parts: CommandParts): Commands {
   const run = async (command: InboundCommand): Promise<string> => {
     const { asker, argument, said } = command;
@@ -102,13 +103,13 @@ export function createCommands(parts: CommandParts): Commands {
   };
 }
 
-/** Where a platform has one command for all, as Slack's `/weir`, it has none in threads: there they stand behind a mention. */
+/** A platform with one command for all (Slack's `/weir`) has none in threads: commands follow a mention. */
 function prefixIn({ kind }: ChannelRow, prefix: string, said = ""): string {
   const mention = /^@[^\s,:]+/.exec(said.trim())?.[0];
   return kind === "thread" && prefix !== "/" && mention !== undefined ? `${mention} /` : prefix;
 }
 
-/** What is in it cannot end it. */
+/** The text cannot end the block. */
 function asCodeBlock(text: string): string {
   return `\`\`\`\n${text.replaceAll("```", "`\u200b``")}\n\`\`\``;
 }

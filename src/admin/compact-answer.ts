@@ -4,7 +4,7 @@ import type { ChannelCompactor } from "../compactor/compactor.ts";
 import { counted } from "../text/text.ts";
 import type { CompactionStore } from "../store/compaction/compactions.ts";
 
-/** What came of a compaction that a person asked for, as one process tells another. */
+/** The outcome of a compaction that a person asked for, as sent between processes. */
 export type CompactAnswer = z.infer<typeof Answer>;
 
 const whole = z.number().int().nonnegative();
@@ -12,7 +12,7 @@ const Answer = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("committed"),
     job: whole,
-    /** Messages, calls and results that are summarised now. */
+    /** Summarised messages, calls and results. */
     messages: whole,
     fromSeq: whole,
     toSeq: whole,
@@ -26,23 +26,23 @@ const Answer = z.discriminatedUnion("kind", [
     text: z.string(),
   }),
   z.object({ kind: z.literal("nothing"), reason: z.string() }),
-  /** The log tells why: a person is not shown what a provider says. */
+  /** Without the reason: only log lines show a provider's words. */
   z.object({ kind: z.literal("failed") }),
 ]);
 
-/** @returns undefined if it is no answer that this version knows */
+/** @returns undefined if this version does not know the answer */
 export function parseAnswer(value: unknown): CompactAnswer | undefined {
   return Answer.safeParse(value).data;
 }
 
-/** As it may lie in a row. The summary's text is not copied: it is read with the answer, as deletions have left it. */
+/** The form for the row, without the summary's text, which is read with the answer, after any deletions. */
 export function storableAnswer(answer: CompactAnswer): object {
   if (answer.kind !== "committed") return answer;
   const { text: _, ...rest } = answer;
   return rest;
 }
 
-/** Compacts all that may be compacted, and waits for that. Never rejects where the compactor does not. */
+/** Compacts all that may be compacted, and waits for it. Rejects only if the compactor or the store does. */
 export async function forceCompaction(
   compactor: Pick<ChannelCompactor, "force">,
   compactions: Pick<CompactionStore, "find">,
@@ -63,7 +63,7 @@ export async function forceCompaction(
     memories: record?.memories ?? 0,
     ms,
     model: summary.model,
-    // A deletion may have come behind the commit.
+    // A deletion may have followed the commit.
     text: record?.summary?.text ?? summary.text,
   };
 }
@@ -82,7 +82,7 @@ export function describeAnswer(answer: CompactAnswer): string {
   return `Summarised ${range}: ${tokens}, in ${(ms / 1000).toFixed(1)} s${how}.${kept}`;
 }
 
-/** The summary that it made, indented; "" where there is none. */
+/** The summary that it made, indented; "" if none. */
 export function quoteSummary(answer: CompactAnswer): string {
   if (answer.kind !== "committed") return "";
   return answer.text.trim().replaceAll(/^(?=.)/gm, "  ");

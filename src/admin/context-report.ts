@@ -11,7 +11,7 @@ import type { ModelCallTotals } from "../store/turns/model-calls.ts";
 import { type Agent, budgetOf } from "../turn/agent.ts";
 import { nextSources } from "../turn/context-sources.ts";
 
-/** What the next model call of a channel would be sent, as numbers and texts. */
+/** The next model request of a channel, in numbers and texts. */
 export interface ContextReport {
   readonly channel: string;
   readonly agent: string;
@@ -19,11 +19,11 @@ export interface ContextReport {
   readonly window: number;
   readonly reserve: number;
   readonly usable: number;
-  /** Tokens of the request that would be sent, as far as the model's own count is known. */
+  /** Tokens of the next request, as far as the model's own count is known. */
   readonly tokens: number;
   /** Tokens of the whole request, omitted entries included, over the usable window. */
   readonly usage: number;
-  /** How the estimates became these tokens: what the model's provider last counted here, and its rate. */
+  /** Turned the estimates into these tokens: the provider's last count here, and the model's rate. */
   readonly calibration: Calibration;
   readonly thresholds: {
     readonly background: number;
@@ -53,7 +53,7 @@ export interface ContextReport {
 
 type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
 
-/** The next model call of a channel, without what would be recalled for it. Pure. */
+/** The next model call of a channel, without recalled texts. Pure. */
 export function nextRequest(
   agent: Agent,
   { channel, history, lastUsage }: Looked,
@@ -64,7 +64,7 @@ export function nextRequest(
   return { context: fitContext(sources, budget).context, budget };
 }
 
-/** Puts the report together. Pure: it looks at a snapshot and changes nothing. */
+/** Builds the report from a snapshot. Pure. */
 export function reportContext(
   agent: Agent,
   snapshot: Looked,
@@ -109,7 +109,7 @@ export function reportContext(
   };
 }
 
-/** The model counts whole requests only: each part has the same rate. */
+/** The provider counts only whole requests, so each part has the same rate. */
 function inRealTokens(total: number, calibration: Calibration): (estimated: number) => number {
   const rate = total === 0 ? 1 : realTokens(total, calibration) / total;
   return (estimated) => Math.round(estimated * rate);

@@ -12,10 +12,10 @@ import { withoutSecrets } from "./secrets.ts";
 
 type Part = ContextReport["segments"][number];
 
-/** Characters of a part that are shown. */
+/** Shown characters of a part. */
 const SHOWN_LENGTH = 3000;
 
-/** The parts of the next model call, one a line: key, what it is, tokens, share of what is usable. Pure. */
+/** The parts of the next model call, one per line: key, label, tokens, share of the usable window. Pure. */
 export function formatSegments(report: ContextReport, typed: Typed): string {
   const { channel, agent, model, tokens, usable, segments } = report;
   const head = displayableLine(`${channel} · agent ${agent} · model ${model}`);
@@ -29,7 +29,7 @@ export function formatSegments(report: ContextReport, typed: Typed): string {
 
 /**
  * One part in full, cut to a length that a person can read. Pure.
- * @param masked the text without secrets: a cut must not leave a piece of one
+ * @param masked removes secrets, before a cut could leave a piece of one
  */
 export function formatSegment(
   part: Part,
@@ -52,7 +52,7 @@ export function formatSegment(
   return `${head}\n\n${shown}${foot}`;
 }
 
-/** What to say of a key that there is not. Pure. */
+/** The answer to an unknown key. Pure. */
 export function unknownKey(key: string, { segments }: ContextReport): string {
   const keys = segments.map((segment) => segment.key);
   const all = `The keys are ${keys.join(", ")}.`;
@@ -100,7 +100,7 @@ async function showContext(parts: CommandParts, command: AskedCommand): Promise<
   return describeParts(parts, command, word === "list" ? null : key);
 }
 
-/** What the operator has told the agent, and nobody in the conversation. */
+/** Parts from the operator, not from the conversation. */
 const OPERATORS: ReadonlySet<string> = new Set(["system", "tools"]);
 
 async function describeContext(parts: CommandParts, { channel, columns }: AskedCommand): Promise<string> {
@@ -120,7 +120,7 @@ async function describeParts(
 ): Promise<string> {
   const agent = agentOf(channel);
   const [snapshot, spent] = await Promise.all([store.load(channel.id), store.modelCalls.totals(channel.id)]);
-  // A server that does not answer must not keep a person from looking.
+  // The report must not depend on a server that does not answer.
   const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
   const situation = { model, spent, now: now() };
   const report = { ...reportContext(agent, snapshot, situation), channel: channelTitle(channel) };

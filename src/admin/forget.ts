@@ -17,7 +17,7 @@ import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayableLine } from "../text/displayable.ts";
 
-/** How long one command goes on, ms. */
+/** Time limit of one command, ms. */
 const WITHIN_MS = 10_000;
 
 const ABOUT_ME = /^(?:(?:all|everything) about )?me( yes)?$/;
@@ -51,7 +51,7 @@ async function askFirst({ store }: CommandParts, { channel, asker, typed }: Aske
   return warnOfAll(await store.people.countSaid(channel.id, asker.id), placeName(channel), typed);
 }
 
-/** One memory, with the messages that it comes from: for others than its author or an owner it is not to be touched. */
+/** Forgets one memory, with the messages that prove it. Only its author or an owner may do so. */
 async function forgetOne(
   parts: CommandParts,
   { channel, asker, typed }: AskedCommand,
@@ -68,7 +68,7 @@ async function forgetOne(
     const who = memory.asserter === null ? "an owner" : `${memory.assertedBy} or an owner`;
     return `#${id} is ${whose}: only ${who} may have it forgotten. ${howToOwn(platform)}`;
   }
-  // Those of others are theirs, and stay where no owner decides.
+  // Others' messages stay, unless an owner decides.
   const messages = memory.messages.filter(({ author }) => ownsPlace || author === asker.id);
   const ids = messages.map((message) => message.id);
   const redacted = await redactEverywhere(parts, channel, ids);
@@ -77,12 +77,12 @@ async function forgetOne(
   return formatForgotten(memory, {
     messages: redacted.messages,
     others,
-    // Where it did not go by itself, it is one of those that the messages took.
+    // If no other message proved the memory, `redacted` has counted it.
     otherMemories: Math.max(0, redacted.memories - (isLeft ? 0 : 1)),
   });
 }
 
-/** Takes messages back wherever they stand: the root of a thread is in its channel and in the thread. */
+/** Blanks all copies of messages: the root of a thread is in its channel and in the thread. */
 async function redactEverywhere(
   parts: CommandParts,
   channel: ChannelRow,
@@ -100,18 +100,18 @@ async function redactEverywhere(
   return taken;
 }
 
-/** @returns whether the memory was still there, borne by others */
+/** @returns whether the memory was still there, by other proofs */
 async function takeMemory(parts: CommandParts, channel: ChannelRow, { id }: OwnedMemory): Promise<boolean> {
   const { result, isRepeated } = await retryWrite(async () =>
     parts.store.people.forgetMemory(channel.id, id),
   );
   if (!result && !isRepeated) return false;
-  // Stored results of tools quote it by its number: what is in memory is rendered anew, and a running turn begins again.
+  // Stored tool results refer to it by number: memory is rendered anew, and a running turn begins again.
   await (await parts.registry.inMemory(channel.id))?.changed(0, null);
   return true;
 }
 
-/** In bounded batches: each is one transaction, and what is done is done whatever comes. */
+/** In bounded batches, each one transaction: a later failure undoes no batch. */
 async function forgetAll(parts: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {
   const { people, channels } = parts.store;
   const until = performance.now() + WITHIN_MS;
@@ -133,13 +133,13 @@ async function forgetAll(parts: CommandParts, { channel, asker, typed }: AskedCo
   return formatAllForgotten({ messages, memories, left }, placeName(channel), typed);
 }
 
-/** What `/forget` says. Pure. */
+/** Answers of `/forget`. Pure. */
 
 const usage = (typed: Typed): string =>
   `${typed("forget NUMBER")} forgets a memory by its number, with the messages that it comes from. ` +
   `${typed("forget me")} forgets everything that you have said here.`;
 
-/** @param own the asker's own memories, at most as many as are asked for */
+/** @param own the asker's own memories, at most {@link MEMORIES_ASKED} */
 function explainForget(own: readonly Memory[], time: TimeFormat, typed: Typed): string {
   if (own.length === 0) return `${usage(typed)}\nNo statement of yours is remembered here.`;
   const shown = own.slice(0, MEMORIES_ASKED - 1);
@@ -150,7 +150,7 @@ function explainForget(own: readonly Memory[], time: TimeFormat, typed: Typed): 
   return [usage(typed), head, ...memoryLines(shown, time)].join("\n");
 }
 
-/** What it reaches, and what not. */
+/** The effect and its limits. */
 const REACH =
   "Their text goes from the log, from summaries and from what can be recalled; that you wrote, and when, stays. " +
   "What others and I have said stays. The platform keeps its own copies: delete them there.";
@@ -168,7 +168,7 @@ function warnOfAll(
   return `In ${place} that is ${what}. ${REACH} Other channels, threads and direct messages are not touched. This cannot be undone. To do it: ${typed("forget me yes")}`;
 }
 
-/** @param done `left`: messages that are still to be taken */
+/** @param done `left`: messages that are still to be blanked */
 function formatAllForgotten(
   done: { readonly messages: number; readonly memories: number; readonly left: number },
   place: string,
@@ -183,15 +183,14 @@ function formatAllForgotten(
   return `Forgotten: ${what}. ${REACH}${more}`;
 }
 
-/** One memory is gone. */
 function formatForgotten(
   { id, statement }: Pick<Memory, "id" | "statement">,
   taken: {
-    /** Messages whose text went with it. */
+    /** Blanked messages. */
     readonly messages: number;
-    /** Messages of others that say so as well, and stay. */
+    /** Messages of others that say the same and stay. */
     readonly others: number;
-    /** Memories that these messages alone have borne, beside this one. */
+    /** Other memories that only these messages proved. */
     readonly otherMemories: number;
   },
 ): string {

@@ -16,9 +16,9 @@ import type { TimeFormat } from "../text/time.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import type { MemoryRecord } from "../store/memory/memories.ts";
 
-/** Longest statement that one can have remembered, in UTF-16 units: with a date before it, it passes the gates. */
+/** Longest statement to remember, in UTF-16 units: with a date before it, it still passes the gates. */
 const MAX_LENGTH = 400;
-/** Somebody took the trouble of saying so. */
+/** High: somebody asked for it. */
 const IMPORTANCE = 0.9;
 
 export const memoryCommand: Command = {
@@ -37,13 +37,13 @@ export const rememberCommand: Command = {
   run: remember,
 };
 
-/** `/memory`, by the same filter as recall: a channel is told what its agent may say there, and no more. */
+/** `/memory`, with the filter of recall: it shows only memories that the agent may use there. */
 async function describeMemories(parts: CommandParts, { channel }: AskedCommand): Promise<string> {
   const memories = await parts.store.memories.inScope(askingChannel(parts, channel), MEMORIES_ASKED);
   return formatMemories(memories, parts.agentOf(channel).time);
 }
 
-/** `/remember TEXT`: a message of the asker's, and the memory that it proves, at once. */
+/** `/remember TEXT`: appends the asker's message and the memory that it proves, atomically. */
 async function remember(
   { store, registry, agentOf, now, nameIn }: CommandParts,
   { channel, argument, asker, typed, said }: AskedCommand,
@@ -61,7 +61,7 @@ async function remember(
     channel: channel.address,
     kind: channel.kind,
     workspace: channel.workspace,
-    // Under the id that its platform knows, so that an edit or a deletion of it finds the entry.
+    // The platform's id, so that an edit or a deletion finds the entry.
     id: said?.id ?? `${COMMAND_PREFIX}${randomUUID()}`,
     author: { id: asker.id, name, isBot: false },
     text: said?.text ?? `/remember ${words}`,
@@ -81,7 +81,7 @@ async function remember(
   return `Remembered for ${placeName(channel)}, as #${memory}. ${typed(`forget ${memory}`)} takes it back.`;
 }
 
-/** The memory that a message states by `/remember TEXT`; null: it says no such thing, or nothing that can be kept. */
+/** The memory that a message states by `/remember TEXT`; null: no such command, or no memory passes. */
 export function memoryIn(
   { agentOf }: Pick<CommandParts, "agentOf">,
   channel: ChannelRow,
@@ -98,13 +98,13 @@ function onOneLine(text: string): string {
   return storableText(text).replaceAll(/\s+/g, " ").trim();
 }
 
-/** The memory of somebody's own words, through the same gates as one that a model found; or why it is none. */
+/** The memory of a person's own words, after the same gates as a model's; or why it is refused. */
 function draftMemory(agent: Agent, message: ProvingMessage, words: string): MemoryDraft | string {
   const { at, author, text, id } = message;
   const name = displayName(author.name);
   const entry: UserEntry = {
     kind: "user",
-    // The log gives it its place.
+    // The log sets it.
     seq: 0,
     at,
     deleted: false,
@@ -118,7 +118,7 @@ function draftMemory(agent: Agent, message: ProvingMessage, words: string): Memo
   const item = {
     type: "fact",
     subject: name,
-    // Whoever reads "tomorrow" later knows from when it counts.
+    // A later reader of "tomorrow" needs its date.
     statement: hasRelativeDate(words) ? `${agent.time.full(at)}: ${words}` : words,
     quote: words,
     sources: [1],
@@ -137,10 +137,10 @@ function draftMemory(agent: Agent, message: ProvingMessage, words: string): Memo
 
 /** Memories that `/memory` shows. */
 const SHOWN = 30;
-/** How many to ask for, so that it shows whether there are more. */
+/** Memories to fetch: one more shows whether there are more. */
 export const MEMORIES_ASKED = SHOWN + 1;
 
-/** What is remembered here, for the people of a channel: the newest first. Pure. */
+/** The memories of a channel, for its people; the newest first. Pure. */
 export function formatMemories(memories: readonly Memory[], time: TimeFormat): string {
   if (memories.length === 0) return "Nothing is remembered here yet.";
   const isAll = memories.length < MEMORIES_ASKED;
@@ -151,7 +151,7 @@ export function formatMemories(memories: readonly Memory[], time: TimeFormat): s
   return [head, ...memoryLines(shown, time)].join("\n");
 }
 
-/** Each with the number by which it can be forgotten. */
+/** Each with its number for `/forget`. */
 export function memoryLines(memories: readonly Memory[], time: TimeFormat): string[] {
   return memories.map(({ id, type, statement, assertedBy, at, proofs }) => {
     const source = `${displayableLine(assertedBy)}, ${time.day(at)}, ${counted(proofs, "proof")}`;
@@ -159,7 +159,7 @@ export function memoryLines(memories: readonly Memory[], time: TimeFormat): stri
   });
 }
 
-/** A memory with its sources as a card, for whoever runs Weir. Pure. */
+/** A memory with its sources as a card, for the operator. Pure. */
 export function formatMemoryCard(memory: MemoryRecord, time: TimeFormat): string {
   const { id, type, scope, agent, channel, subject, assertedBy, at, proofs, importance, statement } = memory;
   const number = `#${id}`.padEnd(6);

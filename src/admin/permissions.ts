@@ -14,11 +14,11 @@ export interface CommandPlace {
   readonly workspace: string;
   /** How a command is typed there. */
   readonly typed: Typed;
-  /** Ids of the people who are being answered there just now. */
+  /** Ids of the people who are being answered there. */
   readonly answering: readonly string[];
 }
 
-/** Who owns channels, as it is configured. */
+/** The configured owners of channels. */
 export type OwnersConfig = {
   readonly [Name in (typeof CHAT_PLATFORMS)[number]]: Pick<
     ChatPlatformConfig,
@@ -32,8 +32,8 @@ export type OwnersConfig = {
 export type Permission = { readonly isAllowed: true } | { readonly isAllowed: false; readonly why: string };
 
 /**
- * May this person run the command there? What changes state for everybody, or costs money, is the owners'; an answer
- * may also be stopped by the one who gets it.
+ * May this person run the command there? Only owners may change state for everybody or cause costs. The
+ * person who gets an answer may also stop it.
  */
 export function mayRun(
   {
@@ -54,19 +54,19 @@ export function mayRun(
   return { isAllowed: false, why: `${rule} ${howToOwn(place.platform)}` };
 }
 
-/** Who is refused what belongs to whoever runs Weir. */
+/** The refusal if only named owners may see something. */
 export function forOwners(what: string, platform: string): string {
   return `${what} is for owners only, also in a direct message. ${howToOwn(platform)}`;
 }
 
-/** Who becomes an owner, and how. */
+/** How a person becomes an owner. */
 export function howToOwn(platform: string): string {
   return `Whoever runs Weir names them in config.toml, as owners or owner_roles under [platforms.${platform}].`;
 }
 
 /**
- * In a DM everybody is the owner. Where people are on the operator's own machine (terminal, loopback) everybody is, too;
- * on a platform of people's chat only who is configured. People count by their ids alone: anybody can take a name.
+ * In a DM everybody is an owner, and on the operator's own machine (terminal, loopback), too. On a chat
+ * platform only configured people are owners. People count by their ids alone: anybody can take a name.
  */
 export function isOwner(
   asker: Asker,
@@ -77,8 +77,8 @@ export function isOwner(
 }
 
 /**
- * As {@link isOwner}, but that a DM makes nobody an owner: what an agent is told to do and where its model runs is no
- * matter of a conversation.
+ * As {@link isOwner}, but a DM makes nobody an owner: an agent's instructions and its model's server are the
+ * operator's matter.
  */
 export function isNamedOwner(
   { id, roles, roleNames = [] }: Asker,

@@ -9,22 +9,22 @@ import { type CompactAnswer, forceCompaction, storableAnswer } from "./compact-a
 export interface RequestServerParts {
   readonly store: { readonly requests: RequestStore; readonly compactions: CompactionStore };
   readonly registry: Pick<ChannelRegistry, "visit">;
-  /** Can this daemon deliver to the channel? */
+  /** Whether this daemon can deliver to the channel. */
   readonly serves: (channel: ChannelAddress) => boolean;
   readonly log: Logger;
   /** How often old requests are removed, ms. Default: an hour. */
   readonly cleanEveryMs?: number;
 }
 
-/** How often it looks by itself, where a notification was lost, ms. */
+/** How often it looks even without a notification, ms. */
 const POLL_MS = 2000;
 const CLEAN_EVERY_MS = 3_600_000;
-/** A channel of another daemon's platform is left to that daemon for so long, ms. */
+/** Head start of another daemon on a channel of its platform, ms. */
 const OTHERS_FIRST_MS = 500;
 
 /**
- * Takes what commands beside this daemon ask of it (`weir compact`), and answers in the same row. It hears of a request
- * by NOTIFY and looks by itself as well, so a lost connection costs seconds and no request.
+ * Takes requests from other commands (`weir compact`), and answers in the same row. It hears of a request by
+ * NOTIFY and polls as well, so a lost connection costs seconds and no request.
  */
 export class RequestServer implements AsyncDisposable {
   readonly #parts: RequestServerParts;
@@ -34,7 +34,7 @@ export class RequestServer implements AsyncDisposable {
   #looking: Promise<void> | null = null;
   #isLookWanted = false;
   #cleanedAt = -Infinity;
-  /** The trouble that was told of last. */
+  /** The last reported error. */
   #warned: string | null = null;
   #isClosed = false;
 
@@ -47,7 +47,7 @@ export class RequestServer implements AsyncDisposable {
     this.#look();
   }
 
-  /** Takes nothing new. Resolves once what was taken is answered: close the registry first. */
+  /** Takes no new request. Resolves once taken requests are answered: close the registry first. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -56,7 +56,7 @@ export class RequestServer implements AsyncDisposable {
     await Promise.all(this.#work);
   }
 
-  /** Looks now, or once more after the look that is under way. */
+  /** Looks now, or again after the running look. */
   #look(): void {
     this.#isLookWanted = true;
     this.#looking ??= this.#lookWhileWanted().finally(() => {
@@ -91,7 +91,7 @@ export class RequestServer implements AsyncDisposable {
     return nextMs;
   }
 
-  /** Also in a daemon that runs for months. */
+  /** Cleans at intervals: a daemon may run for months. */
   async #clean(): Promise<void> {
     const { store, cleanEveryMs = CLEAN_EVERY_MS } = this.#parts;
     if (performance.now() - this.#cleanedAt < cleanEveryMs) return;
@@ -111,7 +111,7 @@ export class RequestServer implements AsyncDisposable {
         this.#warn(error);
         return null;
       });
-    // Not heard now: the next look tries again.
+    // Not listening: the next look tries again.
     if ((await this.#listening) === null) this.#listening = null;
   }
 
@@ -136,7 +136,7 @@ export class RequestServer implements AsyncDisposable {
 
   #warn(error: unknown): void {
     const why = errorMessage(error);
-    // A database that stays away is told once, not at every look.
+    // Report a database that stays away once, not at each look.
     if (why === this.#warned) return;
     this.#warned = why;
     this.#parts.log.warn({ why }, "request_failed");

@@ -13,7 +13,7 @@ async function reset(
   { registry }: CommandParts,
   { channel, argument, typed }: AskedCommand,
 ): Promise<string> {
-  // Whoever says more than the word may mean something else, and there is no way back.
+  // A reset with an argument may mean something else, and there is no way back.
   if (argument !== "") return `Nothing was reset: this is ${typed("reset")}, with nothing behind it.`;
   await (await registry.get(channel.id)).reset();
   return "Reset: the model starts afresh here. The log keeps what was said; memories stay.";

@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 
-/** A shorter one is in too many words by chance. */
+/** Shorter secrets are in too many words by chance. */
 const MIN_LENGTH = 6;
 const MASK = "•••";
 
@@ -29,14 +29,14 @@ function decoded(password: string): string {
   try {
     return decodeURIComponent(password);
   } catch {
-    // It is no escape, so it stands for itself.
+    // Not an escape: the text is literal.
     return password;
   }
 }
 
-/** A text without the secrets, wherever they got into it. Pure. */
+/** Masks the secrets in a text. Pure. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  // The longest first: one may be a part of another.
+  // Longest first: a secret may contain another.
   return secrets
     .toSorted((a, b) => b.length - a.length)
     .reduce((masked, secret) => masked.replaceAll(secret, MASK), text);

@@ -21,7 +21,7 @@ async function describeStatus(
   const running = status?.turnRunningForMs ?? null;
   const lines = [
     `${displayableLine(channelTitle(channel))}, answered by ${channel.agent}`,
-    // Where the model's server is, is the operator's to know.
+    // Only the operator may know the model's server.
     ...(isNamedOwner ? [describeModels()] : []),
     running === null
       ? "No answer is being written."
@@ -33,7 +33,7 @@ async function describeStatus(
   return lines.join("\n");
 }
 
-/** How many messages there are no platform tells: how far in time it is says as much. */
+/** Shows the time that was reached: no platform tells how many messages there are. */
 function describeBacklog({ read, readTo, until }: BacklogRow, time: TimeFormat): string {
   const to = until === null ? "" : ` of ${time.minute(until)}`;
   return readTo === null

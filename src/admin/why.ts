@@ -7,7 +7,7 @@ import type { TimeFormat } from "../text/time.ts";
 import { displayableLine } from "../text/displayable.ts";
 import type { AnswerRecord } from "../store/turns/answer-provenance.ts";
 
-/** Found entries that are looked up; a turn may have searched often. */
+/** Limit of entries that are looked up: a turn may search often. */
 const MAX_RECALLED = 50;
 
 export const whyCommand: Command = {
@@ -18,7 +18,7 @@ export const whyCommand: Command = {
   run: explainLastAnswer,
 };
 
-/** `/why`: what the last answer was made of, as the log has it now; by the same filter as recall. */
+/** `/why`: what the last answer was made of, in its current text, with the filter of recall. */
 async function explainLastAnswer(parts: CommandParts, { channel }: AskedCommand): Promise<string> {
   const { store, agentOf } = parts;
   const answer = await store.answers.last(channel.id);
@@ -46,7 +46,7 @@ async function explainLastAnswer(parts: CommandParts, { channel }: AskedCommand)
   );
 }
 
-/** What was found before its model was asked, and what its tools found; each once. */
+/** What recall found before the model call, and what tools found; each once. */
 function recalledBy(
   entries: readonly Entry[],
   first: { readonly entries: readonly Seq[]; readonly memories: readonly MemoryId[] },
@@ -60,26 +60,26 @@ function recalledBy(
   };
 }
 
-/** Something that was said earlier, and found for an answer. */
+/** An earlier message that was found for an answer. */
 type RecalledEntry = UserEntry | AssistantEntry;
 
 /** What an answer was made of. */
 interface WhyReport extends Pick<AnswerRecord, "at" | "turnMs" | "modelMs" | "calls"> {
   readonly asked: readonly UserEntry[];
   readonly memories: readonly Memory[];
-  /** Found memories that are no more. */
+  /** Found memories that are gone. */
   readonly forgotten: number;
   readonly earlier: readonly RecalledEntry[];
   /** Names, in the order of the calls. */
   readonly tools: readonly string[];
 }
 
-/** Lines of each kind that are shown. */
+/** Shown lines of each kind. */
 const SHOWN = 10;
-/** Characters of a text that are shown. */
+/** Shown characters of a text. */
 const SHOWN_TEXT = 60;
 
-/** Why the agent said what it said last, as far as that can be told. Pure. */
+/** Describes the sources of the last answer, as far as they are known. Pure. */
 function formatWhy(
   report: WhyReport,
   { time, config }: { readonly time: TimeFormat; readonly config: { readonly name: string } },
