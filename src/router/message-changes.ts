@@ -37,7 +37,7 @@ export class MessageChanges {
 
   /**
    * The id under which a message is appended. A reaction that is given again after it was taken back is a new
-   * message. It is a redelivery if the reaction is still there, or if a later one was taken back.
+   * message. It is a redelivery if the reaction is still there, or if this or a later one was taken back.
    */
   async idOf({ id, channel, replyTo, author, at }: InboundMessage): Promise<string> {
     if (replyTo === undefined || !id.startsWith(REACTION_PREFIX)) return id;
