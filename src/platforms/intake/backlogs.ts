@@ -25,10 +25,10 @@ export interface BacklogsParts {
   readonly platformRetry: PlatformRetry;
   readonly log: Logger;
   readonly catchUpMaxAgeMs: number;
-  /** First and longest wait before a failed page is requested again. */
+  /** First and longest delay before a failed page request is retried. */
   readonly backOff?: Backoff;
   readonly signal: AbortSignal;
-  /** Stores a message that was found in a gap. Throws as the inbox does. */
+  /** Stores a message found in a gap. Throws as the inbox does. */
   readonly receive: (gap: Gap, event: InboundEvent) => Promise<void>;
   readonly openThread: (gap: Gap) => void;
   /** Resolves when the running catch-up of a channel's newest messages has ended; null: none is running. */
@@ -37,24 +37,24 @@ export interface BacklogsParts {
   readonly onFilled: (name: string) => void;
 }
 
-/** Pages that are read at a time, over all channels. */
+/** Pages read concurrently, over all channels. */
 const READERS = 2;
-/** Messages that are handed in before the progress is stored and the channel's room is checked again. */
+/** Messages handed in before the progress is stored and `isCrowded` is checked again. */
 const CHUNK = 25;
-/** How long a channel that is being summarised gets no messages, and how often its room is checked, ms. */
+/** How long a channel that is being summarised gets no messages, and how often that is checked, ms. */
 const CROWDED_FOR_MS = 60_000;
 const LOOK_EVERY_MS = 25;
 const BACK_OFF = { fromMs: 500, toMs: 60_000 };
 
-/** A long gap that is read from its beginning on. */
+/** A long gap that is read from its beginning. */
 interface OpenBacklog {
   readonly gap: Gap;
   /** When the gap was found. */
   readonly asOf: Date;
-  /** The id of the message after which the gap begins by now. */
+  /** The id of the message after which the gap now begins. */
   afterId: string;
   end: Backlog;
-  /** The rest of the last page, which is still to be handed in; null: the next page is to be requested. */
+  /** The rest of the last page, still to be handed in; null: the next page must be requested. */
   page: HistoryPage | null;
   /** The end of the gap when the page was requested. */
   pageEnd: Backlog;
@@ -71,10 +71,10 @@ interface OpenBacklog {
 type Outcome = "filled" | "more" | "left";
 
 /**
- * Reads long gaps page by page, from their beginning on, while new messages go on. All channels take turns of one page, and each
- * page asks the rate limiter first, so that no backlog holds up another, or anything that somebody waits for. The progress is
- * stored, and a crash continues there. A channel whose summaries do not keep up gets no messages for a while, or old messages
- * would push the new ones out of the view.
+ * Reads long gaps page by page, from their beginning on, while new messages arrive. Channels alternate page
+ * by page, and each page asks the rate limiter first, so that no backlog delays another backlog or an event.
+ * The progress is stored; after a crash, reading resumes there. A channel whose summaries lag gets no
+ * messages for a while: otherwise old messages would push new ones out of the view.
  */
 export class Backlogs {
   readonly #parts: BacklogsParts;
@@ -86,7 +86,7 @@ export class Backlogs {
     this.#parts = parts;
   }
 
-  /** The id of the message after which a channel's backlog begins by now; null: the channel has no backlog. */
+  /** The id of the message after which a channel's backlog now begins; null: the channel has no backlog. */
   beginning(name: string): string | null {
     return this.#open.get(name)?.afterId ?? null;
   }
@@ -96,7 +96,7 @@ export class Backlogs {
     await this.#open.get(name)?.closing.catch(() => undefined);
   }
 
-  /** Begins to read a recorded gap. If it is being read already, only its end is updated. */
+  /** Starts reading a recorded gap. If the gap is being read already, only updates its end. */
   begin(gap: Gap, end: Backlog, asOf: Date): void {
     const { name } = gap.channel;
     const known = this.#open.get(name);
@@ -137,7 +137,7 @@ export class Backlogs {
     while (this.#open.size > 0 && !this.#parts.signal.aborted) await this.#changed.promise;
   }
 
-  /** Ends all reading. What is left of each gap is recorded. */
+  /** Ends all reading. The rest of each gap stays recorded. */
   close(): void {
     this.#readers.clear();
     this.#change();
@@ -220,7 +220,7 @@ export class Backlogs {
     return page;
   }
 
-  /** True: the channel is being summarised and has to wait. It gets one chunk a minute until it has room again. */
+  /** True: the channel is being summarised and must wait. Until that ends, it gets one chunk a minute. */
   #isCrowded(open: OpenBacklog): boolean {
     if (!this.#parts.ledger.isCrowded(open.gap)) {
       open.crowdedSince = null;

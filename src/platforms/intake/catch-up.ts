@@ -9,26 +9,29 @@ export interface CatchUpParts {
     CatchUpLedger,
     "newestMessageIds" | "keepGap" | "hasMessage" | "noteAbsence" | "policyOf"
   >;
-  /** Stores what was found. Throws as the inbox does. */
+  /** Stores a found event. Throws as the inbox does. */
   readonly receive: (event: InboundEvent) => Promise<unknown>;
   readonly history: ChatHistory;
   readonly log: Logger;
   readonly now: () => Date;
-  /** When the gap was found. Messages older than `maxAgeMs` by then are context, and are not answered any more. */
+  /** When the gap was found. Messages older than `maxAgeMs` by then are context and are not answered. */
   readonly asOf: Date;
   readonly maxAgeMs: number;
-  /** The gap is being read as a backlog already, and its record moves with that. */
+  /** The gap is already being read as a backlog, which moves its record. */
   readonly isOnRecord: boolean;
-  /** Has the recorded gap of a thread filled. */
+  /** Starts filling a thread's recorded gap. */
   readonly openThread: (gap: Gap) => void;
 }
 
-/** A gap of at most so many messages is filled in order while new messages wait. Of a longer one only the newest page comes first. */
+/**
+ * A gap of at most this many messages is filled in order, while new messages wait. A longer gap: newest page
+ * first.
+ */
 const MAX_IN_ORDER = 500;
-/** Messages that are read, with their files, at a time; and those that are handed in together. */
+/** Messages read (with their files) concurrently, and messages handed in together. */
 const READ_AHEAD = 4;
 const TOGETHER = 25;
-/** Messages of the log that are compared with the platform. */
+/** Messages in the log compared with the platform's. */
 const MAX_COMPARED = 200;
 
 /** The part of a gap that is still to be read: everything before the newest page. */
@@ -38,7 +41,7 @@ export interface Backlog {
   readonly until: Date;
 }
 
-/** What a catch-up brought. */
+/** A catch-up's result. */
 export interface CaughtUp {
   readonly messages: number;
   /** Null: the gap is filled. */
@@ -46,9 +49,9 @@ export interface CaughtUp {
 }
 
 /**
- * Hands in the messages, edits and deletions of a channel that were missed while the bot was offline, in the platform's order. Of a
- * long gap it brings only the newest page: then the gap is recorded, and the log says that messages are missing. Idempotent: what
- * the log has already changes nothing.
+ * Hands in the messages, edits and deletions of a channel that were missed while the bot was offline, in the
+ * platform's order. Of a long gap it brings only the newest page, records the gap, and notes in the log that
+ * messages are missing. Idempotent: messages already in the log change nothing.
  * @throws PlatformError, and WeirError of the inbox
  */
 export async function catchUp(parts: CatchUpParts, gap: Gap): Promise<CaughtUp> {
@@ -83,7 +86,7 @@ function isWhole(history: ChatHistory, gap: Gap, { messages: [first], isAll }: N
   return isAll || (first !== undefined && history.compare(first.id, gap.afterId) <= 0);
 }
 
-/** Records a gap before later messages are handed in: after that nobody would look for messages missing before them. */
+/** Records a gap before later messages are handed in: otherwise earlier ones are never fetched. */
 async function leaveOpen(
   parts: CatchUpParts,
   gap: Gap,
@@ -92,7 +95,7 @@ async function leaveOpen(
   const { ledger, history } = parts;
   const until = first === undefined ? parts.asOf : history.timeOf(first.id);
   if (!parts.isOnRecord) await ledger.keepGap(gap);
-  // If the log has the first message of the newest page, it says already that messages are missing. An empty page needs no note.
+  // If the log has the newest page's first message, the note is there already. An empty page needs none.
   const isNews =
     first !== undefined && !(await ledger.hasMessage(gap.channel, first.id)) && (await isRead(parts, gap));
   const from = history.timeOf(gap.afterId);
@@ -100,7 +103,7 @@ async function leaveOpen(
   return { untilId: first?.id ?? null, until };
 }
 
-/** What is said there and not asked comes in, too. */
+/** True: unaddressed messages are stored, too. */
 async function isRead({ ledger }: CatchUpParts, gap: Gap): Promise<boolean> {
   const { listens, answersAll } = await ledger.policyOf(gap);
   return listens || answersAll || gap.kind !== "channel";
@@ -120,7 +123,7 @@ export async function noteLost(
   );
 }
 
-/** Gives each thread a gap of its own, unless the log has the thread's last message. */
+/** Opens a gap for each thread, unless the thread's last message is in the log. */
 export async function openThreads(
   { ledger, openThread }: Pick<CatchUpParts, "ledger" | "openThread">,
   { afterId }: Gap,
@@ -136,8 +139,8 @@ export async function openThreads(
 }
 
 /**
- * Hands messages in, in order: what is only listened to a few at a time, since together they are one commit.
- * @throws PlatformError, and what `receive` throws
+ * Hands messages in, in order. Plain messages go in batches, since a batch is one commit.
+ * @throws PlatformError, and errors of `receive`
  */
 export async function handIn(
   messages: readonly HistoryMessage[],
@@ -173,7 +176,7 @@ async function* readInOrder(messages: readonly HistoryMessage[]): AsyncGenerator
     if (message !== undefined && ahead.length < READ_AHEAD) {
       next += 1;
       const reading = message.read().then((read) => ({ message: read, editedAt: message.editedAt }));
-      // If an earlier one fails, nobody awaits this promise.
+      // If an earlier read fails, nobody awaits this promise.
       reading.catch(() => undefined);
       ahead.push(reading);
       continue;
@@ -191,7 +194,7 @@ export function aged(
   return isOld ? { ...message, isBackground: true } : message;
 }
 
-/** The messages within the newest page's time that the log has and the platform does not have any more. Pure. */
+/** The log's messages within the newest page's time that are no longer on the platform. Pure. */
 function gone(
   history: ChatHistory,
   gap: Gap,

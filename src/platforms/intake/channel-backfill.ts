@@ -9,21 +9,21 @@ export interface ChannelBackfillParts {
   readonly ledger: Pick<CatchUpLedger, "policyOf">;
   readonly history: Pick<ChatHistory, "background" | "after" | "idBefore" | "isOwn" | "compare" | "pageSize">;
   readonly log: Logger;
-  /** Takes in what was found. Throws as the inbox does. */
+  /** Stores a found message. Throws as the inbox does. */
   readonly receive: (message: InboundMessage) => Promise<unknown>;
 }
 
-/** Earlier messages with which a new channel begins. */
+/** Earlier messages fetched for a new channel. */
 const FIRST_MESSAGES = 50;
-/** How much later than its successors a mention may still arrive: platforms repeat failed deliveries, ms. */
+/** How long after later messages a mention may still arrive, ms: platforms retry failed deliveries. */
 const LATE_MS = 120_000;
-/** Channels that are remembered as known. */
+/** Channels remembered as known. */
 const MAX_KNOWN = 10_000;
 
-/** Fills a channel that Weir sees for the first time with the messages that were said there before. */
+/** On first contact with a channel, hands in the channel's earlier messages. */
 export class ChannelBackfill {
   readonly #parts: ChannelBackfillParts;
-  /** Channels that need no backfill. For a channel that is not remembered here, the log is asked. */
+  /** Channels that need no backfill. For any other channel, the log is asked. */
   readonly #known = new BoundedMap<true>(MAX_KNOWN);
 
   constructor(parts: ChannelBackfillParts) {
@@ -36,8 +36,8 @@ export class ChannelBackfill {
   }
 
   /**
-   * Hands in the background of a channel, before a message that was received there is stored.
-   * @param gap the channel's open gap: its messages still come, and are no background, since they may need an answer
+   * Hands in a channel's background before a received message is stored.
+   * @param gap the channel's open gap: its messages come later, not as background: they may need an answer
    * @throws WeirError of the inbox or the ledger
    */
   async fillBefore(first: InboundMessage, gap: Gap | null): Promise<void> {
@@ -45,7 +45,7 @@ export class ChannelBackfill {
   }
 
   /**
-   * The same before a message that a catch-up fetched. A catch-up brings late messages by itself.
+   * Like `fillBefore`, for a message fetched by a catch-up, which brings late messages itself.
    * @param gap the channel's gap; null: nothing before the message is missing
    */
   async fillBeforeFetched(first: InboundMessage, gap: Gap | null): Promise<void> {
@@ -84,8 +84,9 @@ export class ChannelBackfill {
   }
 
   /**
-   * Reads recent questions of a channel that the log does not know, with their files. They are unanswered, and their own events may
-   * still come: those would find them in the log as background and cause no turn. So they are handed in as messages.
+   * Reads recent questions of a channel unknown to the log, with their files. They are unanswered, and their
+   * own events may arrive later. A question in the log as background would cause no turn, so it is handed in
+   * as a message.
    * @throws PlatformError
    */
   async #readLate(

@@ -11,11 +11,11 @@ export interface ChannelDiscoveryParts {
   readonly history: Pick<ChatHistory, "idBefore" | "compare">;
   readonly platformRetry: PlatformRetry;
   readonly now: () => Date;
-  /** Older messages are not searched for: they would not be answered, and a new channel is filled with its recent past anyway. */
+  /** Older messages are not searched for: they get no answer, and a backfill brings recent ones. */
   readonly maxAgeMs: number;
-  /** How long the events of a channel wait for the end of a search, ms. */
+  /** Longest wait of a channel's events for a search, ms. */
   readonly holdMs: number;
-  /** Has the gap of a channel filled. Call `filled` when that is done. */
+  /** Starts filling a channel's gap. Call `filled` when done. */
   readonly open: (gap: Gap) => void;
 }
 
@@ -37,11 +37,11 @@ export class ChannelDiscovery {
   /** Channels whose gap the log already knows. */
   #known: ReadonlySet<string> = new Set();
   #found = 0;
-  /** Searches that are running; when the first of them began, by a steady clock; a promise that resolves when all have ended. */
+  /** Running searches; the first one's monotonic start time; a promise that resolves when all have ended. */
   #searches = 0;
   #searchedFrom = 0;
   #searched: Promise<unknown> = Promise.resolve();
-  /** Channels whose events did not wait for the end of the search, with their recorded gap; null: the gap is filled. */
+  /** Channels whose events overtook the search, with their recorded gap; null: the gap is filled. */
   readonly #overtaken = new Map<string, Gap | null>();
   /** Channels whose gap is not filled yet. */
   readonly #open = new Set<string>();
@@ -69,7 +69,7 @@ export class ChannelDiscovery {
     this.#found = 0;
   }
 
-  /** Moves the beginning of a sparse gap up to the watermark: everything before it was received, even if the log does not have it. */
+  /** Moves a sparse gap's beginning to the watermark: earlier messages were received, even if not stored. */
   sinceWatermark(gap: Gap): Gap {
     const { history } = this.#parts;
     if (gap.isSparse !== true || this.#watermark === null) return gap;
@@ -78,7 +78,7 @@ export class ChannelDiscovery {
   }
 
   /**
-   * Searches for channels and has their missed messages fetched. Returns at once.
+   * Finds channels and starts the fetch of their missed messages. Returns at once.
    * @param begun resolves when `begin` is done
    */
   search(find: FindActiveChannels, begun: Promise<unknown>): void {
@@ -86,8 +86,8 @@ export class ChannelDiscovery {
   }
 
   /**
-   * Has the missed messages of a channel fetched that is known to lack an event.
-   * @param where finds the channel; no channel: Weir takes no part in it
+   * Opens the gap of a channel that is known to lack an event.
+   * @param where finds the channel; no result: Weir ignores the channel
    * @param mayOpen asked right before the gap is opened
    * @throws PlatformError, and WeirError of the inbox
    */
@@ -110,7 +110,7 @@ export class ChannelDiscovery {
       for (const gap of known) if (gap.isSparse === true) await ledger.keepGap(gap);
       await ledger.moveWatermark(platform, bot, at);
     }
-    // A clock that was ahead set this watermark, so nobody knows how much was received.
+    // The watermark was set by a fast clock, so how much was received is unknown.
     return watermark !== null && watermark > at ? new Date(0) : watermark;
   }
 
@@ -127,8 +127,8 @@ export class ChannelDiscovery {
   }
 
   /**
-   * Waits until the searches have told whether messages of a channel are missing. If that takes too long, a gap is recorded instead.
-   * @returns the recorded gap, which nobody fills yet; null: there is none
+   * Waits until the searches show whether a channel lacks messages. After too long, records a gap instead.
+   * @returns the recorded gap, not being filled yet; null: none
    */
   async waitForSearch(channel: ChannelOnPlatform): Promise<Gap | null> {
     const { platformRetry, holdMs, ledger } = this.#parts;
@@ -171,7 +171,7 @@ export class ChannelDiscovery {
     const gap = this.#gapOf(channel);
     if (!this.#open.has(name)) {
       if (this.#found < MAX_CHANNELS) this.#open.add(name);
-      // Reading all of them takes minutes or hours. A recorded gap neither holds up the watermark nor is lost in a restart.
+      // Reading all takes minutes or hours. A recorded gap survives restarts and delays no watermark.
       else await this.#parts.ledger.keepGap(gap);
       this.#found += 1;
     }

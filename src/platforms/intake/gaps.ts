@@ -17,18 +17,18 @@ export interface GapsParts {
   readonly catchUpMaxAgeMs: number;
   readonly now: () => Date;
   readonly backOff?: Backoff;
-  /** How long events of a channel wait until messages missed before them are fetched, ms. */
+  /** Longest wait of a channel's events for the fetch of earlier missed messages, ms. */
   readonly holdMs: number;
   readonly signal: AbortSignal;
-  /** Stores a message, or a change, that was found in a gap. Throws as the inbox does. */
+  /** Stores a message or change found in a gap. Throws as the inbox does. */
   readonly receive: (gap: Gap, event: InboundEvent) => Promise<void>;
   /** Called with the name of each channel whose missing messages are all fetched or recorded as missing. */
   readonly onFilled: (name: string) => void;
 }
 
-/** Catch-ups at a time: platforms allow some dozens of calls a second. */
+/** Concurrent catch-ups: platforms allow some dozens of calls a second. */
 const CATCH_UPS = 4;
-/** Attempts at a channel's catch-up in a row. After that it is retried after the longest wait, and others come first. */
+/** Consecutive attempts at a channel's catch-up. The next follows the longest delay, after other channels. */
 const ATTEMPTS = 5;
 
 /** A channel whose gap is being fetched. */
@@ -49,7 +49,7 @@ export class Gaps {
   readonly #parts: GapsParts;
   /** Channels whose events wait. */
   readonly #gates = new Map<string, Gate>();
-  /** Channels that are being fetched or wait to be, whether or not their events still wait. */
+  /** Channels being fetched or queued, whether or not their events still wait. */
   readonly #fetching = new Map<string, Gate>();
   /** Gaps that are still open although later events of their channel were stored. */
   readonly #bypassed = new Map<string, Gap>();
@@ -89,7 +89,7 @@ export class Gaps {
     const { name } = gap.channel;
     const known = this.#fetching.get(name);
     if (known !== undefined) {
-      // Two catch-ups of a channel would close each other's gap. Later events wait for the running one again.
+      // Two catch-ups of a channel would close each other's gap, so later events wait for the first again.
       known.isStale = true;
       this.#gates.set(name, known);
       return;
@@ -129,7 +129,7 @@ export class Gaps {
     if (this.#gates.get(name) === gate) this.#gates.delete(name);
   }
 
-  /** Opens the gap of a thread, unless it has an open gap: that one brings its new messages, too. */
+  /** Opens a thread's gap, unless one is open already: the open gap brings the new messages, too. */
   #openThread(gap: Gap): void {
     if (this.of(gap.channel.name) === null) this.open(gap);
   }
@@ -189,7 +189,7 @@ export class Gaps {
     if (!this.#parts.signal.aborted) this.open(gap);
   }
 
-  /** Hands in the missed messages. Of a long gap only the newest: the rest is recorded, and is read as a backlog. */
+  /** Hands in the missed messages. Of a long gap only the newest: the rest is recorded, as a backlog. */
   async #catchUp(gate: Gate): Promise<void> {
     const { catchUpMaxAgeMs: maxAgeMs, receive, ledger, log } = this.#parts;
     const { name } = gate.gap.channel;
@@ -213,7 +213,7 @@ export class Gaps {
       this.#backlogs.begin(gap, backlog, gate.foundAt);
       return;
     }
-    // If the gate is stale, more is to be fetched, and after a crash before that the gap must still be recorded.
+    // A stale gate needs another fetch, and its gap must stay recorded in case of a crash before that.
     if (gate.isStale) return;
     this.#backlogs.drop(name);
     await ledger.closeGap(gap.channel);
@@ -227,10 +227,11 @@ export class Gaps {
       try {
         await this.#catchUp(gate);
       } catch (error) {
-        // The missing messages of a deleted channel never come. Its messages in the log stay, since a bot that was removed from a
-        // channel may get the same answer. A real deletion also comes as an event, and the intake drops none.
+        // The missing messages of a deleted channel never come. Its messages stay in the log: a bot removed
+        // from a channel may get the same answer. A real deletion also comes as an event, and the intake
+        // drops none.
         if (history.isDeleted(error)) await ledger.closeGap(gate.gap.channel);
-        // A channel that may not be read now may be readable later. Messages stored until then must not hide the gap.
+        // An unreadable channel may become readable later. Messages stored until then must not hide the gap.
         else if (error instanceof PlatformError && !error.retryable) await this.#keep(gate.gap);
         throw error;
       }

@@ -23,7 +23,7 @@ import { type FindActiveChannels, ChannelDiscovery } from "./channel-discovery.t
 
 export interface IntakeParts {
   readonly platform: string;
-  /** The platform's id of the bot as whom Weir listens. Throws PlatformError. */
+  /** The platform's id of Weir's bot account. Throws PlatformError. */
   readonly account: () => Promise<string>;
   readonly inbox: PlatformInbox;
   readonly ledger: CatchUpLedger;
@@ -31,15 +31,15 @@ export interface IntakeParts {
   readonly log: Logger;
   readonly catchUpMaxAgeMs: number;
   readonly now: () => Date;
-  /** How long events of a channel wait until messages missed before them are fetched. Default: 10 s. */
+  /** Longest wait of a channel's events for the fetch of earlier missed messages. Default: 10 s. */
   readonly holdMs?: number;
-  /** First and longest wait before a failed fetch is repeated. Default: 500 ms and 60 s. */
+  /** First and longest delay before a failed fetch is retried. Default: 500 ms and 60 s. */
   readonly backOff?: Backoff;
   /** How often the listening watermark is moved. Default: a minute. */
   readonly watermarkEveryMs?: number;
 }
 
-/** The result of taking an event, which may be known later; undefined: the event was not stored. */
+/** The pending result of taking an event; undefined: the event was not stored. */
 interface Taking {
   readonly receipt: Promise<Receipt | undefined>;
 }
@@ -47,17 +47,17 @@ interface Taking {
 const NOT_TAKEN: Taking = { receipt: Promise.resolve(undefined) };
 
 const HOLD_MS = 10_000;
-/** Threads that are remembered as fetched separately from their parent. */
+/** Maximum remembered threads fetched separately from their parent. */
 const MAX_FETCHED_SEPARATELY = 10_000;
-/** Messages that wait at a time. Further ones are fetched later, as after an interruption. */
+/** Maximum waiting messages. Further messages are fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
-/** Events of all kinds that wait at a time. Higher, since changes are small and not all of them can be fetched later. */
+/** Maximum waiting events of all kinds. Higher, since changes are small and some cannot be fetched later. */
 const MAX_WAITING_CHANGES = 20_000;
 
 /**
- * Hands a platform's events to the inbox: per channel in the platform's order, and after the messages that were missed while the
- * bot was offline. An event that cannot be stored just now is not lost: a message leaves a gap and is fetched again; a change is
- * retried until it is stored.
+ * Passes a platform's events to the inbox: per channel in the platform's order, after the messages missed
+ * while the bot was offline. If storing an event fails temporarily, the event is not lost: a message leaves a
+ * gap and is fetched again; a change is retried until stored.
  */
 export class Intake {
   readonly #parts: IntakeParts;
@@ -70,7 +70,7 @@ export class Intake {
   readonly #pendingChanges: PendingChanges;
   readonly #backfill: ChannelBackfill;
   readonly #closing = new AbortController();
-  /** Threads that were fetched separately, with the gap of their parent at that time. */
+  /** Threads fetched separately, each with its parent's gap at that time. */
   readonly #fetchedSeparately = new BoundedMap<Gap>(MAX_FETCHED_SEPARATELY);
   /** Resolves when the gaps of this connection are known; false: the intake was closed before. */
   #resuming: Promise<boolean> = Promise.resolve(true);
@@ -114,8 +114,8 @@ export class Intake {
   }
 
   /**
-   * To be called when a connection is up, before its first event is handed in: fetches missed messages. Returns at once; later events
-   * wait for the fetch.
+   * Starts the fetch of missed messages. Call after connecting, before the first event. Returns at once;
+   * later events wait for the fetch.
    */
   resume(): void {
     this.#isConnected = true;
@@ -129,26 +129,27 @@ export class Intake {
   }
 
   /**
-   * Fetches missed messages of channels that the log may not know, and makes their events wait. To be called after `resume` if the
-   * platform does not replay missed events itself.
+   * Fetches missed messages of channels that may be unknown to the log, and makes their events wait. Call
+   * after `resume` if the platform does not replay missed events.
    */
   search(find: FindActiveChannels): void {
     this.#discovery.search(find, this.#resuming);
   }
 
   /**
-   * Notes that an event could not be stored: the missing messages of its channel are fetched later, as after an interruption.
+   * Notes that an event could not be stored: the missing messages of its channel are fetched later, as after
+   * an interruption.
    * @param name the channel's name
-   * @param where finds that channel; no channel: Weir takes no part in it
+   * @param where finds that channel; no result: Weir ignores the channel
    */
   miss(name: string, where: FindActiveChannels): void {
     this.#missedEvents.miss(name, where, this.#resuming);
   }
 
   /**
-   * Stores an event after the earlier ones of its channel.
-   * @param home the channel that the event belongs to, even if the event names none
-   * @returns the receipt, once the event is durable; undefined if it has to be fetched later
+   * Stores an event after its channel's earlier events.
+   * @param home the event's channel, even if the event names none
+   * @returns the receipt, once the event is durable; undefined if the event must be fetched later
    */
   async hand(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
     if (this.#waiting >= (event.type === "message" ? MAX_WAITING : MAX_WAITING_CHANGES)) {
@@ -173,7 +174,7 @@ export class Intake {
     return this.#platformRetry.untilDone(event, work);
   }
 
-  /** Resolves when every event that was handed in is stored, and nothing is being fetched. */
+  /** Resolves when every event handed in is stored, and nothing is being fetched. */
   async idle(): Promise<void> {
     await this.#resuming;
     await this.#gaps.idle();
@@ -187,13 +188,13 @@ export class Intake {
     this.#gaps.close();
   }
 
-  /** Resolves when its lane goes on. Must not throw. */
+  /** Resolves when the channel's lane continues. Must not throw. */
   async #take(event: InboundEvent, home: ChannelOnPlatform): Promise<Taking> {
     if (this.#closing.signal.aborted) return NOT_TAKEN;
     try {
       // An event that leaves no trace in the log must not record a channel or a gap either.
       if (this.#leavesNoTrace(event, home)) return taken(await this.#pendingChanges.receive(event));
-      // Once an event is stored, nobody would look for messages missed before it.
+      // Messages missed before a stored event would never be fetched.
       if (!(await this.#resuming)) return NOT_TAKEN;
       const undiscovered = await this.#discovery.waitForSearch(home);
       await this.#missedEvents.openGapOf(home);
@@ -204,7 +205,7 @@ export class Intake {
     } catch (error) {
       const isLater = event.type !== "message" || !(error instanceof UnstorableError);
       this.#warn(isLater ? "event_not_stored_yet" : "event_refused", event, home, error);
-      // Later events do not depend on a change, so it is retried outside its lane.
+      // Later events do not depend on a change, so the change is retried outside its lane.
       if (event.type !== "message") return { receipt: this.#takeLater(event, home) };
       if (isLater) this.miss(home.channel.name, async () => Promise.resolve([home]));
       return NOT_TAKEN;
@@ -233,9 +234,10 @@ export class Intake {
   }
 
   /**
-   * Opens the gap of a thread in which somebody speaks while its parent's catch-up, which brings the thread's missed messages, is
-   * still running. Otherwise these messages would become the thread's background, or come after the new message.
-   * @param undiscovered the thread's recorded gap that nobody fills yet; null: there is none
+   * Opens a thread's gap if a message arrives in the thread during its parent's catch-up, which also fetches
+   * the thread's missed messages. Otherwise these would become the thread's background, or follow the new
+   * message.
+   * @param undiscovered the thread's recorded gap, not being filled yet; null: none
    */
   #openThread({ channel, kind, workspace, place }: ChannelOnPlatform, undiscovered: Gap | null): void {
     const { history } = this.#parts;
@@ -243,7 +245,7 @@ export class Intake {
     const parent = history.parentOf?.(channel) ?? null;
     if (parent === null || this.#gaps.of(name) !== null) return;
     const gap = this.#gaps.of(parent.name);
-    // Once per gap of the parent: that gap may stay open for hours.
+    // Once per gap of the parent, which may stay open for hours.
     if (gap === null || this.#fetchedSeparately.get(name) === gap) return;
     this.#fetchedSeparately.set(name, gap);
     const isEarlier = undiscovered !== null && history.compare(undiscovered.afterId, gap.afterId) < 0;
@@ -251,7 +253,7 @@ export class Intake {
     this.#gaps.open({ channel, kind, workspace, ...(place !== undefined && { place }), afterId });
   }
 
-  /** Leaves messages to the thread's own gap. It is recorded, since the parent's gap may be closed before it is filled. */
+  /** Leaves messages to the thread's own gap and records that gap: the parent's gap may close first. */
   async #leaveTo(thread: string): Promise<void> {
     const gap = this.#gaps.of(thread);
     if (gap !== null) await this.#parts.ledger.keepGap(gap);
@@ -274,8 +276,8 @@ export class Intake {
   }
 
   /**
-   * A reply that a channel's catch-up finds may begin its thread here; a thread with a gap of its own comes in order there, and
-   * a thread's root in order in its parent.
+   * Stores a fetched event; a reply may start its thread. To keep the order, leaves replies to their thread's
+   * gap if open, and a thread's root to its parent.
    */
   async #fetched(gap: Gap, event: InboundEvent): Promise<void> {
     const { channel } = gap;
@@ -288,7 +290,7 @@ export class Intake {
     await this.#receiveOrLeave(event, gap);
   }
 
-  /** Skips an event that can never be stored, so that it holds up no others. Throws otherwise as the inbox does. */
+  /** Skips an event that can never be stored: it blocks no others. Otherwise throws as the inbox does. */
   async #receiveOrLeave(event: InboundEvent, where: ChannelOnPlatform): Promise<void> {
     try {
       await this.#pendingChanges.receive(event);

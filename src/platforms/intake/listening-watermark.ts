@@ -6,24 +6,25 @@ export interface ListeningWatermarkParts {
   readonly isComplete: () => boolean;
   /** Stores the watermark. Must not throw. */
   readonly write: (heardTo: Date) => Promise<void>;
-  /** How often it is moved. Default: a minute. */
+  /** Interval of checks, ms. Default: a minute. */
   readonly everyMs?: number;
 }
 
 const EVERY_MS = 60_000;
 /**
- * How far the watermark stays behind: a dead connection is noticed within 82 s (Discord's heartbeat), and the platform's clock may
- * be behind ours. Messages in between are fetched once more, which changes nothing.
+ * Lag of the watermark, ms: a dead connection is noticed within 82 s (Discord's heartbeat), and the
+ * platform's clock may be behind ours. Messages in between are fetched again, which changes nothing.
  */
 const LAG_MS = 120_000;
 
-/** A check that is later than this shows that the process was frozen or the machine slept, ms. */
+/** A check later than this shows that the process was frozen or the machine slept, ms. */
 const LATE_MS = 60_000;
 
 /**
- * Moves the listening watermark, the time up to which the bot has received everything, forward while it is connected. Each check
- * stores the time of the check before: a process that was frozen between the two received nothing after the first. After a freeze
- * the connection may be dead without anybody knowing, so checks do not count until a dead connection would have been noticed.
+ * Moves the listening watermark, the time up to which the bot has received everything, forward while it is
+ * connected. Each check stores the time of the check before: a process that was frozen between the two
+ * received nothing after the first. After a freeze the connection may be dead unnoticed, so checks do not
+ * count until a dead connection would have been noticed.
  */
 export class ListeningWatermark {
   readonly #parts: ListeningWatermarkParts;

@@ -8,11 +8,11 @@ export interface MissedEventsParts {
   readonly ledger: Pick<CatchUpLedger, "gapOf">;
   readonly platformRetry: PlatformRetry;
   readonly discovery: Pick<ChannelDiscovery, "openMissed">;
-  /** Has a gap filled. */
+  /** Opens a gap to fill. */
   readonly open: (gap: Gap) => void;
 }
 
-/** Channels of which an event could not be stored. For each of them its gap is looked up and filled. */
+/** Looks up and fills the gap of each channel of which an event could not be stored. */
 export class MissedEvents {
   readonly #parts: MissedEventsParts;
   /** The running search of each channel, by the channel's name. */
@@ -27,9 +27,9 @@ export class MissedEvents {
   }
 
   /**
-   * Notes a missed event. Returns at once. While the database or the platform is down there may be very many: one search covers
-   * all missed events of a channel.
-   * @param where finds the channel of that name; no channel: Weir takes no part in it
+   * Notes a missed event. Returns at once. One search covers all missed events of a channel: there may be
+   * very many while the database or platform is down.
+   * @param where finds the channel of that name; no result: Weir ignores the channel
    * @param begun resolves when the gaps of a new connection are known
    */
   miss(name: string, where: FindActiveChannels, begun: Promise<unknown>): void {
@@ -40,8 +40,8 @@ export class MissedEvents {
   }
 
   /**
-   * Ends the search of a channel by opening its gap. To be called before an event of the channel is stored: the event tells which
-   * channel it is, so nothing has to be found.
+   * Ends the search of a channel by opening its gap. To be called before an event of the channel is stored:
+   * the event names the channel, so no search is needed.
    * @throws PlatformError, and WeirError of the inbox
    */
   async openGapOf(home: ChannelOnPlatform): Promise<void> {
@@ -67,7 +67,7 @@ export class MissedEvents {
     if (this.#searches.get(name) !== search) return;
     const gap = await ledger.gapOf({ platform, name });
     if (gap === null) {
-      // Events that are missed after the gap was opened may not be found by it, so the search ends before that.
+      // The gap may not cover events missed after its opening, so the search ends before that.
       await discovery.openMissed(where, () => this.#end(name, search));
     } else if (this.#end(name, search)) {
       open(gap);

@@ -8,13 +8,14 @@ import type {
 } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
 
-/** Deletions and edits that are remembered. An edit has a text, so there are fewer of them. */
+/** Maximum remembered deletions and edits: fewer edits, since an edit holds its text. */
 const MAX_DELETIONS = 10_000;
 const MAX_EDITS = 500;
 
 /**
- * Remembers edits and deletions of messages that the log does not have yet: a platform may deliver a message again after its
- * change, or a page of history may have been read before it. A deleted message is not stored; an edit is applied after its message.
+ * Remembers edits and deletions of messages that are not in the log yet: a platform may redeliver a message
+ * after its change, or a history page may have been read before the change. A deleted message is not stored;
+ * an edit is applied after its message.
  */
 export class PendingChanges {
   readonly #inbox: Pick<PlatformInbox, "receive">;
@@ -45,11 +46,11 @@ export class PendingChanges {
     }
   }
 
-  /** Applies a remembered change to a message, also one that came while the message was being stored. */
+  /** Applies a message's remembered change, even if it arrived while the message was being stored. */
   async #applyChange(message: InboundMessage, receipt: Receipt): Promise<Receipt> {
     const { id } = message;
     const change = this.#deletionOf(message) ?? this.#edits.get(id);
-    // The message of a command may be in the log, too.
+    // A command's message may be in the log, too.
     const mayBeThere = ["accepted", "duplicate", "command"].includes(receipt.outcome);
     if (change === undefined || !mayBeThere) return receipt;
     await this.#inbox.receive(change);
@@ -57,7 +58,7 @@ export class PendingChanges {
     return receipt;
   }
 
-  /** A reaction may be given again after it was taken back. */
+  /** A reaction may be added again after its removal. */
   #deletionOf({ id, at }: InboundMessage): InboundDeletion | undefined {
     const deletion = this.#deletions.get(id);
     const isOlder = deletion?.reactions !== undefined && deletion.at < at;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { BoundedMap } from "../../async/bounded-map.ts";
 import { errorMessage } from "../../core/errors.ts";
 
-/** One line of a kind of event in this time, ms. */
+/** Least time between lines of a kind, ms. */
 const PER_MS = 60_000;
 
 interface Kind {
@@ -12,7 +12,7 @@ interface Kind {
   more: number;
 }
 
-/** Tells of events that could not be read, without what was in them: of each kind one line a minute at most. */
+/** Logs unreadable events without their content, at most one line a minute per kind. */
 export class Unread {
   readonly #platform: string;
   readonly #log: Logger;
@@ -23,7 +23,6 @@ export class Unread {
     this.#log = log;
   }
 
-  /** @param type the event's */
   tell(type: string, error: unknown): void {
     const t = type.slice(0, 50);
     const now = performance.now();
