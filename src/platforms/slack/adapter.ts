@@ -35,20 +35,20 @@ import { UpdateBudget } from "./web/update-budget.ts";
 export interface SlackOptions {
   readonly config: SlackConfig;
   readonly log: Logger;
-  /** What `/weir` knows. */
+  /** The commands of `/weir`. */
   readonly commands: readonly PlatformCommand[];
   /** Default: the wall clock. */
   readonly now?: () => Date;
   /** For tests. */
   readonly timing?: Partial<SlackTiming>;
-  /** HTTP mode: told the port that is listened on. */
+  /** HTTP mode: called with the listening port. */
   readonly onListening?: (port: number) => void;
 }
 
-/** Slack takes 4,000 characters that can be changed later: the rest is for entities, mentions and tables. */
+/** Slack edits at most 4,000 characters: the rest is for entities, mentions and tables. */
 const MAX_TEXT_LENGTH = 3000;
 
-/** Slack by its Web API and Socket Mode, or requests over HTTP. */
+/** Slack through its Web API, and Socket Mode or HTTP requests. */
 export function createSlack(options: SlackOptions): Platform {
   return new SlackPlatform(options);
 }
@@ -56,9 +56,9 @@ export function createSlack(options: SlackOptions): Platform {
 class SlackPlatform implements Platform {
   readonly name = PLATFORM_NAME;
   /**
-   * An answer that is being written is shown by `chat.update`, not by Slack's own streams: a stream only grows, where a draft
-   * may be taken back or change what it showed; it takes no metadata before its end, so that one whose beginning was cut
-   * off could not be found again; and it cannot be changed any more when Slack has let it expire.
+   * Shows an unfinished answer by `chat.update`, not by Slack's streams. A stream only grows, but a draft may
+   * change or be taken back. A stream takes no metadata before its end, so one cut off at its start could not
+   * be found again. An expired stream cannot be changed.
    */
   readonly capabilities: PlatformCapabilities;
   readonly #options: SlackOptions;
@@ -104,7 +104,7 @@ class SlackPlatform implements Platform {
     };
   }
 
-  /** Resolves after the first attempt to connect: what goes wrong is logged, and tried again. */
+  /** Resolves after the first attempt to connect. Failures are logged and retried. */
   async start(inbox: PlatformInbox, ledger: CatchUpLedger): Promise<void> {
     const { config, log, now = () => new Date() } = this.#options;
     const { backOff, holdMs } = this.#timing;

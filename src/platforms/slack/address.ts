@@ -2,7 +2,7 @@ import type { ChannelAddress } from "../../core/ids.ts";
 
 export const PLATFORM_NAME = "slack";
 
-/** Where a conversation is, in Slack's own words. */
+/** A conversation's place, in Slack's terms. */
 export interface SlackPlace {
   /** `C…`, `G…` or `D…`. */
   readonly channel: string;
@@ -10,7 +10,7 @@ export interface SlackPlace {
   readonly threadTs: string | null;
 }
 
-/** `C123` is a channel, `C123/1763.0001` a thread of it: the form by which Weir knows them. Pure. */
+/** Weir's channel names: `C123` is a channel, `C123/1763.0001` a thread of it. Pure. */
 export function addressOf({ channel, threadTs }: SlackPlace): ChannelAddress {
   return { platform: PLATFORM_NAME, name: threadTs === null ? channel : `${channel}/${threadTs}` };
 }
@@ -26,13 +26,13 @@ export function messageId(channel: string, ts: string): string {
   return `${channel}/${ts}`;
 }
 
-/** The inverse of {@link messageId}; null if it is the id of something else, as of a reaction. Pure. */
+/** The inverse of {@link messageId}; null if the id is of something else, as a reaction. Pure. */
 export function parseMessageId(id: string): { readonly channel: string; readonly ts: string } | null {
   const match = /^([A-Z0-9]+)\/(\d+\.\d+)$/.exec(id);
   return match?.[1] === undefined || match[2] === undefined ? null : { channel: match[1], ts: match[2] };
 }
 
-/** Which of two ts is earlier: below 0, 0, above 0. Pure. */
+/** Compares two ts; below 0: `a` is earlier. Pure. */
 export function compareTs(a: string, b: string): number {
   const [seconds = "", fraction = ""] = a.split(".");
   const [otherSeconds = "", otherFraction = ""] = b.split(".");
@@ -42,17 +42,17 @@ export function compareTs(a: string, b: string): number {
     : difference;
 }
 
-/** The ts in a message's id; of anything else the id itself. Pure. */
+/** The ts in a message's id; for any other id, the id. Pure. */
 export function tsOf(id: string): string {
   return parseMessageId(id)?.ts ?? id;
 }
 
-/** When that was, by Slack's clock. Pure. */
+/** The time of a ts, by Slack's clock. Pure. */
 export function timeOfTs(ts: string): Date {
   return new Date(Math.round(Number(ts) * 1000));
 }
 
-/** The first ts of a time's second: what stands behind the point is not always a time. Pure. */
+/** The first ts of a time's second: a ts's fraction is not always a time. Pure. */
 export function tsOfTime(at: Date): string {
   return `${Math.floor(at.getTime() / 1000)}.000000`;
 }

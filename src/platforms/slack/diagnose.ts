@@ -10,7 +10,7 @@ import { tokenProblem } from "./web/api-errors.ts";
 const PATIENCE_MS = 10_000;
 const APPS = "https://api.slack.com/apps";
 
-/** Looks at everything that an operator can get wrong with Slack. Takes 20 s at most; does not throw. */
+/** Checks an operator's Slack configuration for mistakes. Takes 20 s at most; does not throw. */
 export async function diagnoseSlack(config: SlackConfig): Promise<readonly Finding[]> {
   const [token, intake] = await Promise.all([lookAtToken(config), lookAtIntake(config)]);
   return [...token, ...intake];
@@ -45,7 +45,7 @@ function scopeFinding(scopes: readonly string[]): Finding {
   };
 }
 
-/** An address for a socket is asked for, and not used: a second socket would take events away from a running Weir. */
+/** Requests a socket address without using it: a second socket would take events from a running Weir. */
 async function lookAtIntake(config: SlackConfig): Promise<Finding[]> {
   const { intake } = config;
   if (intake.mode === "http") {

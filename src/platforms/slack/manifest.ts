@@ -1,4 +1,4 @@
-/** What the bot's token needs, and what for. */
+/** Scopes that the bot's token needs, and why. */
 const SCOPES = {
   "app_mentions:read": "mentions",
   "assistant:write": "the line that says that an answer is being made",
@@ -19,7 +19,7 @@ const SCOPES = {
   "users:read": "names of people",
 } as const;
 
-/** It works without them, only less well. */
+/** Weir works without them, less well. */
 const OPTIONAL: ReadonlySet<string> = new Set(["assistant:write", "usergroups:read"]);
 
 const EVENTS = [
@@ -36,13 +36,13 @@ const EVENTS = [
   "reaction_removed",
 ];
 
-/** Scopes that a token lacks and should have; none where Slack does not tell the token's. */
+/** Required scopes that a token lacks; none if Slack does not tell the token's scopes. */
 export function missingScopes(granted: readonly string[]): string[] {
   if (granted.length === 0) return [];
   return Object.keys(SCOPES).filter((scope) => !OPTIONAL.has(scope) && !granted.includes(scope));
 }
 
-/** The settings of a Slack app that has everything that Weir needs, as Slack's app manifest. */
+/** The app manifest of a Slack app with everything that Weir needs. */
 export function slackManifest(mode: "socket" | "http"): object {
   const url = "https://your-host.example/slack/events";
   const isSocket = mode === "socket";
@@ -76,7 +76,7 @@ export function slackManifest(mode: "socket" | "http"): object {
   };
 }
 
-/** The page of Slack's where an app with these settings can be made. */
+/** The Slack page that creates an app with this manifest. */
 export function manifestLink(mode: "socket" | "http"): string {
   return `https://api.slack.com/apps?new_app=1&manifest_json=${encodeURIComponent(JSON.stringify(slackManifest(mode)))}`;
 }

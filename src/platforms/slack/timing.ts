@@ -1,29 +1,29 @@
 import type { Backoff } from "../../async/backoff.ts";
 /** Times, ms; a test sets them. */
 export interface SlackTiming {
-  /** After which a call of the Web API without an answer has failed. */
+  /** Timeout of a Web API call. */
   readonly callMs: number;
-  /** A socket says hello within this time, or is none. */
+  /** Timeout of a socket's hello. */
   readonly helloMs: number;
-  /** A socket that lasted less is opened again with growing pauses, any other at once. */
+  /** A shorter-lived socket is reopened with growing pauses, any other at once. */
   readonly shortMs: number;
-  /** How long Slack may leave a ping of ours without an answer. */
+  /** Timeout of Slack's answer to our ping. */
   readonly pingMs: number;
-  /** After which a post without an answer has failed: one that is given up may still be made, and would stand there twice. */
+  /** Timeout of a post. Slack may still make a post after its timeout, and it would appear twice. */
   readonly postMs: number;
-  /** Between two edits of an answer that is being written, where no other is. */
+  /** Between two edits of an unfinished answer if it is the only one. */
   readonly streamMs: number;
-  /** An answer that is whole within this time is posted once, and not marked as edited. */
+  /** An answer finished within this time is posted once and not marked as edited. */
   readonly firstPieceMs: number;
-  /** When to look, behind a second attempt at a post, whether the first one was made after all. */
+  /** Delays after a second attempt at a post before checks for a late first post. */
   readonly lookAgainMs: readonly number[];
-  /** Between two calls for what was said, over time: Slack allows some fifty a minute, and a few are for what somebody waits for. */
+  /** Average time between history calls: Slack allows some fifty a minute, a few for urgent reads. */
   readonly readEveryMs: number;
-  /** The acknowledgement of a command waits so long for its answer: Slack waits 3 s. */
+  /** How long a command's acknowledgement waits for the answer: Slack waits 3 s. */
   readonly commandMs: number;
-  /** Waits before a connection is tried again, and before what was missed is asked for again. */
+  /** Delays before retries of a connection and of a fetch of missed messages. */
   readonly backOff?: Backoff;
-  /** How long the events of a channel wait for what was missed before them. */
+  /** Longest wait of a channel's events for earlier missed messages. */
   readonly holdMs?: number;
 }
 

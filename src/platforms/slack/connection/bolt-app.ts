@@ -8,23 +8,23 @@ import type { Acknowledge } from "../inbound/slash-commands.ts";
 import type { Bot } from "../web/names.ts";
 import { type SlashCommand, slashCommand } from "../inbound/payload.ts";
 
-/** What is done with what comes in. */
+/** Handlers of events and commands. */
 export interface Handlers {
-  /** @returns whether it may be acknowledged */
+  /** @returns whether to acknowledge it */
   event(body: unknown): Promise<boolean>;
   command(command: SlashCommand, acknowledge: Acknowledge): Promise<void>;
-  /** A connection is there: called before its first event. */
+  /** Called on connecting, before the first event. */
   connected(): void;
-  /** It is lost. */
+  /** Called on disconnecting. */
   disconnected(): void;
 }
 
-/** An event that is not durable: it must not be acknowledged, so that Slack sends it again. */
+/** An event is not durable: leave it unacknowledged, so that Slack sends it again. */
 class NotTakenError extends WeirError {
   readonly retryable = true;
 }
 
-/** Bolt's app on a receiver. It calls nobody by itself: who we are is known. */
+/** Bolt's app on a receiver. It makes no calls of its own: the bot's identity is known. */
 export function createApp(
   receiver: SocketModeReceiver | HTTPReceiver,
   handlers: Handlers,
@@ -48,7 +48,7 @@ export function createApp(
   app.command(/.*/, async ({ body, ack }) => {
     await handlers.command(slashCommand.parse(body), ack);
   });
-  // What is thrown here makes the receiver leave the event unacknowledged.
+  // An error here makes the receiver leave the event unacknowledged.
   app.error(async (error) => {
     throw error;
   });

@@ -5,8 +5,8 @@ import type { Logger } from "pino";
 type BoltLogger = App["logger"];
 
 /**
- * Slack's clients write message texts at their debug level, and bodies of errors behind their words: of what they say only the
- * first words are kept, and no token.
+ * Slack's clients log message texts at debug level, and append error bodies: so only the first 200 characters
+ * of a line are kept, without tokens.
  */
 export function boltLogger(log: Logger): BoltLogger {
   const words = (parts: readonly unknown[]): string =>

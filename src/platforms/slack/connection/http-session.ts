@@ -12,21 +12,21 @@ export interface HttpParts {
   readonly createApp: (receiver: HTTPReceiver) => App;
   readonly handlers: Pick<Handlers, "connected" | "disconnected">;
   readonly log: Logger;
-  /** Called with the port that is listened on, which may have been 0. */
+  /** Called with the listening port: `port` may be 0. */
   readonly onListening?: ((port: number) => void) | undefined;
 }
 
 /**
- * HTTP mode: listens for Slack's signed requests at `/slack/events`. What is not durable is answered with an error, so that it
- * comes again.
- * @throws OperatorError if the address cannot be listened on
+ * HTTP mode: listens for Slack's signed requests at `/slack/events`. An event that is not durable gets an
+ * error, so that it comes again.
+ * @throws OperatorError if the server cannot listen on the address
  */
 export async function openHttpSession(parts: HttpParts): Promise<Session> {
   const { signingSecret, host, port, log } = parts;
   const receiver = new HTTPReceiver({
     signingSecret,
     logger: boltLogger(log),
-    // An answer goes out when the work is done.
+    // Answers after the work is done.
     processBeforeResponse: true,
   });
   const _app = parts.createApp(receiver);
@@ -36,7 +36,8 @@ export async function openHttpSession(parts: HttpParts): Promise<Session> {
       `Slack's requests cannot be listened for on ${host}:${port} (${errorMessage(error)}): change platforms.slack.listen.`,
     );
   });
-  // Not before: where nobody listens, nobody is connected. Nor too late: a request is read in a later turn of the event loop.
+  // Not before: without a listener there is no connection. Not too late: requests are read in a later turn of
+  // the event loop.
   parts.handlers.connected();
   void closed.then(() => parts.handlers.disconnected());
   server.once("close", () => resolve(new Error("The server for Slack's requests was closed.")));
@@ -49,7 +50,7 @@ export async function openHttpSession(parts: HttpParts): Promise<Session> {
       if (!server.listening) return;
       const stopped = receiver.stop();
       server.closeIdleConnections();
-      // A request that is being answered ends with its answer, or with us.
+      // A request in progress ends with its answer or is cut off after 1 s.
       setTimeout(() => server.closeAllConnections(), 1000).unref();
       await stopped;
     },

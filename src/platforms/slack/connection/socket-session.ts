@@ -40,13 +40,13 @@ const envelopeFrame = z.object({
 });
 const eventOf = z.object({ payload: z.object({ event: z.object({ type: z.string() }) }) });
 
-/** How long the end of a socket, or of an attempt at one, is waited for. */
+/** Longest wait for the end of a socket or of an attempt to open one. */
 const END_MS = 1000;
 
 /**
- * Socket Mode: opens a socket, and a new one whenever Slack asks for that. Bolt's own reconnecting is off: it ends the process
- * where the token was revoked meanwhile.
- * @throws OperatorError if the token or the app's settings have to be changed
+ * Socket Mode: opens a socket, and a new one whenever Slack asks. Bolt's own reconnecting is off: it ends the
+ * process if the token was revoked.
+ * @throws OperatorError if the token or the app's settings must be changed
  */
 export async function openSocketSession(parts: SocketParts, signal: AbortSignal): Promise<Session> {
   const session = new SocketSession(parts);
@@ -67,13 +67,13 @@ class SocketSession implements Session {
   readonly #app: App;
   readonly #unread: Unread;
   readonly #end = Promise.withResolvers<Error | null>();
-  /** Resolves when the socket that is open now is gone. */
+  /** Resolves when the current socket is lost. */
   #lost = Promise.withResolvers<void>();
-  /** Slack's word for why it wants the socket closed. */
+  /** Slack's reason for closing the socket. */
   #reason: string | null = null;
   #starting: Promise<unknown> = Promise.resolve();
   #isClosing = false;
-  /** The socket that is open now has said hello. */
+  /** The current socket has said hello. */
   #isGreeted = false;
 
   constructor(parts: SocketParts) {
@@ -108,10 +108,10 @@ class SocketSession implements Session {
     void this.#keep();
   }
 
-  /** Resolves when the socket is closed, or was given up. May be called twice. */
+  /** Resolves when the socket is closed or given up. May be called twice. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    // A socket whose address is being asked for would still open.
+    // A socket whose address is being requested would still open.
     await withDeadline(
       this.#starting.catch(() => undefined),
       END_MS,
@@ -120,7 +120,7 @@ class SocketSession implements Session {
     this.#end.resolve(null);
   }
 
-  /** @throws Error, also where no hello comes in time */
+  /** @throws Error, also if no hello comes in time */
   async #start(): Promise<void> {
     const { timing } = this.#parts;
     this.#lost = Promise.withResolvers<void>();
@@ -133,7 +133,7 @@ class SocketSession implements Session {
     try {
       const outcome = await Promise.race([starting, late]);
       if (outcome !== "late") {
-        // Closed while its address was being asked for.
+        // Closed during the address request.
         if (this.#isClosing) await this.#disconnect();
         return;
       }
@@ -174,7 +174,7 @@ class SocketSession implements Session {
     return new Error(`Slack's socket was closed${this.#reason === null ? "" : ` (${this.#reason})`}.`);
   }
 
-  /** Only what is durable is acknowledged; the rest comes again. Must not throw. */
+  /** Acknowledges only durable events; others come again. Must not throw. */
   async #take({ type, body, ack, retry_num: retryNum }: Envelope): Promise<void> {
     const isEvent = type === "events_api";
     try {
@@ -190,8 +190,8 @@ class SocketSession implements Session {
   }
 
   /**
-   * The library reads frames unchecked, in a function that nobody waits for, and tells them under the names of its own events: what
-   * it throws would end the process. So it is handed what it can read.
+   * The library parses frames unchecked in a function that nobody awaits, and emits them under its own event
+   * names: an error there would end the process. So it gets only valid frames.
    */
   #receive(data: unknown, readers: readonly Listener[]): void {
     try {
@@ -203,7 +203,7 @@ class SocketSession implements Session {
     }
   }
 
-  /** @throws Error if it cannot be read */
+  /** @throws Error if the frame is invalid */
   #isForReaders(frame: unknown): boolean {
     const { type } = frameType.parse(frame);
     if (type === "hello") {
@@ -226,7 +226,7 @@ class SocketSession implements Session {
     return false;
   }
 
-  /** The second time does not wait for the other side, which may be dead. */
+  /** The second attempt does not wait for the peer, which may be dead. */
   async #disconnect(): Promise<void> {
     const first = this.#client.disconnect();
     const isDone = await withDeadline(

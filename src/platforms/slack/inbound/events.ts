@@ -37,15 +37,15 @@ export interface EventsParts {
   readonly log: Logger;
 }
 
-/** An event of Slack's as Weir takes it in; null: nobody wants to know. */
+/** A Slack event converted for Weir; null: irrelevant. */
 type Converted = { readonly event: InboundEvent; readonly home: ChannelOnPlatform } | null;
 
-/** Events and messages that are remembered, so that what comes twice is taken once. */
+/** Remembered events and messages, for deduplication. */
 const MAX_SEEN = 10_000;
-/** Messages whose thread is remembered, for the reactions under them. */
+/** Messages whose thread is remembered, for their reactions. */
 const MAX_THREADS = 5000;
 
-/** Takes Slack's events in: each once, of each channel in the order in which they came. */
+/** Takes in Slack's events: each once, per channel in order of arrival. */
 export class SlackEvents {
   readonly #parts: EventsParts;
   readonly #unread: Unread;
@@ -53,7 +53,7 @@ export class SlackEvents {
   /** By event id, and by message id, since a mention comes as `message` and as `app_mention`. */
   readonly #seen = new BoundedMap<Promise<boolean>>(MAX_SEEN);
   readonly #channels = new KeyedQueue();
-  /** The thread of a message, by its id; null: it is none's. */
+  /** A message's thread, by the message's id; null: none. */
   readonly #threads = new BoundedMap<string | null>(MAX_THREADS);
 
   constructor(parts: EventsParts) {
@@ -64,7 +64,7 @@ export class SlackEvents {
 
   /**
    * @param body an `event_callback`
-   * @returns whether it may be acknowledged: it is durable, or no concern of ours. Does not throw
+   * @returns whether to acknowledge: the event is durable or irrelevant. Does not throw
    */
   async take(body: unknown): Promise<boolean> {
     const callback = eventCallback.safeParse(body);
@@ -76,7 +76,7 @@ export class SlackEvents {
     return this.#once(eventId, async () => this.#dispatch(event));
   }
 
-  /** What is under way or done already is not done again; what failed is, when it comes again. */
+  /** Skips work that is done or under way; failed work is repeated at the next delivery. */
   async #once(key: string, work: () => Promise<boolean>): Promise<boolean> {
     const known = this.#seen.get(key);
     if (known !== undefined) return known;
@@ -140,7 +140,7 @@ export class SlackEvents {
       default: {
         const said = this.#parse(saidMessage, event);
         if (said === null || !isSpoken(said)) return true;
-        // A mention comes under two event ids; both have the same words.
+        // A mention comes under two event ids, with the same text.
         return this.#once(messageId(said.channel, said.ts), async () =>
           this.#inLane(
             said.channel,
@@ -162,7 +162,7 @@ export class SlackEvents {
     return event.text === "" && event.images === undefined ? null : { event, home: event };
   }
 
-  /** A preview that comes in changes nothing that was said; a root that was deleted and has replies becomes a tombstone. */
+  /** A new preview is no edit. A deleted root that has replies becomes a tombstone. */
   async #changed({
     channel,
     message,
@@ -197,7 +197,7 @@ export class SlackEvents {
     return { event: { type: "deletion", platform: PLATFORM_NAME, id: messageId(channel, ts), at }, home };
   }
 
-  /** Archived, or without us, it would be something else. */
+  /** Not for an archived channel, or a removed bot. */
   async #channelDeleted({ channel, event_ts: ts }: z.infer<typeof goneEvent>): Promise<Converted> {
     const { teamId } = await this.#parts.names.bot();
     const address = addressOf({ channel, threadTs: null });
@@ -250,20 +250,20 @@ export class SlackEvents {
     return threadTs;
   }
 
-  /** Names are looked up side by side; what was found is handed in as it came. */
+  /** Converts events concurrently, and hands them in in order of arrival. */
   async #inLane(
     channel: string,
     convert: () => Promise<Converted>,
     place: SlackPlace | null = null,
   ): Promise<boolean> {
     const converting = convert();
-    // If what comes before takes long, this one may fail meanwhile: somebody listens.
+    // This may fail while earlier events still run: prevents an unhandled rejection.
     converting.catch(() => undefined);
     const { done } = await this.#channels.add(channel, async () => {
       try {
         return handIn(await converting, this.#parts.intake);
       } catch (error) {
-        // Before a later event is handed in: behind that nobody would look for this one.
+        // Before a later event is handed in: after that, this one would never be fetched.
         if (place !== null && isRetryable(error)) this.#miss(place);
         throw error;
       }
@@ -284,7 +284,7 @@ export class SlackEvents {
   }
 }
 
-/** @returns `done`: resolves when it is durable */
+/** @returns `done`: resolves when the event is durable */
 function handIn(converted: Converted, intake: Pick<Intake, "hand">): { readonly done: Promise<boolean> } {
   if (converted === null) return { done: Promise.resolve(true) };
   return { done: intake.hand(converted.event, converted.home).then((receipt) => receipt !== undefined) };

@@ -12,13 +12,13 @@ export interface FilePolicyParts {
   readonly ledger: Pick<CatchUpLedger, "policyOf">;
 }
 
-/** Threads that are remembered. */
+/** Maximum remembered threads. */
 const MAX_THREADS = 5000;
 
-/** Whose files are read: what makes no turn and is no context has nothing downloaded. */
+/** Decides whose files are read: a message without a turn that is no context has none downloaded. */
 export class FilePolicy {
   readonly #parts: FilePolicyParts;
-  /** Threads in which the bot was asked: what comes next there may be read before the log knows of it. */
+  /** Threads in which the bot was asked: the next message may be read before the log has the question. */
   readonly #asked = new BoundedMap<true>(MAX_THREADS);
 
   constructor(parts: FilePolicyParts) {
@@ -26,9 +26,9 @@ export class FilePolicy {
   }
 
   /**
-   * To be asked of each message, also of one without files.
-   * @param before what it was, where it was changed: an answered question stays one
-   * @throws WeirError of the ledger, and SlackError where Slack does not say who the bot is
+   * Call for each message, even without files.
+   * @param before the message before an edit: an answered question stays a question
+   * @throws WeirError of the ledger, and SlackError if Slack does not say who the bot is
    */
   async readsFilesOf(
     channel: string,

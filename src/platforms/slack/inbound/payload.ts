@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What Weir reads of Slack's events and answers. Whatever else stands in them may change without notice. */
+/** The parts of Slack's events and answers that Weir reads. All other parts may change without notice. */
 
 const edited = z.object({ ts: z.string() });
 
@@ -10,14 +10,14 @@ const slackFile = z.object({
   title: z.string().nullish(),
   mimetype: z.string().nullish(),
   size: z.number().nullish(),
-  /** `tombstone`, `hidden_by_limit`: it is no more. */
+  /** `tombstone`, `hidden_by_limit`: it is gone. */
   mode: z.string().nullish(),
   url_private: z.string().nullish(),
   url_private_download: z.string().nullish(),
 });
 
 const slackAttachment = z.object({
-  /** A preview of a link in the text: nobody said it. */
+  /** Set on a preview of a link in the text. */
   from_url: z.string().nullish(),
   is_msg_unfurl: z.boolean().nullish(),
   pretext: z.string().nullish(),
@@ -44,7 +44,7 @@ export const slackMessage = z.object({
   metadata: z.object({ event_payload: z.looseObject({ key: z.unknown() }).nullish() }).nullish(),
 });
 
-/** A message as the Web API and the events show it. */
+/** A message of the Web API and the events. */
 export type SlackMessage = z.infer<typeof slackMessage>;
 export type SlackFile = z.infer<typeof slackFile>;
 
@@ -94,7 +94,7 @@ export type SlashCommand = z.infer<typeof slashCommand>;
 export const messagePage = z.object({
   messages: z.array(slackMessage),
   has_more: z.boolean().nullish(),
-  /** The plan of the workspace hides what is older. */
+  /** The workspace's plan hides older messages. */
   is_limited: z.boolean().nullish(),
   response_metadata: z.object({ next_cursor: z.string().nullish() }).nullish(),
 });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { SlackMessage } from "./payload.ts";
 
-/** What the ids in a text are called; an id without a name is shown as it is. */
+/** Names for the ids in a text; an id without a name stays an id. */
 export interface TextNames {
   readonly people: ReadonlyMap<string, string>;
   readonly channels: ReadonlyMap<string, string>;
@@ -18,7 +18,7 @@ export interface MentionedIds {
 /** `<@U123>`, `<#C123|general>`, `<!here>`, `<https://…|words>`: Slack escapes every other `<`. */
 const ENTITY = /<([^<>\n]+)>/g;
 
-/** Whose names are needed to make a text readable. Pure. */
+/** The ids whose names `readableText` needs. Pure. */
 export function mentionedIds(text: string): MentionedIds {
   const ids = { people: new Set<string>(), channels: new Set<string>(), groups: new Set<string>() };
   for (const [, inner = ""] of text.matchAll(ENTITY)) {
@@ -31,7 +31,7 @@ export function mentionedIds(text: string): MentionedIds {
   return { people: [...ids.people], channels: [...ids.channels], groups: [...ids.groups] };
 }
 
-/** Slack's text as people read it: names for ids, Markdown links, no entities. Pure; does not throw. */
+/** Makes Slack's text readable: names for ids, Markdown links, no entities. Pure; does not throw. */
 export function readableText(text: string, names: TextNames): string {
   let readable = "";
   let from = 0;
@@ -85,7 +85,7 @@ export function unescapeText(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }
 
-/** The subtypes in which somebody says something; all others are notices of Slack's. */
+/** The subtypes of people's messages; all others are notices of Slack's. */
 const SPOKEN: ReadonlySet<string> = new Set(["file_share", "thread_broadcast", "me_message", "bot_message"]);
 
 /** False: somebody joined, a topic was set, something was pinned. Pure. */
@@ -93,7 +93,7 @@ export function isSpoken({ subtype }: Pick<SlackMessage, "subtype">): boolean {
   return subtype === undefined || subtype === null || SPOKEN.has(subtype);
 }
 
-/** What old integrations say beside the text; the previews of links are nobody's words. Pure. */
+/** The attachment texts of old integrations, without link previews. Pure. */
 export function attachedWords({ attachments }: SlackMessage): string {
   return (attachments ?? [])
     .filter(({ from_url: url, is_msg_unfurl: isQuote }) => (url ?? "") === "" && isQuote !== true)
@@ -105,7 +105,7 @@ export function attachedWords({ attachments }: SlackMessage): string {
     .join("\n");
 }
 
-/** The words are as they were, and so are the files: one that was taken out has to go. */
+/** True: text and files are unchanged. A removed file is a change. */
 export function isSameSaid(before: SlackMessage | null, now: SlackMessage): boolean {
   const said = (message: SlackMessage): readonly string[] => [
     message.text ?? "",

@@ -18,21 +18,21 @@ export interface ReaderParts {
   readonly log: Logger;
 }
 
-/** What somebody said, as a model reads it. */
+/** A message's text as a model reads it. */
 export interface SaidText {
   readonly text: string;
   readonly images: readonly InboundImage[];
 }
 
-/** Names the files, and fetches none. */
+/** Names the files without fetching them. */
 const NO_FILES: AttachmentReader = { hosts: [], onFailure: () => undefined };
 const FILE_HOSTS = ["files.slack.com", "slack.com", "slack-edge.com"];
 
-/** People and channels of one message whose names are looked up, and how many at a time; a text has room for thousands. */
+/** Names looked up per message, and how many concurrently: a text has room for thousands of ids. */
 const MAX_LOOKED_UP = 50;
 const LOOK_UPS = 5;
 
-/** Makes Weir's messages of Slack's: looks up names, reads files. */
+/** Converts Slack's messages to Weir's: looks up names, reads files. */
 export class MessageReader {
   readonly #parts: ReaderParts;
   readonly #files: AttachmentReader;
@@ -48,7 +48,7 @@ export class MessageReader {
   }
 
   /**
-   * @param options.withFiles false: nothing is downloaded; the files are named all the same
+   * @param options.withFiles false: the files are named but not downloaded
    * @throws SlackError if Slack does not say who the bot is
    */
   async read(
@@ -76,7 +76,7 @@ export class MessageReader {
     };
   }
 
-  /** A text and what is attached to it. */
+  /** Reads a text and its attachments. */
   async said(message: SlackMessage, { withFiles }: { readonly withFiles: boolean }): Promise<SaidText> {
     const files = (message.files ?? []).flatMap(toAttachedFile);
     const [words, read] = await Promise.all([
@@ -86,7 +86,7 @@ export class MessageReader {
     return { text: [words, ...read.texts].filter(Boolean).join("\n"), images: read.images };
   }
 
-  /** With names for the ids in it. Of very many only some are looked up, a few at a time: the others stay ids. */
+  /** Replaces ids by names. Looks up a limited number, a few at a time: other ids stay. */
   async readable(text: string): Promise<string> {
     const { names } = this.#parts;
     const ids = mentionedIds(text);
@@ -102,7 +102,7 @@ export class MessageReader {
     const [peopleNamed, channelsNamed, groupsNamed] = await Promise.all([
       named(people, async (id) => (await names.person(id)).name),
       named(channels, async (id) => names.channelName(id)),
-      // All of them come by one call.
+      // One call returns all groups.
       named(ids.groups, async (id) => names.group(id)),
     ]);
     return readableText(text, {
@@ -112,7 +112,7 @@ export class MessageReader {
     });
   }
 
-  /** A conversation with its names. */
+  /** A channel with its names. */
   async where({ channel, threadTs }: SlackPlace): Promise<ChannelOnPlatform> {
     const { names } = this.#parts;
     const [bot, info] = await Promise.all([names.bot(), names.channel(channel)]);
@@ -132,7 +132,7 @@ export class MessageReader {
     };
   }
 
-  /** Who gave a reaction, or a command. */
+  /** The author of a reaction or command. */
   async person(id: string): Promise<Author> {
     const { name, isBot, roleNames } = await this.#parts.names.person(id);
     return { id, name, isBot, ...(roleNames.length > 0 && { roleNames }) };
@@ -154,7 +154,7 @@ export class MessageReader {
   }
 }
 
-/** A reply belongs to its thread, also where it is shown in the channel, too. Pure. */
+/** A reply belongs to its thread, even if the channel shows it, too. Pure. */
 export function placeOfMessage(channel: string, { ts, thread_ts: threadTs }: SlackMessage): SlackPlace {
   const isReply = typeof threadTs === "string" && threadTs !== ts;
   return { channel, threadTs: isReply ? threadTs : null };
@@ -165,7 +165,7 @@ export function isOwn({ user, bot_id: botId }: Pick<SlackMessage, "user" | "bot_
   return user === bot.userId || botId === bot.botId;
 }
 
-/** Alike for the `message` and the `app_mention` of the same words. Pure. */
+/** Equal for the `message` and the `app_mention` of one message. Pure. */
 export function isAddressed(channel: string, message: SlackMessage, bot: Bot): boolean {
   return (
     isDm(channel) ||

@@ -18,17 +18,17 @@ export interface CommandsParts {
   readonly callMs: number;
 }
 
-/** Acknowledges a command: with a text that only the asker sees, or with nothing yet. */
+/** Acknowledges a command, with or without a text that only the asker sees. */
 export type Acknowledge = (answer?: { response_type: "ephemeral"; text: string }) => Promise<void>;
 
 const PART_LENGTH = 3000;
-/** Slack takes five posts for a command. */
+/** Slack accepts five posts per command. */
 const MAX_PARTS = 5;
 
-/** `/weir status`: runs what is asked, and answers the asker alone. */
+/** `/weir status`: runs the command and answers the asker alone. */
 export class SlashCommands {
   readonly #parts: CommandsParts;
-  /** Answers that are still to come. */
+  /** Pending answers. */
   readonly #underWay = new Set<Promise<void>>();
 
   constructor(parts: CommandsParts) {
@@ -49,7 +49,7 @@ export class SlashCommands {
     void posting.finally(() => this.#underWay.delete(posting));
   }
 
-  /** Resolves when every answer is out, or failed. */
+  /** Resolves when every answer is sent or has failed. */
   async idle(): Promise<void> {
     await Promise.all(this.#underWay);
   }
@@ -73,7 +73,7 @@ export class SlashCommands {
     }
   }
 
-  /** Must not throw: nobody waits for it. */
+  /** Must not throw: nobody awaits it. */
   async #post(command: SlashCommand, texts: Promise<readonly string[]>): Promise<void> {
     try {
       for (const text of await texts) await this.#respond(command.response_url, text);
@@ -95,7 +95,7 @@ export class SlashCommands {
   }
 }
 
-/** `context detail summaries` → context, "detail summaries"; nothing asks for help. Pure. */
+/** `context detail summaries` → context, "detail summaries"; no text: help. Pure. */
 function parseSlashText(
   text: string,
   commands: readonly PlatformCommand[],

@@ -1,4 +1,4 @@
-/** Slack's names of the emoji that people react with most. */
+/** Slack's names of the most common reactions. */
 const NAMES: Readonly<Record<string, string>> = {
   "👍": "+1",
   "👎": "-1",
@@ -92,7 +92,7 @@ const BY_NAME = new Map([
   ["thumbsdown", "👎"] as const,
 ]);
 
-/** Slack's name of an emoji: that of a Unicode emoji, or what is a name already; null: Slack's name is not known here. Pure. */
+/** Slack's name of a Unicode emoji; a name stays as it is; null: the name is unknown. Pure. */
 export function emojiName(emoji: string): string | null {
   const known = BY_EMOJI.get(emoji.replaceAll(VARIATION, ""));
   if (known !== undefined) return known;

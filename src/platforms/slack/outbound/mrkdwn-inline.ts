@@ -1,4 +1,4 @@
-/** Ids of people by their name in lower case: `@name` mentions them; null: several have it, and it mentions none. */
+/** People's ids by lower-case name, for mentions as `@name`; null: several people have it, no mention. */
 export type MentionNames = ReadonlyMap<string, string | null>;
 
 /** Pure. */
@@ -6,7 +6,7 @@ export function escapeText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** One kind of inline markup: what it looks like (sticky), and what Slack makes of it. */
+/** One kind of inline markup: its pattern (sticky) and its conversion. */
 interface Rule {
   readonly pattern: RegExp;
   readonly show: (match: RegExpExecArray, names: MentionNames) => string | null;
@@ -14,7 +14,7 @@ interface Rule {
 
 const SAFE_URL = /^(?:https?:\/\/|mailto:)[^\s<>|]+$/i;
 
-/** In the order in which they are tried. None of them reaches over a line's end. */
+/** In the order of attempts. None matches across a line's end. */
 const RULES: readonly Rule[] = [
   { pattern: /\\([\\`*_{}[\]()#+\-.!~>|])/y, show: ([, char = ""]) => escapeText(char) },
   { pattern: /(`+)(?!`)(.+?)(?<!`)\1(?!`)/y, show: ([, , code = ""]) => codeSpan(code) },
@@ -48,12 +48,12 @@ const RULES: readonly Rule[] = [
 ];
 
 const WORD = /[\p{L}\p{N}_]/u;
-/** Behind it, it is no name: `@types/node` is a package, whoever is called so. */
+/** A character that rules a mention out if it follows a name: `@types/node` is a package. */
 const GOES_ON = /[\p{L}\p{N}_/]/u;
 /** Where markup can begin. */
 const BEGINNINGS = /[\\`![<h*_~@]/gi;
 
-/** Inline Markdown of one line as mrkdwn, with everything else escaped. Pure. */
+/** Converts one line's inline Markdown to mrkdwn and escapes the rest. Pure. */
 export function emphasised(text: string, names: MentionNames): string {
   let shown = "";
   let plainFrom = 0;
@@ -98,7 +98,7 @@ function codeSpan(code: string): string {
   return `\`${escapeText(trimmed)}\``;
 }
 
-/** Null: Slack would take that address for something else. */
+/** Null: Slack would misread the address. */
 function link(url: string, words: string): string | null {
   if (!SAFE_URL.test(url)) return null;
   const label = escapeText(
@@ -110,7 +110,7 @@ function link(url: string, words: string): string | null {
   return label === "" ? `<${escapeText(url)}>` : `<${escapeText(url)}|${label}>`;
 }
 
-/** The longest name that stands behind an `@`, in whatever case. */
+/** The longest name after an `@`, case-insensitive. */
 function mention(
   text: string,
   index: number,

@@ -8,11 +8,11 @@ const QUOTE = /^\s{0,3}((?:>\s?)+)/;
 const COLUMNS = { gap: " | ", ruleGap: "-+-", minWidth: 0 };
 
 /**
- * Markdown as Slack shows it: mrkdwn, in which nothing but the links and the mentions of `names` is markup of Slack's, so
- * that no text can call a whole channel. Pure; does not throw.
+ * Converts Markdown to Slack's mrkdwn. Only links and mentions of `names` become Slack entities, so that no
+ * text can notify a whole channel. Pure; does not throw.
  */
 export function toMrkdwn(markdown: string, names: MentionNames): string {
-  // The client throws at half a surrogate pair.
+  // The client throws on half a surrogate pair.
   const lines = markdown.toWellFormed().split("\n");
   const shown: string[] = [];
   for (let index = 0; index < lines.length;) {
@@ -25,8 +25,8 @@ export function toMrkdwn(markdown: string, names: MentionNames): string {
 }
 
 /**
- * A text that Slack takes: converted, or where that is too long without the escapes that Slack does not need, or where even
- * that is too long with characters that look alike instead of those that would have to be escaped. Pure.
+ * Converts a text; if too long, drops the escapes that Slack does not need; if still too long, replaces the
+ * characters that need escapes by look-alikes. Pure.
  */
 export function fitMrkdwn(markdown: string, names: MentionNames, limit: number): string {
   const converted = toMrkdwn(markdown, names);
@@ -37,7 +37,7 @@ export function fitMrkdwn(markdown: string, names: MentionNames, limit: number):
   return text.replaceAll("<", "\u2039").replaceAll(">", "\u203A").replaceAll("&", "\uFF06");
 }
 
-/** Outside of links and mentions, `>` is no markup, and neither is an `&` that begins no entity. */
+/** Outside links and mentions, neither `>` nor an `&` that begins no entity is markup. */
 const NEEDLESS = /<[^>]*>|&gt;|&amp;(?!(?:amp|lt|gt);)/g;
 
 function unescaped(entity: string): string {
@@ -46,11 +46,11 @@ function unescaped(entity: string): string {
 
 interface Block {
   readonly text: string;
-  /** So many lines of the source. */
+  /** Number of source lines. */
   readonly lines: number;
 }
 
-/** Without the name of its language, which Slack would show as its first line. */
+/** Drops the language name, which Slack would show as the first line. */
 function codeBlock(lines: readonly string[], from: number): Block | null {
   const marker = FENCE.exec(lines[from] ?? "")?.[1];
   if (marker === undefined || isInlineFence(lines[from] ?? "", marker)) return null;
@@ -60,13 +60,13 @@ function codeBlock(lines: readonly string[], from: number): Block | null {
   return { text: fenced(content.join("\n")), lines: content.length + (length < 0 ? 1 : 2) };
 }
 
-/** "```code``` on one line" opens nothing. */
+/** "```code``` on one line" opens no block. */
 function isInlineFence(text: string, marker: string): boolean {
   return marker.startsWith("`") && text.trim().slice(marker.length).includes("`");
 }
 
 function fenced(content: string): string {
-  // A fence inside it would end it.
+  // A fence inside a block would end it.
   return `\`\`\`\n${escapeText(content).replaceAll("```", "``\u200B`")}\n\`\`\``;
 }
 
@@ -93,7 +93,7 @@ function asColumns(rows: readonly string[]): string {
   ).join("\n");
 }
 
-/** Nothing is markup in a code block. */
+/** A code block shows no markup. */
 function plain(cell: string): string {
   return cell
     .replaceAll(/\*\*([^*]+)\*\*/g, "$1")
@@ -101,7 +101,7 @@ function plain(cell: string): string {
     .replaceAll(/\[([^\]]+)\]\([^)\s]+\)/g, "$1");
 }
 
-/** `Words ##` without the signs behind. No expression: many spaces would take it minutes. */
+/** `Words ##` without the trailing signs. No regular expression: many spaces would take minutes. */
 function unclosed(heading: string): string {
   const words = heading.trimEnd();
   let end = words.length;
@@ -112,7 +112,7 @@ function unclosed(heading: string): string {
 function line(text: string, names: MentionNames): string {
   const heading = HEADING.exec(text)?.[1];
   if (heading !== undefined) {
-    // What is bold already would end it.
+    // Inner bold would end the outer.
     const inner = emphasised(unclosed(heading).replaceAll(/\*\*|__/g, ""), names);
     return inner === "" || inner.includes("*") ? inner : `*${inner}*`;
   }

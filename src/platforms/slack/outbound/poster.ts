@@ -17,23 +17,23 @@ import type { UpdateBudget } from "../web/update-budget.ts";
 
 export interface PosterParts {
   readonly api: SlackApi;
-  /** The same with more time for an answer. */
+  /** With a longer timeout. */
   readonly patient: SlackApi;
   readonly names: Names;
   readonly people: People;
   readonly budget: UpdateBudget;
-  /** When to look, behind a second attempt at a post, whether the first one was made after all, ms. */
+  /** Delays after a second attempt at a post before checks for a late first post, ms. */
   readonly lookAgainMs: readonly number[];
   readonly log: Logger;
 }
 
-/** Longest text that `chat.update` takes, and that `chat.postMessage` does not split. */
+/** Longest text that `chat.update` accepts and `chat.postMessage` does not split. */
 export const MAX_POST_LENGTH = 4000;
 const EVENT_TYPE = "weir_message";
 const MAX_KEYS = 5000;
-/** Pages in which an earlier attempt at a post is looked for. */
+/** Pages searched for an earlier attempt at a post. */
 const MAX_PAGES = 10;
-/** A status goes away by itself after two minutes; it is told again after so long, ms. */
+/** Interval at which a status is renewed, ms: it expires after two minutes. */
 const STATUS_AGAIN_MS = 45_000;
 const MINUTES_10 = 600_000;
 const STATUS = "is thinking…";
@@ -41,27 +41,27 @@ const STATUS = "is thinking…";
 interface Post {
   /** The channel's name. */
   readonly channel: string;
-  /** Null: nobody knows whether it was made. */
+  /** Null: whether it was made is unknown. */
   readonly id: string | null;
 }
 
-/** A message that is an earlier attempt at a post: by its key, or where Slack gives none back, by its text. */
+/** An earlier attempt at a post, found by its key, or by its text if Slack returns no key. */
 interface Found {
   readonly id: string;
   readonly by: "key" | "text";
 }
 
-/** Posts, changes and takes back messages of the bot's. */
+/** Posts, edits and deletes the bot's messages. */
 export class Poster {
   readonly #parts: PosterParts;
-  /** What was posted, by idempotency key. */
+  /** Posts, by idempotency key. */
   readonly #posts = new BoundedMap<Post>(MAX_KEYS);
-  /** Keys of the answers that show pieces, by the message that does. */
+  /** Keys of answers that show pieces, by message id. */
   readonly #pieces = new BoundedMap<string>(MAX_KEYS);
-  /** Looks to come. */
+  /** Pending checks. */
   readonly #looks = new Set<NodeJS.Timeout>();
   readonly #statuses = new Cache<true>(1000);
-  /** Threads that show a status, as far as we know. */
+  /** Threads believed to show a status. */
   readonly #working = new Set<string>();
 
   constructor(parts: PosterParts) {
@@ -69,7 +69,8 @@ export class Poster {
   }
 
   /**
-   * Posts a text once a key: where an earlier attempt may have been taken, it is looked for by the key in its metadata.
+   * Posts a text once per key. If an earlier attempt may have succeeded, it is searched for by the key in its
+   * metadata.
    * @throws SlackError
    */
   async send(message: OutboundMessage): Promise<string> {
@@ -87,7 +88,7 @@ export class Poster {
     return id;
   }
 
-  /** Ends what is still to be looked for. */
+  /** Cancels the pending checks. */
   close(): void {
     for (const look of this.#looks) clearTimeout(look);
     this.#looks.clear();
@@ -131,14 +132,14 @@ export class Poster {
     }
   }
 
-  /** Says under a thread that an answer is being made. Slack takes the line back when something is posted there. */
+  /** Shows under a thread that an answer is being written. Slack removes the line at the next post there. */
   showTyping(address: ChannelAddress, isWorking: boolean): void {
     if (placeOf(address).threadTs === null) return;
     if (isWorking) {
       void this.#statuses.get(address.name, async () => {
         const isShown = await this.#tellStatus(address, STATUS);
         if (isShown) this.#working.add(address.name);
-        // Where an app may not, it is no use to ask every few seconds.
+        // If the app may not, retries every few seconds are useless.
         return { value: true, forMs: isShown ? STATUS_AGAIN_MS : MINUTES_10 };
       });
     } else if (this.#working.delete(address.name)) {
@@ -174,7 +175,7 @@ export class Poster {
       const { ts, channel: where } = await this.#parts.patient.call("chat.postMessage", args, posted);
       return messageId(where, ts);
     } catch (error) {
-      // Slack has said no: there is nothing to look for.
+      // Slack refused, so no post exists.
       if (error instanceof SlackError && error.code !== null) this.#posts.delete(key);
       throw error;
     }
@@ -189,8 +190,8 @@ export class Poster {
   }
 
   /**
-   * A post that nobody answered may be made long after it was given up, beside the one that was made instead: the other one
-   * is taken back. Best effort, in memory.
+   * A post that timed out may still be made long after its retry: the surplus post is taken back. Best
+   * effort, in memory.
    */
   #lookAgain(id: string, message: OutboundMessage): void {
     for (const afterMs of this.#parts.lookAgainMs) {
@@ -208,7 +209,7 @@ export class Poster {
     const { log } = this.#parts;
     try {
       const found = await this.#find(message, id);
-      // Without the one that counts there is no other: somebody may have deleted it, or it is out of sight.
+      // If post `id` is not found (deleted, or out of range), none counts as surplus.
       if (!found.some((one) => one.id === id)) return;
       for (const other of found) {
         if (other.id === id || (other.by === "text" && this.#mayBeAnothers(other.id, message))) continue;
@@ -220,7 +221,7 @@ export class Poster {
     }
   }
 
-  /** Also where another post of that channel is under way, or nobody knows whether it was made: it may be this one. */
+  /** True also if another post of that channel is under way or uncertain: it may be this one. */
   #mayBeAnothers(id: string, { channel, idempotencyKey }: OutboundMessage): boolean {
     return [...this.#posts.entries()].some(
       ([key, post]) =>
@@ -229,8 +230,8 @@ export class Poster {
   }
 
   /**
-   * @param known the one that counts, where one is known to be there
-   * @returns our own messages with this key behind what it answers: one, or all where one is known
+   * @param known the post to keep, if known
+   * @returns the bot's messages with this key, after those it answers: one, or all if `known` is given
    */
   async #find(message: OutboundMessage, known?: string): Promise<Found[]> {
     const { channel, threadTs } = placeOf(message.channel);
@@ -255,7 +256,7 @@ export class Poster {
     return found;
   }
 
-  /** By the key; where Slack gives no metadata back, by a text that is the same and no other answer's. */
+  /** By the key; if Slack returns no metadata, by the same text that is no other answer's. */
   async #matcher(message: OutboundMessage, known?: string): Promise<(one: SlackMessage) => Found | null> {
     const bot = await this.#parts.names.bot();
     const { text } = this.#body(message);
@@ -274,7 +275,7 @@ export class Poster {
     };
   }
 
-  /** An app that may not read what was said must not fall silent for it. */
+  /** An app without the history scopes must still answer. */
   async #look(
     method: string,
     args: Record<string, unknown>,
@@ -295,7 +296,7 @@ function ownMessage(id: string): { readonly channel: string; readonly ts: string
   return parsed;
 }
 
-/** The newest of the messages that an answer is to, in its own channel. */
+/** The newest of the messages answered, in the answer's channel. */
 function newestTs(ids: readonly string[], channel: string): string | null {
   const all = ids.flatMap((id) => {
     const parsed = parseMessageId(id);

@@ -3,8 +3,8 @@ import type { PlatformError } from "../../platform.ts";
 import type { SlackError } from "./api.ts";
 
 /**
- * Of a channel or thread that is no more. The first one also where the bot was put out of a private channel: what is said there is
- * no longer its to read.
+ * Codes of a deleted channel or thread. The first may mean that the bot was removed from a private channel
+ * and may no longer read it.
  */
 export const DELETED: ReadonlySet<string> = new Set(["channel_not_found", "thread_not_found"]);
 
@@ -32,7 +32,7 @@ const GONE: ReadonlySet<string> = new Set([
   "not_allowed",
 ]);
 
-/** With the token or the workspace as a whole, or with Slack: what is not sent now may be sent when that is mended. */
+/** Problems of the token, the workspace or Slack: a text may be sent after they are fixed. */
 const LATER: ReadonlySet<string> = new Set([
   "invalid_auth",
   "not_authed",
@@ -51,7 +51,7 @@ const LATER: ReadonlySet<string> = new Set([
   "accesslimited",
 ]);
 
-/** What Slack's word for a refusal means for a text; one that nobody knows stands for "never". */
+/** What Slack's error code means for a text; an unknown code means "never". */
 export function kindOf(code: string): PlatformError["kind"] {
   if (GONE.has(code)) return "gone";
   return LATER.has(code) ? "unavailable" : "rejected";
@@ -59,7 +59,7 @@ export function kindOf(code: string): PlatformError["kind"] {
 
 const APP_PAGE = "https://api.slack.com/apps";
 
-/** What the operator has to do about a refused token; null: nothing, it is not the token. */
+/** What the operator must do about a refused token; null: the token is not the cause. */
 export function tokenProblem(error: SlackError, variable: string): string | null {
   switch (error.code) {
     case "invalid_auth":
@@ -85,7 +85,7 @@ export function tokenProblem(error: SlackError, variable: string): string | null
   }
 }
 
-/** @returns an error for the operator where there is something to change, else the same */
+/** @returns an OperatorError if the operator can fix it, else `error` */
 export function forOperator(error: SlackError, variable: string): Error {
   const problem = tokenProblem(error, variable);
   return problem === null ? error : new OperatorError(problem);

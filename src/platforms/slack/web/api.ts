@@ -10,16 +10,16 @@ export interface SlackApiOptions {
   readonly token: string;
   /** Null: Slack's own. */
   readonly apiUrl: string | null;
-  /** After which a call without an answer has failed, ms. */
+  /** Timeout of a call, ms. */
   readonly timeoutMs: number;
   readonly log: Logger;
 }
 
-/** A call of the Web API that failed. */
+/** A failed Web API call. */
 export class SlackError extends PlatformError {
-  /** Slack's word for it, `channel_not_found`; null: there was no answer that could be read. */
+  /** Slack's error code, as `channel_not_found`; null: no readable answer. */
   readonly code: string | null;
-  /** The scope that is missing, where that is why. */
+  /** The missing scope if that is the cause. */
   readonly needed: string | null;
 
   constructor(
@@ -34,7 +34,7 @@ export class SlackError extends PlatformError {
   }
 }
 
-/** Options of each Web API client: nothing is retried behind our back, since a post that is retried stands there twice. */
+/** Options of each Web API client. Retries are off: a retried post would appear twice. */
 export function clientOptions({ apiUrl, timeoutMs, log }: Omit<SlackApiOptions, "token">): {
   slackApiUrl: string;
   retryConfig: { retries: number };
@@ -83,7 +83,7 @@ const refusal = z.object({ data: z.object({ error: z.string(), needed: z.string(
 const rateLimited = z.object({ code: z.literal("slack_webapi_rate_limited_error"), retryAfter: z.number() });
 const httpError = z.object({ code: z.literal("slack_webapi_http_error"), statusCode: z.number() });
 
-/** Classifies, once, what a client of Slack's throws. Its own message may hold a page of HTML: it goes nowhere. */
+/** Classifies an error of a Slack client. Drops the error's own message: it may be a page of HTML. */
 export function toSlackError(method: string, error: unknown): SlackError {
   const refused = refusal.safeParse(error);
   if (refused.success) {
@@ -107,7 +107,7 @@ export function toSlackError(method: string, error: unknown): SlackError {
 
 const withCode = z.object({ code: z.string() });
 
-/** `fetch failed` says nothing: what failed is in the causes. */
+/** `fetch failed` is no reason: the reason is in the causes. */
 function reasonOf(error: unknown): string {
   for (let one: unknown = error; one instanceof Error; one = "original" in one ? one.original : one.cause) {
     if (one.name === "TimeoutError") return "it took too long";

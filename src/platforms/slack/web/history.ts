@@ -28,44 +28,46 @@ import { readRange } from "./time-ranges.ts";
 import type { SlackMessage } from "../inbound/payload.ts";
 import { isOwn, type MessageReader } from "../inbound/reader.ts";
 
-/** Messages of one page as Weir asks for them; Slack allows 1,000 and recommends 200. */
+/** Messages per page that Weir requests; Slack allows 1,000 and recommends 200. */
 const PAGE = 200;
 const LARGE_PAGE = 999;
-/** Earlier replies that a thread begins with. */
+/** Earlier replies fetched for a new thread. */
 const EARLIER_REPLIES = 50;
-/** Threads whose replies come with the newest messages of their channel; others are looked into by themselves. */
+/** Threads read together with their channel's newest messages; other threads are read separately. */
 const MAX_THREADS = 20;
-/** A plan that hides what is older shows so much, ms. */
+/** Age up to which a limited plan shows messages, ms. */
 const SHOWN_FOR_MS = 90 * 86_400_000;
-/** So far before a gap's beginning people still begin threads, ms. */
+/** How far before a gap thread roots are looked for, ms. */
 const ROOTS_MS = 7 * 86_400_000;
 
 export interface HistoryParts {
   readonly api: SlackApi;
   readonly reader: MessageReader;
   readonly names: Names;
-  /** Between two calls, over time, ms. */
+  /** Average time between calls, ms. */
   readonly readEveryMs: number;
 }
 
-/** What was read of a long gap, and is not handed out yet. */
+/** Messages read from a long gap and not yet returned. */
 interface GapWindow {
-  /** The last message that was handed out. */
+  /** The last message returned. */
   readonly afterId: string;
   readonly messages: readonly SlackMessage[];
-  /** All up to there was read; null: up to the end. */
+  /** Read up to here; null: up to the gap's end. */
   readonly toTs: string | null;
-  /** How long the next window is to be, ms; null: all of the rest. */
+  /** Length of the next window, ms; null: the whole rest. */
   readonly lengthMs: number | null;
 }
 
-/** Reads what was said by `conversations.history` and `conversations.replies`. Our own messages are in the log already. */
+/**
+ * Reads `conversations.history` and `conversations.replies`. The bot's own messages are in the log already.
+ */
 export class SlackHistory implements ChatHistory {
   readonly pageSize = PAGE;
   readonly rateLimiter: RateLimiter;
   readonly #parts: HistoryParts;
   readonly #pages: PageReader;
-  /** How far gaps are read that come page by page, by the channel's name. */
+  /** The windows of gaps read page by page, by channel name. */
   readonly #windows = new Map<string, GapWindow>();
 
   constructor(parts: HistoryParts) {
@@ -75,8 +77,8 @@ export class SlackHistory implements ChatHistory {
   }
 
   /**
-   * Replies that came after a gap's beginning to threads of the page are among them, as messages of their threads. If there
-   * are very many threads, the others are named.
+   * Includes replies since the gap's beginning in threads of the page, as messages of their threads. If there
+   * are too many threads, only names the others.
    */
   async newest(channel: MaybeGap, limit: number, reach = limit): Promise<NewestMessages> {
     const place = placeOf(channel.channel);
@@ -97,7 +99,7 @@ export class SlackHistory implements ChatHistory {
     return { messages: this.#toHistory(place.channel, all, afterId), isAll, threads };
   }
 
-  /** Of what came after a message all that Slack brings at once. */
+  /** Reads all that Slack returns at once, then cuts to `limit`. */
   async after({ channel }: ChannelOnPlatform, id: string, limit: number): Promise<readonly HistoryMessage[]> {
     const place = placeOf(channel);
     const messages = await this.#allAfter(place, tsOf(id));
@@ -105,8 +107,8 @@ export class SlackHistory implements ChatHistory {
   }
 
   /**
-   * Slack does not say whether the oldest or the newest page comes first where only `oldest` is given: a window of the gap is read
-   * as a whole, and handed out by pages.
+   * Slack does not document which page comes first if only `oldest` is given, so a window of the gap is read
+   * whole and returned in pages.
    */
   async inGap(
     { channel, afterId }: MaybeGap & { readonly afterId: string },
@@ -176,13 +178,13 @@ export class SlackHistory implements ChatHistory {
     return threadTs === null ? null : addressOf({ channel, threadTs: null });
   }
 
-  /** What the parent said stands before the thread's root. */
+  /** The parent's messages precede the thread's root. */
   isOwn({ channel }: ChannelOnPlatform, id: string): boolean {
     const { threadTs } = placeOf(channel);
     return threadTs === null || compareTs(tsOf(id), threadTs) >= 0;
   }
 
-  /** A thread's root, also where it is ours, and what was said in it before a message. */
+  /** A thread's root, even if it is the bot's, and the thread's messages before a message. */
   async #threadBefore(channel: string, threadTs: string, firstId: string): Promise<readonly SlackMessage[]> {
     const bot = await this.#parts.names.bot();
     const pages = await this.#pages.read("conversations.replies", {
@@ -206,7 +208,7 @@ export class SlackHistory implements ChatHistory {
     latest?: string,
   ): Promise<{
     readonly messages: readonly SlackMessage[];
-    /** Our own messages, too: people reply under them. */
+    /** Includes the bot's messages: people reply to them. */
     readonly roots: readonly SlackMessage[];
     readonly isAll: boolean;
   }> {
@@ -217,7 +219,7 @@ export class SlackHistory implements ChatHistory {
     return { messages: wanted.slice(-limit), roots: messages, isAll: isAll && wanted.length <= limit };
   }
 
-  /** Slack gives a thread from its beginning only: of one that is too long for that, the newest are not found. */
+  /** Slack returns threads from the beginning: the newest messages of too long a thread are not found. */
   async #newestOfThread(
     channel: string,
     threadTs: string,
@@ -267,7 +269,7 @@ export class SlackHistory implements ChatHistory {
       isLimited,
     } = await readRange(this.#pages, { channel, oldest, untilTs }, known?.lengthMs ?? null);
     const messages = (await this.#ofPeopleAfter(raw, place, oldest)).filter(isBefore);
-    // Of a later window the threads above it were found with the ones before.
+    // For a later window, an earlier window has found the threads above it.
     const above = known === null ? await this.#rootsBefore(channel, raw, oldest) : [];
     const live = spokenSince([...above, ...raw], oldest);
     const threads = await this.#spokenThreads(channel, live);
@@ -280,7 +282,7 @@ export class SlackHistory implements ChatHistory {
     return { window: { afterId, messages, toTs, lengthMs }, more: { threads, ...hidden } };
   }
 
-  /** To the end, however long that takes: the oldest come first, and what stands behind the last page would count as never said. */
+  /** Reads to the end, however long: the oldest come first, and unread replies would count as nonexistent. */
   async #repliesAfter(channel: string, ts: string, oldest: string): Promise<readonly SlackMessage[]> {
     const found: SlackMessage[] = [];
     for (let from = oldest; ;) {
@@ -293,7 +295,7 @@ export class SlackHistory implements ChatHistory {
     }
   }
 
-  /** Threads in which something came after a gap's beginning; the one that was begun last is the last. */
+  /** Threads with replies after a gap's beginning, in order of their start. */
   async #liveThreads(
     channel: string,
     newest: readonly SlackMessage[],
@@ -305,7 +307,7 @@ export class SlackHistory implements ChatHistory {
     return spokenSince([...older, ...newest], oldest);
   }
 
-  /** What came after a gap's beginning in threads: nobody else would look there. */
+  /** Thread replies after a gap's beginning: nothing else fetches them. */
   async #replies(
     channel: string,
     threads: readonly SlackMessage[],
@@ -318,7 +320,7 @@ export class SlackHistory implements ChatHistory {
         try {
           return await this.#allAfter({ channel, threadTs: ts }, oldest);
         } catch (error) {
-          // It was deleted since the page was read: the channel itself is still there.
+          // The thread was deleted after the page was read: the channel still exists.
           if (error instanceof SlackError && error.code === "thread_not_found") return [];
           throw error;
         }
@@ -336,7 +338,7 @@ export class SlackHistory implements ChatHistory {
     );
   }
 
-  /** One more page of roots: Slack does not tell where else somebody has begun a thread. In a quiet channel it is not needed. */
+  /** One more page of roots: Slack does not list other new threads. Not needed in a quiet channel. */
   async #rootsBefore(
     channel: string,
     newest: readonly SlackMessage[],
@@ -350,12 +352,12 @@ export class SlackHistory implements ChatHistory {
   }
 
   /**
-   * What people said in a place, and a thread's root whoever said it, oldest first; a reply that is shown in the channel,
-   * too, belongs to its thread alone.
+   * People's messages in a place, and a thread's root by any author, oldest first. A reply also shown in the
+   * channel belongs to its thread alone.
    */
   async #ofPeople(messages: readonly SlackMessage[], { threadTs }: SlackPlace): Promise<SlackMessage[]> {
     const bot = await this.#parts.names.bot();
-    // A thread's root comes on each of its pages.
+    // Each page of a thread repeats its root.
     const once = new Map(messages.map((message) => [message.ts, message]));
     return [...once.values()]
       .filter(
@@ -367,7 +369,7 @@ export class SlackHistory implements ChatHistory {
       .toSorted((a, b) => compareTs(a.ts, b.ts));
   }
 
-  /** @param afterId what stands before it is in the log already: its files are not fetched again */
+  /** @param afterId messages up to this one are in the log: their files are not fetched again */
   #toHistory(channel: string, messages: readonly SlackMessage[], afterId: string | null): HistoryMessage[] {
     return messages.map((message) => {
       const isKnown = afterId !== null && compareTs(message.ts, tsOf(afterId)) <= 0;
@@ -382,7 +384,7 @@ export class SlackHistory implements ChatHistory {
   }
 }
 
-/** Roots of threads in which something came after a ts, oldest first. Pure. */
+/** Roots of threads with replies after `oldest`, oldest first. Pure. */
 function spokenSince(roots: readonly SlackMessage[], oldest: string): SlackMessage[] {
   const known = new Map(roots.map((root) => [root.ts, root]));
   return [...known.values()]

@@ -10,8 +10,8 @@ const PAGE = 999;
 const MAX_PAGES = 5;
 
 /**
- * The channels that the bot is a member of, direct messages first, and of these the ones that were begun last: Slack does not
- * say where somebody spoke last.
+ * The bot's channels: direct messages first, then by creation, newest first, since Slack does not tell the
+ * last activity.
  * @throws SlackError
  */
 export async function findJoinedChannels(api: SlackApi, names: Names): Promise<readonly ChannelOnPlatform[]> {

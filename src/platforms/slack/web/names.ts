@@ -33,12 +33,12 @@ export interface NamedChannel {
 }
 
 const HOUR_MS = 3_600_000;
-/** What could not be found out is asked for again after a minute. */
+/** A failed look-up is repeated after a minute. */
 const MINUTE_MS = 60_000;
 const MAX_PEOPLE = 5000;
 const MAX_CHANNELS = 5000;
 
-/** Names of people, channels and user groups. What cannot be found out is called by its id. */
+/** Names of people, channels and user groups. If a look-up fails, the id is the name. */
 export class Names {
   readonly #api: SlackApi;
   readonly #log: Logger;
@@ -53,7 +53,7 @@ export class Names {
   }
 
   /**
-   * Who we are; asked once, and again after `forget`.
+   * The bot; asked once, and again after `forgetBot`.
    * @throws SlackError
    */
   async bot(): Promise<Bot> {
@@ -73,7 +73,7 @@ export class Names {
     });
   }
 
-  /** A new token may be another bot. */
+  /** A new token may belong to another bot. */
   forgetBot(): void {
     this.#bot.delete("");
   }
@@ -85,7 +85,7 @@ export class Names {
         const { user } = await this.#api.call("users.info", { user: id }, userInfo);
         const { profile } = user;
         const name = profile?.display_name || profile?.real_name || user.real_name || user.name || id;
-        // Whoever comes by a shared channel may be an admin at home.
+        // A guest from a shared channel may be an admin of another workspace.
         const isOurs = user.team_id == null || user.team_id === (await this.bot()).teamId;
         const roleNames = [
           ...(isOurs && user.is_admin === true ? ["admin"] : []),
@@ -97,7 +97,7 @@ export class Names {
   }
 
   /**
-   * A channel's name decides who answers it: where Slack does not answer just now, that is not made up.
+   * A channel's name decides who answers it, so there is no fallback name if Slack does not answer.
    * @throws SlackError `unavailable`
    */
   async channel(id: string): Promise<NamedChannel> {
@@ -112,7 +112,7 @@ export class Names {
     );
   }
 
-  /** For a text that mentions it. */
+  /** For mentions in a text. */
   async channelName(id: string): Promise<string> {
     try {
       return (await this.channel(id)).name;
@@ -133,12 +133,12 @@ export class Names {
     return groups.get(id) ?? id;
   }
 
-  /** What Slack has told of a channel without being asked for it. */
+  /** Caches a channel that Slack described unasked. */
   learnChannel(id: string, channel: NamedChannel): void {
     this.#channels.set(id, { value: channel, forMs: HOUR_MS });
   }
 
-  /** It has another name now. */
+  /** Call on a rename. */
   forgetChannel(id: string): void {
     this.#channels.delete(id);
   }
@@ -154,7 +154,7 @@ export class Names {
   }
 }
 
-/** Waits before a name is asked for again, ms: the event that needs it comes again only after a minute. */
+/** Delays before a name's look-up is retried, ms: Slack resends the event only after a minute. */
 const AGAIN_MS = [200, 1000];
 
 export const nothing = z.object({});

@@ -2,16 +2,16 @@ import { RateLimiter } from "../../shared/rate-limiter.ts";
 import type { SlackApi } from "./api.ts";
 import { type MessagePage, messagePage, type SlackMessage } from "../inbound/payload.ts";
 
-/** Pages that are read at a time. */
+/** Maximum pages per read. */
 const MAX_PAGES = 10;
 
 export interface Pages {
   readonly messages: readonly SlackMessage[];
-  /** There is nothing else in the range: neither on a further page nor hidden by Slack. */
+  /** The range has no other messages, neither on a further page nor hidden by Slack. */
   readonly isAll: boolean;
   /** False: there are further pages. */
   readonly isEnd: boolean;
-  /** Slack's plan hides what is older. */
+  /** Slack's plan hides older messages. */
   readonly isLimited: boolean;
 }
 
@@ -20,13 +20,13 @@ export class PageReader {
   readonly rateLimiter: RateLimiter;
   readonly #api: SlackApi;
 
-  /** @param everyMs between two calls, over time, ms */
+  /** @param everyMs average time between calls, ms */
   constructor(api: SlackApi, everyMs: number) {
     this.#api = api;
     this.rateLimiter = new RateLimiter(everyMs);
   }
 
-  /** Follows the cursors until there are `enough` messages, or nothing more. */
+  /** Follows the cursors until `enough` messages or the end. */
   async read(
     method: "conversations.history" | "conversations.replies",
     args: Readonly<Record<string, unknown>>,

@@ -3,13 +3,13 @@ import { BoundedMap } from "../../../async/bounded-map.ts";
 const MAX_CHANNELS = 1000;
 const MAX_NAMES = 200;
 
-/** Who was heard of in which channel, so that `@name` in an answer can mention the person. */
+/** Known people of each channel, so that `@name` in an answer can mention the person. */
 export class People {
   readonly #channels = new BoundedMap<BoundedMap<string | null>>(MAX_CHANNELS);
 
   /**
-   * Anybody may take a name that somebody else has: from then on it stands for nobody.
-   * @param channel Slack's id of it, of a thread that of its channel
+   * If a second person takes a name, the name refers to nobody from then on.
+   * @param channel Slack's channel id; for a thread, its channel's id
    */
   met(channel: string, id: string, name: string): void {
     const names = this.#channels.get(channel) ?? new BoundedMap<string | null>(MAX_NAMES);
@@ -19,7 +19,7 @@ export class People {
     this.#channels.set(channel, names);
   }
 
-  /** Ids by name in lower case; null: of several. */
+  /** Ids by lower-case name; null: ambiguous. */
   of(channel: string): ReadonlyMap<string, string | null> {
     return new Map(this.#channels.get(channel)?.entries());
   }

@@ -2,28 +2,28 @@ import { timeOfTs, tsOfTime } from "../address.ts";
 import type { PageReader } from "./pages.ts";
 import type { SlackMessage } from "../inbound/payload.ts";
 
-/** Messages that one range is to have; Slack's pages hold 999, and one look reads ten of them at most. */
+/** Target messages per range; a page of Slack's holds 999, and one read takes ten pages at most. */
 const WANTED = 4000;
 const PAGE = 999;
-/** No range is shorter, ms. */
+/** Shortest range, ms. */
 const SHORTEST_MS = 1000;
 
-/** What was said in a channel in some time. */
+/** A channel's messages in a time range. */
 export interface TimeRange {
   readonly messages: readonly SlackMessage[];
-  /** All up to there was read; null: up to the end. */
+  /** Read up to here; null: up to the end. */
   readonly toTs: string | null;
-  /** How long the range behind it is to be, ms. */
+  /** Length of the next range, ms. */
   readonly nextMs: number;
-  /** The plan of the workspace hides some of it. */
+  /** The workspace's plan hides a part. */
   readonly isLimited: boolean;
 }
 
 /**
- * The first messages behind a ts, whole up to a time. Slack does not say from which end it gives more than one look reads: so
- * a shorter time is asked for then, by how many messages were said in it.
- * @param untilTs nothing is wanted behind it; null: all is
- * @param firstMs how long the range is to be, ms; null: all of it
+ * The first messages after a ts, complete up to a time. If one read cannot take all, Slack does not say which
+ * end it returns: so a shorter range is requested, sized by the density of messages.
+ * @param untilTs the end of the wanted messages; null: none
+ * @param firstMs the range's length, ms; null: all
  * @throws SlackError
  */
 export async function readRange(
@@ -52,7 +52,7 @@ export async function readRange(
   }
 }
 
-/** How long a time has `count` messages, by how close together these were said, ms. Pure. */
+/** The time that holds `count` messages at the density of `messages`, ms. Pure. */
 function lengthOf(messages: readonly SlackMessage[], count: number): number {
   const times = messages.map(({ ts }) => timeOfTs(ts).getTime());
   const [first, last] = times.reduce(
