@@ -32,7 +32,7 @@ import { DISCORD_TIMING, type DiscordTiming } from "./timing.ts";
 export interface DiscordOptions {
   readonly config: DiscordConfig;
   readonly log: Logger;
-  /** What Discord lists when somebody types a slash. */
+  /** Commands that Discord lists after a slash. */
   readonly commands: readonly PlatformCommand[];
   /** Default: the wall clock. */
   readonly now?: () => Date;
@@ -40,24 +40,24 @@ export interface DiscordOptions {
   readonly timing?: Partial<DiscordTiming>;
 }
 
-/** Discord takes 2,000 characters: the rest is for mentions and tables. */
+/** Discord accepts 2,000 characters: the rest is for mentions and tables. */
 const MAX_TEXT_LENGTH = 1900;
 /** Channels whose last message is remembered. */
 const MAX_LAST_MESSAGES = 10_000;
 
-/** Discord by its gateway and its REST API. */
+/** Discord through its gateway and REST API. */
 export function createDiscord(options: DiscordOptions): Platform {
   return new DiscordPlatform(options);
 }
 
-/** What somebody said or did, as the gateway tells it. */
+/** A gateway event of a person's message or act. */
 interface HeldEvent {
   readonly t: string;
   readonly d: unknown;
   readonly bot: Bot;
 }
 
-/** What one opened intake is made of. */
+/** The parts of one opened intake. */
 interface Intaking {
   readonly intake: Intake;
   readonly events: DiscordEvents;
@@ -75,7 +75,7 @@ class DiscordPlatform implements Platform {
   readonly #identity: BotIdentity;
   readonly #directory: Directory;
   readonly #people: People;
-  /** By channel, the id of its last message: an answer to that message needs no reference. */
+  /** Each channel's last message id: an answer to that message needs no reference. */
   readonly #lastMessages = new BoundedMap<string>(MAX_LAST_MESSAGES);
   readonly #reader: MessageReader;
   readonly #poster: Poster;
@@ -108,7 +108,7 @@ class DiscordPlatform implements Platform {
     };
   }
 
-  /** Resolves after the first attempt to connect: what goes wrong is logged, and tried again. */
+  /** Resolves after the first attempt to connect. Failures are logged and retried. */
   async start(inbox: PlatformInbox, ledger: CatchUpLedger): Promise<void> {
     const { config, log } = this.#options;
     const { backOff } = this.#timing;
@@ -122,7 +122,7 @@ class DiscordPlatform implements Platform {
       platform: PLATFORM_NAME,
       open: async (signal): Promise<Session> => {
         interrupted();
-        // Before anything is heard: who answers it may go by the names of servers.
+        // Before the first event: server names may decide who answers it.
         await inbox.meetServers(PLATFORM_NAME, async () => listGuilds(this.#api));
         return await GatewaySession.open(
           {
@@ -215,7 +215,7 @@ class DiscordPlatform implements Platform {
     };
   }
 
-  /** Places are learned, and commands answered, at once; what people say waits for what was said before. */
+  /** Places and commands are handled at once; people's messages wait for earlier messages. */
   #dispatch(intaking: Intaking, t: string, d: unknown): void {
     const { intake, commands, replayBuffer, recentActivity } = intaking;
     this.#directory.learn(t, d);

@@ -9,7 +9,7 @@ import { gatewayPayload } from "./inbound/payload.ts";
 import { MISSING_INTENT, WRONG_TOKEN } from "./rest/api-errors.ts";
 import { DISCORD_TIMING } from "./timing.ts";
 
-/** What Weir does in a server. */
+/** Permissions that Weir needs in a server. */
 const PERMISSIONS =
   PermissionFlagsBits.ViewChannel |
   PermissionFlagsBits.SendMessages |
@@ -33,8 +33,8 @@ function isUnauthorized(error: unknown): boolean {
 }
 
 /**
- * The link by which somebody invites the bot to a server.
- * @throws OperatorError if Discord does not know the token; PlatformError where it does not answer
+ * The link that invites the bot to a server.
+ * @throws OperatorError if Discord does not know the token; PlatformError if it does not answer
  */
 export async function inviteLink(config: DiscordConfig): Promise<string> {
   using api = open(config);
@@ -52,13 +52,16 @@ export async function inviteLink(config: DiscordConfig): Promise<string> {
   }
 }
 
-/** The servers that the bot is in. @throws OperatorError if the token is wrong; PlatformError where Discord does not answer */
+/**
+ * The servers that the bot is in.
+ * @throws OperatorError if the token is wrong; PlatformError if Discord does not answer
+ */
 export async function discordServers(config: DiscordConfig): Promise<readonly Server[]> {
   using api = open(config);
   return await listGuilds(api);
 }
 
-/** Looks at the token, the intent, the gateway and the servers. Does not throw. */
+/** Checks the token, the intent, the gateway and the servers. Does not throw. */
 export async function diagnoseDiscord(config: DiscordConfig): Promise<readonly Finding[]> {
   using api = open(config);
   let app: Application;

@@ -1,4 +1,4 @@
-/** Discord's ids: numbers of 64 bits as texts, the later the larger. */
+/** Discord's ids: 64-bit numbers as texts; later ids are larger. */
 
 const EPOCH_MS = 1_420_070_400_000n;
 
@@ -6,7 +6,7 @@ export function isSnowflake(id: string): boolean {
   return /^\d{1,20}$/.test(id);
 }
 
-/** Below 0, 0, above 0: which was made first. Total over all texts; what is no id comes by its letters. */
+/** Compares two ids by age; below 0: `a` is older. A total order: non-ids compare as text. */
 export function compareIds(a: string, b: string): number {
   if (a === b) return 0;
   if (isSnowflake(a) && isSnowflake(b)) return BigInt(a) < BigInt(b) ? -1 : 1;
@@ -19,7 +19,7 @@ export function idOfTime(at: Date): string {
   return String((sinceEpoch < 0n ? 0n : sinceEpoch) << 22n);
 }
 
-/** When an id was made; what is no id was made at the beginning of all. */
+/** An id's time; for a text that is no id, the Unix epoch. */
 export function timeOfId(id: string): Date {
   return new Date(isSnowflake(id) ? Number((BigInt(id) >> 22n) + EPOCH_MS) : 0);
 }

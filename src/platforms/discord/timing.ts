@@ -1,27 +1,27 @@
 import type { Backoff } from "../../async/backoff.ts";
 /** Times, ms; a test sets them. */
 export interface DiscordTiming {
-  /** After which a call without an answer has failed. */
+  /** Timeout of a call. */
   readonly callMs: number;
-  /** A call that would have to wait longer for its rate limit has failed. */
+  /** A call fails if its rate limit needs a longer wait. */
   readonly longestWaitMs: number;
-  /** A connection, and one that was interrupted, is ready within this time, or is given up. */
+  /** Timeout until a connection, also a resumed one, is ready. */
   readonly readyMs: number;
-  /** How long a connection may take to close. */
+  /** Timeout of a connection's close. */
   readonly closeMs: number;
-  /** Between two edits of an answer that is being written: Discord allows five in five seconds. */
+  /** Between two edits of an unfinished answer: Discord allows five in five seconds. */
   readonly streamMs: number;
-  /** So long Discord is trusted to remember the key of a message. */
+  /** How long Discord is trusted to remember a message's key. */
   readonly nonceMs: number;
-  /** Discord shows that the bot is typing for some ten seconds. */
+  /** Between typing signals: Discord shows one for some ten seconds. */
   readonly typingMs: number;
   /** False: no wait between two attempts to log in. Discord itself wants five seconds. */
   readonly isLoginPaced: boolean;
-  /** Calls a second over everything: Discord allows a bot 50, and counts in seconds that are not ours. */
+  /** Calls a second in total: Discord allows a bot 50, but by its own clock. */
   readonly callsPerSecond: number;
-  /** Waits before a connection is tried again, and before what was missed is asked for again. */
+  /** Delays before retries of a connection and of a fetch of missed messages. */
   readonly backOff?: Backoff;
-  /** How long the events of a channel wait for what was missed before them. */
+  /** Longest wait of a channel's events for earlier missed messages. */
   readonly holdMs?: number;
 }
 

@@ -10,7 +10,7 @@ export interface Bot {
 
 const application = z.object({ id: z.string() });
 
-/** Who the bot is: told by the gateway, and asked for by what comes before that. */
+/** The bot's identity, from the gateway; fetched if needed earlier. */
 export class BotIdentity {
   readonly #api: DiscordApi;
   #bot: Bot | null = null;

@@ -11,7 +11,7 @@ import {
 } from "../inbound/payload.ts";
 import { compareIds, idOfTime } from "../snowflake.ts";
 
-/** Kinds of channels that have messages of their own. A forum has threads alone. */
+/** Kinds of channels with own messages. A forum has only threads. */
 const SPOKEN_IN: ReadonlySet<number> = new Set([
   ChannelType.GuildText,
   ChannelType.GuildAnnouncement,
@@ -20,8 +20,8 @@ const SPOKEN_IN: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Where somebody spoke while nobody listened: each server that a connection begins with tells the newest message of its
- * channels and active threads. One that the bot joins later has said nothing to it before.
+ * Finds channels in which people spoke while the bot was offline: each server at a connection's start tells
+ * the newest message of its channels and active threads. A server joined later has no missed messages.
  */
 export class RecentActivity {
   readonly #directory: Directory;
@@ -33,13 +33,13 @@ export class RecentActivity {
     this.#intake = intake;
   }
 
-  /** @param d of READY */
+  /** @param d the data of READY */
   begin(d: unknown): void {
     this.#awaited.clear();
     for (const { id } of readyPayload.parse(d).guilds) this.#awaited.add(id);
   }
 
-  /** @param d of GUILD_CREATE */
+  /** @param d the data of GUILD_CREATE */
   take(d: unknown): void {
     const { id, unavailable } = guildLeftPayload.parse(d);
     if (unavailable === true || !this.#awaited.delete(id)) return;
@@ -54,7 +54,7 @@ export class RecentActivity {
   }
 }
 
-/** Ids of the channels and threads of a server in which somebody spoke since then, the newest first. Pure. */
+/** Ids of a server's channels and threads with messages since then, newest activity first. Pure. */
 function spokenSince({ channels = [], threads = [] }: GuildPayload, since: Date): string[] {
   const sinceId = idOfTime(since);
   return [...channels, ...threads]

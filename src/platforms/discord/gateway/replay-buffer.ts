@@ -2,34 +2,34 @@ import { BoundedMap } from "../../../async/bounded-map.ts";
 
 export interface ReplayBufferParts<Event> {
   readonly take: (event: Event) => void;
-  /** The channel of an event; null: it is of none. */
+  /** The channel of an event; null: none. */
   readonly channelOf: (event: Event) => string | null;
-  /** An event that no search brings back: it is held where others are dropped. */
+  /** True: no search finds this event again, so it is held if others are dropped. */
   readonly isKept: (event: Event) => boolean;
-  /** An event of a channel was dropped, and maybe others after it: what is missing of that channel has to be looked for. */
+  /** An event of a channel, and maybe later ones, were dropped: the channel's events must be fetched. */
   readonly miss: (event: Event) => void;
 }
 
-/** Events that are held at a time, and channels of which some were dropped. */
+/** Maximum held events, and maximum channels with dropped events. */
 const MAX_HELD = 10_000;
 
 /**
- * Holds events back from the loss of a connection until it is known what was missed: what is replayed comes before the
- * gateway says whether that is all.
+ * Holds events back from a connection's loss until READY or RESUMED: replayed events arrive before the
+ * gateway tells whether the replay is complete.
  */
 export class ReplayBuffer<Event> {
   readonly #parts: ReplayBufferParts<Event>;
   #isHeld = true;
   #held: Event[] = [];
   #isOver = false;
-  /** One event of each channel of which some were dropped. */
+  /** One dropped event of each affected channel. */
   #dropped = new BoundedMap<Event>(MAX_HELD);
 
   constructor(parts: ReplayBufferParts<Event>) {
     this.#parts = parts;
   }
 
-  /** Takes it now, or when it is released. Too many of them are dropped, nearly all: then their channels are missing something. */
+  /** Takes an event now or on release. On overflow, drops all but `isKept` events; see `miss`. */
   pass(event: Event): void {
     if (!this.#isHeld) return this.#parts.take(event);
     if (this.#isOver) return this.#keep(event);
@@ -46,7 +46,7 @@ export class ReplayBuffer<Event> {
     this.#isHeld = true;
   }
 
-  /** Takes the events that were held, and later ones at once. */
+  /** Takes the held events, and later events at once. */
   release(): void {
     const held = this.#held;
     const dropped = this.#dropped;

@@ -29,7 +29,7 @@ const INTENTS =
   GatewayIntentBits.DirectMessageReactions |
   GatewayIntentBits.MessageContent;
 
-/** How long the library waits for a socket, and for its HELLO, before it tries another, ms. */
+/** The library's timeout for a socket and for its HELLO before it tries another socket, ms. */
 const SOCKET_MS = 10_000;
 const UNREADABLE = "what Discord said at the login could not be read";
 
@@ -38,16 +38,16 @@ export interface GatewayParts {
   readonly api: DiscordApi;
   readonly timing: Pick<DiscordTiming, "readyMs" | "closeMs" | "isLoginPaced">;
   readonly log: Logger;
-  /** Each event as it came, in order. May throw: then it is logged. */
+  /** Called with each event, in order of arrival. If it throws, the error is logged. */
   readonly dispatch: (t: string, d: unknown) => void;
-  /** The connection is lost; what is dispatched from now on may follow a gap, until READY or RESUMED. */
+  /** Called when the connection is lost: until READY or RESUMED, dispatched events may follow a gap. */
   readonly interrupted: () => void;
 }
 
 /**
- * One login to Discord's gateway, to its end: the socket that discord.js uses, without its objects, which Weir reads nothing of.
- * It reconnects by itself; what it cannot mend ends the session, and so does silence: an unanswered RESUME has no timeout of the
- * library's.
+ * One login to Discord's gateway, until its end. Uses the socket of discord.js without its objects, which
+ * Weir does not need. The library reconnects by itself. An unrecoverable error ends the session; so does
+ * silence, as the library has no timeout for RESUME.
  */
 export class GatewaySession implements Session {
   readonly closed: Promise<Error | null>;
@@ -56,7 +56,7 @@ export class GatewaySession implements Session {
   readonly #end: (why: Error | null) => void;
   readonly #opened = Promise.withResolvers<void>();
   #shard: WebSocketShard | null = null;
-  /** What a RESUME needs. */
+  /** State for a RESUME. */
   #resumable: SessionInfo | null = null;
   #watch: NodeJS.Timeout | null = null;
   #closing: Promise<void> | null = null;
@@ -85,7 +85,7 @@ export class GatewaySession implements Session {
     this.#end = resolve;
   }
 
-  /** Ends it for good: an ordinary `destroy` may be followed by another connection. May be called twice. */
+  /** Ends the session for good: after a plain `destroy`, the library may reconnect. May be called twice. */
   async close(): Promise<void> {
     this.#closing ??= this.#destroy();
     await this.#closing;
@@ -107,7 +107,7 @@ export class GatewaySession implements Session {
     }
   }
 
-  /** Resolves when the gateway is ready, or never, where `closed` says why. */
+  /** Resolves when the gateway is ready; otherwise never: `closed` says why. */
   async #connect(): Promise<void> {
     const information = await this.#parts.api.get(Routes.gatewayBot(), gatewayPayload);
     const { remaining, reset_after: retryAfterMs } = information.session_start_limit;
@@ -140,7 +140,7 @@ export class GatewaySession implements Session {
     const { isLoginPaced } = this.#parts.timing;
     return {
       options,
-      // Whoever wants to connect after the end waits for this first, and for ever.
+      // A connection attempt after the end waits here for ever.
       retrieveSessionInfo: async () =>
         this.#closing === null ? this.#resumable : new Promise(() => undefined),
       updateSessionInfo: (_shard, info) => {
@@ -171,7 +171,7 @@ export class GatewaySession implements Session {
     try {
       this.#parts.dispatch(t, d);
     } catch (error) {
-      // What one event lacks must not end the connection; without this one nobody knows who the bot is.
+      // A malformed event must not end the connection, except READY: it tells who the bot is.
       this.#unread.tell(t, error);
       if (t === "READY") this.#end(new Error(UNREADABLE));
       return;
@@ -179,13 +179,13 @@ export class GatewaySession implements Session {
     if (t === "READY") this.#opened.resolve();
   }
 
-  /** A frame that the library was not given. */
+  /** Logs a frame that was not passed to the library. */
   #passOver(t: string, error: unknown): void {
     this.#unread.tell(t, error);
     if (t === "READY" && this.#shard?.status !== WebSocketShardStatus.Ready) this.#end(new Error(UNREADABLE));
   }
 
-  /** From the loss of a connection on, however often the client tries. */
+  /** Runs from a connection's loss, over all retries of the client. */
   #arm(): void {
     if (this.#watch !== null || this.#closing !== null) return;
     const { readyMs } = this.#parts.timing;
@@ -211,7 +211,7 @@ export class GatewaySession implements Session {
   }
 }
 
-/** The close code of a refusal is told by an event that comes first. */
+/** An earlier event has told the close code of a refusal. */
 function loginFailure(error: unknown): Error {
   if (error instanceof DiscordRefusal && error.status === 401) return new OperatorError(WRONG_TOKEN);
   return toPlatformError(error);

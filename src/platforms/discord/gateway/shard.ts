@@ -4,15 +4,15 @@ import { GatewayDispatchEvents, GatewayOpcodes } from "discord.js";
 import { z } from "zod";
 
 export interface ShardParts {
-  /** Where the library finds its options, and keeps what a RESUME needs. */
+  /** Holds the library's options, and its state for a RESUME. */
   readonly strategy: IContextFetchingStrategy;
-  /** A frame cannot be read: it is passed over. @param t its event's type, or `op 9` */
+  /** Called for each skipped unreadable frame. @param t its event's type, or `op 9` */
   readonly passedOver: (t: string, error: unknown) => void;
   /** The library cannot go on with this shard. */
   readonly failed: (error: Error) => void;
 }
 
-/** A read of the library's own fields and methods, whose types are private. */
+/** A method of the library, whose types are private. */
 type Method = (...args: unknown[]) => unknown;
 
 const dispatch = z.object({
@@ -28,9 +28,9 @@ const hello = z.object({ d: z.object({ heartbeat_interval: z.number().positive()
 const kindOfFrame = z.object({ op: z.unknown().optional(), t: z.unknown().optional() });
 
 /**
- * A shard of `@discordjs/ws`. The library reads frames unchecked, in functions that nobody waits for: what they throw would end
- * the process, a second HELLO would beat for ever. So a frame is checked before it is read, and what is thrown costs that frame,
- * or where it is no frame's fault, the connection.
+ * A shard of `@discordjs/ws`. The library parses frames unchecked, in functions that nobody awaits: an error
+ * would end the process, and a second HELLO would beat for ever. So each frame is checked first. An error
+ * costs only its frame, or the connection if no frame caused it.
  */
 export function createShard({ strategy, passedOver, failed }: ShardParts): WebSocketShard {
   const shard = new WebSocketShard(strategy, 0);
@@ -96,11 +96,11 @@ function wrap(
   Reflect.set(shard, name, async (...args: unknown[]) => around(own, args));
 }
 
-/** The library stops listening to a socket that it gives up, and then an error of it would end the process. */
+/** The library removes its listeners from an abandoned socket, whose error would then end the process. */
 function leave(socket: unknown): void {
   if (!(socket instanceof EventEmitter)) return;
   socket.on("error", () => undefined);
-  // One that is still being opened it forgets: it ends behind the library's own clean-up.
+  // The library forgets a socket that is still opening: it is ended after the library's clean-up.
   setImmediate(() => {
     const terminate: unknown = Reflect.get(socket, "terminate");
     const isOpening = Reflect.get(socket, "readyState") === WebSocket.CONNECTING;

@@ -41,7 +41,7 @@ export interface EventParts {
   readonly log: Logger;
 }
 
-/** Where something happened. */
+/** An event's place. */
 interface Place {
   readonly channel_id: string;
   readonly guild_id?: string | undefined;
@@ -52,14 +52,14 @@ interface Outcome {
   readonly home: ChannelOnPlatform;
 }
 
-/** Waits before Discord is asked again about an edit, ms: no catch-up looks at what was said long ago. */
+/** Delays before retries of an edit's fetch, ms: no catch-up covers old messages. */
 const AGAIN_MS = [1000, 5000];
-/** Events that are being read at a time. What comes above it is fetched later, as after an interruption. */
+/** Maximum events being read. Further events are fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
-/** The same with what was taken back: it is small, and not all of it is found again. */
+/** The same including removals: they are small, and some are never found again. */
 const MAX_WAITING_WITH_TAKEN_BACK = 20_000;
 
-/** Makes events of what the gateway tells, of each channel one after the other, and hands them to the intake. */
+/** Converts gateway events, per channel one after the other, and passes them to the intake. */
 export class DiscordEvents {
   readonly #parts: EventParts;
   readonly #unread: Unread;
@@ -73,7 +73,7 @@ export class DiscordEvents {
     this.#unread = new Unread(PLATFORM_NAME, parts.log);
   }
 
-  /** Returns at once. What cannot be made out is logged, and nothing else comes of it. */
+  /** Returns at once. Unreadable events are only logged. */
   take(t: string, d: unknown, bot: Bot): void {
     try {
       this.#route(t, d, bot);
@@ -82,7 +82,7 @@ export class DiscordEvents {
     }
   }
 
-  /** An event was dropped unread: what is missing of its channel is fetched, as after an interruption. */
+  /** After an unread event was dropped: fetches its channel's missed messages, as after an interruption. */
   miss(d: unknown): void {
     const place = placePayload.safeParse(d);
     if (place.success) this.#miss(place.data);
@@ -132,8 +132,8 @@ export class DiscordEvents {
   }
 
   /**
-   * Discord tells it once, and no catch-up looks at what is too old: it is read again until Discord answers. What comes behind it
-   * in its channel would have to ask Discord for the same.
+   * Retries until Discord answers: Discord sends the event once, and no catch-up covers old messages. Later
+   * events of the channel would need the same call.
    */
   #enqueueTakenBack(place: Place, work: () => Promise<readonly Outcome[]>): void {
     const { intake } = this.#parts;
@@ -164,11 +164,11 @@ export class DiscordEvents {
     });
   }
 
-  /** Must not throw: the lane goes on. */
+  /** Must not throw: the lane continues. */
   async #run(place: Place, work: () => Promise<readonly Outcome[]>): Promise<void> {
     const { intake, log } = this.#parts;
     try {
-      // Handed over in order; that it is stored is not waited for.
+      // Handed over in order, without waiting for the storing.
       for (const { event, home } of await work()) void intake.hand(event, home);
     } catch (error) {
       const isLater = error instanceof WeirError && error.retryable;
@@ -191,7 +191,7 @@ export class DiscordEvents {
     return this.#stands(home, (policy) => areRead(policy, isTalk));
   }
 
-  /** Where it cannot be told just now, it may be so: at worst a file is read that nobody wants. */
+  /** If the policy is unavailable, true: at worst an unwanted file is read. */
   async #stands(home: ChannelOnPlatform, isSo: (policy: ChannelPolicy) => boolean): Promise<boolean> {
     try {
       return isSo(await this.#parts.ledger.policyOf(home));
@@ -201,12 +201,12 @@ export class DiscordEvents {
     }
   }
 
-  /** An update without a time of an edit is a preview of a link, a pin, and the like. */
+  /** An update without an edit time is a link preview, a pin or the like. */
   async #update(d: unknown, bot: Bot): Promise<readonly Outcome[]> {
     const { id, channel_id: channelId, edited_timestamp: at, author } = updatePayload.parse(d);
     if (at == null || author?.id === bot.user.id) return [];
     const whole = messagePayload.safeParse(d);
-    // One without an author lacks other things, too, its attachments for one.
+    // An update without an author also lacks other parts, such as attachments.
     const message = whole.success
       ? whole.data
       : await this.#parts.api.find(Routes.channelMessage(channelId, id), messagePayload);
@@ -248,13 +248,13 @@ export class DiscordEvents {
     return [{ event: { type: "message", ...home, id, author, text, at, addressed: false, replyTo }, home }];
   }
 
-  /** Discord does not say when. A later one has a later time: it is by that that what is delivered again is told apart. */
+  /** Discord gives no time. Later events get later times, which tell them from repeated deliveries. */
   #moment(): Date {
     this.#lastMs = Math.max(this.#parts.now().getTime(), this.#lastMs + 1);
     return new Date(this.#lastMs);
   }
 
-  /** Of one person's, of everybody's with one emoji, or of all. */
+  /** One person's reaction, everybody's with one emoji, or all. */
   async #reactionRemoval(removal: ReactionRemovalPayload): Promise<readonly Outcome[]> {
     const { directory } = this.#parts;
     const { user_id: person, message_id: messageId, emoji } = removal;
@@ -272,7 +272,7 @@ export class DiscordEvents {
     ];
   }
 
-  /** It cannot be undone, so Discord is asked once more: a channel that the bot may not see any more is still there. */
+  /** A deletion is final, so Discord is asked first: a channel that became invisible still exists. */
   async #channelDeletion(id: string): Promise<readonly Outcome[]> {
     const { api, now } = this.#parts;
     try {

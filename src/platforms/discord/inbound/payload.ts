@@ -1,7 +1,7 @@
 import { ChannelType } from "discord.js";
 import { z } from "zod";
 
-/** What Weir reads of Discord's payloads, from the gateway and from REST alike. Everything else is left out. */
+/** The parts of Discord's payloads, from gateway and REST, that Weir reads. Other parts are dropped. */
 
 export const userPayload = z.object({
   id: z.string(),
@@ -41,7 +41,7 @@ const poll = z.object({
   answers: z.array(z.object({ poll_media: z.object({ text: z.string().nullish() }) })).default([]),
 });
 
-/** What stands beside somebody's words is left out where it cannot be read: the words count. */
+/** Unreadable parts beside the text are dropped: the text counts. */
 const said = z.object({
   content: z.string().default(""),
   attachments: z.array(attachment).default([]),
@@ -73,7 +73,7 @@ export const messagePayload = said.extend({
 });
 export type MessagePayload = z.infer<typeof messagePayload>;
 
-/** An update may bring no more than the ids and what has changed. */
+/** An update may hold only the ids and the changes. */
 export const updatePayload = z.object({
   id: z.string(),
   channel_id: z.string(),
@@ -84,7 +84,7 @@ export const updatePayload = z.object({
 });
 
 const deletedFrom = { channel_id: z.string(), guild_id: z.string().optional() };
-/** What each event of a channel tells, whatever it is. */
+/** The fields of every event of a channel. */
 export const placePayload = z.object(deletedFrom);
 export const deletionPayload = z.object({ id: z.string(), ...deletedFrom });
 export const bulkDeletionPayload = z.object({ ids: z.array(z.string()), ...deletedFrom });
@@ -101,7 +101,7 @@ export const reactionPayload = z.object({
 });
 export type ReactionPayload = z.infer<typeof reactionPayload>;
 
-/** Without a person: everybody's; without an emoji: all. */
+/** Without a person: everybody's; without an emoji: all emoji. */
 export const reactionRemovalPayload = z.object({
   message_id: z.string(),
   user_id: z.string().optional(),
@@ -141,7 +141,7 @@ export const rolePayload = z.object({ guild_id: z.string(), role });
 export const roleGonePayload = z.object({ guild_id: z.string(), role_id: z.string() });
 export const threadsPayload = z.object({ guild_id: z.string(), threads: z.array(channelPayload) });
 
-/** Where the gateway is, and how many logins it allows; `reset_after` in ms. */
+/** The gateway's address and login limit; `reset_after` in ms. */
 export const gatewayPayload = z.object({
   url: z.string(),
   shards: z.number().default(1),
@@ -183,7 +183,7 @@ const THREAD_TYPES: ReadonlySet<number> = new Set([
   ChannelType.AnnouncementThread,
 ]);
 
-/** A thread of a channel, a forum's post too. */
+/** A thread of a channel, or a forum post. */
 export function isThreadType(type: number): boolean {
   return THREAD_TYPES.has(type);
 }

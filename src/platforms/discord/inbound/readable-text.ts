@@ -2,7 +2,7 @@ import { MessageType } from "discord.js";
 import { outsideCode } from "../outbound/code.ts";
 import type { MessagePayload } from "./payload.ts";
 
-/** What the ids in a text are called; undefined: nobody knows. */
+/** Names for the ids in a text; undefined: unknown. */
 export interface TextNames {
   person(id: string): string | undefined;
   channel(id: string): string | undefined;
@@ -13,7 +13,7 @@ export interface TextNames {
 const ENTITY =
   /<(?:@!?(?<person>\d+)|@&(?<role>\d+)|#(?<channel>\d+)|a?:(?<emoji>\w+):\d+|t:(?<time>-?\d{1,13})(?::[a-zA-Z])?|\/(?<command>[^:<>\n]+):\d+)>/g;
 
-/** Discord's text as people read it: names for ids. Code stays as it is. Pure; does not throw. */
+/** Makes Discord's text readable: names for ids. Code stays unchanged. Pure; does not throw. */
 export function readableText(content: string, names: TextNames): string {
   return outsideCode(content, (words) =>
     words.replaceAll(ENTITY, (entity, ...match) => {
@@ -62,14 +62,14 @@ export function isSpoken({ type }: Pick<MessagePayload, "type">): boolean {
   return SPOKEN.has(type);
 }
 
-/** What is said beside the text: a forwarded message, a poll, stickers, and what other bots put into boxes. Pure. */
+/** The content beside the text: a forwarded message, a poll, stickers, and other bots' embeds. Pure. */
 export function besideText(message: MessagePayload, isBot: boolean): string[] {
   const forwarded = (message.message_snapshots ?? []).map(
     ({ message: snapshot }) => `[forwarded message]\n${snapshot.content ?? ""}`,
   );
   const polls = message.poll == null ? [] : [pollText(message.poll)];
   const stickers = (message.sticker_items ?? []).map(({ name }) => `[sticker ${name}]`);
-  // Of a person's message the boxes are previews of links: nobody's words, and they come later.
+  // The embeds of a person's message are link previews, and arrive later.
   const boxes = isBot ? message.embeds.map(boxText).filter((text) => text !== "") : [];
   return [...forwarded, ...polls, ...stickers, ...boxes].map((text) => text.toWellFormed());
 }

@@ -19,17 +19,17 @@ export interface ReaderParts {
 
 export interface ReadOptions {
   readonly bot: Bot;
-  /** False: nothing is fetched for it; its files are named all the same. */
+  /** False: nothing is fetched; files are only named. */
   readonly isFull: boolean;
 }
 
-/** Names the files, and fetches none. */
+/** Only names the files. */
 const NO_FILES: AttachmentReader = { hosts: [], onFailure: () => undefined };
-/** Of a kind of message that Weir does not know. */
+/** For unknown kinds of messages. */
 const NO_WORDS = "[message without words]";
 const FILE_HOSTS = ["cdn.discordapp.com", "media.discordapp.net"];
 
-/** Makes Weir's messages of Discord's: names for ids, files with what is in them. */
+/** Converts Discord's messages to Weir's: names for ids, files with contents. */
 export class MessageReader {
   readonly #parts: ReaderParts;
   readonly #files: AttachmentReader;
@@ -43,7 +43,7 @@ export class MessageReader {
     };
   }
 
-  /** @throws PlatformError if something has to be asked for, and there is no answer now */
+  /** @throws PlatformError if a call is needed and fails temporarily */
   async read(
     message: MessagePayload,
     where: ChannelOnPlatform,
@@ -73,7 +73,7 @@ export class MessageReader {
     };
   }
 
-  /** Who gave a reaction or a command, with roles. Pure but for the names of roles. */
+  /** The author of a reaction or command, with roles. Pure except for role names. */
   person(user: UserPayload, member: MemberPayload | undefined, guildId: string | undefined): Author {
     const roles = member?.roles ?? [];
     const roleNames = roles.flatMap((id) => this.#parts.directory.roleName(guildId, id) ?? []);
@@ -86,7 +86,7 @@ export class MessageReader {
     };
   }
 
-  /** It mentions the bot, or the role of its own, replies to it, or stands in a DM. */
+  /** True: mentions the bot or the bot's role, replies to the bot, or is in a DM. */
   isAddressed(message: MessagePayload, where: ChannelOnPlatform, { user }: Bot): boolean {
     const { directory } = this.#parts;
     return (
@@ -133,7 +133,7 @@ export class MessageReader {
       channel: (id) => directory.known(id)?.name,
       role: (id) => directory.roleName(where.workspace, id),
     });
-    // A command behind the bot's name stays one where the name has spaces in it.
+    // A command after the bot's name stays a command if the name has spaces.
     const own = `@${mentioned.get(bot.user.id) ?? nameOf(bot.user, undefined)}`;
     const rest = text.startsWith(own) ? text.slice(own.length).trimStart() : "";
     return rest.startsWith("/") ? rest : text;

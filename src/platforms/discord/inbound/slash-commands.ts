@@ -29,7 +29,7 @@ export interface SlashParts {
 const ALREADY_ANSWERED: number = RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged;
 const COMMAND_CALLED: number = InteractionType.ApplicationCommand;
 
-/** What of a registered command is compared. */
+/** The compared parts of a command. */
 const registeredCommand = z.object({
   type: z.number().optional(),
   name: z.string(),
@@ -48,7 +48,7 @@ const registeredCommand = z.object({
 type RegisteredCommand = z.infer<typeof registeredCommand>;
 const registeredCommands = z.array(registeredCommand);
 
-/** An answer is not longer than so many messages. */
+/** Maximum messages of an answer. */
 const MAX_PARTS = 10;
 const PART_LENGTH = 1900;
 const FAILED = "That did not work. The log of Weir says why.";
@@ -63,7 +63,7 @@ export class SlashCommands {
     this.#parts = parts;
   }
 
-  /** Changes what is registered where it is not as it should be. Does not throw; is tried again at the next connection. */
+  /** Updates the registered commands if they differ. Does not throw; retried at the next connection. */
   async register({ applicationId }: Bot): Promise<void> {
     const { api, commands, log } = this.#parts;
     if (this.#isRegistered) return;
@@ -80,7 +80,7 @@ export class SlashCommands {
     }
   }
 
-  /** Runs what an INTERACTION_CREATE asks for. Returns at once. */
+  /** Runs an INTERACTION_CREATE's command. Returns at once. */
   take(d: unknown): void {
     const interaction = interactionPayload.parse(d);
     if (interaction.type !== COMMAND_CALLED || interaction.data === undefined) return;
@@ -99,7 +99,7 @@ export class SlashCommands {
     const { log } = this.#parts;
     const fields = { channel: `${PLATFORM_NAME}:${interaction.channel_id}`, command: interaction.data?.name };
     try {
-      // Who was answered already comes a second time, by a replay.
+      // A replay repeats a command that was answered already.
       if (!(await this.#defer(interaction))) return;
       await this.#answer(interaction, await this.#result(interaction));
     } catch (error) {
@@ -107,7 +107,7 @@ export class SlashCommands {
     }
   }
 
-  /** Within three seconds. @returns false: it is answered, or can't be any more */
+  /** Call within three seconds. @returns false: already answered */
   async #defer({ id, token }: InteractionPayload): Promise<boolean> {
     const body = {
       type: InteractionResponseType.DeferredChannelMessageWithSource,
@@ -129,7 +129,7 @@ export class SlashCommands {
     try {
       await acknowledge();
     } catch (error) {
-      // The first one was taken, and only its answer was lost.
+      // The first attempt succeeded; only its answer was lost.
       const isTaken = error instanceof DiscordRefusal && error.code === ALREADY_ANSWERED;
       if (!isTaken) throw error;
     }
@@ -175,7 +175,7 @@ function toRegistered({ name, help, argument }: PlatformCommand): RegisteredComm
   const option = argument && {
     type: ApplicationCommandOptionType.String,
     name: argument.name,
-    // Its field is the one place where Discord says what goes in there.
+    // The description is the only place where Discord shows the form.
     description: `${argument.form}: ${argument.help}`.slice(0, 100),
     required: false,
   };
@@ -187,7 +187,7 @@ function toRegistered({ name, help, argument }: PlatformCommand): RegisteredComm
   };
 }
 
-/** The same for the same commands, whatever their order and whatever Discord adds. */
+/** Equal for equal commands, regardless of order and of Discord's additions. */
 function fingerprint(commands: readonly RegisteredCommand[]): string {
   const lines = commands.map(({ type = 1, name, description, options = [] }) =>
     JSON.stringify([

@@ -2,14 +2,14 @@
 export interface Piece {
   readonly text: string;
   readonly isCode: boolean;
-  /** A block, not code within a line. */
+  /** A block, not inline code. */
   readonly isBlock: boolean;
 }
 
-/** Cuts a text at its code; joined again the pieces are the text. Pure; takes time linear in the text's length. */
+/** Splits a text at its code; the joined pieces are the text. Pure; linear in the text's length. */
 export function piecesOf(text: string): Piece[] {
   const pieces: Piece[] = [];
-  /** Lengths of runs that have no partner any more. */
+  /** Lengths of runs without a later partner. */
   const lonely = new Set<number>();
   let from = 0;
   for (const { 0: run, index } of text.matchAll(/`+/g)) {
@@ -28,7 +28,7 @@ export function piecesOf(text: string): Piece[] {
   return pieces;
 }
 
-/** Where the run of backticks that closes this one ends. */
+/** The end of the run of backticks that closes this one; null: none. */
 function closingOf(text: string, from: number, length: number): number | null {
   const run = /`+/g;
   run.lastIndex = from;
@@ -39,7 +39,7 @@ function closingOf(text: string, from: number, length: number): number | null {
   return null;
 }
 
-/** Changes what is not code. Pure. */
+/** Changes the text outside code. Pure. */
 export function outsideCode(text: string, change: (words: string) => string): string {
   return piecesOf(text)
     .map((piece) => (piece.isCode ? piece.text : change(piece.text)))

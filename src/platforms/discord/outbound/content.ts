@@ -3,21 +3,21 @@ import { outsideCode, piecesOf } from "./code.ts";
 import type { KnownNames } from "../rest/people.ts";
 import { drawTable, findTables } from "./table.ts";
 
-/** What Discord takes, UTF-16 units: it counts characters, which are never more. */
+/** Discord's limit, in UTF-16 units: it counts characters, which are never more. */
 export const MAX_CONTENT_LENGTH = 2000;
 
-/** A text as Discord is sent it. */
+/** A text in Discord's form. */
 export interface Content {
   readonly content: string;
-  /** Ids of the people that it mentions. */
+  /** Ids of the mentioned people. */
   readonly users: readonly string[];
 }
 
 const NOBODY: KnownNames = new Map();
 
 /**
- * The agent's Markdown as Discord draws it: names of people that are known there become mentions, tables code blocks, and
- * no mass mention stays one. What does not fit so stays as it was. Pure; does not throw.
+ * Converts the agent's Markdown for Discord: known people's names become mentions, tables become code blocks,
+ * and mass mentions are disarmed. A text that would not fit stays unconverted. Pure; does not throw.
  */
 export function toDiscord(text: string, names: KnownNames = NOBODY): Content {
   const plain = storableText(text);
@@ -44,7 +44,7 @@ function convert(text: string, names: KnownNames, users: Set<string>): string {
     .join("");
 }
 
-/** Code blocks and what is between them; code within a line stays in its line. */
+/** Code blocks and the text between them; inline code stays in its line. */
 function blocksOf(text: string): { text: string; isCode: boolean }[] {
   const blocks: { text: string; isCode: boolean }[] = [];
   for (const { text: piece, isBlock } of piecesOf(text)) {
@@ -55,7 +55,7 @@ function blocksOf(text: string): { text: string; isCode: boolean }[] {
   return blocks;
 }
 
-/** Discord knows three levels of headings. Pictures come as links. */
+/** Discord has three heading levels. Pictures become links. */
 function line(text: string): string {
   const title = deepTitle(text);
   return (title === null ? text : `**${title.replaceAll("**", "")}**`).replaceAll(
@@ -64,7 +64,7 @@ function line(text: string): string {
   );
 }
 
-/** The words of a heading below the third level. No expression finds both ends of them in linear time. */
+/** The text of a heading below the third level. No regular expression finds both ends in linear time. */
 function deepTitle(heading: string): string | null {
   const rest = /^ {0,3}#{4,6}[ \t]+(?=\S)(.+)$/.exec(heading)?.[1]?.trimEnd();
   if (rest === undefined) return null;
@@ -73,15 +73,15 @@ function deepTitle(heading: string): string | null {
   return rest.slice(0, end).trimEnd() || rest;
 }
 
-/** A character of no width takes the meaning from `@everyone`. */
+/** A zero-width character disarms `@everyone`. */
 function disarm(text: string): string {
   return text.replaceAll(/@(?=everyone|here)/gi, "@\u200B");
 }
 
-/** An address, which is left as it is, or where a mention may begin. */
+/** A URL, which stays unchanged, or a mention's possible start. */
 const ADDRESS_OR_MENTION = /https?:\/\/[^\s<>|]+|(?<![\p{L}\p{N}_<@.])@(?=\S)/giu;
 
-/** `@Ann Lee` → `<@123>`: the longest known name that stands there. */
+/** `@Ann Lee` → `<@123>`: the longest known name there. */
 function mention(text: string, names: KnownNames, users: Set<string>): string {
   if (names.size === 0) return text;
   const longest = Math.max(...Array.from(names.keys(), (name) => name.length));
@@ -98,7 +98,7 @@ function mention(text: string, names: KnownNames, users: Set<string>): string {
   return converted + text.slice(from);
 }
 
-/** `@types/node` is a package, whoever is called so. */
+/** Finds the longest name. `@types/node` is a package. */
 function nameAt(
   text: string,
   at: number,

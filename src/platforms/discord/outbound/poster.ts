@@ -30,28 +30,28 @@ export interface PosterParts {
 const posted = z.object({ id: z.string(), content: z.string() });
 const postedMessages = z.array(messagePayload);
 
-/** Messages that are remembered, of those that were sent. */
+/** Maximum remembered sent messages. */
 const MAX_REMEMBERED = 5000;
-/** Pages of a channel that are searched for a message that may be there. */
+/** Pages of a channel searched for an earlier attempt. */
 const MAX_PAGES = 3;
 const PAGE = 100;
-/** An answer to nobody is looked for this far back, ms. */
+/** How far back the search goes for an answer to no message, ms. */
 const LOOK_BACK_MS = 3_600_000;
-/** Signs of typing in a second: of the calls that Discord allows they are the first to do without. */
+/** Maximum typing signals a second: they are the most dispensable calls. */
 const MAX_TYPING = 10;
 
-/** Puts the bot's words into channels, each once. All calls throw PlatformError. */
+/** Posts the bot's messages, each once. All calls throw PlatformError. */
 export class Poster {
   readonly #parts: PosterParts;
   readonly #emojis: Emojis;
-  /** When a key was first sent. */
+  /** Time of a key's first attempt. */
   readonly #attempts = new BoundedMap<number>(MAX_REMEMBERED);
-  /** The key of each message that was acknowledged. */
+  /** The key of each acknowledged message. */
   readonly #keys = new BoundedMap<string>(MAX_REMEMBERED);
-  /** What each message showed when Discord last said so, and whether that was a piece of an answer that was being written. */
+  /** Each message's content last confirmed by Discord, and whether it was a piece of an unfinished answer. */
   readonly #shown = new BoundedMap<{ readonly content: string; readonly isPiece: boolean }>(200);
   readonly #typedAt = new BoundedMap<number>(1000);
-  /** When the last of them were sent. */
+  /** Times of the last second's signals. */
   #typing: number[] = [];
 
   constructor(parts: PosterParts) {
@@ -73,14 +73,14 @@ export class Poster {
   async edit(messageId: string, message: OutboundMessage): Promise<void> {
     const content = this.#convert(message);
     const shown = this.#shown.get(messageId);
-    // Somebody may have deleted a piece meanwhile: that the final text is there, Discord itself has to say.
+    // Somebody may have deleted the piece: Discord itself must confirm the final text.
     if (shown?.content === content.content && !(shown.isPiece && message.final)) return;
     const route = Routes.channelMessage(message.channel.name, messageId);
     await this.#parts.api.call({ method: "PATCH", route, body: bodyOf(content) });
     this.#shown.set(messageId, { content: content.content, isPiece: !message.final });
   }
 
-  /** Where there is none any more, nothing happens. */
+  /** If the message is gone, does nothing. */
   async remove({ name }: ChannelAddress, messageId: string): Promise<void> {
     try {
       await this.#parts.api.call({ method: "DELETE", route: Routes.channelMessage(name, messageId) });
@@ -95,7 +95,7 @@ export class Poster {
     await this.#parts.api.call({ method: "PUT", route });
   }
 
-  /** Best effort, and rarely: whoever posts does not wait for it. */
+  /** Best effort and rate-limited: posts do not wait for it. */
   showTyping(channel: ChannelAddress, isWorking: boolean): void {
     const { api, timing, log } = this.#parts;
     const { name } = channel;
@@ -122,12 +122,12 @@ export class Poster {
     if (this.#attempts.get(key) === undefined) this.#attempts.set(key, performance.now());
     const body = { ...bodyOf(content), nonce: nonceOf(key), enforce_nonce: true };
     const there = await this.#put(channel, { ...body, ...this.#reference(message) }, body);
-    // For a key that Discord knows, this is what was sent with it first.
+    // For a known key, Discord returns the message first sent with it.
     this.#shown.set(there.id, { content: there.content, isPiece: !message.final });
     return there.id;
   }
 
-  /** @param bare the same without a reference: Discord takes none from who may not read what was said before */
+  /** @param bare the body without a reference, which Discord rejects if the bot may not read the history */
   async #put(channel: ChannelAddress, body: object, bare: object): Promise<z.infer<typeof posted>> {
     const { api, log } = this.#parts;
     const route = Routes.channelMessages(channel.name);
@@ -140,7 +140,7 @@ export class Poster {
     }
   }
 
-  /** Discord knows a key for some minutes; what may be older is looked for. @returns null: it is not there */
+  /** Finds an earlier attempt. Discord itself deduplicates keys only for minutes. @returns null: none */
   async #earlier(message: OutboundMessage, content: Content): Promise<string | null> {
     const { mayBeThere, idempotencyKey: key, channel, inReplyTo } = message;
     const first = this.#attempts.get(key);
@@ -163,7 +163,7 @@ export class Poster {
     return null;
   }
 
-  /** A piece of it that was shown becomes the whole. */
+  /** Completes a piece that was shown. */
   async #completed(
     { id, content: there }: MessagePayload,
     message: OutboundMessage,
@@ -174,7 +174,7 @@ export class Poster {
     return id;
   }
 
-  /** A draft of it may show the beginning alone. */
+  /** A draft may show only the beginning. */
   #isIt(
     candidate: MessagePayload,
     { idempotencyKey, inReplyTo, mayBeInPart = false }: OutboundMessage,
@@ -185,13 +185,13 @@ export class Poster {
     if (candidate.nonce != null && String(candidate.nonce) === nonceOf(idempotencyKey)) return true;
     const answered = candidate.message_reference?.message_id;
     if (answered !== undefined && !inReplyTo.includes(answered)) return false;
-    // Discord takes the blanks off both ends.
+    // Discord trims texts.
     const there = unnamed(candidate.content).trim();
     const whole = unnamed(content).trim();
     return there !== "" && (mayBeInPart ? whole.startsWith(there) : whole === there);
   }
 
-  /** In a channel with several voices, which of them is answered; not needed right behind it. */
+  /** In a server's channel, refers to the answered message, unless that message is the last. */
   #reference({ channel: { name }, inReplyTo }: OutboundMessage): object {
     const { directory, lastMessages } = this.#parts;
     const last = inReplyTo.findLast(isSnowflake);
@@ -210,7 +210,7 @@ function nonceOf(key: string): string {
   return createHash("sha256").update(key).digest("base64url").slice(0, 25);
 }
 
-/** Without mentions: who is known by name changes with time. */
+/** Removes mentions: known names change with time. */
 function unnamed(content: string): string {
   return content.trim().replaceAll(/<@!?\d+>/g, "@");
 }

@@ -3,7 +3,7 @@ import { alignColumns, cellsOf } from "../../../text/markdown-table.ts";
 const ROW = /^\s*\|?.*\|.*$/;
 const RULE_CELL = /^:?-+:?$/;
 
-/** A run of lines: a table, or not. */
+/** A run of lines: a table, or other text. */
 export interface Lines {
   readonly lines: readonly string[];
   readonly isTable: boolean;
@@ -29,7 +29,7 @@ export function findTables(lines: readonly string[]): Lines[] {
   return found;
 }
 
-/** Lines of the table that begins here; 0: none does. */
+/** Number of lines of the table that starts here; 0: none. */
 function tableLength(lines: readonly string[], at: number): number {
   const [head = "", rule = ""] = lines.slice(at, at + 2);
   if (!ROW.test(head) || !rule.includes("|") || !isRule(rule)) return 0;
@@ -38,7 +38,7 @@ function tableLength(lines: readonly string[], at: number): number {
   return end - at;
 }
 
-/** The line below a table's head; one expression for all of it takes time in the cube of its length. */
+/** True: the rule below a table's head. One regular expression would take cubic time. */
 function isRule(line: string): boolean {
   const inner = line.trim().replace(/^\|/, "").replace(/\|$/, "");
   return inner.split("|").every((cell) => RULE_CELL.test(cell.trim()));
@@ -46,7 +46,7 @@ function isRule(line: string): boolean {
 
 const COLUMNS = { gap: "  ", ruleGap: "  ", minWidth: 3 };
 
-/** A Markdown table as columns in a code block: Discord draws no tables. Pure. */
+/** Renders a Markdown table as columns in a code block: Discord has no tables. Pure. */
 export function drawTable([head = "", , ...body]: readonly string[]): string {
   const rows = [head, ...body].map((row) =>
     // A code block would show these marks.

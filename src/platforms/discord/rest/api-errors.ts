@@ -18,7 +18,7 @@ const REFUSALS: ReadonlyMap<number, string> = new Map([
   [GatewayCloseCodes.InvalidShard, TOO_MANY],
 ]);
 
-/** What the end of a connection means, by its close code; null: nothing that an operator has to mend. Pure. */
+/** The operator's error for a connection's close code; null: nothing for an operator to fix. Pure. */
 export function refusalOf(code: number): OperatorError | null {
   const words = REFUSALS.get(code);
   return words === undefined ? null : new OperatorError(words);

@@ -33,15 +33,15 @@ export interface Call {
   readonly route: RouteLike;
   readonly body?: unknown;
   readonly query?: Readonly<Record<string, string>>;
-  /** An interaction has a token of its own, in its path. */
+  /** An interaction's token is in its path. */
   readonly isAnonymous?: boolean;
 }
 
 const UNKNOWN_MESSAGE = 10_008;
 
-/** Discord refused a call, and says why by a number. */
+/** Discord refused a call, with an error code. */
 export class DiscordRefusal extends PlatformError {
-  /** https://discord.com/developers/docs/topics/opcodes-and-status-codes#json; 0: none was told. */
+  /** https://discord.com/developers/docs/topics/opcodes-and-status-codes#json; 0: no code. */
   readonly code: number;
   readonly status: number;
 
@@ -56,21 +56,21 @@ export class DiscordRefusal extends PlatformError {
 
 const UNKNOWN_CHANNEL = 10_003;
 
-/** The channel was deleted: where the bot may not see it, Discord says so instead. */
+/** True: the channel was deleted. For an invisible channel Discord has another code. */
 export function isDeletedChannel(error: unknown): boolean {
   return error instanceof DiscordRefusal && error.code === UNKNOWN_CHANNEL;
 }
 
 const CANNOT_REPLY = 160_002;
 
-/** What was sent answers a message that the bot may not read; without saying so it may be sent. */
+/** True: the message replies to one that the bot may not read. Without the reference it may be sent. */
 export function isReplyRefused(error: unknown): error is DiscordRefusal {
   return error instanceof DiscordRefusal && error.code === CANNOT_REPLY;
 }
 
 /**
- * Discord's REST API. The client's own retries are off, since they would double what was taken without our hearing of it;
- * its waiting for rate limits is on, up to a bound. All calls throw PlatformError.
+ * Discord's REST API. The client's retries are off: they would duplicate a call whose answer was lost. Its
+ * waits for rate limits are on, up to a bound. All calls throw PlatformError.
  */
 export class DiscordApi implements Disposable {
   readonly #rest: REST;
@@ -96,7 +96,7 @@ export class DiscordApi implements Disposable {
     return parsed(schema, await this.call({ method: "GET", route, query }));
   }
 
-  /** As {@link get}; null: it is not there, or not for us. @throws PlatformError that may be mended by waiting */
+  /** Like {@link get}; null: not found, or not accessible. @throws a retryable PlatformError */
   async find<Schema extends z.ZodType>(route: RouteLike, schema: Schema): Promise<z.output<Schema> | null> {
     try {
       return await this.get(route, schema);
@@ -108,7 +108,7 @@ export class DiscordApi implements Disposable {
 
   /** @returns the answer's body */
   async call({ method, route, body, query = {}, isAnonymous = false }: Call): Promise<unknown> {
-    // One 401 makes the client forget it.
+    // After a 401 the client forgets the token.
     this.#rest.setToken(this.#token);
     try {
       return await this.#rest.request({
@@ -129,7 +129,7 @@ export class DiscordApi implements Disposable {
   }
 }
 
-/** @throws PlatformError if it is something else than Discord's API tells */
+/** @throws PlatformError if the body does not fit the schema */
 export function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
@@ -142,7 +142,7 @@ function waitOf({ timeToReset, retryAfter }: RateLimitData): number {
   return Math.max(timeToReset, retryAfter);
 }
 
-/** What a failed call means. The client's words may hold what was sent: ours do not. Pure. */
+/** Classifies a failed call. The client's message may contain what was sent: ours does not. Pure. */
 export function toPlatformError(error: unknown): PlatformError {
   if (error instanceof PlatformError) return error;
   if (error instanceof DiscordAPIError)
@@ -165,11 +165,11 @@ function unavailable(message: string, cause: unknown, retryAfterMs?: number): Pl
   return new PlatformError(PLATFORM_NAME, "unavailable", message, options);
 }
 
-/** Of a place or a message that is not there, or not for us. */
+/** Codes of a place or message that is missing or not accessible. */
 const GONE: ReadonlySet<number> = new Set([10_003, 10_004, UNKNOWN_MESSAGE, 50_001, 50_007, 50_013, 50_083]);
 
 function kindOf(status: number, code: number): PlatformError["kind"] {
-  // A token that is wrong today is a matter for the operator; what waits, waits.
+  // A wrong token is the operator's problem: texts wait until it is fixed.
   if (status === 401 || status === 429 || status >= 500) return "unavailable";
   if (GONE.has(code)) return "gone";
   return code === 0 && (status === 403 || status === 404) ? "gone" : "rejected";

@@ -18,7 +18,7 @@ import {
 
 interface Role {
   readonly name: string;
-  /** The bot that this role was made for. */
+  /** The bot that owns this role. */
   readonly botId: string | null;
 }
 
@@ -31,15 +31,15 @@ export interface ChannelInfo {
   readonly id: string;
   readonly type: number;
   readonly name: string;
-  /** "": it is a DM. */
+  /** "": a DM. */
   readonly guildId: string;
   readonly parentId: string | null;
 }
 
-/** Threads and DMs that are remembered; servers and their channels all are. */
+/** Maximum remembered threads, and DMs. Servers and channels have no limit. */
 const MAX_REMEMBERED = 10_000;
 
-/** Names of servers, channels, threads and roles, as the gateway tells them; what it did not tell is asked for. */
+/** Names of servers, channels, threads and roles, from the gateway; missing names are fetched. */
 export class Directory {
   readonly #api: DiscordApi;
   readonly #guilds = new Map<string, Guild>();
@@ -53,14 +53,14 @@ export class Directory {
     this.#api = api;
   }
 
-  /** Learns from a gateway event; others than those of places are none of its business. */
+  /** Learns from the gateway events of places; ignores all other events. */
   learn(t: string, d: unknown): void {
     switch (t) {
       case "READY":
         return this.#ready(d);
       case "GUILD_CREATE":
       case "GUILD_UPDATE":
-        // One that can't be reached comes with its id alone.
+        // An unavailable server comes with its id alone.
         if (guildLeftPayload.parse(d).unavailable !== true) this.#setGuild(guildPayload.parse(d));
         return undefined;
       case "GUILD_DELETE": {
@@ -102,16 +102,16 @@ export class Directory {
     }
   }
 
-  /** What is known of a channel without asking. */
+  /** What is known of a channel without a call. */
   known(id: string): ChannelInfo | undefined {
     return this.#channels.get(id) ?? this.#threads.get(id) ?? this.#dms.get(id);
   }
 
   /**
-   * Where a message stands; null: in a kind of channel that Weir takes no part in.
-   * @param guildId undefined: it came without one, so the channel is a DM
-   * @param person whose DM it may be
-   * @throws PlatformError if it has to be asked for, and there is no answer now
+   * The channel of a message; null: a kind of channel that Weir ignores.
+   * @param guildId undefined: the channel is a DM
+   * @param person the person if it is a DM
+   * @throws PlatformError if a call is needed and fails temporarily
    */
   async where(
     id: string,
@@ -123,7 +123,7 @@ export class Directory {
     await this.meetGuild(guildId);
     const base = { channel: { platform: PLATFORM_NAME, name: id }, workspace: guildId };
     const workspace = this.#guilds.get(guildId)?.name ?? "";
-    // Not for the bot's eyes any more, or none that it can ask for: it is a channel without a name.
+    // Not visible to the bot, or not fetchable: a channel without a name.
     if (info === null) return { ...base, kind: "channel", place: { workspace, channel: "", parent: null } };
     if (!isThreadType(info.type))
       return { ...base, kind: "channel", place: { workspace, channel: info.name, parent: null } };
@@ -132,8 +132,8 @@ export class Directory {
   }
 
   /**
-   * Resolves when a server's roles are known, or never will be. The gateway tells them some time after it is ready.
-   * @throws PlatformError if they have to be asked for, and there is no answer now
+   * Resolves when a server's roles are known, or never will be. The gateway sends them some time after READY.
+   * @throws PlatformError if a call is needed and fails temporarily
    */
   async meetGuild(guildId: string): Promise<void> {
     if (guildId === "" || this.#guilds.has(guildId)) return;
@@ -150,7 +150,7 @@ export class Directory {
     return this.#guilds.get(guildId ?? "")?.roles.get(roleId)?.name;
   }
 
-  /** Whether a role is the one that Discord made for this bot. */
+  /** True: Discord made the role for this bot. */
   isRoleOf(botId: string, guildId: string | undefined, roleId: string): boolean {
     return this.#guilds.get(guildId ?? "")?.roles.get(roleId)?.botId === botId;
   }
@@ -193,7 +193,7 @@ export class Directory {
 
   async #fetchGuild(id: string): Promise<void> {
     const guild = await this.#api.find(Routes.guild(id), guildPayload);
-    // What the gateway told meanwhile is newer.
+    // Data that the gateway sent meanwhile is newer.
     if (guild !== null && !this.#guilds.has(id)) this.#setGuild(guild);
   }
 

@@ -12,7 +12,7 @@ interface Known {
 const KEPT_MS = 600_000;
 const emojis = z.array(emojiPayload);
 
-/** The emoji that servers made themselves, by name. */
+/** Custom emoji of servers, by name. */
 export class Emojis {
   readonly #api: DiscordApi;
   readonly #known = new BoundedMap<Known>(200);
@@ -22,8 +22,8 @@ export class Emojis {
   }
 
   /**
-   * How Discord's paths name an emoji.
-   * @param emoji a Unicode emoji, or the name of one of the server's own
+   * The emoji's name in Discord's paths.
+   * @param emoji a Unicode emoji, or the name of a custom emoji
    * @throws PlatformError
    */
   async sign(emoji: string, guildId: string | undefined): Promise<string> {

@@ -6,13 +6,13 @@ import { OperatorError } from "../../../core/errors.ts";
 import { type DiscordApi, DiscordRefusal } from "./api.ts";
 import { WRONG_TOKEN } from "./api-errors.ts";
 
-/** Discord's bound for one page. */
+/** Discord's limit per page. */
 const PAGE = 200;
 const guildPage = z.array(z.object({ id: z.string(), name: z.string().default("") }));
 
 /**
  * The servers that the bot is in.
- * @throws OperatorError if Discord does not know the token; PlatformError where there is no answer now
+ * @throws OperatorError if Discord does not know the token; PlatformError if there is no answer now
  */
 export async function listGuilds(api: DiscordApi): Promise<readonly Server[]> {
   const servers: Server[] = [];

@@ -21,20 +21,20 @@ export interface HistoryParts {
   readonly api: DiscordApi;
   readonly reader: MessageReader;
   readonly identity: BotIdentity;
-  /** Calls a second over everything: what Discord allows a bot. */
+  /** Calls a second in total that Discord allows a bot. */
   readonly callsPerSecond: number;
 }
 
-/** Share of the calls that may be made for what nobody waits for. */
+/** Maximum share of calls for catch-ups that no event waits for. */
 const BACKGROUND_SHARE = 0.4;
-/** Most that Discord gives at once. */
+/** Discord's limit per page. */
 const PAGE = 100;
-/** Pages without a word of people's that are turned over in the search for one. */
+/** Maximum pages without people's messages that are skipped. */
 const MAX_EMPTY_PAGES = 5;
 
 const messages = z.array(messagePayload);
 
-/** What Discord has of what was said. The bot's own words and Discord's notices are left out. */
+/** Reads Discord's message history, without the bot's messages and Discord's notices. */
 export class DiscordHistory implements ChatHistory {
   readonly pageSize = PAGE;
   readonly rateLimiter: RateLimiter;
@@ -56,8 +56,8 @@ export class DiscordHistory implements ChatHistory {
         limit: String(limit),
         ...(before !== null && { before }),
       });
-      // So Discord also answers a bot that may not read the history. That all of it was deleted cannot be told from that, and
-      // is not noticed: the other way round a permission taken away would blank the log.
+      // An empty page may also mean that the bot may not read the history. So a full deletion goes unnoticed:
+      // otherwise a lost permission would blank the log.
       if (payloads.length === 0 && before === null) return this.#blank(channel);
       found.unshift(...payloads.filter((payload) => isPeoples(payload, bot)));
       before = payloads[0]?.id ?? null;
@@ -78,12 +78,12 @@ export class DiscordHistory implements ChatHistory {
     const before = untilId === null ? page : page.filter(({ id }) => compareIds(id, untilId) < 0);
     const throughId = before.at(-1)?.id ?? gap.afterId;
     const isEnd = page.length < limit || before.length < page.length;
-    // The message that ends the gap is there no more, nor is any behind it: the bot may not read them any more, or they are gone.
+    // The gap's end message and all later ones are missing: deleted, or no longer readable.
     const isHidden = page.length === 0 && untilId !== null;
     return { messages: before, throughId, isEnd, ...(isHidden && { hiddenTo: timeOfId(untilId) }) };
   }
 
-  /** A channel tells what was said last in it also to whom it does not show what was said. */
+  /** A channel tells its last message's id even to a bot that may not read it. */
   async #blank({ channel }: MaybeGap): Promise<NewestMessages> {
     const place = await this.#parts.api.find(Routes.channel(channel.name), channelPayload);
     return { messages: [], isAll: false, isBlank: true, lastId: place?.last_message_id ?? null };
@@ -139,18 +139,18 @@ export class DiscordHistory implements ChatHistory {
     return compareIds(a, b);
   }
 
-  /** A thread has the id of the message that it was begun with, so what belongs to it comes later. */
+  /** A thread has its root message's id, so its own messages have later ids. */
   isOwn({ kind, channel }: ChannelOnPlatform, id: string): boolean {
     return kind !== "thread" || compareIds(id, channel.name) > 0;
   }
 
-  /** What the parent said before a thread, and the message that it was begun with: the bot's words, too. */
+  /** The parent's messages before a thread, and the thread's root: also the bot's. */
   async #ofParent(threadId: string, parentId: string, limit: number): Promise<MessagePayload[]> {
     const { api } = this.#parts;
     const before = await this.#before(parentId, threadId, limit);
     const root =
       (await api.find(Routes.channelMessage(parentId, threadId), messagePayload)) ??
-      // A forum's post has its first message in itself.
+      // A forum post contains its root message.
       (await api.find(Routes.channelMessage(threadId, threadId), messagePayload));
     return [...before, ...(root === null ? [] : [root])].filter(isSpoken);
   }
@@ -168,7 +168,7 @@ export class DiscordHistory implements ChatHistory {
     return page.toSorted((a, b) => compareIds(a.id, b.id));
   }
 
-  /** Only what the log may lack is read with its files and its author's roles. */
+  /** Only messages that the log may lack are read with files and roles. */
   #toHistory(
     { afterId = "0", ...channel }: MaybeGap,
     payloads: readonly MessagePayload[],

@@ -8,14 +8,14 @@ const MAX_CHANNELS = 2000;
 const MAX_NAMES = 200;
 const MAX_MEMBERS = 10_000;
 
-/** The names of the people who were heard of in a channel, in lower case, with their ids; null: of several. */
+/** Ids of a channel's known people, by lower-case name; null: several people have the name. */
 export type KnownNames = ReadonlyMap<string, string | null>;
 
-/** Who is called what where: so that `@name` in an answer mentions the person, and a history has names and roles. */
+/** Names of people, for mentions as `@name` in answers, and for names and roles in a history. */
 export class People {
   readonly #api: DiscordApi;
   readonly #channels = new BoundedMap<BoundedMap<string | null>>(MAX_CHANNELS);
-  /** By guild and user; null: no member any more. */
+  /** By guild and user; null: no longer a member. */
   readonly #members = new BoundedMap<MemberPayload | null>(MAX_MEMBERS);
   readonly #users = new BoundedMap<string>(MAX_MEMBERS);
 
@@ -23,7 +23,7 @@ export class People {
     this.#api = api;
   }
 
-  /** Somebody spoke in a channel, or was spoken of. */
+  /** Call for each author and each mentioned person. */
   met(channelId: string, user: UserPayload, name: string): void {
     const names = this.#channels.get(channelId) ?? new BoundedMap<string | null>(MAX_NAMES);
     for (const key of new Set([name.toLowerCase(), user.username.toLowerCase()])) {
@@ -46,7 +46,7 @@ export class People {
     return this.#members.get(`${guildId}/${userId}`) ?? undefined;
   }
 
-  /** As {@link member}, and asked for where it is not known. @throws PlatformError that may be mended by waiting */
+  /** Like {@link member}; fetches an unknown member. @throws a retryable PlatformError */
   async findMember(guildId: string, userId: string): Promise<MemberPayload | undefined> {
     const key = `${guildId}/${userId}`;
     if (this.#members.get(key) === undefined) {
@@ -56,12 +56,12 @@ export class People {
     return this.member(guildId, userId);
   }
 
-  /** How somebody was called last. */
+  /** A person's last known name. */
   nameOf(userId: string): string | undefined {
     return this.#users.get(userId);
   }
 
-  /** As {@link nameOf}, and asked for where it is not known. @throws PlatformError that may be mended by waiting */
+  /** Like {@link nameOf}; fetches an unknown name. @throws a retryable PlatformError */
   async findName(userId: string): Promise<string> {
     const known = this.#users.get(userId);
     if (known !== undefined) return known;
@@ -72,7 +72,7 @@ export class People {
   }
 }
 
-/** How somebody is called in a server; elsewhere by the name of the account. Pure. */
+/** A person's name in a server; elsewhere the account's name. Pure. */
 export function nameOf(
   user: UserPayload,
   member: { readonly nick?: string | null | undefined } | undefined,
