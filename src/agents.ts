@@ -108,8 +108,11 @@ function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): Summa
     resolve: async (configured, signal) => models.resolve(configured, signal),
     // The configured window is that of the agent's own model.
     windowOf: (resolved) => models.windowOf(resolved, compactorModel === model ? config.contextWindow : 0),
+    // How to answer is none of a summariser's business; a template of the agent's own may say who it is.
     get systemText() {
-      return agent.texts.system({ date: time.day(new Date()) });
+      return config.prompt === null
+        ? config.instructions
+        : agent.texts.system({ date: time.day(new Date()) });
     },
     texts: {
       instructions: (values) => prompts.render("compactor", values, id),

@@ -34,6 +34,8 @@ export class ChannelCompactor {
   #lookTimer: NodeJS.Timeout | undefined;
   #lookedAt = 0;
   #blocked: string | null = null;
+  /** How long the last job took whose summary a model wrote, ms. */
+  #lastJobMs = 0;
   /** The tier of the last leaf, if its calls sufficed only for the beginning of its range. */
   #cutShort: Tier | null = null;
   #forced: PromiseWithResolvers<ForcedOutcome> | null = null;
@@ -227,9 +229,12 @@ export class ChannelCompactor {
   async #state(): Promise<CompactionState> {
     const { target } = this.#parts;
     const history = await target.history.snapshot();
+    const measured = target.measure(history);
+    const said = tokensAnMs(history) * this.#lastJobMs;
     return {
-      ...target.measure(history),
+      ...measured,
       history,
+      leadTokens: Math.min(said, measured.stretchTokens),
       isForced: this.#forced !== null,
       isResting: this.#modelBackoff.isWaiting || this.#isCircuitOpen,
       cutShort: this.#cutShort,
@@ -307,6 +312,7 @@ export class ChannelCompactor {
       .finally(() => (this.#job = null));
     if (end.kind === "left" && !abandon.signal.aborted) return;
     const ms = Math.round(performance.now() - startedAt);
+    if ("summary" in end && end.summary.kind === "model") this.#lastJobMs = ms;
     const ended = {
       ...told,
       ...nothing,
@@ -385,6 +391,18 @@ export class ChannelCompactor {
     this.#forced = null;
     this.#forcedSoFar = null;
   }
+}
+
+/** Entries by which it is judged how fast people talk. */
+const NEWEST = 20;
+
+/** How fast the newest entries came: estimated tokens an ms. */
+function tokensAnMs({ entries }: History): number {
+  const newest = entries.slice(-NEWEST);
+  const [first, last] = [newest[0], newest.at(-1)];
+  if (first === undefined || last === undefined || first === last) return 0;
+  const ms = last.at.getTime() - first.at.getTime();
+  return newest.reduce((sum, { tokens }) => sum + tokens, 0) / Math.max(1, ms);
 }
 
 function rangeOf({ fromSeq, toSeq, sourceTokens }: Job): {

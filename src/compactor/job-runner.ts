@@ -171,7 +171,7 @@ export class JobRunner {
     return outcome;
   }
 
-  /** Merges and redos are written from the raw text if it fits the summariser's window, else from the summaries. */
+  /** Merges and redos are written from the raw text if it fits the summariser's window, else from the summaries; merges ahead from these. */
   async #material(job: Job, windowTokens: number): Promise<Material> {
     const { store } = this.#parts;
     const { fromSeq, toSeq, kind } = job;
@@ -184,7 +184,12 @@ export class JobRunner {
     const replaced = within(job, summaries);
     const common = { kind, neighbour: neighbour ?? null };
     const isRaw = kind === "leaf" || (kind === "redo" && job.level === 1);
-    if (isRaw || (await store.log.tokensOf(job.channel, fromSeq, toSeq)) < windowTokens * RAW_SHARE) {
+    // Where summaries are written ahead, each message is read by a summariser once.
+    const isOfSummaries = kind === "merge" && job.isAhead === true;
+    if (
+      isRaw ||
+      (!isOfSummaries && (await store.log.tokensOf(job.channel, fromSeq, toSeq)) < windowTokens * RAW_SHARE)
+    ) {
       const entries = await store.log.readCurrent(job.channel, fromSeq, toSeq);
       return { ...common, entries, summaries: kind === "leaf" ? [] : replaced };
     }

@@ -30,7 +30,9 @@ export interface CompactionTarget {
   mayBeFull(history: History): boolean;
   /** Is the view so full that little more would cause an emergency omission? Cheap. */
   lacksRoom(history: History): boolean;
-  measure(history: History): Omit<CompactionState, "history" | "isForced" | "isResting" | "cutShort">;
+  measure(
+    history: History,
+  ): Omit<CompactionState, "history" | "isForced" | "isResting" | "cutShort" | "leadTokens">;
   /** Omits entries that no longer fit, at once and without a model. @returns whether any entry was omitted */
   relieve(): Promise<boolean>;
   /** May tell people in the channel of it. Must not throw. */

@@ -27,7 +27,7 @@ const SYSTEM = {
 
 const COMPACTOR = {
   agent_name: "text",
-  /** The agent's rendered system prompt: the summariser must know who the agent is. */
+  /** The agent's instructions, or its own system prompt: the summariser must know who the agent is. "": it has none. */
   agent_prompt: "text",
 } as const satisfies VariableShapes;
 

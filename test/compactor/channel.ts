@@ -101,6 +101,7 @@ export function stateOf(
       writeAhead: stretchTokens < Infinity,
     },
     stretchTokens,
+    leadTokens: 0,
     firstKept: Math.min(waiting?.seq ?? history.lastSeq + 1, turn?.fromSeq ?? Infinity),
     tokensOf,
     isForced: false,

@@ -1,4 +1,5 @@
 import type { CompactionConfig } from "../../config/config.ts";
+import { LEAST_OF_STRETCH } from "../../compactor/policy/policy.ts";
 import type { CompactionTarget } from "../../compactor/target.ts";
 import { assemble, type ContextSources } from "../../context/assemble.ts";
 import { KEEP_SHARE } from "../../context/keep.ts";
@@ -227,7 +228,8 @@ export function mayBeFull(history: History, known: KnownRequest): boolean {
 function mayWriteAhead(history: History, raw: number, ahead: KnownRequest["ahead"]): boolean {
   if (ahead === null) return false;
   const { stretch, keepMessages, keepTokens } = ahead();
-  if (raw < SURE_SHARE * stretch) return false;
+  const least = SURE_SHARE * LEAST_OF_STRETCH * stretch;
+  if (raw < least) return false;
   const { entries } = history;
   const from = writtenTo(history);
   let kept = 0;
@@ -238,7 +240,7 @@ function mayWriteAhead(history: History, raw: number, ahead: KnownRequest["ahead
     if (entries.length - index <= keepMessages && kept < keepTokens) kept += entry.tokens;
     else unwritten += entry.tokens;
   }
-  return unwritten >= SURE_SHARE * stretch;
+  return unwritten >= least;
 }
 
 function wantsSummaryWork(summaries: readonly Summary[]): boolean {

@@ -28,6 +28,8 @@ export interface CompactionState {
   readonly summaryCap: number;
   /** Estimated tokens of raw text for which a summary is written ahead. */
   readonly stretchTokens: number;
+  /** Estimated tokens that are going to be said while a summary is written, as far as that is known. */
+  readonly leadTokens: number;
   readonly rules: Pick<
     CompactionConfig,
     | "enabled"
@@ -115,12 +117,13 @@ function hasWritten(history: History): boolean {
   return writtenTo(history) > history.coveredTo;
 }
 
-function isBackgroundDue(state: CompactionState): boolean {
+/** @param lead estimated tokens that are still to come */
+function isBackgroundDue(state: CompactionState, lead = 0): boolean {
   const { history, rules, tokensOf } = state;
   const { entries } = history;
-  if (isAt(state, rules.backgroundThreshold)) return true;
+  if (isAt(state, rules.backgroundThreshold, state.tokens + lead)) return true;
   if (entries.filter(isCounted).length >= rules.maxRawMessages) return true;
-  return entries.reduce((sum, entry) => sum + tokensOf(entry), 0) >= rules.maxRawTokens;
+  return entries.reduce((sum, entry) => sum + tokensOf(entry), lead) >= rules.maxRawTokens;
 }
 
 /** What is written ahead lands once it is enough for the tier, or nothing can be added to it. */
@@ -130,13 +133,16 @@ function commitWritten(state: CompactionState): Decision {
 
 /** A summary of the oldest stretch that has none, once it is long enough. Nothing leaves the view. */
 function writeAhead(state: CompactionState): Decision {
-  const { rules, stretchTokens: least } = state;
+  const { rules, stretchTokens: least, leadTokens, history } = state;
   if (!rules.writeAhead) return IDLE;
-  return planStretch(state, { tokens: least, goal: { share: 0, target: 0 }, least });
+  const decision = planStretch(state, { tokens: least, goal: { share: 0, target: 0 }, least });
+  if (decision.kind === "job" || !hasWritten(history) || !isBackgroundDue(state, leadTokens)) return decision;
+  // By the time that it is written the tier is reached: all that may leave by then goes with it.
+  return planStretch(state, { tokens: state.tokens, goal: null, least: least * LEAST_OF_STRETCH });
 }
 
-/** The smallest part of a stretch that a tier adds to what is written before it lands. */
-const LEAST_OF_STRETCH = 0.5;
+/** The smallest part of a stretch that is added to what is written before that lands. */
+export const LEAST_OF_STRETCH = 0.5;
 
 /** What is to be written before the tier's goal is reached, if it is worth a summary of its own. */
 function writeMore(state: CompactionState, tokens: number): Decision {
@@ -154,24 +160,31 @@ function writeMore(state: CompactionState, tokens: number): Decision {
 interface StretchGoal {
   /** Estimated tokens of the request before it. */
   readonly tokens: number;
-  readonly goal: CutGoal;
+  /** Null: all that may leave. */
+  readonly goal: CutGoal | null;
   /** Estimated tokens that it has at least. */
   readonly least: number;
 }
 
 function planStretch(state: CompactionState, { tokens, goal, least }: StretchGoal): Decision {
   const { history, tokensOf } = state;
-  const { ahead, summaries } = history;
+  const { ahead } = history;
   const from = writtenTo(history);
   const next = ahead.find(({ kind, fromSeq }) => kind === "leaf" && fromSeq > from);
   if (next !== undefined) return stretch(state, from + 1, next.fromSeq - 1);
   if (ahead.filter(({ kind }) => kind === "leaf").length >= MAX_AHEAD) return IDLE;
   // What would find no room when it lands is not written: a merge comes first.
-  if (summaries.filter(isWritten).length + ahead.length >= MAX_LIVE_SUMMARIES) return IDLE;
+  if (liveOnceLanded(history) >= MAX_LIVE_SUMMARIES) return IDLE;
   const rest = history.entries.filter(({ seq }) => seq > from);
   const cut = chooseCut({ entries: rest, lastCoverable: lastToCover(state), tokens, tokensOf, goal });
   if (cut === null || cut.tokens < Math.max(least, MIN_SOURCE_TOKENS)) return IDLE;
   return stretch(state, from + 1, cut.toSeq);
+}
+
+function liveOnceLanded({ summaries, ahead }: History): number {
+  const isMerged = ({ fromSeq, toSeq }: Summary): boolean =>
+    ahead.some((one) => one.kind === "merge" && one.fromSeq <= fromSeq && one.toSeq >= toSeq);
+  return summaries.filter((one) => isWritten(one) && !isMerged(one)).length + ahead.length;
 }
 
 /** Also in place of one that a deletion or an edit has voided, before those that are written: they land in order. */

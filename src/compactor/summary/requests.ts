@@ -34,7 +34,7 @@ interface TaskValues extends LengthLimit, Hints {
 
 /** The agent for which a summary is written. */
 export interface WorkerAgent {
-  /** Its rendered system prompt. */
+  /** What it is told to be and to do; "": nothing in particular. */
   readonly systemText: string;
   readonly agentName: string;
   readonly time: TimeFormat;
