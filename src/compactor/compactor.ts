@@ -7,6 +7,7 @@ import type { JobEnd } from "./job-runner.ts";
 import type { CompactorParts, ForcedOutcome } from "./target.ts";
 import { type CompactionState, type Decision, decide, mustCommit } from "./policy/policy.ts";
 import { BackoffTimer } from "../async/backoff.ts";
+import { leadTokens } from "./policy/lead.ts";
 import { countLive, mustProgress, PRIORITY, priorityOf } from "./policy/priority.ts";
 
 /**
@@ -230,11 +231,10 @@ export class ChannelCompactor {
     const { target } = this.#parts;
     const history = await target.history.snapshot();
     const measured = target.measure(history);
-    const said = tokensAnMs(history) * this.#lastJobMs;
     return {
       ...measured,
       history,
-      leadTokens: Math.min(said, measured.stretchTokens),
+      leadTokens: leadTokens(history, this.#lastJobMs, measured.stretchTokens),
       isForced: this.#forced !== null,
       isResting: this.#modelBackoff.isWaiting || this.#isCircuitOpen,
       cutShort: this.#cutShort,
@@ -391,18 +391,6 @@ export class ChannelCompactor {
     this.#forced = null;
     this.#forcedSoFar = null;
   }
-}
-
-/** Entries by which it is judged how fast people talk. */
-const NEWEST = 20;
-
-/** How fast the newest entries came: estimated tokens an ms. */
-function tokensAnMs({ entries }: History): number {
-  const newest = entries.slice(-NEWEST);
-  const [first, last] = [newest[0], newest.at(-1)];
-  if (first === undefined || last === undefined || first === last) return 0;
-  const ms = last.at.getTime() - first.at.getTime();
-  return newest.reduce((sum, { tokens }) => sum + tokens, 0) / Math.max(1, ms);
 }
 
 function rangeOf({ fromSeq, toSeq, sourceTokens }: Job): {

@@ -93,7 +93,7 @@ describe("/context detail", () => {
 
 test("of a key that there is not: the one that was meant, and all there are", () => {
   const { report } = small;
-  const all = "The keys are tools, system, summaries, history, dynamic, due, turn.";
+  const all = "The keys are tools, system, summaries, history, due, dynamic, turn.";
   assert.equal(unknownKey("histroy", report), `There is no part "histroy". Did you mean history? ${all}`);
   assert.equal(unknownKey("xyzzyplugh", report), `There is no part "xyzzyplugh". ${all}`);
   assert.equal(unknownKey("", report), `Of which part? ${all}`);

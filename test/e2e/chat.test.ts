@@ -113,7 +113,7 @@ test("piped lines are answered one by one, and nothing but the answers is on the
   assert.deepEqual(await chat.finish(), { code: 0, signal: null });
   assert.deepEqual(chat.out, ["one", "two", "in two lines", "three"]);
   assert.equal(chat.stderr, "");
-  const asked = model.requests.map(({ body }) => body.messages.at(-1)?.content ?? "");
+  const asked = model.requests.map(({ body }) => body.messages.at(-2)?.content ?? "");
   assert.deepEqual(
     asked.map((content) => /first|second|third/.exec(content)?.[0]),
     ["first", "second", "third"],

@@ -4,7 +4,10 @@ import { text } from "./model-behaviours.ts";
 
 /** The last thing that a person said, as the model was shown it. */
 function lastSaid(request: ChatRequest): string {
-  return request.messages.findLast(({ role }) => role === "user")?.content ?? "";
+  const isSaid = (text: string): boolean => !text.startsWith("[System:");
+  return (
+    request.messages.findLast(({ role, content }) => role === "user" && isSaid(content ?? ""))?.content ?? ""
+  );
 }
 
 /** Answers at once with the last line that it was shown. */

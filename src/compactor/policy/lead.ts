@@ -1,0 +1,18 @@
+import type { History } from "../../core/history.ts";
+
+/** Entries by which it is judged how fast people talk. */
+const NEWEST = 20;
+
+/**
+ * Estimated tokens that are going to be said while the next summary is written, if people talk on as they do. Pure.
+ * @param jobMs how long the last summary took, ms; 0: none was written yet
+ * @param most tokens: a burst tells little of what comes
+ */
+export function leadTokens({ entries }: Pick<History, "entries">, jobMs: number, most: number): number {
+  const newest = entries.slice(-NEWEST);
+  const [first, last] = [newest[0], newest.at(-1)];
+  if (first === undefined || last === undefined || first === last) return 0;
+  const ms = Math.max(1, last.at.getTime() - first.at.getTime());
+  const tokens = newest.reduce((sum, entry) => sum + entry.tokens, 0);
+  return Math.min(most, (tokens / ms) * jobMs);
+}
