@@ -140,8 +140,8 @@ export class ChannelCompactor {
   }
 
   async #commitInNeed(): Promise<void> {
-    const { history } = this.#parts.target;
-    if (history.current.ahead.length > 0 && mustCommit(await this.#state())) await this.#commitAhead();
+    const { ahead } = this.#parts.target.history.current;
+    if (ahead.length > 0 && mustCommit(await this.#state())) await this.#commitAhead();
   }
 
   /** Commits what was written ahead, and looks again: there may be more to do. */
@@ -178,9 +178,9 @@ export class ChannelCompactor {
       });
     }
     const leafs = landed.filter(({ job }) => job.kind === "leaf");
-    const [first, last] = [leafs[0], leafs.at(-1)];
-    if (first === undefined || last === undefined) return;
-    const { fromSeq } = first.job;
+    const last = leafs.at(-1);
+    if (last === undefined) return;
+    const fromSeq = leafs[0]?.job.fromSeq ?? last.job.fromSeq;
     const messages = target.history.current.summaries
       .filter((one) => one.fromSeq >= fromSeq && one.toSeq <= last.job.toSeq)
       .reduce((sum, { span }) => sum + (span?.messages ?? 0), 0);
@@ -210,7 +210,6 @@ export class ChannelCompactor {
   async #decide(): Promise<Decision & { readonly liveSummaries: number; readonly history: History }> {
     const { target, events } = this.#parts;
     const state = await this.#state();
-    const { history } = state;
     const decision = (this.#parts.decide ?? decide)(state);
     if (decision.kind === "idle" && !state.isResting) this.#cutShort = null;
     if (decision.kind === "blocked") {
@@ -224,7 +223,7 @@ export class ChannelCompactor {
     } else this.#blocked = null;
     if (decision.kind === "idle")
       this.#answerForced({ kind: "nothing", reason: "there is nothing to summarise" });
-    return { ...decision, history, liveSummaries: countLive(history) };
+    return { ...decision, history: state.history, liveSummaries: countLive(state.history) };
   }
 
   async #state(): Promise<CompactionState> {
@@ -386,8 +385,7 @@ export class ChannelCompactor {
   }
 
   #answerForced(outcome: ForcedOutcome): void {
-    const isNothing = outcome.kind === "nothing";
-    this.#forced?.resolve(isNothing ? (this.#forcedSoFar ?? outcome) : outcome);
+    this.#forced?.resolve(outcome.kind === "nothing" ? (this.#forcedSoFar ?? outcome) : outcome);
     this.#forced = null;
     this.#forcedSoFar = null;
   }

@@ -4,7 +4,7 @@ import { text } from "./model-behaviours.ts";
 
 /** The last thing that a person said, as the model was shown it. */
 function lastSaid(request: ChatRequest): string {
-  const isSaid = (text: string): boolean => !text.startsWith("[System:");
+  const isSaid = (line: string): boolean => !line.startsWith("[System:");
   return (
     request.messages.findLast(({ role, content }) => role === "user" && isSaid(content ?? ""))?.content ?? ""
   );
