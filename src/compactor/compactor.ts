@@ -25,7 +25,7 @@ export class ChannelCompactor {
   readonly #modelBackoff: BackoffTimer;
   /** Back-off after a failure of the database. */
   readonly #databaseBackoff: BackoffTimer;
-  /** The log may have a live job that nobody works on: left by an earlier owner, or by a failure of the database. */
+  /** The log may have a live job that nobody works on: of an earlier owner, or since the database failed. */
   #isLeftOver: boolean;
   #isQueued = false;
   #running: Promise<void> | null = null;
@@ -99,7 +99,7 @@ export class ChannelCompactor {
   async recheck(): Promise<void> {
     const current = this.#job;
     if (current === null) return;
-    // If the log cannot be asked, the attempt goes on; the commit refuses its result if the job has ended.
+    // If the log cannot be asked, the attempt goes on: the commit refuses what has ended.
     const isLive = await this.#parts.jobs.isLive(current.job).catch(() => true);
     if (!isLive) current.abandon.abort();
   }
@@ -141,7 +141,8 @@ export class ChannelCompactor {
 
   async #commitInNeed(): Promise<void> {
     const { ahead } = this.#parts.target.history.current;
-    if (ahead.length > 0 && mustCommit(await this.#state())) await this.#commitAhead();
+    const isWriting = this.#job?.job.isAhead === true;
+    if (ahead.length > 0 && mustCommit(await this.#state(), isWriting)) await this.#commitAhead();
   }
 
   /** Commits what was written ahead, and looks again: there may be more to do. */

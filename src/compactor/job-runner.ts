@@ -171,7 +171,7 @@ export class JobRunner {
     return outcome;
   }
 
-  /** Merges and redos are written from the raw text if it fits the summariser's window, else from the summaries; merges ahead from these. */
+  /** Merges and redos are written from the raw text if it fits the summariser's window, else from the summaries; where these are written ahead, merges always. */
   async #material(job: Job, windowTokens: number): Promise<Material> {
     const { store } = this.#parts;
     const { fromSeq, toSeq, kind } = job;
@@ -185,7 +185,7 @@ export class JobRunner {
     const common = { kind, neighbour: neighbour ?? null };
     const isRaw = kind === "leaf" || (kind === "redo" && job.level === 1);
     // Where summaries are written ahead, each message is read by a summariser once.
-    const isOfSummaries = kind === "merge" && job.isAhead === true;
+    const isOfSummaries = kind === "merge" && this.#parts.agent.compaction.writeAhead;
     if (
       isRaw ||
       (!isOfSummaries && (await store.log.tokensOf(job.channel, fromSeq, toSeq)) < windowTokens * RAW_SHARE)

@@ -94,6 +94,7 @@ export function stateOf(
       enabled: true,
       backgroundThreshold: 0.8,
       aggressiveThreshold: 0.85,
+      emergencyThreshold: 0.95,
       target: 0.6,
       keepMessages,
       maxRawMessages,

@@ -35,6 +35,7 @@ export interface CompactionState {
     | "enabled"
     | "backgroundThreshold"
     | "aggressiveThreshold"
+    | "emergencyThreshold"
     | "target"
     | "keepMessages"
     | "maxRawMessages"
@@ -105,11 +106,15 @@ function isWritten(summary: Summary): boolean {
   return summary.kind !== "reset";
 }
 
-/** Must what was written ahead land at once? It waits for no job, and needs no model. */
-export function mustCommit(state: CompactionState): boolean {
+/**
+ * Must what was written ahead land at once? It needs no model, and so waits for nothing; but if one more stretch is being written, it
+ * may wait for that up to the emergency: fewer landings, each of them deeper.
+ */
+export function mustCommit(state: CompactionState, isWriting = false): boolean {
   const { history, isForced, rules } = state;
   if (!hasWritten(history)) return false;
-  return isForced || history.omittedTo > history.coveredTo || isAt(state, rules.aggressiveThreshold);
+  if (isForced || history.omittedTo > history.coveredTo) return true;
+  return isAt(state, isWriting ? rules.emergencyThreshold : rules.aggressiveThreshold);
 }
 
 /** The next entries to cover have a summary that was written ahead. */
@@ -142,7 +147,7 @@ function writeAhead(state: CompactionState): Decision {
 }
 
 /** The smallest part of a stretch that is added to what is written before that lands. */
-export const LEAST_OF_STRETCH = 0.5;
+export const LEAST_OF_STRETCH = 0.7;
 
 /** What is to be written before the tier's goal is reached, if it is worth a summary of its own. */
 function writeMore(state: CompactionState, tokens: number): Decision {
@@ -173,8 +178,8 @@ function planStretch(state: CompactionState, { tokens, goal, least }: StretchGoa
   const next = ahead.find(({ kind, fromSeq }) => kind === "leaf" && fromSeq > from);
   if (next !== undefined) return stretch(state, from + 1, next.fromSeq - 1);
   if (ahead.filter(({ kind }) => kind === "leaf").length >= MAX_AHEAD) return IDLE;
-  // What would find no room when it lands is not written: a merge comes first.
-  if (liveOnceLanded(history) >= MAX_LIVE_SUMMARIES) return IDLE;
+  // A merge comes before the last place is taken: later it could not land together with leafs.
+  if (liveOnceLanded(history) >= CROWDED) return IDLE;
   const rest = history.entries.filter(({ seq }) => seq > from);
   const cut = chooseCut({ entries: rest, lastCoverable: lastToCover(state), tokens, tokensOf, goal });
   if (cut === null || cut.tokens < Math.max(least, MIN_SOURCE_TOKENS)) return IDLE;
@@ -285,9 +290,16 @@ function whyNoCut(state: CompactionState): string {
     : "there is nothing before the newest messages, which are kept";
 }
 
+/** So many summaries, those written ahead among them, leave little room for the next landing: then fewer are merged than usual. */
+const CROWDED = MAX_LIVE_SUMMARIES - 1;
+const FEW = 2;
+
 /** Written ahead: it lands with the next leafs, and so breaks the prefix no further time. */
 function merge({ history, rules }: CompactionState): Decision {
-  const plan = hasMerge(history) ? null : planMerge(history);
+  const isCrowded = rules.writeAhead && liveOnceLanded(history) >= CROWDED;
+  const plan = hasMerge(history)
+    ? null
+    : (planMerge(history) ?? (isCrowded ? planMerge(history, FEW) : null));
   return plan === null ? IDLE : { kind: "job", plan: { ...plan, isAhead: rules.writeAhead } };
 }
 
@@ -298,19 +310,22 @@ function hasMerge({ ahead }: History): boolean {
 /** No leaf can be committed before it. */
 function mergeNow(history: History): Decision {
   if (hasMerge(history)) return COMMIT;
-  const plan = planMerge(history);
+  const plan = planMerge(history) ?? planMerge(history, FEW);
   if (plan !== null) return { kind: "job", plan };
   const reason = "there are too many summaries, and no level has enough to merge";
   return { kind: "blocked", tier: "background", reason };
 }
 
-/** The oldest summaries of the lowest level that is full; into the top level goes what is there already, too. */
-function planMerge({ summaries }: History): JobPlan | null {
+/**
+ * The oldest summaries of the lowest level that is full; into the top level goes what is there already, too.
+ * @param least summaries of a level that is full
+ */
+function planMerge({ summaries }: History, least = MERGE_AT): JobPlan | null {
   for (let level = 1; level < TOP_LEVEL; level++) {
     const oldest = summaries
       .filter((summary) => isWritten(summary) && summary.level === level)
       .slice(0, MERGE_AT);
-    if (oldest.length < MERGE_AT) continue;
+    if (oldest.length < least) continue;
     const rolling =
       level + 1 === TOP_LEVEL
         ? summaries.filter((summary) => isWritten(summary) && summary.level === TOP_LEVEL)

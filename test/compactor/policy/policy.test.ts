@@ -117,7 +117,11 @@ describe("the order of decisions", () => {
     }
     assert.equal(told(decide(stateOf(omit(full, 100), tight))), merge);
     const stuck = summarised([3, 3, 2, 2, 2, 1, 1, 1]);
-    assert.equal(told(decide(stateOf(stuck, tight))), "blocked background");
+    assert.equal(
+      told(decide(stateOf(stuck, tight))),
+      "merge background 51-80 at 2",
+      "fewer, if no level is full",
+    );
   });
 
   test("the order of what is due", () => {
