@@ -97,7 +97,12 @@ export function formatContextReport(report: ContextReport): string {
     "",
     `  log: ${counted(report.log.entries, "entry", "entries")}, ${formatNumber(report.log.due)} waiting for an answer`,
   ];
-  if (report.log.coveredTo > 0) lines.push(`  covered: entries 1–${formatNumber(report.log.coveredTo)}`);
+  const { coveredTo, writtenTo } = report.log;
+  if (coveredTo > 0) lines.push(`  covered: entries 1–${formatNumber(coveredTo)}`);
+  if (writtenTo > coveredTo)
+    lines.push(
+      `  summarised ahead: entries ${formatNumber(coveredTo + 1)}–${formatNumber(writtenTo)}, until room is wanted`,
+    );
   if (report.omission !== null) {
     const { count, tokens, firstAt, lastAt } = report.omission;
     lines.push(

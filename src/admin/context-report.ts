@@ -4,7 +4,7 @@ import { fitContext } from "../context/emergency.ts";
 import { type Budget, usableTokens, usageOf } from "../context/usage.ts";
 import { type Calibration, realTokens } from "../core/calibration.ts";
 import type { Context } from "../core/context.ts";
-import { dueMessages } from "../core/history.ts";
+import { dueMessages, writtenTo } from "../core/history.ts";
 import { formatAddress } from "../core/ids.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { ModelCallTotals } from "../store/turns/model-calls.ts";
@@ -39,6 +39,8 @@ export interface ContextReport {
   readonly log: {
     readonly entries: number;
     readonly coveredTo: number;
+    /** Up to here entries are covered, or their summary is written and waits. */
+    readonly writtenTo: number;
     readonly omittedTo: number;
     readonly due: number;
   };
@@ -96,6 +98,7 @@ export function reportContext(
     log: {
       entries: history.lastSeq,
       coveredTo: history.coveredTo,
+      writtenTo: writtenTo(history),
       omittedTo: history.omittedTo,
       due: dueMessages(history).length,
     },

@@ -54,6 +54,7 @@ function describeEnd(job: CompactionRecord): string {
   const { state, sourceTokens, summary, ms, attempt, reason } = job;
   const attempts = attempt > 1 ? `, ${attempt} attempts` : "";
   const before = `about ${counted(sourceTokens, "token")}`;
+  if (state === "ahead") return `written ahead: ${before}${attempts}; it counts once room is wanted`;
   if (ms === null) return `under way: ${before}${attempts}`;
   const took = `in ${(ms / 1000).toFixed(1)} s${attempts}`;
   if (summary !== null)

@@ -18,7 +18,7 @@ const EMPTY: ChannelReport = {
   calibration: { factor: 1, anchor: null },
   thresholds: { background: 0.8, aggressive: 0.85, emergency: 0.95 },
   segments: [],
-  log: { entries: 500, coveredTo: 0, omittedTo: 0, due: 0 },
+  log: { entries: 500, coveredTo: 0, writtenTo: 0, omittedTo: 0, due: 0 },
   omission: null,
   spent: { calls: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
   summaries: [],

@@ -55,7 +55,7 @@ describe("the report of a context", () => {
     );
     assert.equal(usable, rest.window - rest.reserve);
     assert.equal(usage, tokens / usable);
-    assert.deepEqual(log, { entries: 21, coveredTo: 0, omittedTo: 0, due: 1 });
+    assert.deepEqual(log, { entries: 21, coveredTo: 0, writtenTo: 0, omittedTo: 0, due: 1 });
     assert.equal(omission, null);
     assert.equal(rest.channel, "terminal:main");
     assert.equal(segments.find(({ key }) => key === "due")?.count, 1);
@@ -116,6 +116,9 @@ describe("the report as a screen", () => {
     const screen = formatContextReport(report({ ...history, omission, coveredTo: 3, omittedTo: 9 }));
     assert.match(screen, /█{40}/);
     assert.match(screen, /covered: entries 1–3\n/);
+    const ahead = [{ kind: "leaf" as const, fromSeq: 4, toSeq: 7 }];
+    const written = formatContextReport(report({ ...history, ahead, coveredTo: 3 }));
+    assert.match(written, /summarised ahead: entries 4–7, until room is wanted\n/);
     assert.match(
       screen,
       /omitted: 1,234 older messages \(90,000 tokens, 2026-11-21 14:05 to 2026-11-21 15:05\); the log still has them/,

@@ -58,5 +58,10 @@ describe("a compaction as a card", () => {
     const running = format({ ...none, kind: "merge", state: "running", endedAt: null, ms: null });
     assert.match(running[0] ?? "", /merged summary of entries/);
     assert.equal(running[1], "        2026-11-21 12:00  under way: about 8,200 tokens");
+    const ahead = format({ ...none, state: "ahead", endedAt: null, ms: null });
+    assert.equal(
+      ahead[1],
+      "        2026-11-21 12:00  written ahead: about 8,200 tokens; it counts once room is wanted",
+    );
   });
 });
