@@ -64,7 +64,6 @@ export class ChannelCompactor {
     return !this.isIdle && target.lacksRoom(target.history.current);
   }
 
-  /** A job is running. */
   get isRunning(): boolean {
     return this.#running !== null;
   }
