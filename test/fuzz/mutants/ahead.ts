@@ -2,11 +2,7 @@ import { decide } from "../../../src/compactor/policy/policy.ts";
 import { writtenTo } from "../../../src/core/history.ts";
 import type { Mutant } from "./mutant.ts";
 import { changeFunction, dropGuards } from "./sql.ts";
-
-const writesAhead: NonNullable<Mutant["config"]> = (config) => ({
-  ...config,
-  compaction: { ...config.compaction, enabled: true, writeAhead: true },
-});
+import { writesAhead } from "./write-ahead.ts";
 
 /** Wrong ways to write ahead, and to commit what was written. Each of their channels writes ahead. */
 export const AHEAD_MUTANTS: readonly Mutant[] = [

@@ -1,5 +1,6 @@
 import { type CompactionState, type Decision, decide } from "../../../src/compactor/policy/policy.ts";
 import type { Mutant } from "./mutant.ts";
+import { writesWhenDue } from "./write-ahead.ts";
 
 /** Ends a leaf where a call has still its results behind it. */
 function cutAnywhere(state: CompactionState): Decision {
@@ -63,12 +64,12 @@ function byCrumbs(state: CompactionState): Decision {
 
 /** Wrong decisions of the compactor. */
 export const DECISION_MUTANTS: readonly Mutant[] = [
-  { name: "cut by tokens only", breaks: ["I5"], decide: cutAnywhere },
+  { name: "cut by tokens only", breaks: ["I5"], config: writesWhenDue, decide: cutAnywhere },
   { name: "no merge", breaks: ["I8"], decide: withoutMerges },
   { name: "heals by crumbs", breaks: ["I15"], decide: byCrumbs },
   { name: "stops above the target", breaks: ["I14"], decide: withoutTarget },
   { name: "blocked without a reason", breaks: ["I14"], decide: faintHearted },
-  { name: "usage after the omission", breaks: ["I15"], decide: afterOmission },
+  { name: "usage after the omission", breaks: ["I15"], config: writesWhenDue, decide: afterOmission },
   {
     name: "no emergency",
     breaks: ["I6"],

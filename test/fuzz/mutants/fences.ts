@@ -4,6 +4,7 @@ import { JobStore } from "../../../src/store/compaction/jobs.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { Mutant } from "./mutant.ts";
 import { changeFunction, dropGuards } from "./sql.ts";
+import { writesWhenDue } from "./write-ahead.ts";
 
 /** Stages whatever comes, however late it comes. */
 class UnfencedJobs extends JobStore {
@@ -76,6 +77,7 @@ export const FENCE_MUTANTS: readonly Mutant[] = [
   {
     name: "fence ignored",
     breaks: ["I1", "I2", "I4", "I12"],
+    config: writesWhenDue,
     async install(db) {
       await dropGuards(db);
       await changeFunction(db, "commit_job", [

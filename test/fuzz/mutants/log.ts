@@ -6,6 +6,7 @@ import { ChannelStore } from "../../../src/store/channels/channels.ts";
 import { LogStore } from "../../../src/store/log/log.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { Mutant } from "./mutant.ts";
+import { writesWhenDue } from "./write-ahead.ts";
 
 /**
  * Appends a call at once, and its results behind it. A crash in between leaves a call that nobody closes: of one that
@@ -85,6 +86,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "no dead-call expiry",
     breaks: ["I5"],
+    config: writesWhenDue,
     store: (store, db) => ({ ...store, log: new ApartLog(db) }),
   },
   {

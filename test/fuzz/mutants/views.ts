@@ -1,6 +1,7 @@
 import type { ModelMessage } from "../../../src/core/context.ts";
 import type { Mutant } from "./mutant.ts";
 import { sending } from "./requests.ts";
+import { writesWhenDue } from "./write-ahead.ts";
 
 type Messages = readonly ModelMessage[];
 
@@ -83,6 +84,7 @@ export const VIEW_MUTANTS: readonly Mutant[] = [
   {
     name: "an omission that is not told",
     breaks: ["I2"],
+    config: writesWhenDue,
     model: sending(
       "answer",
       withOmission(() => ""),
@@ -91,6 +93,7 @@ export const VIEW_MUTANTS: readonly Mutant[] = [
   {
     name: "an omission that is told as a smaller one",
     breaks: ["I2"],
+    config: writesWhenDue,
     model: sending(
       "answer",
       withOmission((marker, count) => marker.replace(`${count}`, `${count - 1}`)),

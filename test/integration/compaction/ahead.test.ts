@@ -112,7 +112,7 @@ test("what is written lands without a model where room is wanted at once, also w
   await listen(weir, room, 1, TWO);
   await quiet(weir, room);
   assert.equal((await waiting(scene)).length, 2);
-  const paste = `what do you think of this? ${"a long line of a log that nobody will read again ".repeat(190)}`;
+  const paste = `what do you think of this? ${"a long line of a log that nobody will read again ".repeat(208)}`;
   const lines = said(await ask(weir, server, room, paste));
   assert.deepEqual(
     weir.events.filter(({ type }) => type === "emergency"),

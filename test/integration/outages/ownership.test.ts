@@ -98,7 +98,7 @@ test("an actor that is evicted comes back from the log as it was", async () => {
   await weir.platform.until(() => weir.platform.texts("evicted").length === 2);
   const [first, , third] = server.requests.map(({ body }) => body.messages);
   assert.ok(first !== undefined && third !== undefined);
-  const line = first.at(-1)?.content;
+  const line = first.at(-2)?.content;
   assert.match(line ?? "", /^\[2026-05-05 05:05\] Ann: remember the milk$/);
   assert.ok(
     third.some(({ content }) => content === line),

@@ -76,7 +76,7 @@ function lastAsked({ model }: Scene): string {
 /** The request whose last message has these words. */
 function requestAbout({ model }: Scene, words: string): string {
   const asked = model.requests.map(({ body }) => body.messages.map(({ content }) => content ?? ""));
-  return asked.find((texts) => texts.at(-1)?.includes(words) === true)?.join("\n") ?? "";
+  return asked.find((texts) => texts.at(-2)?.includes(words) === true)?.join("\n") ?? "";
 }
 
 test("a mention that comes twice is answered once, as one message that grows", async () => {
