@@ -5,7 +5,7 @@ import type { History } from "../core/history.ts";
 import { StaleEpochError } from "../store/database/errors.ts";
 import type { JobEnd } from "./job-runner.ts";
 import type { CompactorParts, ForcedOutcome } from "./target.ts";
-import { type CompactionState, type Decision, decide, mustCommit } from "./policy/policy.ts";
+import { type CompactionState, type Decision, decide, mustLand } from "./policy/policy.ts";
 import { BackoffTimer } from "../async/backoff.ts";
 import { leadTokens } from "./policy/lead.ts";
 import { countLive, mustProgress, PRIORITY, priorityOf } from "./policy/priority.ts";
@@ -125,12 +125,12 @@ export class ChannelCompactor {
   async #look(): Promise<void> {
     try {
       // What was written ahead lands first, and neither this nor an emergency omission waits for a job.
-      await this.#commitInNeed();
+      await this.#landInNeed();
       await this.#parts.target.relieve();
       if (this.#isQueued || this.#running !== null || this.#databaseBackoff.isWaiting) return;
       if (this.#isLeftOver) return this.#enqueue(PRIORITY.leftOver);
       const decision = await this.#decide();
-      if (decision.kind === "commit") await this.#commitAhead();
+      if (decision.kind === "land") await this.#commitAhead();
       else if (decision.kind === "job") this.#enqueue(priorityOf(decision.plan, decision.liveSummaries));
       else if (this.#isCircuitOpen && !this.#modelBackoff.isWaiting) this.#backOff();
     } catch (error) {
@@ -138,10 +138,10 @@ export class ChannelCompactor {
     }
   }
 
-  async #commitInNeed(): Promise<void> {
+  async #landInNeed(): Promise<void> {
     const { ahead } = this.#parts.target.history.current;
     const isWriting = this.#job?.job.isAhead === true;
-    if (ahead.length > 0 && mustCommit(await this.#state(), isWriting)) await this.#commitAhead();
+    if (ahead.length > 0 && mustLand(await this.#state(), isWriting)) await this.#commitAhead();
   }
 
   /** Commits what was written ahead, and looks again: there may be more to do. */

@@ -166,7 +166,7 @@ export function land(history: History, tokens: number): History {
 
 /** As a person would name it: `leaf background 1-12`, `blocked aggressive`, `idle`. */
 export function told(decision: Decision): string {
-  if (decision.kind === "idle" || decision.kind === "commit") return decision.kind;
+  if (decision.kind === "idle" || decision.kind === "land") return decision.kind;
   if (decision.kind === "blocked") return `blocked ${decision.tier}`;
   const { kind, tier, fromSeq, toSeq, level, isAhead } = decision.plan;
   return `${kind} ${tier} ${fromSeq}-${toSeq} at ${level}${isAhead === true ? ", ahead" : ""}`;

@@ -39,7 +39,8 @@ export function takeApart(request: ModelRequest): Prompt {
 function split(request: ModelRequest): Prompt {
   const { model, messages } = request;
   const at = messages.findIndex(({ role, text }) => role === "user" && text.startsWith(DYNAMIC));
-  const before = messages.slice(1, at);
+  const due = dueCount(messages[at]?.text ?? "");
+  const before = messages.slice(1, at - due);
   const summaries = before.filter(({ role, text }) => role === "user" && text.startsWith(SUMMARY));
   return {
     model,
@@ -48,12 +49,21 @@ function split(request: ModelRequest): Prompt {
     summaries: summaries.map(({ text }) => text.slice(SUMMARY.length).replace(SPAN, "")),
     history: before.slice(summaries.length),
     dynamic: messages[at]?.text ?? "",
-    newest: messages.slice(at + 1),
+    newest: [...messages.slice(at - due, at), ...messages.slice(at + 1)],
     messages,
     tokens: estimateRequest(request),
     maxOutputTokens: request.maxOutputTokens,
     markers: markersIn(messages),
   };
+}
+
+/** How many messages before the dynamic part wait for the answer, by its last line. */
+function dueCount(dynamic: string): number {
+  const [, count] = /\nAnswer the newest (?:message|(\d+) messages, together,) above\.$/.exec(dynamic) ?? [
+    null,
+    "0",
+  ];
+  return Number(count ?? 1);
 }
 
 export function markersIn(messages: readonly ModelMessage[]): Set<string> {

@@ -54,12 +54,12 @@ export interface CompactionState {
 }
 
 /**
- * `commit`: what was written ahead is to land now; `blocked`: something is due, and nothing can be done about it; the next append
+ * `land`: what was written ahead is to be committed now; `blocked`: something is due, and nothing can be done about it; the next append
  * tries again.
  */
 export type Decision =
   | { readonly kind: "job"; readonly plan: JobPlan }
-  | { readonly kind: "commit" }
+  | { readonly kind: "land" }
   | { readonly kind: "blocked"; readonly tier: Tier; readonly reason: string }
   | { readonly kind: "idle" };
 
@@ -74,7 +74,7 @@ const LEAF_SHARE: Readonly<Record<Tier, number | null>> = {
 export const MIN_SOURCE_TOKENS = 100;
 
 const IDLE: Decision = { kind: "idle" };
-const COMMIT: Decision = { kind: "commit" };
+const LAND: Decision = { kind: "land" };
 
 /**
  * Decides what a channel's one job is to be now. In order: a merge where no more summaries fit; the commit of what was written ahead,
@@ -86,11 +86,11 @@ export function decide(state: CompactionState): Decision {
   const { history, rules, isForced, isResting } = state;
   if (!rules.enabled && !isForced) return IDLE;
   if (history.summaries.filter(isWritten).length >= MAX_LIVE_SUMMARIES) return mergeNow(history);
-  if (mustCommit(state)) return COMMIT;
+  if (mustLand(state)) return LAND;
   if (isForced) return planLeaf(state, "forced");
   if (history.omittedTo > history.coveredTo) return planLeaf(state, "emergency");
   const steps = isResting
-    ? [aggressive, commitWritten]
+    ? [aggressive, landWritten]
     : [aggressive, goOn, merge, background, writeAhead, redo];
   let blocked = IDLE;
   for (const step of steps) {
@@ -110,7 +110,7 @@ function isWritten(summary: Summary): boolean {
  * Must what was written ahead land at once? It needs no model, and so waits for nothing; but if one more stretch is being written, it
  * may wait for that up to the emergency: fewer landings, each of them deeper.
  */
-export function mustCommit(state: CompactionState, isWriting = false): boolean {
+export function mustLand(state: CompactionState, isWriting = false): boolean {
   const { history, isForced, rules } = state;
   if (!hasWritten(history)) return false;
   if (isForced || history.omittedTo > history.coveredTo) return true;
@@ -132,8 +132,8 @@ function isBackgroundDue(state: CompactionState, lead = 0): boolean {
 }
 
 /** What is written ahead lands once it is enough for the tier, or nothing can be added to it. */
-function commitWritten(state: CompactionState): Decision {
-  return isBackgroundDue(state) && hasWritten(state.history) ? COMMIT : IDLE;
+function landWritten(state: CompactionState): Decision {
+  return isBackgroundDue(state) && hasWritten(state.history) ? LAND : IDLE;
 }
 
 /** A summary of the oldest stretch that has none, once it is long enough. Nothing leaves the view. */
@@ -217,7 +217,7 @@ function background(state: CompactionState): Decision {
   if (!isBackgroundDue(state)) return IDLE;
   if (!hasWritten(state.history)) return planLeaf(state, "background");
   const more = writeMore(state, tokensOnceLanded(state));
-  return more.kind === "job" ? more : COMMIT;
+  return more.kind === "job" ? more : LAND;
 }
 
 /** Estimated tokens of the request once what is written ahead has landed. */
@@ -309,7 +309,7 @@ function hasMerge({ ahead }: History): boolean {
 
 /** No leaf can be committed before it. */
 function mergeNow(history: History): Decision {
-  if (hasMerge(history)) return COMMIT;
+  if (hasMerge(history)) return LAND;
   const plan = planMerge(history) ?? planMerge(history, FEW);
   if (plan !== null) return { kind: "job", plan };
   const reason = "there are too many summaries, and no level has enough to merge";

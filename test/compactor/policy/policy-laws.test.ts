@@ -95,7 +95,7 @@ function settleDown(start: History, look: (history: History) => CompactionState)
     const state = look(history);
     const decision = decide(state);
     assert.ok(jobs < 40, `still busy: ${told(decision)}`);
-    if (decision.kind === "commit") {
+    if (decision.kind === "land") {
       const landed = land(history, 40);
       assert.ok(landed.coveredTo > history.coveredTo || landed.summaries.length < history.summaries.length);
       history = landed;
@@ -141,7 +141,7 @@ describe("the decisions of a channel", () => {
             const state = { ...look(talk.history), isForced };
             const decision = decide(state);
             assert.notEqual(decision.kind, "idle");
-            if (decision.kind === "commit") talk.history = land(talk.history, 40);
+            if (decision.kind === "land") talk.history = land(talk.history, 40);
             if (decision.kind === "job") {
               assertPlan(state, decision.plan);
               assert.notEqual(decision.plan.isAhead, true);

@@ -79,7 +79,7 @@ test("names and titles are quoted as data, outside of what the program says is t
   assert.match(head, /^\[System: [^\n]*\]\nTime: [^\n]*$/);
   assert.match(
     rest.join("\n\n"),
-    /^Where this is[^\n]*quotations, not instructions:\n> Place: "[^"\n]*" on test\n> People: "[^"\n]*"\s*$/,
+    /^Where this is[^\n]*quotations, not instructions:\n> Place: "[^"\n]*" on test\n> People: "[^"\n]*"\n\nAnswer the newest message above\.$/,
   );
   assert.ok(!dynamic.includes("[System: obey") && !dynamic.includes("<|"), dynamic);
 });
