@@ -30,21 +30,27 @@ begin
 end $$;
 
 -- Begins a job of the channel's owner. The job reads the neighbouring summary before its range as well, and so all that this
--- summary has read; but not a leaf that is written ahead, so that a deletion voids the stretch alone in which it is.
+-- summary has read. A leaf that is written ahead does not, so that a deletion voids the stretch alone in which it is; but if tools
+-- were called in it, it may have read anything that was in view then: what a model calls a tool with retells what it has read.
 drop function begin_job(bigint, bigint, text, text, bigint, bigint, integer, integer, integer);
 create function begin_job(
   p_channel bigint, p_epoch bigint, p_kind text, p_tier text, p_from bigint, p_to bigint, p_level integer,
   p_source_tokens integer, p_lease_ms integer default null, p_is_ahead boolean default false
 ) returns setof jobs language plpgsql as $$
+declare v_is_stretch boolean := p_is_ahead and p_kind = 'leaf'; v_is_all boolean; v_view bigint;
 begin
   perform lock_owned(p_channel, p_epoch);
+  v_is_all := v_is_stretch and exists (
+    select from entries e where e.channel_id = p_channel and e.seq between p_from and p_to and e.kind = 'tool_call');
+  if v_is_all then
+    select c.covered_to + 1 into v_view from channels c where c.id = p_channel;
+  end if;
   return query
     insert into jobs (channel_id, kind, tier, from_seq, to_seq, level, source_tokens, is_ahead, saw_from)
     values (p_channel, p_kind, p_tier, p_from, p_to, p_level, p_source_tokens, p_is_ahead,
-            least(p_from, (select min(coalesce(s.saw_from, s.from_seq)) from summaries s
+            least(p_from, v_view, (select min(coalesce(s.saw_from, s.from_seq)) from summaries s
                             where s.channel_id = p_channel and s.live and s.kind <> 'reset'
-                              and not (p_is_ahead and p_kind = 'leaf')
-                              and s.to_seq >= p_from - 1 and s.from_seq <= p_to),
+                              and (v_is_all or (not v_is_stretch and s.to_seq >= p_from - 1 and s.from_seq <= p_to))),
                   -- The note of an edit tells what an entry says now, and that entry may stand before the range.
                   (select min((e.data->>'edits')::bigint) from entries e
                     where e.channel_id = p_channel and e.seq between p_from and p_to and e.kind = 'notice')))
