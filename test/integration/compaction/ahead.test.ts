@@ -7,6 +7,7 @@ import {
   agentRequests,
   ask,
   checkFold,
+  compaction,
   compactions,
   hold,
   listen,
@@ -72,6 +73,7 @@ test("summaries are written ahead, in no view, and land together when a tier is 
   const room = "ahead";
   await using weir = await scene.start(LINES);
   await listen(weir, room, 1, TWO);
+  await compaction(weir, room, "written", 2);
   await quiet(weir, room);
   const [first, second, ...more] = await waiting(scene);
   assert.ok(first !== undefined && second !== undefined);
@@ -110,6 +112,7 @@ test("what is written lands without a model where room is wanted at once, also w
   const room = "at-once";
   await using weir = await scene.start(LINES);
   await listen(weir, room, 1, TWO);
+  await compaction(weir, room, "written", 2);
   await quiet(weir, room);
   assert.equal((await waiting(scene)).length, 2);
   const paste = `what do you think of this? ${"a long line of a log that nobody will read again ".repeat(208)}`;
@@ -133,6 +136,7 @@ test("a deletion voids the stretch alone in which it is, and that is written aga
   const room = "deleted";
   await using weir = await scene.start(LINES);
   await listen(weir, room, 1, TWO);
+  await compaction(weir, room, "written", 2);
   await quiet(weir, room);
   const [first, second] = await waiting(scene);
   assert.ok((await rowsWith(open, "gauge-3")).includes("jobs"));
@@ -166,6 +170,7 @@ test("an edit voids its stretch, too; what lands knows the new text alone", asyn
   await listen(weir, room, 1, 2);
   await weir.say(`${reading(3)} zxqold`, { room, addressed: false, id: `${room}-3` });
   await listen(weir, room, 4, ONE);
+  await compaction(weir, room, "written");
   await quiet(weir, room);
   assert.equal((await waiting(scene)).length, 1);
   await change(weir, room, { type: "edit", text: `${reading(3)} zxqnew` });
@@ -184,6 +189,7 @@ test("what one daemon has written the next one commits, and no model is asked ag
   {
     await using weir = await scene.start(LINES);
     await listen(weir, room, 1, TWO);
+    await compaction(weir, room, "written", 2);
     await quiet(weir, room);
     assert.equal((await waiting(scene)).length, 2);
   }
@@ -207,6 +213,7 @@ test("/reset and a forced compaction leave nothing waiting", async () => {
   await using weir = await scene.start(LINES);
   for (const room of ["forced", "reset"]) {
     await listen(weir, room, 1, ONE);
+    await compaction(weir, room, "written");
     await quiet(weir, room);
     assert.equal((await waiting(scene)).length, 1, room);
     const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
