@@ -2,6 +2,7 @@ import type { Context, ModelImage, ModelMessage, Segment, SegmentKey, ToolSpec }
 import type { Entry } from "../core/entry.ts";
 import { type History, type TurnRange, turnView } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
+import type { LineBefore } from "../text/line-head.ts";
 import { estimateMessage, type Renderer, type RenderOptions } from "./render.ts";
 
 /** The values of the dynamic part: never stored, made anew for each turn. */
@@ -59,11 +60,13 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
   const { tools, system, history, turn, dynamic, renderer } = sources;
   const view = turnView(history, turn);
   const stubBefore = trims.stubs === "all" ? view.before.length : stubBoundary(view.before);
+  let lineBefore: LineBefore | null = null;
   const render = (entries: readonly Entry[], options: (index: number) => RenderOptions): Shown[] => {
     const shown: Shown[] = [];
     for (const [index, entry] of entries.entries()) {
       if (trims.callsFrom !== undefined && isToolEntry(entry) && entry.seq < trims.callsFrom) continue;
-      const { message, tokens } = renderer.render(entry, options(index));
+      const { message, tokens, line } = renderer.render(entry, options(index), lineBefore);
+      lineBefore = line;
       if (message !== null) shown.push({ entry, message, tokens });
     }
     return shown;

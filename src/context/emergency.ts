@@ -74,12 +74,13 @@ export function planOmission(sources: ContextSources, budget: Budget, tokens: nu
   const last = lastOmittable(sources, budget);
   const counted = history.entries.filter(isCounted).length;
   const cuts = legalCuts(history.entries);
-  let projected = tokens + markerTokens(sources);
+  const tokensOf = renderer.stubTokens(history.entries);
+  let projected = tokens + markerTokens(sources) + HEAD_GROWTH_TOKENS;
   let taken = 0;
   let choice: Seq | null = null;
   for (const entry of history.entries) {
     if (entry.seq > last || entry.seq >= turn.fromSeq) break;
-    projected -= renderer.render(entry, { stub: true }).tokens;
+    projected -= tokensOf(entry);
     taken += Number(isCounted(entry));
     if (!cuts.has(entry.seq)) continue;
     choice = entry.seq;
@@ -87,6 +88,9 @@ export function planOmission(sources: ContextSources, budget: Budget, tokens: nu
   }
   return choice;
 }
+
+/** By how much a line's head may grow when the line before it leaves the view, in estimated tokens. */
+const HEAD_GROWTH_TOKENS = 16;
 
 /** What a first omission adds to the request: its marker. */
 function markerTokens({ history, dynamic }: ContextSources): number {
@@ -106,7 +110,7 @@ function lastOmittable(sources: ContextSources, budget: Budget): Seq {
     firstKept: turn.fromSeq,
     keepMessages: budget.keepMessages,
     maxTokens: partAt(budget, KEEP_SHARE),
-    tokensOf: (entry) => renderer.render(entry, { stub: true }).tokens,
+    tokensOf: renderer.stubTokens(history.entries),
   });
   const waiting = history.entries.find(
     (entry) => entry.kind === "user" && entry.addressed && entry.seq > history.settledTo,

@@ -7,7 +7,8 @@ import {
   type UserEntry,
 } from "../core/entry.ts";
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
-import type { Summary, SummarySpan } from "../core/history.ts";
+import { type Summary, type SummarySpan, viewOrder } from "../core/history.ts";
+import { headForm, type HeadForm, lineHead, type LineBefore } from "../text/line-head.ts";
 import { counted, displayName, sliceWhole, truncateMiddle } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { estimateTokens, HEAVIEST_UNIT, MESSAGE_OVERHEAD } from "../text/tokens.ts";
@@ -25,6 +26,21 @@ export interface Rendered {
   readonly entry: Entry;
   /** Null: the model is not shown it. */
   readonly message: ModelMessage | null;
+  readonly tokens: number;
+  /** What the head of the next line depends on. */
+  readonly line: LineBefore | null;
+}
+
+/** What a person said, as its line has it. */
+interface Said {
+  readonly minute: string;
+  /** Who said it: the same name may be another person's. */
+  readonly speaker: string;
+  /** The entry's own text, escaped. */
+  readonly body: string;
+  readonly form: HeadForm;
+  readonly head: string;
+  /** Of head and body. */
   readonly tokens: number;
 }
 
@@ -47,18 +63,15 @@ const STUB_OVER = 400;
 const STUB_LENGTH = 200;
 
 /**
- * Renders entries, each once: an entry does not change, so its bytes do not either, and the prefix of the request
- * stays what the provider has cached.
+ * Renders entries, each once: neither an entry nor the line before it changes while both are in the view, so its bytes do not
+ * either, and the prefix of the request stays what the provider has cached.
  */
 export class Renderer {
   readonly #time: TimeFormat;
   readonly #texts: EntryTexts;
-  readonly #whole = new WeakMap<Entry, Rendered>();
-  /** Of what people said the head of its line and its text, which is the entry's own: together they would be a copy. */
-  readonly #said = new WeakMap<
-    Entry,
-    { readonly head: string; readonly body: string; readonly tokens: number }
-  >();
+  readonly #whole = new WeakMap<Entry, Omit<Rendered, "line">>();
+  /** Head and text apart: together they would be a copy of the entry's text. */
+  readonly #said = new WeakMap<Entry, Said>();
   readonly #toolTokens = new WeakMap<readonly ToolSpec[], number>();
   /** A summary stays for many turns, and is counted once. */
   readonly #summaries = new WeakMap<Summary, RenderedText>();
@@ -69,8 +82,9 @@ export class Renderer {
     this.#texts = texts;
   }
 
-  render(entry: Entry, options: RenderOptions = {}): Rendered {
-    const whole = this.#whole.get(entry) ?? this.#renderWhole(entry);
+  /** @param before the line before it in the same request; null: it is the first */
+  render(entry: Entry, options: RenderOptions = {}, before: LineBefore | null = null): Rendered {
+    const whole = this.#renderWhole(entry, before);
     const isStub = options.stub === true && entry.kind === "tool_result";
     if (whole.message === null || (!isStub && (options.cap === undefined || whole.tokens <= options.cap)))
       return whole;
@@ -89,7 +103,23 @@ export class Renderer {
           ? capMessage(message, options.cap)
           : { ...message, text: capText(said.body, options.cap, said.head) };
     }
-    return { entry, message, tokens: estimateMessage(message) };
+    return { entry, message, tokens: estimateMessage(message), line: whole.line };
+  }
+
+  /** Estimated tokens of each of these entries, as a request shows them all with old tool results in their short form. */
+  stubTokens(entries: readonly Entry[]): (entry: Entry) => number {
+    let tokens: Map<Entry, number> | null = null;
+    const count = (): Map<Entry, number> => {
+      let before: LineBefore | null = null;
+      const counts = new Map<Entry, number>();
+      for (const entry of viewOrder(entries)) {
+        const rendered = this.render(entry, { stub: true }, before);
+        before = rendered.line;
+        counts.set(entry, rendered.tokens);
+      }
+      return counts;
+    };
+    return (entry) => (tokens ??= count()).get(entry) ?? 0;
   }
 
   /** The system prompt as a message; it is the same for request after request, and counted once. */
@@ -121,9 +151,9 @@ export class Renderer {
     return tokens;
   }
 
-  /** `[2026-11-21 14:05] NAME: text`, the form of everything that a person said. */
+  /** `[2026-11-21 14:05] NAME: text`, the form of what a person said where it stands alone. */
   line(at: Date, author: string, text: string): string {
-    return this.#head(at, author) + escapeLabels(text);
+    return lineHead("dated", this.#time.minute(at), `${displayName(author)}: `) + escapeLabels(text);
   }
 
   /** `[2026-11-21] NAME (preference): statement`, the form of everything that is remembered. */
@@ -131,28 +161,35 @@ export class Renderer {
     return `[${this.#time.day(at)}] ${displayName(assertedBy)} (${type}): ${escapeLabels(statement)}`;
   }
 
-  #renderSaid(entry: UserEntry): Rendered {
-    let said = this.#said.get(entry);
-    if (said === undefined) {
-      const head = this.#head(entry.at, entry.author.name);
-      const body = escapeLabels(entry.deleted ? this.#texts.deleted() : entry.text);
-      said = { head, body, tokens: estimateMessage({ role: "user", text: head + body }) };
-      this.#said.set(entry, said);
+  #renderSaid(entry: UserEntry, before: LineBefore | null): Rendered {
+    const said = this.#saidBehind(entry, before);
+    return { entry, message: { role: "user", text: said.head + said.body }, tokens: said.tokens, line: said };
+  }
+
+  #saidBehind(entry: UserEntry, before: LineBefore | null): Said {
+    const known = this.#said.get(entry);
+    const { id, name } = entry.author;
+    const line = known ?? { minute: this.#time.minute(entry.at), speaker: `${id}\n${name}` };
+    const form = headForm(line, before);
+    if (known?.form === form) return known;
+    const body = known?.body ?? escapeLabels(entry.deleted ? this.#texts.deleted() : entry.text);
+    const head = lineHead(form, line.minute, `${displayName(name)}: `);
+    const tokens = estimateMessage({ role: "user", text: head + body });
+    const said = { minute: line.minute, speaker: line.speaker, body, form, head, tokens };
+    this.#said.set(entry, said);
+    return said;
+  }
+
+  #renderWhole(entry: Entry, before: LineBefore | null): Rendered {
+    if (entry.kind === "user") return this.#renderSaid(entry, before);
+    let whole = this.#whole.get(entry);
+    if (whole === undefined) {
+      const message = this.#message(entry);
+      whole = { entry, message, tokens: message === null ? 0 : estimateMessage(message) };
+      this.#whole.set(entry, whole);
     }
-    return { entry, message: { role: "user", text: said.head + said.body }, tokens: said.tokens };
-  }
-
-  #head(at: Date, author: string): string {
-    // Joined and not concatenated: the pieces would stay in memory beside the whole, 150 bytes of each message.
-    return ["[", this.#time.minute(at), "] ", displayName(author), ": "].join("");
-  }
-
-  #renderWhole(entry: Entry): Rendered {
-    if (entry.kind === "user") return this.#renderSaid(entry);
-    const message = this.#message(entry);
-    const rendered = { entry, message, tokens: message === null ? 0 : estimateMessage(message) };
-    this.#whole.set(entry, rendered);
-    return rendered;
+    const isNothing = whole.message === null || before === null || before.speaker === null;
+    return { ...whole, line: isNothing ? before : { minute: before.minute, speaker: null } };
   }
 
   #message(entry: Exclude<Entry, UserEntry>): ModelMessage | null {
@@ -249,8 +286,14 @@ const LABEL = new RegExp(String.raw`\[(?=${GAP}(?:${LABELS.join("|")}))`, "giu")
 const ROLE = /<(?=[|｜](?:[^|｜<>\s]|\uFEFF){1,40}[|｜]>|\/?(?:s|SYS|bos|eos|(?:start|end)_of_turn)>)/giu;
 /** `1. `, `> `: what may stand before the head of a line. */
 const BEFORE_HEAD = String.raw`(?:^|[\n\r\v\f\u0085\u2028\u2029])${GAP}(?:(?:\d+[.)]|[>*-])${GAP})*`;
-const HEAD = `${GAP}${seenAs("0000-00-00")}(?:${GAP}${seenAs("00:00")})?${GAP}`;
-/** `[2026-11-21 14:05]` or `[2026-11-21]` at the beginning of what some reader takes for a line. */
+/** A plain space between brackets is a box to tick, and no head. */
+const NO_SPACE = String.raw`(?:[^\S ]|[\p{Cf}\p{Default_Ignorable_Code_Point}])*`;
+const HEADS = [
+  `${GAP}(?:${seenAs("0000-00-00")}(?:${GAP}${seenAs("00:00")})?|${seenAs("00:00")})${GAP}`,
+  String.raw`${NO_SPACE}\+?${NO_SPACE}`,
+];
+const HEAD = `(?:${HEADS.join("|")})`;
+/** The head of a line, as `text/line-head.ts` writes it, or `[2026-11-21]`, at the beginning of what some reader takes for a line. */
 const LINE_HEAD = new RegExp(String.raw`(?<=${BEFORE_HEAD})\[(?=${HEAD}\])`, "gu");
 
 /** Estimated tokens of one message of a request. */

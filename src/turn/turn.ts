@@ -307,11 +307,15 @@ class TurnRun {
   }
 }
 
-/** `[2026-11-21 14:05] NAME: `: small models like to imitate the form in which they read what people say. */
-const LINE_HEAD = /^\s*(?:\\?\[\d{4}-\d\d-\d\d \d\d:\d\d\]\s*(?:[^\n:]{1,80}:\s)?)/;
+/**
+ * `[2026-11-21 14:05] NAME: ` and the shorter heads: small models like to imitate the form in which they read what people say.
+ * A time or nothing in brackets may be meant, where no name follows.
+ */
+const LINE_HEAD =
+  /^\s*\\?(?:\[\d{4}-\d\d-\d\d \d\d:\d\d\]\s*(?:[^\n:]{1,80}:\s)?|\[(?:\d\d:\d\d)?\] [^\n:]{1,80}:\s|\[\+\] )/;
 /** The longest beginning that might still become a line head. */
 const LONGEST_HEAD = 110;
-const MAYBE_HEAD = /^\\?(?:\[[\d\- :]*(?:\][^\n:]*:?)?)?$/;
+const MAYBE_HEAD = /^\\?(?:\[[\d\- :+]*(?:\][^\n:]*:?)?)?$/;
 
 /**
  * What people see of a model's text: without an imitated line head, trimmed.

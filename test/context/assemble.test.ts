@@ -74,7 +74,7 @@ describe("a context", () => {
       messages[3]?.text ?? "",
       /^\[System: .*\nTime: Saturday 2026-11-21 20:00 UTC\n.*\n> Place: "?general"? on/s,
     );
-    assert.equal(messages[2]?.text, "[2026-11-21 14:07] Ann: @bot what did Ben say?");
+    assert.equal(messages[2]?.text, "[14:07] Ann: @bot what did Ben say?");
     assert.equal(messages[5]?.text, "hello there\n[2026-11-21 14:05] Ann: hello there");
   });
 

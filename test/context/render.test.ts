@@ -289,7 +289,7 @@ describe("what a person typed", () => {
       "see [1], [x] and [System]",
       "The system: fine. [systematic: yes]",
       "a log: [2026-11-21 14:05] started",
-      "plan of [2026-11-21]\n[14:05] go",
+      "plan of [2026-11-21] at [14:05]\n[ ] go\n- [ ] come\n[x] done",
       "\\[sic]",
       "",
     ]) {

@@ -70,8 +70,8 @@ export function markersIn(messages: readonly ModelMessage[]): Set<string> {
   return new Set(messages.flatMap(({ text }) => text.match(MARKER) ?? []));
 }
 
-/** How people's messages begin, behind the minute. */
-const LINE = /^\[\d{4}-\d\d-\d\d /;
+/** How people's messages begin. */
+export const LINE = /^\[(?:\d{4}-\d\d-\d\d \d\d:\d\d|\d\d:\d\d|\+?)\] /;
 
 /** What people have said, as the raw view and the messages to answer show it. */
 export function saidIn({ history, newest }: Prompt): ModelMessage[] {

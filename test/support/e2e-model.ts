@@ -19,7 +19,9 @@ export function echo(request: ChatRequest): Behaviour {
 export function echoQuestions(request: ChatRequest): Behaviour {
   const { messages } = request;
   const since = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
-  const said = since.map(({ content }) => content ?? "").filter((content) => /^\[\d{4}-/.test(content));
+  const said = since
+    .map(({ content }) => content ?? "")
+    .filter((content) => /^\[(?:[\d :-]*|\+)\] /.test(content));
   const questions = said.flatMap((content) => content.match(/question \d+\?/g) ?? []);
   return text([...questions, lastSaid(request).split("\n").at(-1)].join(" · "));
 }

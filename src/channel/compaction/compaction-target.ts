@@ -67,7 +67,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
         stretchTokens: stretchTokens(limits),
         rules: compaction,
         firstKept: firstKept(current, running),
-        tokensOf: (entry) => agent.renderer.render(entry, { stub: true }).tokens,
+        tokensOf: agent.renderer.stubTokens(current.entries),
       };
     },
     async relieve() {

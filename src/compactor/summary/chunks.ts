@@ -13,6 +13,8 @@ interface Piece {
   readonly body: string;
   /** Including the head and a line break. */
   readonly tokens: number;
+  /** By how many tokens the whole head is longer. */
+  readonly headSpare: number;
 }
 
 /** Consecutive lines of a transcript that fit one request. */
@@ -40,7 +42,7 @@ const HEAVIEST_CHARACTER = 2.6;
 
 /** A transcript in one piece. */
 export function wholeTranscript(lines: readonly TranscriptLine[]): string {
-  return lines.map(({ head, body }) => head + body).join("\n");
+  return lines.map(({ head, wholeHead, body }, index) => (index === 0 ? wholeHead : head) + body).join("\n");
 }
 
 /**
@@ -68,16 +70,18 @@ export function* chunkTranscript(
       open = [];
       room = maxTokens;
     }
+    // The first line of a chunk has its whole head.
+    if (open.length === 0) room -= headSpare(group);
     open.push(...group);
     room -= tokens;
   };
   const ends = legalEnds(lines);
   const together = (before: Entry, next: Entry): boolean => sameEntry(before, next) || !ends.has(before.seq);
   for (const group of groupsOf(pieces.slice(behind + 1), together)) {
-    if (sum(group) <= maxTokens) add(group);
+    if (sum(group) + headSpare(group) <= maxTokens) add(group);
     else
       for (const entry of groupsOf(group, sameEntry)) {
-        if (sum(entry) <= maxTokens) add(entry);
+        if (sum(entry) + headSpare(entry) <= maxTokens) add(entry);
         else for (const piece of entry) add([piece]);
       }
   }
@@ -96,6 +100,10 @@ function placeOf(pieces: readonly Piece[], { seq, piece: last }: Position): numb
 
 function sum(pieces: readonly Piece[]): number {
   return pieces.reduce((total, { tokens }) => total + tokens, 0);
+}
+
+function headSpare([first]: readonly Piece[]): number {
+  return first?.headSpare ?? 0;
 }
 
 /** Groups neighbours that belong together. */
@@ -137,16 +145,17 @@ export function legalEnds(lines: readonly TranscriptLine[]): ReadonlySet<Seq> {
 }
 
 function toChunk(pieces: readonly Piece[]): Chunk {
-  const texts = groupsOf(pieces, sameEntry).map((group) => {
+  const texts = groupsOf(pieces, sameEntry).map((group, index) => {
     const first = group[0];
     if (first === undefined) return "";
     const body = group.map((piece) => piece.body).join("");
-    return first.line.head + (first.piece > 0 ? GOES_ON + body.trim() : body.trimEnd());
+    const { head, wholeHead } = first.line;
+    return (index === 0 ? wholeHead : head) + (first.piece > 0 ? GOES_ON + body.trim() : body.trimEnd());
   });
   const last = pieces.at(-1);
   return {
     text: texts.join("\n"),
-    tokens: sum(pieces),
+    tokens: sum(pieces) + headSpare(pieces),
     lines: [...new Set(pieces.map(({ line }) => line))],
     end: { seq: last?.line.entry.seq ?? 0, piece: last?.piece ?? 0 },
   };
@@ -169,14 +178,20 @@ function* piecesOfAll(lines: readonly TranscriptLine[]): Slices<Piece[]> {
 
 function* piecesOf(line: TranscriptLine): Generator<Piece, void, void> {
   const head = estimateTokens(`${line.head}${GOES_ON}\n`);
-  const whole = head + estimateTokens(line.body, MIN_CHUNK_TOKENS);
-  if (whole <= MIN_CHUNK_TOKENS) {
-    yield { line, piece: 0, body: line.body, tokens: whole };
+  // How a line is cut does not depend on the line before it.
+  const wholeHead = estimateTokens(`${line.wholeHead}${GOES_ON}\n`);
+  const spare = { line, headSpare: Math.max(0, wholeHead - head) };
+  const body = estimateTokens(line.body, MIN_CHUNK_TOKENS);
+  if (wholeHead + body <= MIN_CHUNK_TOKENS) {
+    yield { ...spare, piece: 0, body: line.body, tokens: head + body };
     return;
   }
   let piece = 0;
-  for (const { text, tokens } of splitText(line.body, Math.max(MIN_BODY_TOKENS, MIN_CHUNK_TOKENS - head)))
-    yield { line, piece: piece++, body: text, tokens: head + tokens };
+  for (const { text, tokens } of splitText(
+    line.body,
+    Math.max(MIN_BODY_TOKENS, MIN_CHUNK_TOKENS - wholeHead),
+  ))
+    yield { ...spare, piece: piece++, body: text, tokens: head + tokens };
 }
 
 interface Counted {

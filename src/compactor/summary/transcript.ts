@@ -3,6 +3,7 @@ import { absenceText, type EntryTexts, escapeLabels } from "../../context/render
 import { viewOrder } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 import { counted, displayName, truncateMiddle } from "../../text/text.ts";
+import { headForm, type HeadForm, lineHead, type LineBefore } from "../../text/line-head.ts";
 import type { TimeFormat } from "../../text/time.ts";
 
 /** How a transcript is written. */
@@ -12,14 +13,16 @@ export interface TranscriptStyle {
   readonly texts: Pick<EntryTexts, "editNote" | "absence">;
 }
 
-/** An entry as the summariser reads it: `12. [2026-11-21 14:05] NAME: text`. */
+/** An entry as the summariser reads it: `12. [14:05] NAME: text`, with a head as it is in the history. */
 export interface TranscriptLine {
   /** From 1. */
   readonly number: number;
   /** With its current text. */
   readonly entry: Entry;
-  /** Number, time and name. */
+  /** Number, and of time and name what the line before it does not say. */
   readonly head: string;
+  /** Number, time and name. */
+  readonly wholeHead: string;
   /** The text or action; all of its lines but the first are indented. */
   readonly body: string;
 }
@@ -38,14 +41,19 @@ export function transcribe(entries: readonly Entry[], style: TranscriptStyle): T
   const present = new Set(entries.map(({ seq }) => seq));
   const newest = newestNotes(entries);
   const lines: TranscriptLine[] = [];
+  let before: LineBefore | null = null;
   for (const entry of viewOrder(entries)) {
     if (isOutdated(entry, newest)) continue;
     const current = withNewText(entry, newest.get(entry.seq)?.text);
     const said = current.deleted ? null : describe(current, present, style);
     if (said === null || said.body.trim() === "") continue;
     const number = lines.length + 1;
-    const head = `${number}. [${style.time.minute(current.at)}] ${said.who}`;
-    lines.push({ number, entry: current, head, body: indented(said.body) });
+    const minute = style.time.minute(current.at);
+    const line: LineBefore = { minute, speaker: said.speaker };
+    const headOf = (form: HeadForm): string => `${number}. ${lineHead(form, minute, said.who)}`;
+    const [head, wholeHead] = [headOf(headForm(line, before)), headOf("dated")];
+    lines.push({ number, entry: current, head, wholeHead, body: indented(said.body) });
+    before = line;
   }
   return lines;
 }
@@ -80,6 +88,8 @@ function withNewText(entry: Entry, text: string | undefined): Entry {
 interface Said {
   /** `NAME: `, or "" if the body names the speaker. */
   readonly who: string;
+  /** Null: the body says who, or several speak in it. */
+  readonly speaker: string | null;
   readonly body: string;
 }
 
@@ -88,34 +98,40 @@ function describe(entry: Entry, present: ReadonlySet<Seq>, style: TranscriptStyl
   const agent = `${displayName(style.agentName)} [agent]`;
   switch (entry.kind) {
     case "user":
-      return { who: `${displayName(entry.author.name)}: `, body: escapeLabels(entry.text) };
+      return saidBy(displayName(entry.author.name), entry.author.id, entry.text);
     case "assistant":
-      return { who: `${agent}: `, body: escapeLabels(entry.text) };
+      return saidBy(agent, "", entry.text);
     case "tool_call": {
       const calls = entry.calls.map(
         (call) => `${agent} called ${displayName(call.name)}(${shortened(call.arguments, MAX_ARGUMENTS)})`,
       );
       const isSilent = entry.text.trim() === "";
       const said = isSilent ? [] : [escapeLabels(entry.text)];
-      return { who: isSilent ? "" : `${agent}: `, body: [...said, ...calls].join("\n") };
+      return { who: isSilent ? "" : `${agent}: `, speaker: null, body: [...said, ...calls].join("\n") };
     }
     case "tool_result": {
       const { references, memories } = entry;
       const quoted = references.length === 0 ? [] : [`(${counted(references.length, "earlier message")})`];
       if (memories.length > 0) quoted.push(`(${counted(memories.length, "memory", "memories")})`);
       const text = entry.text === "" ? [] : [shortened(entry.text, MAX_RESULT)];
-      return { who: "", body: `${displayName(entry.tool)} returned: ${[...text, ...quoted].join("\n")}` };
+      const body = `${displayName(entry.tool)} returned: ${[...text, ...quoted].join("\n")}`;
+      return { who: "", speaker: null, body };
     }
     case "notice": {
       if (entry.absence !== undefined)
-        return { who: "", body: absenceText(entry.absence, style.time, style.texts) };
+        return { who: "", speaker: null, body: absenceText(entry.absence, style.time, style.texts) };
       if (!isEditNote(entry) || present.has(entry.edits.seq)) return null;
       const { author, at } = entry.edits;
       const text = escapeLabels(entry.text);
       const values = { author: displayName(author), original: style.time.minute(at), text };
-      return { who: "", body: style.texts.editNote(values) };
+      return { who: "", speaker: null, body: style.texts.editNote(values) };
     }
   }
+}
+
+/** @param id of a person; "": the agent */
+function saidBy(name: string, id: string, text: string): Said {
+  return { who: `${name}: `, speaker: `${id}\n${name}`, body: escapeLabels(text) };
 }
 
 function shortened(text: string, limit: number): string {

@@ -1,4 +1,5 @@
 import type { ModelMessage } from "../../core/context.ts";
+import { HeadReader } from "../../text/line-head.ts";
 import type { SpokenLine } from "../../text/rank-sentences.ts";
 
 /**
@@ -7,7 +8,7 @@ import type { SpokenLine } from "../../text/rank-sentences.ts";
  */
 const LINE =
   /^\s*(?:[-*•>]\s+)?\[(?<time>\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)\] (?<author>[^\n:]{1,80}): (?<text>.*)$/;
-/** The number before such a line in a summariser's transcript. */
+/** The number before such a line, once its head is written out. */
 const NUMBERED = /^(?<number>\d{1,7})\. (?=\[)/;
 /** Before the first colon of `NAME called tool({"a": 1})` and of `tool returned: text`. */
 const TOOL_WORD = / called \S+\(| returned$/;
@@ -52,7 +53,8 @@ export interface Transcript {
  * Reads a request. Its order is system, summaries, history, the messages to answer, the dynamic part, this turn's calls and
  * results. The dynamic part says how many messages are to be answered.
  */
-export function readTranscript(messages: readonly ModelMessage[]): Transcript {
+export function readTranscript(request: readonly ModelMessage[]): Transcript {
+  const messages = withDatedHeads(request);
   const lastSaid = messages.findLastIndex(({ role, text }) => role === "user" && !text.startsWith(OWN_WORD));
   const firstDue = Math.max(0, lastSaid - dueCount(messages) + 1);
   const due = messages.slice(firstDue, lastSaid + 1);
@@ -72,7 +74,8 @@ export function readTranscript(messages: readonly ModelMessage[]): Transcript {
  * All lines of people in a request for a summary: a transcript, with or without numbers, or summaries to
  * merge. Without the agent's lines, which quote others, and without tool results, which were said elsewhere.
  */
-export function spokenLines(messages: readonly ModelMessage[]): SpokenLine[] {
+export function spokenLines(request: readonly ModelMessage[]): SpokenLine[] {
+  const messages = withDatedHeads(request);
   const lines = messages.flatMap(({ role, text }) => {
     if (role !== "user" || text.startsWith(OWN_WORD)) return [];
     if (SUMMARY.test(text)) return summaryLines(text.replace(SUMMARY, ""));
@@ -106,9 +109,24 @@ export function agentNames(messages: readonly ModelMessage[]): ReadonlySet<strin
 const AGENT_NAME =
   /\bYou are ([^.,\n]{1,80})[.,]|\bsummary of a chat\. ([^\n]{1,80}?) takes part in that chat\b/g;
 
+/** A head says only what the line before it does not: here each says all. */
+function withDatedHeads(messages: readonly ModelMessage[]): ModelMessage[] {
+  const heads = new HeadReader();
+  return messages.map((message) => {
+    const { role, text } = message;
+    if (role !== "user" || text.startsWith(OWN_WORD) || SUMMARY.test(text)) return message;
+    if (!NUMBERED.test(text)) return { ...message, text: heads.dated(text) };
+    const lines = text.split("\n").map((line) => {
+      const number = NUMBERED.exec(line)?.[0] ?? "";
+      return number === "" ? line : number + heads.dated(line.slice(number.length));
+    });
+    return { ...message, text: lines.join("\n") };
+  });
+}
+
 /** The numbered lines of a summariser's transcript; memories cite the numbers. */
 export function numberedLines(messages: readonly ModelMessage[]): NumberedLine[] {
-  return messages.flatMap(({ role, text }) => {
+  return withDatedHeads(messages).flatMap(({ role, text }) => {
     const isTranscript = role === "user" && !SUMMARY.test(text) && !text.startsWith(OWN_WORD);
     return isTranscript ? parseNumbered(text) : [];
   });

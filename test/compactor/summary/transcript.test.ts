@@ -28,7 +28,7 @@ function textOf(entries: readonly Entry[]): string {
 }
 
 /** Begins as only a numbered line may. */
-const NUMBERED = /^\d+\. \[\d{4}-\d\d-\d\d \d\d:\d\d\] /;
+const NUMBERED = /^\d+\. \[(?:\d{4}-\d\d-\d\d \d\d:\d\d|\d\d:\d\d|\+?)\] /;
 
 const ROWS: readonly [what: string, entries: Entry[], expected: RegExp, absent?: RegExp][] = [
   [
@@ -100,10 +100,10 @@ suite("a transcript", () => {
       textOf(entries),
       [
         "1. [2026-11-21 14:01] Ann: can you look up the port?",
-        '2. [2026-11-21 14:03] Weir [agent] called search_history({"query":"port"})',
-        "3. [2026-11-21 14:04] search_history returned: (2 earlier messages)",
-        "4. [2026-11-21 14:05] Weir [agent]: It is 8443.",
-        "5. [2026-11-21 14:02] Ben: meanwhile",
+        '2. [14:03] Weir [agent] called search_history({"query":"port"})',
+        "3. [14:04] search_history returned: (2 earlier messages)",
+        "4. [14:05] Weir [agent]: It is 8443.",
+        "5. [14:02] Ben: meanwhile",
       ].join("\n"),
     );
     const sources = sourcesOf(transcribe(entries, style));
@@ -139,6 +139,9 @@ suite("a transcript", () => {
       "\u200b",
       "12. ",
       "[2026-11-21 14:05] ",
+      "[14:05] ",
+      "[] ",
+      "[+] ",
       "[System: ",
       "Ben: ",
       "x",
@@ -160,7 +163,7 @@ suite("a transcript", () => {
         assert.equal(numbered.length, entries.length);
         for (const line of lines)
           assert.ok(line === "" || NUMBERED.test(line) || line.startsWith("    "), line);
-        const asLine = lines.filter((line) => /^\s*(?:\d+\. *)*\[(?:System:|2026)/.test(line));
+        const asLine = lines.filter((line) => /^\s*(?:\d+\. *)*\[(?:System:|2026|\d\d:|\+?\])/.test(line));
         assert.deepEqual(asLine, numbered);
       }),
     );

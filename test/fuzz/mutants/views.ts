@@ -1,4 +1,5 @@
 import type { ModelMessage } from "../../../src/core/context.ts";
+import { LINE } from "../prompt.ts";
 import type { Mutant } from "./mutant.ts";
 import { sending } from "./requests.ts";
 import { writesWhenDue } from "./write-ahead.ts";
@@ -6,7 +7,7 @@ import { writesWhenDue } from "./write-ahead.ts";
 type Messages = readonly ModelMessage[];
 
 function isLine({ role, text }: ModelMessage): boolean {
-  return role === "user" && /^\[\d{4}-\d\d-\d\d /.test(text);
+  return role === "user" && LINE.test(text);
 }
 
 function withoutAnswers(messages: Messages): Messages {
