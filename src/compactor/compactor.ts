@@ -296,13 +296,12 @@ export class ChannelCompactor {
     } as const;
     const nothing = { tokensAfter: null, memories: 0, model: null, reason: null };
     events.emit({ ...told, ...rangeOf(job), ...nothing, phase: "started", ms: 0 });
-    const { summaryCap } = target.measure(history);
     const abandon = new AbortController();
     this.#job = { job, abandon };
     const end = await runner
       .run(job, {
         history,
-        summaryCap,
+        summaryCap: target.summaryCap(history, job),
         mustProgress: mustProgress(job, countLive(history)),
         signal: AbortSignal.any([this.#closing.signal, abandon.signal]),
         commit: async (staged) => target.history.commit(staged),

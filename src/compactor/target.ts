@@ -33,6 +33,8 @@ export interface CompactionTarget {
   measure(
     history: History,
   ): Omit<CompactionState, "history" | "isForced" | "isResting" | "cutShort" | "leadTokens">;
+  /** Longest text of the summary that this job makes, estimated tokens. */
+  summaryCap(history: History, job: JobPlan): number;
   /** Omits entries that no longer fit, at once and without a model. @returns whether any entry was omitted */
   relieve(): Promise<boolean>;
   /** May tell people in the channel of it. Must not throw. */

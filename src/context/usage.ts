@@ -1,5 +1,5 @@
 import { type Calibration, estimatedRoom, realTokens } from "../core/calibration.ts";
-import { MAX_LIVE_SUMMARIES, SUMMARIES_SHARE } from "../core/compaction.ts";
+import { LEVELS, MAX_LIVE_SUMMARIES, SUMMARIES_SHARE } from "../core/compaction.ts";
 import type { Context } from "../core/context.ts";
 import type { History } from "../core/history.ts";
 import { SUMMARY_LABEL_TOKENS } from "./render.ts";
@@ -48,10 +48,20 @@ export function stretchTokens(budget: Budget): number {
   return Math.min(partAt(budget, STRETCH_SHARE), LONGEST_STRETCH);
 }
 
-/** Estimated tokens that the text of one summary may have, so that all that can be live fit their share with their labels. */
-export function summaryCap(budget: Budget): number {
-  const share = Math.floor(partAt(budget, SUMMARIES_SHARE) / MAX_LIVE_SUMMARIES);
-  return Math.max(MIN_SUMMARY_CAP, share - SUMMARY_LABEL_TOKENS);
+/** Estimated tokens that all live summaries may take, with their labels. */
+export function summaryRoom(budget: Budget): number {
+  const shortest = MAX_LIVE_SUMMARIES * (MIN_SUMMARY_CAP + SUMMARY_LABEL_TOKENS);
+  return Math.max(shortest, Math.floor(partAt(budget, SUMMARIES_SHARE)));
+}
+
+/**
+ * Estimated tokens that the text of one summary of this level may have.
+ * @param left what the other summaries leave of {@link summaryRoom}
+ */
+export function summaryCap(budget: Budget, level: number, left = Infinity): number {
+  const { share = 0, full = 1 } = LEVELS[level] ?? {};
+  const length = Math.min((summaryRoom(budget) * share) / full, left);
+  return Math.max(MIN_SUMMARY_CAP, Math.floor(length) - SUMMARY_LABEL_TOKENS);
 }
 
 /**

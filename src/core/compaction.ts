@@ -71,8 +71,6 @@ export interface Landed {
 /** `stale`: a deletion or another commit came between; `gone`: it ended, or somebody else has begun it again. */
 export type CommitOutcome = "committed" | "stale" | "gone";
 
-/** Live summaries of one level before they are merged into one of the next. */
-export const MERGE_AT = 4;
 /** Leafs that are written ahead of their commit, at most. */
 export const MAX_AHEAD = 4;
 /** Live summaries of a channel, all levels together. */
@@ -81,3 +79,9 @@ export const MAX_LIVE_SUMMARIES = 8;
 export const TOP_LEVEL = 3;
 /** Share of the usable window that all live summaries may take. */
 export const SUMMARIES_SHARE = 0.15;
+/** Shares of that which the levels have, and how many summaries of full length each holds: what is older gets the more room in one text. */
+export const LEVELS: Readonly<Record<number, { readonly share: number; readonly full: number }>> = {
+  1: { share: 0.35, full: 3 },
+  2: { share: 0.25, full: 2 },
+  [TOP_LEVEL]: { share: 0.4, full: 1 },
+};

@@ -48,13 +48,28 @@ export function lineHead(form: HeadForm, minute: string, name: string): string {
 const ANY_HEAD =
   /^\[(?:(?<day>\d{4}-\d\d-\d\d) )?(?<time>\d\d:\d\d)?(?<joined>\+)?\] (?:(?<name>[^\n:]{1,80}): )?/;
 
+/** Before each line of a transcript. */
+const NUMBER = /^\d{1,7}\. (?=\[)/;
+
 /** Writes the heads of lines out, one after another: each as the dated form says it. */
 export class HeadReader {
   #minute = "";
   #name = "";
 
-  /** @returns the line with its head written out; as it is where it has none, or nothing says its day */
-  dated(line: string): string {
+  /**
+   * @param text a message, which begins with a head, or a transcript, whose numbered lines have heads
+   * @returns the text with its heads written out; as it is where it has none, or nothing says their day
+   */
+  dated(text: string): string {
+    if (!NUMBER.test(text)) return this.#line(text);
+    const lines = text.split("\n").map((line) => {
+      const number = NUMBER.exec(line)?.[0] ?? "";
+      return number === "" ? line : number + this.#line(line.slice(number.length));
+    });
+    return lines.join("\n");
+  }
+
+  #line(line: string): string {
     const found = ANY_HEAD.exec(line);
     const { day, time, joined, name } = found?.groups ?? {};
     if (found === null || (day === undefined && this.#minute === "")) return line;

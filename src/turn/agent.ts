@@ -58,7 +58,7 @@ export function createAgent(parts: Pick<Agent, "config" | "models" | "tools" | "
 
 /**
  * The room that an agent's requests have in a model's window. A window that turns out small (an Ollama often runs with
- * 4,096) is not given away to the reserve: at most half of it.
+ * 4,096) is not given away to the reserve: at most a quarter of it.
  * @param anchor the channel's last request that this model's provider has counted
  * @param limit the largest window that the request may be made for, in tokens
  */
@@ -72,7 +72,7 @@ export function budgetOf(
   const window = Math.min(limit, models.windowOf(modelName, config.contextWindow));
   return {
     window,
-    reserve: Math.min(config.maxOutputTokens + config.generationReserve, Math.floor(window / 2)),
+    reserve: Math.min(config.maxOutputTokens + config.generationReserve, Math.floor(window / 4)),
     backgroundThreshold: config.compaction.backgroundThreshold,
     aggressiveThreshold: config.compaction.aggressiveThreshold,
     emergencyThreshold: config.compaction.emergencyThreshold,

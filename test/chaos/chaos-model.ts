@@ -5,6 +5,7 @@ import type { Random } from "../fuzz/random.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest, ModelServer } from "../support/model-server.ts";
 import { Hold } from "./hold.ts";
+import { HeadReader } from "../../src/text/line-head.ts";
 import { rawLineOf } from "./texts.ts";
 
 /** Where a model's request can be held. */
@@ -197,8 +198,11 @@ export class ChaosModel {
     const head = messages.slice(1, Math.max(1, dynamic));
     const isSummary = (content: string | null | undefined): boolean => content?.startsWith(SUMMARY) === true;
     const raw = head.filter(({ content }) => !isSummary(content));
+    const heads = new HeadReader();
     const linesOf = (list: ChatRequest["messages"]): string[] =>
-      list.flatMap(({ role, content }) => (role === "user" ? (rawLineOf(content ?? "") ?? []) : []));
+      list.flatMap(({ role, content }) =>
+        role === "user" ? (rawLineOf(heads.dated(content ?? "")) ?? []) : [],
+      );
     const before = linesOf(raw);
     const channel = `${platform}:${name}`;
     const at = Date.now();

@@ -23,12 +23,13 @@ export function messageText(mark: string, random: Random, length: keyof typeof L
 
 /** The mark of a message in what a model was shown of it: `[time] NAME: g12 …`; null if there is none. */
 export function markOf(line: string): string | null {
-  return /^(?:\[[\d :-]*\] [^:\n]+: |\[\+\] )(g\d+) /.exec(line)?.[1] ?? null;
+  return /^\[\d{4}-\d\d-\d\d \d\d:\d\d\] [^:\n]+: (g\d+) /.exec(line)?.[1] ?? null;
 }
 
 /** A line of what a person said, whole or cut, and not taken back; else null. */
 export function rawLineOf(content: string): string | null {
-  const isLine = /^\[(?:[\d :-]*|\+)\] /.test(content) && !content.endsWith("(this message was deleted)");
+  const isLine =
+    /^\[\d{4}-\d\d-\d\d \d\d:\d\d\] /.test(content) && !content.endsWith("(this message was deleted)");
   return isLine ? content : null;
 }
 

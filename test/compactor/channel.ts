@@ -1,4 +1,5 @@
 import type { CompactionState, Decision } from "../../src/compactor/policy/policy.ts";
+import { SUMMARY_LABEL_TOKENS } from "../../src/context/render.ts";
 import { type JobPlan, MAX_LIVE_SUMMARIES } from "../../src/core/compaction.ts";
 import type { Entry, UserEntry } from "../../src/core/entry.ts";
 import { cover, type History, type Summary, type TurnRange } from "../../src/core/history.ts";
@@ -79,6 +80,7 @@ export function stateOf(
   turn: TurnRange | null = null,
 ): CompactionState {
   const { usable, keepMessages = 5, maxRawMessages = 1000, summaryCap = 40, fixed = 0 } = room;
+  const summaryRoom = MAX_LIVE_SUMMARIES * (summaryCap + SUMMARY_LABEL_TOKENS);
   const { maxRawTokens = Infinity, stretchTokens = Infinity } = room;
   const waiting = history.entries.find(
     (entry) => entry.kind === "user" && entry.addressed && entry.seq > history.settledTo,
@@ -90,6 +92,7 @@ export function stateOf(
     tokenBudgetAt: (share) => share * usable,
     keepTokens: 0.4 * usable,
     summaryCap,
+    summaryRoom,
     rules: {
       enabled: true,
       backgroundThreshold: 0.8,

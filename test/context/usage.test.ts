@@ -10,12 +10,13 @@ import {
   partAt,
   tokenBudgetAt,
   summaryCap,
+  summaryRoom,
   usableTokens,
   usageOf,
 } from "../../src/context/usage.ts";
 import { type Calibration, realTokens } from "../../src/core/calibration.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../src/context/render.ts";
-import { MAX_LIVE_SUMMARIES, SUMMARIES_SHARE } from "../../src/core/compaction.ts";
+import { LEVELS, SUMMARIES_SHARE } from "../../src/core/compaction.ts";
 import { budgetOf, sourcesOf } from "./agent.ts";
 import { anySteps, Conversation } from "./conversation.ts";
 
@@ -39,11 +40,26 @@ describe("the room of a budget", () => {
     assert.equal(usableTokens(budget), 8000, "what people see is in the model's own tokens");
   });
 
-  test("gives eight summaries with their labels their share together, in the model's own tokens", () => {
+  test("gives the summaries of all levels with their labels their share together, in the model's own tokens", () => {
     const budget = calibrated(100_000, 20_000, dear);
-    const all = (summaryCap(budget) + SUMMARY_LABEL_TOKENS) * MAX_LIVE_SUMMARIES * dear.factor;
+    const lengths = Object.entries(LEVELS).map(
+      ([level, { full }]) => full * (summaryCap(budget, Number(level)) + SUMMARY_LABEL_TOKENS),
+    );
+    const all = lengths.reduce((sum, length) => sum + length, 0) * dear.factor;
     assert.ok(all <= SUMMARIES_SHARE * 80_000 && all > SUMMARIES_SHARE * 80_000 * 0.99, String(all));
-    assert.equal(summaryCap(budgetOf(2000, 1000)), 64, "a shorter one says nothing");
+    assert.equal(summaryRoom(budget) * dear.factor, SUMMARIES_SHARE * 80_000);
+  });
+
+  test("gives the oldest text the longest summary, and none more than the others leave", () => {
+    const budget = budgetOf(100_000, 20_000);
+    const caps = [1, 2, 3].map((level) => summaryCap(budget, level));
+    assert.deepEqual(
+      caps,
+      caps.toSorted((a, b) => a - b),
+    );
+    assert.equal(summaryCap(budget, 3, 500), 500 - SUMMARY_LABEL_TOKENS);
+    assert.equal(summaryCap(budget, 3, 50), 64, "a shorter one says nothing");
+    assert.equal(summaryCap(budgetOf(2000, 1000), 1), 64);
   });
 });
 

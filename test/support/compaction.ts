@@ -1,4 +1,5 @@
 /** What the tests of the compactor over the whole daemon share: a configuration, a script of models, waits. */
+import { HeadReader } from "../../src/text/line-head.ts";
 import assert from "node:assert/strict";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { Breaker } from "../../src/compactor/breaker.ts";
@@ -162,9 +163,12 @@ export async function summariserAsked(server: ModelServer, nth: number): Promise
 /** `(2026-11-21 14:05 – 14:07, 3 messages) ` in the label of a summary. */
 const SPAN = /(?<=^\[Compaction Summary\]:)\s\(\d[^()]*, [\d,]+ messages?\)(?=\s)/;
 
-/** What the messages of a request say, in order; summaries without their times and number, which hang on the clock. */
+/** What the messages of a request say, in order, heads written out; summaries without their times and number, which hang on the clock. */
 export function said(request: RecordedRequest | undefined): string[] {
-  return (request?.body.messages ?? []).map(({ content }) => (content ?? "").replace(SPAN, ""));
+  const heads = new HeadReader();
+  return (request?.body.messages ?? []).map(({ role, content }) =>
+    (role === "user" ? heads.dated(content ?? "") : (content ?? "")).replace(SPAN, ""),
+  );
 }
 
 /** The marks of all readings in a text, in order, each once. */

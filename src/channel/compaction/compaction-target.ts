@@ -1,12 +1,20 @@
 import type { CompactionConfig } from "../../config/config.ts";
+import { mayMerge } from "../../compactor/policy/merge.ts";
 import { LEAST_OF_STRETCH } from "../../compactor/policy/policy.ts";
 import type { CompactionTarget } from "../../compactor/target.ts";
 import { assemble, type ContextSources } from "../../context/assemble.ts";
 import { KEEP_SHARE } from "../../context/keep.ts";
 import { fitContext } from "../../context/emergency.ts";
-import { type Budget, partAt, stretchTokens, summaryCap, tokenBudgetAt } from "../../context/usage.ts";
+import {
+  type Budget,
+  partAt,
+  stretchTokens,
+  summaryCap,
+  summaryRoom,
+  tokenBudgetAt,
+} from "../../context/usage.ts";
 import type { Context } from "../../core/context.ts";
-import { dueMessages, type History, type Summary, type TurnRange, writtenTo } from "../../core/history.ts";
+import { dueMessages, type History, type TurnRange, writtenTo } from "../../core/history.ts";
 import { formatAddress } from "../../core/ids.ts";
 import type { StaleEpochError } from "../../store/database/errors.ts";
 import { type Agent, budgetOf } from "../../turn/agent.ts";
@@ -16,7 +24,7 @@ import { sceneOf } from "../turns/turn-channel.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
 import type { UsageAnchor } from "../model-usage.ts";
-import { type JobPlan, MAX_LIVE_SUMMARIES, MERGE_AT } from "../../core/compaction.ts";
+import { type JobPlan } from "../../core/compaction.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
 
@@ -63,12 +71,21 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
         tokens: size.all + recalledSpare(size, lastRequest) + (current.omission?.tokens ?? 0),
         tokenBudgetAt: (share) => tokenBudgetAt(limits, share),
         keepTokens: partAt(limits, KEEP_SHARE),
-        summaryCap: summaryCap(limits),
+        summaryCap: summaryCap(limits, 1),
+        summaryRoom: summaryRoom(limits),
         stretchTokens: stretchTokens(limits),
         rules: compaction,
         firstKept: firstKept(current, running),
         tokensOf: agent.renderer.stubTokens(current.entries),
       };
+    },
+    summaryCap(current, { fromSeq, toSeq, level }) {
+      const limits = budget();
+      const others = current.summaries.filter(
+        (one) => one.kind !== "reset" && (one.toSeq < fromSeq || one.fromSeq > toSeq),
+      );
+      const used = others.reduce((sum, { tokens }) => sum + tokens + SUMMARY_LABEL_TOKENS, 0);
+      return summaryCap(limits, level, summaryRoom(limits) - used);
     },
     async relieve() {
       // A turn that runs makes its own requests fit, before each of them.
@@ -107,6 +124,7 @@ function knownRequest(rules: CompactionConfig, everyRequest: number, budget: () 
   return {
     everyRequest,
     room: () => tokenBudgetAt(budget(), rules.backgroundThreshold),
+    summaries: () => ({ summaryCap: summaryCap(budget(), 1), summaryRoom: summaryRoom(budget()) }),
     ahead: enabled && writeAhead ? ahead : null,
     maxRawMessages,
     maxRawTokens,
@@ -200,6 +218,8 @@ interface KnownRequest {
   readonly everyRequest: number;
   /** Tokens at which background begins. */
   readonly room: () => number;
+  /** Longest summary of raw entries, and what all that are live may take; estimated tokens. */
+  readonly summaries: () => { readonly summaryCap: number; readonly summaryRoom: number };
   /** What a stretch must have to be written ahead, in estimated tokens, and what is kept; null: none is written. */
   readonly ahead:
     | (() => { readonly stretch: number; readonly keepMessages: number; readonly keepTokens: number })
@@ -215,7 +235,8 @@ const SURE_SHARE = 0.9;
 export function mayBeFull(history: History, known: KnownRequest): boolean {
   const { omittedTo, coveredTo, entries, summaries } = history;
   if (omittedTo > coveredTo || entries.length >= known.maxRawMessages) return true;
-  if (wantsSummaryWork(summaries)) return true;
+  if (summaries.some(({ kind, needsRedo }) => needsRedo && kind !== "reset")) return true;
+  if (summaries.length > 1 && mayMerge({ history, ...known.summaries() })) return true;
   let raw = 0;
   for (const entry of entries) raw += entry.tokens;
   if (raw >= SURE_SHARE * known.maxRawTokens) return true;
@@ -241,12 +262,4 @@ function mayWriteAhead(history: History, raw: number, ahead: KnownRequest["ahead
     else unwritten += entry.tokens;
   }
   return unwritten >= least;
-}
-
-function wantsSummaryWork(summaries: readonly Summary[]): boolean {
-  const live = summaries.filter(({ kind }) => kind !== "reset");
-  if (live.length >= MAX_LIVE_SUMMARIES || live.some(({ needsRedo }) => needsRedo)) return true;
-  const perLevel = new Map<number, number>();
-  for (const { level } of live) perLevel.set(level, (perLevel.get(level) ?? 0) + 1);
-  return [...perLevel.values()].some((count) => count >= MERGE_AT);
 }

@@ -1,22 +1,15 @@
 import type { CompactionConfig } from "../../config/config.ts";
 import { lastCoverable } from "../../context/keep.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
-import {
-  type JobKind,
-  type JobPlan,
-  MAX_AHEAD,
-  MAX_LIVE_SUMMARIES,
-  MERGE_AT,
-  type Tier,
-  TOP_LEVEL,
-} from "../../core/compaction.ts";
+import { type JobPlan, MAX_AHEAD, MAX_LIVE_SUMMARIES, type Tier } from "../../core/compaction.ts";
 import type { Entry } from "../../core/entry.ts";
-import { type History, isCounted, rawFrom, type Summary, writtenTo } from "../../core/history.ts";
+import { type History, isCounted, rawFrom, writtenTo } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
+import { hasMerge, isCrowded, isFull, isWritten, planMerge, planOf, type SummariesState } from "./merge.ts";
 import { chooseCut, type Cut, type CutGoal } from "./cut.ts";
 
 /** What the compactor knows of a channel when it decides. */
-export interface CompactionState {
+export interface CompactionState extends SummariesState {
   readonly history: History;
   /** Estimated tokens of the whole request, the omitted entries included. */
   readonly tokens: number;
@@ -24,8 +17,6 @@ export interface CompactionState {
   readonly tokenBudgetAt: (share: number) => number;
   /** Estimated tokens that the newest messages may keep. */
   readonly keepTokens: number;
-  /** Longest summary, estimated tokens. */
-  readonly summaryCap: number;
   /** Estimated tokens of raw text for which a summary is written ahead. */
   readonly stretchTokens: number;
   /** Estimated tokens that are going to be said while a summary is written, as far as that is known. */
@@ -85,7 +76,7 @@ const LAND: Decision = { kind: "land" };
 export function decide(state: CompactionState): Decision {
   const { history, rules, isForced, isResting } = state;
   if (!rules.enabled && !isForced) return IDLE;
-  if (history.summaries.filter(isWritten).length >= MAX_LIVE_SUMMARIES) return mergeNow(history);
+  if (history.summaries.filter(isWritten).length >= MAX_LIVE_SUMMARIES) return mergeNow(state);
   if (mustLand(state)) return LAND;
   if (isForced) return planLeaf(state, "forced");
   if (history.omittedTo > history.coveredTo) return planLeaf(state, "emergency");
@@ -99,11 +90,6 @@ export function decide(state: CompactionState): Decision {
     if (blocked.kind === "idle") blocked = decision;
   }
   return blocked;
-}
-
-/** A reset has no text: there is nothing to merge, to write again, or to count. */
-function isWritten(summary: Summary): boolean {
-  return summary.kind !== "reset";
 }
 
 /**
@@ -179,17 +165,11 @@ function planStretch(state: CompactionState, { tokens, goal, least }: StretchGoa
   if (next !== undefined) return stretch(state, from + 1, next.fromSeq - 1);
   if (ahead.filter(({ kind }) => kind === "leaf").length >= MAX_AHEAD) return IDLE;
   // A merge comes before the last place is taken: later it could not land together with leafs.
-  if (liveOnceLanded(history) >= CROWDED) return IDLE;
+  if (isCrowded(state)) return IDLE;
   const rest = history.entries.filter(({ seq }) => seq > from);
   const cut = chooseCut({ entries: rest, lastCoverable: lastToCover(state), tokens, tokensOf, goal });
   if (cut === null || cut.tokens < Math.max(least, MIN_SOURCE_TOKENS)) return IDLE;
   return stretch(state, from + 1, cut.toSeq);
-}
-
-function liveOnceLanded({ summaries, ahead }: History): number {
-  const isMerged = ({ fromSeq, toSeq }: Summary): boolean =>
-    ahead.some((one) => one.kind === "merge" && one.fromSeq <= fromSeq && one.toSeq >= toSeq);
-  return summaries.filter((one) => isWritten(one) && !isMerged(one)).length + ahead.length;
 }
 
 /** Also in place of one that a deletion or an edit has voided, before those that are written: they land in order. */
@@ -244,6 +224,10 @@ function isAt(state: CompactionState, threshold: number, tokens = state.tokens):
 /** @param leastShare of the raw counted entries, unless a person asked for all */
 function planLeaf(state: CompactionState, tier: Tier, leastShare = LEAF_SHARE[tier]): Decision {
   const { history, summaryCap, rules } = state;
+  if (isFull(state)) {
+    const first = mergeNow(state);
+    if (first.kind !== "blocked") return first;
+  }
   const hasOmitted = history.omittedTo > history.coveredTo;
   const omittedTokens = hasOmitted ? (history.omission?.tokens ?? 0) : 0;
   // A leaf begins behind the last summary: what is omitted goes into it, all of it.
@@ -290,69 +274,26 @@ function whyNoCut(state: CompactionState): string {
     : "there is nothing before the newest messages, which are kept";
 }
 
-/** So many summaries, those written ahead among them, leave little room for the next landing: then fewer are merged than usual. */
-const CROWDED = MAX_LIVE_SUMMARIES - 1;
-const FEW = 2;
-
 /** Written ahead: it lands with the next leafs, and so breaks the prefix no further time. */
-function merge({ history, rules }: CompactionState): Decision {
-  const isCrowded = rules.writeAhead && liveOnceLanded(history) >= CROWDED;
-  const plan = hasMerge(history)
-    ? null
-    : (planMerge(history) ?? (isCrowded ? planMerge(history, FEW) : null));
+function merge(state: CompactionState): Decision {
+  const { history, rules } = state;
+  if (hasMerge(history)) return IDLE;
+  const mustMerge = isFull(state) || (rules.writeAhead && isCrowded(state));
+  const plan = planMerge(state, mustMerge);
   return plan === null ? IDLE : { kind: "job", plan: { ...plan, isAhead: rules.writeAhead } };
 }
 
-function hasMerge({ ahead }: History): boolean {
-  return ahead.some(({ kind }) => kind === "merge");
-}
-
 /** No leaf can be committed before it. */
-function mergeNow(history: History): Decision {
-  if (hasMerge(history)) return LAND;
-  const plan = planMerge(history) ?? planMerge(history, FEW);
+function mergeNow(state: CompactionState): Decision {
+  if (hasMerge(state.history)) return LAND;
+  const plan = planMerge(state, true);
   if (plan !== null) return { kind: "job", plan };
   const reason = "there are too many summaries, and no level has enough to merge";
   return { kind: "blocked", tier: "background", reason };
-}
-
-/**
- * The oldest summaries of the lowest level that is full; into the top level goes what is there already, too.
- * @param least summaries of a level that is full
- */
-function planMerge({ summaries }: History, least = MERGE_AT): JobPlan | null {
-  for (let level = 1; level < TOP_LEVEL; level++) {
-    const oldest = summaries
-      .filter((summary) => isWritten(summary) && summary.level === level)
-      .slice(0, MERGE_AT);
-    if (oldest.length < least) continue;
-    const rolling =
-      level + 1 === TOP_LEVEL
-        ? summaries.filter((summary) => isWritten(summary) && summary.level === TOP_LEVEL)
-        : [];
-    const merged = [...rolling, ...oldest];
-    if (isContiguous(merged)) return planOf("merge", merged, level + 1);
-  }
-  return null;
-}
-
-function isContiguous(summaries: readonly Summary[]): boolean {
-  return summaries.every(({ fromSeq }, index) => {
-    const before = summaries[index - 1];
-    return before === undefined || before.toSeq + 1 === fromSeq;
-  });
 }
 
 function redo({ history }: CompactionState): Decision {
   const oldest = history.summaries.find((summary) => isWritten(summary) && summary.needsRedo);
   const plan = oldest === undefined ? null : planOf("redo", [oldest], oldest.level);
   return plan === null ? IDLE : { kind: "job", plan };
-}
-
-function planOf(kind: JobKind, replaced: readonly Summary[], level: number): JobPlan | null {
-  const first = replaced[0];
-  const last = replaced.at(-1);
-  if (first === undefined || last === undefined) return null;
-  const sourceTokens = replaced.reduce((sum, { tokens }) => sum + tokens, 0);
-  return { kind, tier: "background", fromSeq: first.fromSeq, toSeq: last.toSeq, level, sourceTokens };
 }

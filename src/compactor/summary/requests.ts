@@ -59,7 +59,7 @@ export interface RequestOptions {
   readonly background: SummaryText | null;
 }
 
-type Limits = Pick<WritingTask, "capTokens" | "sourceTokens">;
+type Limits = Pick<WritingTask, "capTokens" | "sourceTokens" | "isDense">;
 
 /**
  * Builds a summariser's requests: the instructions; the summary before the range, as background; the transcript and

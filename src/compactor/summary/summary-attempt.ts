@@ -99,7 +99,7 @@ export async function attemptSummary(
 }
 
 type Combined = SummaryText & Pick<Summary, "tokens">;
-type Limits = Pick<WritingTask, "capTokens" | "sourceTokens">;
+type Limits = Pick<WritingTask, "capTokens" | "sourceTokens" | "isDense">;
 
 class SummaryAttempt {
   readonly #agent: WorkerAgent;
@@ -192,7 +192,8 @@ class SummaryAttempt {
     }
     const written = summaries.filter((one) => one.kind !== "reset");
     if (written.length === 0) return { kind: "refused", rejection: NOTHING_SAID };
-    const limits = { capTokens: this.#options.capTokens, sourceTokens: sumTokens(written) };
+    const { capTokens } = this.#options;
+    const limits = { capTokens, sourceTokens: sumTokens(written), isDense: true };
     return this.#finish(await this.#combine(written, limits));
   }
 

@@ -24,17 +24,21 @@ export interface SummaryLimits {
   readonly capTokens: number;
   /** Estimated tokens of the source. */
   readonly sourceTokens: number;
+  /** The source are summaries. */
+  readonly isDense?: boolean;
   /** Estimated tokens of a text. */
   readonly estimate?: (text: string) => number;
 }
 
 /** Share of its source that a summary may take. */
 const MAX_RATIO = 0.7;
+/** And of summaries: to shrink them each time by a third would be to forget. */
+const MAX_DENSE_RATIO = 0.9;
 
 /** @returns null: the summary may be committed */
 export function rejectionOf(
   answer: Pick<ModelAnswer, "text" | "finish">,
-  { capTokens, sourceTokens, estimate = estimateTokens }: SummaryLimits,
+  { capTokens, sourceTokens, isDense = false, estimate = estimateTokens }: SummaryLimits,
 ): Rejection | null {
   const { text, finish } = answer;
   if (finish === "filtered") return { kind: "cut_off", why: "the provider's filter ended it" };
@@ -44,7 +48,7 @@ export function rejectionOf(
   const tokens = estimate(text);
   if (tokens > capTokens)
     return { kind: "over_cap", why: `it has ${tokens} tokens, its cap is ${capTokens}` };
-  if (tokens > sourceTokens * MAX_RATIO) {
+  if (tokens > sourceTokens * (isDense ? MAX_DENSE_RATIO : MAX_RATIO)) {
     return { kind: "inflated", why: `it has ${tokens} tokens, what it summarises has ${sourceTokens}` };
   }
   return null;

@@ -62,6 +62,8 @@ export interface WritingTask {
   readonly messages: readonly ModelMessage[];
   readonly capTokens: number;
   readonly sourceTokens: number;
+  /** Its source are summaries: what they say is worth keeping. */
+  readonly isDense?: boolean;
   readonly maxOutputTokens: number;
   /** The lines that memories may cite, by number; null: memories are not asked for. */
   readonly sources: ReadonlyMap<number, Entry> | null;
@@ -84,9 +86,14 @@ export type Written =
 export function wantedTokens({
   capTokens,
   sourceTokens,
-}: Pick<WritingTask, "capTokens" | "sourceTokens">): number {
-  return Math.min(capTokens, sourceTokens / 2);
+  isDense = false,
+}: Pick<WritingTask, "capTokens" | "sourceTokens" | "isDense">): number {
+  return Math.min(capTokens, sourceTokens * (isDense ? DENSE_SHARE : RAW_SHARE));
 }
+
+/** Shares of a source that are asked for: of raw text, and of summaries. */
+const RAW_SHARE = 0.5;
+const DENSE_SHARE = 0.7;
 
 /** How long a summary may be, in what a model can count. */
 export interface LengthLimit {

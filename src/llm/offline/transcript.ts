@@ -115,12 +115,7 @@ function withDatedHeads(messages: readonly ModelMessage[]): ModelMessage[] {
   return messages.map((message) => {
     const { role, text } = message;
     if (role !== "user" || text.startsWith(OWN_WORD) || SUMMARY.test(text)) return message;
-    if (!NUMBERED.test(text)) return { ...message, text: heads.dated(text) };
-    const lines = text.split("\n").map((line) => {
-      const number = NUMBERED.exec(line)?.[0] ?? "";
-      return number === "" ? line : number + heads.dated(line.slice(number.length));
-    });
-    return { ...message, text: lines.join("\n") };
+    return { ...message, text: heads.dated(text) };
   });
 }
 

@@ -9,6 +9,7 @@ const history = rawHistory(10);
 const known = {
   everyRequest: 500,
   room: () => 2000,
+  summaries: () => ({ summaryCap: 40, summaryRoom: 560 }),
   ahead: null,
   maxRawMessages: 300,
   maxRawTokens: Number.POSITIVE_INFINITY,

@@ -34,7 +34,7 @@ function assertPlan(state: CompactionState, plan: JobPlan): void {
       replaced.map(({ level }) => level),
       [plan.level],
     );
-  else assert.ok(replaced.length >= (state.rules.writeAhead ? 2 : 4) && plan.level <= TOP_LEVEL);
+  else assert.ok(replaced.length >= 2 && plan.level <= TOP_LEVEL);
 }
 
 function assertLeaf(state: CompactionState, plan: JobPlan): void {

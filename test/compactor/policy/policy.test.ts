@@ -61,26 +61,26 @@ describe("what is due", () => {
       { isForced: true },
       "leaf forced 1-95 at 1",
     ],
-    ["four of a level are merged", summarised([1, 1, 1, 1]), PLENTY, {}, "merge background 1-40 at 2"],
-    ["three are not", summarised([1, 1, 1]), PLENTY, {}, "idle"],
-    ["the oldest four", summarised([2, 1, 1, 1, 1, 1]), PLENTY, {}, "merge background 11-50 at 2"],
+    ["a level that has used its share", summarised([1, 1, 1, 1]), PLENTY, {}, "merge background 1-30 at 2"],
+    ["one that has not is left alone", summarised([1, 1, 1]), PLENTY, {}, "idle"],
+    ["all but its newest", summarised([2, 1, 1, 1, 1, 1]), PLENTY, {}, "merge background 11-50 at 2"],
     [
       "the lowest level first",
       summarised([2, 2, 2, 2, 1, 1, 1, 1]),
       PLENTY,
       {},
-      "merge background 41-80 at 2",
+      "merge background 41-70 at 2",
     ],
     [
       "into the top level goes what is there",
       summarised([3, 2, 2, 2, 2]),
       PLENTY,
       {},
-      "merge background 1-50 at 3",
+      "merge background 1-40 at 3",
     ],
-    ["the first of the top level", summarised([2, 2, 2, 2]), PLENTY, {}, "merge background 1-40 at 3"],
+    ["the first of the top level", summarised([2, 2, 2, 2]), PLENTY, {}, "merge background 1-30 at 3"],
     ["what is to be written again", summarised([2, 1], REDO), PLENTY, {}, "redo background 1-10 at 2"],
-    ["a merge before a redo", summarised([1, 1, 1, 1], REDO), PLENTY, {}, "merge background 1-40 at 2"],
+    ["a merge before a redo", summarised([1, 1, 1, 1], REDO), PLENTY, {}, "merge background 1-30 at 2"],
   ];
   for (const [what, history, room, values, decision] of rows) {
     test(what, () => assert.equal(told(decide(stateOf(history, room, values))), decision));
@@ -98,7 +98,7 @@ describe("the order of decisions", () => {
       summaries: [reset, ...summariesOf([1, 1, 1, 1, 1]).slice(1)],
       coveredTo: 50,
     });
-    assert.equal(told(decide(stateOf(later, PLENTY))), "merge background 11-50 at 2");
+    assert.equal(told(decide(stateOf(later, PLENTY))), "merge background 11-40 at 2");
   });
 
   test("summaries with a gap between them are not merged", () => {
@@ -117,10 +117,13 @@ describe("the order of decisions", () => {
     }
     assert.equal(told(decide(stateOf(omit(full, 100), tight))), merge);
     const stuck = summarised([3, 3, 2, 2, 2, 1, 1, 1]);
+    assert.equal(told(decide(stateOf(stuck, tight))), "merge background 1-40 at 3");
+    const roomy = { ...tight, summaryCap: 200 };
+    const short = summarised([2, 2, 1, 1, 1, 1, 1, 1]);
     assert.equal(
-      told(decide(stateOf(stuck, tight))),
-      "merge background 51-80 at 2",
-      "fewer, if no level is full",
+      told(decide(stateOf(short, roomy))),
+      "merge background 21-70 at 2",
+      "the level with the most, if none has used its share",
     );
   });
 
@@ -166,7 +169,7 @@ describe("what waits, and what does not", () => {
     assert.equal(sourceOf(stateOf(HUNDRED, filledTo(0.8))), 36 * 20);
     assert.equal(sourceOf(stateOf(omitted(30), PLENTY)), 30 * 20);
     assert.equal(sourceOf(stateOf(omitted(30), filledTo(1.3))), 72 * 20);
-    assert.equal(sourceOf(stateOf(summarised([1, 1, 1, 1]), PLENTY)), 120);
+    assert.equal(sourceOf(stateOf(summarised([1, 1, 1, 1]), PLENTY)), 3 * 30);
     assert.equal(sourceOf(stateOf(summarised([1], REDO), PLENTY)), 30);
   });
 });
