@@ -37,8 +37,6 @@ export interface ContextSources {
 
 /** What is left out of a request; none of it touches the log. */
 export interface Trims {
-  /** Tool results outside the newest turns are shown as stubs; `all`: outside the running turn. */
-  readonly stubs: "old" | "all";
   /** Longest item of a part, in tokens. */
   readonly cap: { readonly before?: number; readonly due?: number; readonly own?: number };
   /** Room for names and recalled passages, in tokens. */
@@ -49,32 +47,27 @@ export interface Trims {
   readonly callsFrom?: Seq;
 }
 
-export const NO_TRIMS: Trims = { stubs: "old", cap: {} };
-
-/** Turns whose tool results stay whole, and by how many turns the boundary moves at once. */
-const WHOLE_TURNS = 4;
-const BOUNDARY_STEP = 8;
+export const NO_TRIMS: Trims = { cap: {} };
 
 /** Puts a context together, from the most to the least stable part. Pure. */
 export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Context {
   const { tools, system, history, turn, dynamic, renderer } = sources;
   const view = turnView(history, turn);
-  const stubBefore = trims.stubs === "all" ? view.before.length : stubBoundary(view.before);
   let lineBefore: LineBefore | null = null;
-  const render = (entries: readonly Entry[], options: (index: number) => RenderOptions): Shown[] => {
+  const render = (entries: readonly Entry[], options: RenderOptions): Shown[] => {
     const shown: Shown[] = [];
-    for (const [index, entry] of entries.entries()) {
+    for (const entry of entries) {
       if (trims.callsFrom !== undefined && isToolEntry(entry) && entry.seq < trims.callsFrom) continue;
-      const { message, tokens, line } = renderer.render(entry, options(index), lineBefore);
+      const { message, tokens, line } = renderer.render(entry, options, lineBefore);
       lineBefore = line;
       if (message !== null) shown.push({ entry, message, tokens });
     }
     return shown;
   };
   const cap = (limit: number | undefined): RenderOptions => (limit === undefined ? {} : { cap: limit });
-  const [whole, stub] = [cap(trims.cap.before), { ...cap(trims.cap.before), stub: true }];
-  const before = render(view.before, (index) => (index < stubBefore ? stub : whole));
-  const due = render(view.due, () => cap(trims.cap.due));
+  // Results of earlier turns are stubs from the next turn on: these messages have been in no request's prefix before.
+  const before = render(view.before, { ...cap(trims.cap.before), stub: true });
+  const due = render(view.due, cap(trims.cap.due));
   const now = dynamic.text(history.omission, trims.room, due.length);
   const segments = [
     segment("system", "system prompt", [renderer.system(system)]),
@@ -91,11 +84,7 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
     ),
     // Behind the messages to answer, so that these are in the prefix of the next turn's request.
     segment("dynamic", "now, people, recalled", counted([{ role: "user", text: now }])),
-    segment(
-      "turn",
-      "this turn's tool calls",
-      render(view.own, () => cap(trims.cap.own)),
-    ),
+    segment("turn", "this turn's tool calls", render(view.own, cap(trims.cap.own))),
   ];
   const toolSegment: Segment = {
     key: "tools",
@@ -143,14 +132,4 @@ function segment(key: SegmentKey, label: string, parts: readonly Counted[]): Seg
 
 export function isToolEntry(entry: Entry): boolean {
   return entry.kind === "tool_call" || entry.kind === "tool_result";
-}
-
-/**
- * Before which entry tool results become stubs. The boundary counts turns and moves in steps, so that the cached
- * prefix is broken at a step and not at each turn.
- */
-function stubBoundary(before: readonly Entry[]): number {
-  const answers = before.flatMap((entry, index) => (entry.kind === "assistant" ? [index] : []));
-  const stubbedTurns = Math.floor((answers.length - WHOLE_TURNS) / BOUNDARY_STEP) * BOUNDARY_STEP;
-  return stubbedTurns <= 0 ? 0 : (answers[stubbedTurns - 1] ?? -1) + 1;
 }

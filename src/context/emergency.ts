@@ -29,7 +29,7 @@ const ROOM_SHARE = 0.25;
 /** Shortest form of an item, in tokens. */
 const SHORTEST_ITEM = 40;
 
-/** Fits a context into the budget: stubs and no pictures, then the omission, then caps, then a second omission that spares nothing settled. */
+/** Fits a context into the budget: no pictures, then the omission, then caps, then a second omission that spares nothing settled. */
 export function fitContext(sources: ContextSources, budget: Budget): Fit {
   const emergency = tokenBudgetAt(budget, budget.emergencyThreshold);
   const { history } = sources;
@@ -40,16 +40,16 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
   if (plain.tokens < emergency)
     return { context: plain, history, omitTo: null, tokensBefore, overflows: false };
 
-  const stubsOnly: Trims = { ...trims, stubs: "all", withoutImages: true };
-  const stubbed = assemble(sources, stubsOnly);
-  if (stubbed.tokens < tokenBudgetAt(budget, budget.aggressiveThreshold)) {
-    return { context: stubbed, history, omitTo: null, tokensBefore, overflows: false };
+  const plainest: Trims = { ...trims, withoutImages: true };
+  const imageless = assemble(sources, plainest);
+  if (imageless.tokens < tokenBudgetAt(budget, budget.aggressiveThreshold)) {
+    return { context: imageless, history, omitTo: null, tokensBefore, overflows: false };
   }
   const limit = Math.floor(emergency) - 1;
   const attempt = (omitTo: Seq | null): Fit => {
     const left = omitTo === null ? sources : { ...sources, history: omit(history, omitTo) };
-    const omitted = assemble(left, stubsOnly);
-    const context = omitted.tokens < emergency ? omitted : capItems(left, stubsOnly, limit);
+    const omitted = assemble(left, plainest);
+    const context = omitted.tokens < emergency ? omitted : capItems(left, plainest, limit);
     return {
       context,
       history: left.history,
@@ -58,10 +58,10 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
       overflows: context.tokens > tokenBudgetAt(budget, 1),
     };
   };
-  const fit = attempt(planOmission(sources, budget, stubbed.tokens));
+  const fit = attempt(planOmission(sources, budget, imageless.tokens));
   if (fit.context.tokens <= limit) return fit;
   // Many short messages do not get shorter by caps: what is settled goes, the newest of it too.
-  return attempt(planOmission(sources, { ...budget, keepMessages: 0 }, stubbed.tokens));
+  return attempt(planOmission(sources, { ...budget, keepMessages: 0 }, imageless.tokens));
 }
 
 /**

@@ -2,6 +2,7 @@ import {
   type Absence,
   type Entry,
   objectJson,
+  QUOTE_TOKENS,
   type RememberedStatement,
   type ToolResultEntry,
   type UserEntry,
@@ -221,7 +222,7 @@ export class Renderer {
 
   #toolText({ text, references, memories }: ToolResultEntry): string {
     const quoted = references.map(({ at, author, text: said }) =>
-      this.line(at, author, said ?? this.#texts.deleted()),
+      this.line(at, author, capText(said ?? this.#texts.deleted(), QUOTE_TOKENS)),
     );
     const remembered = memories.map(({ memory }) =>
       memory === null ? this.#texts.deleted() : this.memoryLine(memory),

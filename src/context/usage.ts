@@ -40,12 +40,19 @@ export function partAt(budget: Budget, share: number): number {
 }
 
 /** Raw text for which a summary is written ahead: a share of the usable window, and no more tokens than one summary tells well. */
-const STRETCH_SHARE = 0.15;
+const STRETCH_SHARE = 0.2;
 const LONGEST_STRETCH = 6000;
+/** The smallest part of a stretch that is worth a summary of its own: 15 % of the usable window. */
+const LEAST_OF_STRETCH = 0.75;
 
 /** Estimated tokens of raw text for which a summary is written ahead. */
 export function stretchTokens(budget: Budget): number {
   return Math.min(partAt(budget, STRETCH_SHARE), LONGEST_STRETCH);
+}
+
+/** Estimated tokens of raw text that a summary covers at least, unless it must be one. */
+export function leastOfLeaf(budget: Budget): number {
+  return stretchTokens(budget) * LEAST_OF_STRETCH;
 }
 
 /** Estimated tokens that all live summaries may take, with their labels. */

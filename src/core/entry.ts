@@ -61,6 +61,9 @@ export interface EntryReference {
   readonly text: string | null;
 }
 
+/** Longest text of an entry that a tool result shows, in estimated tokens: more of it is found by another search. */
+export const QUOTE_TOKENS = 400;
+
 /** A memory that a tool result quotes: read again whenever it is shown, so forgetting reaches it. */
 export interface MemoryReference {
   readonly id: MemoryId;

@@ -1,5 +1,6 @@
-import type { EntryReference } from "../core/entry.ts";
+import { type EntryReference, QUOTE_TOKENS } from "../core/entry.ts";
 import { rankDocuments } from "../text/terms.ts";
+import { estimateTokens } from "../text/tokens.ts";
 
 /** What a turn is shown of what recall finds before anybody has asked for it: a model that wants more has a tool. Pure. */
 
@@ -30,6 +31,31 @@ export function worthShowing(query: string, found: readonly EntryReference[]): E
     if (place >= WITH_NEIGHBOURS) continue;
     for (const beside of [index - 1, index + 1])
       if (areNeighbours(found[index], found[beside])) shown.add(beside);
+  }
+  return found.filter((_, index) => shown.has(index));
+}
+
+/** What all results of one search take at most, and the head of one, in estimated tokens. */
+const SEARCH_TOKENS = 1200;
+const HEAD_TOKENS = 20;
+
+/**
+ * The results of a search that a model is shown: those that hold most of what was asked first, as many as fit.
+ * @param found hits with their neighbours, by seq. @returns by seq
+ */
+export function fittingResults(query: string, found: readonly EntryReference[]): EntryReference[] {
+  const passages = found.map(({ author, text }) => `${author} ${text?.slice(0, MAX_PASSAGE) ?? ""}`);
+  const ranked = rankDocuments(query.slice(-MAX_QUERY), [...passages, ...OTHERS]).map(({ index }) => index);
+  // Found by what has no words, such as a name in a script without spaces.
+  const rest = found.map((_, index) => index).filter((index) => !ranked.includes(index));
+  const shown = new Set<number>();
+  let tokens = 0;
+  for (const index of [...ranked, ...rest]) {
+    const text = found[index]?.text;
+    if (text === undefined) continue;
+    tokens += Math.min(QUOTE_TOKENS, estimateTokens(text ?? "", QUOTE_TOKENS)) + HEAD_TOKENS;
+    if (tokens > SEARCH_TOKENS) break;
+    shown.add(index);
   }
   return found.filter((_, index) => shown.has(index));
 }

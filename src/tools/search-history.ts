@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { fittingResults } from "../memory/recall-worth.ts";
 import { defineTool } from "./tool.ts";
 
 const Input = z.strictObject({
@@ -12,7 +13,8 @@ export const searchHistory = defineTool({
   description: "tool-search-history",
   input: Input,
   async run(input, context) {
-    const references = await context.searchHistory(input.query, input.limit, context.signal);
+    const found = await context.searchHistory(input.query, input.limit, context.signal);
+    const references = fittingResults(input.query, found);
     const text = references.length === 0 ? "Nothing was found in this channel." : "";
     return { kind: "result", text, references };
   },

@@ -105,6 +105,7 @@ export function stateOf(
       writeAhead: stretchTokens < Infinity,
     },
     stretchTokens,
+    leastOfLeaf: stretchTokens < Infinity ? stretchTokens * 0.75 : 0,
     leadTokens: 0,
     firstKept: Math.min(waiting?.seq ?? history.lastSeq + 1, turn?.fromSeq ?? Infinity),
     tokensOf,

@@ -124,7 +124,7 @@ test("frozen until its connection is given up, it takes up what was said meanwhi
       ?.body.messages.map(({ content }) => content ?? "")
       .join("\n") ?? "";
   await until("the last answer", () => lastAsked().includes("and now?"));
-  for (const word of said) assert.equal(lastAsked().split(`Ann: word ${word}`).length, 2, word);
+  for (const word of said) assert.equal(lastAsked().split(`word ${word}`).length, 2, word);
   await until("it is shown", () => discord.answers(dm).length === model.requests.length);
   assert.equal((await finish(scene, daemon)).length, model.requests.length);
 });

@@ -122,7 +122,7 @@ test("frozen while events come, it gets them again and answers each once", async
   // The words may be answered together, or one after the other: each is asked about once in the end.
   slack.world.say(ann, dm, "and now?");
   await slack.journal.until("the last answer", () => lastAsked(model).includes("and now?"));
-  for (const word of said) assert.equal(lastAsked(model).split(`ann: word ${word}`).length, 2, word);
+  for (const word of said) assert.equal(lastAsked(model).split(`word ${word}`).length, 2, word);
   await slack.journal.until("it is shown", () => botTexts(slack, dm).length === model.requests.length);
   assert.deepEqual(slack.journal.givenUp, []);
   assert.equal((await finish(scene, daemon)).length, model.requests.length);

@@ -1,12 +1,12 @@
 import type { CompactionConfig } from "../../config/config.ts";
 import { mayMerge } from "../../compactor/policy/merge.ts";
-import { LEAST_OF_STRETCH } from "../../compactor/policy/policy.ts";
 import type { CompactionTarget } from "../../compactor/target.ts";
 import { assemble, type ContextSources } from "../../context/assemble.ts";
 import { KEEP_SHARE } from "../../context/keep.ts";
 import { fitContext } from "../../context/emergency.ts";
 import {
   type Budget,
+  leastOfLeaf,
   partAt,
   stretchTokens,
   summaryCap,
@@ -74,6 +74,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
         summaryCap: summaryCap(limits, 1),
         summaryRoom: summaryRoom(limits),
         stretchTokens: stretchTokens(limits),
+        leastOfLeaf: leastOfLeaf(limits),
         rules: compaction,
         firstKept: firstKept(current, running),
         tokensOf: agent.renderer.stubTokens(current.entries),
@@ -119,7 +120,7 @@ function knownRequest(rules: CompactionConfig, everyRequest: number, budget: () 
   const { enabled, writeAhead, keepMessages, maxRawMessages, maxRawTokens } = rules;
   const ahead = (): ReturnType<NonNullable<KnownRequest["ahead"]>> => {
     const limits = budget();
-    return { stretch: stretchTokens(limits), keepMessages, keepTokens: partAt(limits, KEEP_SHARE) };
+    return { least: leastOfLeaf(limits), keepMessages, keepTokens: partAt(limits, KEEP_SHARE) };
   };
   return {
     everyRequest,
@@ -222,7 +223,7 @@ interface KnownRequest {
   readonly summaries: () => { readonly summaryCap: number; readonly summaryRoom: number };
   /** What a stretch must have to be written ahead, in estimated tokens, and what is kept; null: none is written. */
   readonly ahead:
-    | (() => { readonly stretch: number; readonly keepMessages: number; readonly keepTokens: number })
+    | (() => { readonly least: number; readonly keepMessages: number; readonly keepTokens: number })
     | null;
   readonly maxRawMessages: number;
   readonly maxRawTokens: number;
@@ -248,8 +249,8 @@ export function mayBeFull(history: History, known: KnownRequest): boolean {
 /** Is there as much unwritten text before the newest messages as a stretch has? */
 function mayWriteAhead(history: History, raw: number, ahead: KnownRequest["ahead"]): boolean {
   if (ahead === null) return false;
-  const { stretch, keepMessages, keepTokens } = ahead();
-  const least = SURE_SHARE * LEAST_OF_STRETCH * stretch;
+  const { least: longEnough, keepMessages, keepTokens } = ahead();
+  const least = SURE_SHARE * longEnough;
   if (raw < least) return false;
   const { entries } = history;
   const from = writtenTo(history);

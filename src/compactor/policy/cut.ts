@@ -8,6 +8,8 @@ export interface CutGoal {
   readonly share: number;
   /** Estimated tokens of the request that it gets down to. */
   readonly target: number;
+  /** Estimated tokens that it covers at least; default: any. */
+  readonly least?: number;
 }
 
 /** What a cut is chosen from. */
@@ -66,7 +68,8 @@ export function chooseCut(state: CutState): Cut | null {
 function firstReaching(candidates: readonly Candidate[], state: CutState, goal: CutGoal): number {
   const floor = state.entries.filter(isCounted).length * goal.share;
   return candidates.findIndex(
-    ({ counted, tokens }) => counted >= floor && state.tokens - tokens <= goal.target,
+    ({ counted, tokens }) =>
+      counted >= floor && state.tokens - tokens <= goal.target && tokens >= (goal.least ?? 0),
   );
 }
 

@@ -19,6 +19,8 @@ export interface CompactionState extends SummariesState {
   readonly keepTokens: number;
   /** Estimated tokens of raw text for which a summary is written ahead. */
   readonly stretchTokens: number;
+  /** Estimated tokens of raw text that a summary covers at least, unless entries are omitted or a person asked. */
+  readonly leastOfLeaf: number;
   /** Estimated tokens that are going to be said while a summary is written, as far as that is known. */
   readonly leadTokens: number;
   readonly rules: Pick<
@@ -124,20 +126,17 @@ function landWritten(state: CompactionState): Decision {
 
 /** A summary of the oldest stretch that has none, once it is long enough. Nothing leaves the view. */
 function writeAhead(state: CompactionState): Decision {
-  const { rules, stretchTokens: least, leadTokens, history } = state;
+  const { rules, stretchTokens: least, leastOfLeaf, leadTokens, history } = state;
   if (!rules.writeAhead) return IDLE;
   const decision = planStretch(state, { tokens: least, goal: { share: 0, target: 0 }, least });
   if (decision.kind === "job" || !hasWritten(history) || !isBackgroundDue(state, leadTokens)) return decision;
   // By the time that it is written the tier is reached: all that may leave by then goes with it.
-  return planStretch(state, { tokens: state.tokens, goal: null, least: least * LEAST_OF_STRETCH });
+  return planStretch(state, { tokens: state.tokens, goal: null, least: leastOfLeaf });
 }
-
-/** The smallest part of a stretch that is added to what is written before that lands. */
-export const LEAST_OF_STRETCH = 0.7;
 
 /** What is to be written before the tier's goal is reached, if it is worth a summary of its own. */
 function writeMore(state: CompactionState, tokens: number): Decision {
-  const { history, rules, tokenBudgetAt, stretchTokens } = state;
+  const { history, rules, tokenBudgetAt, leastOfLeaf } = state;
   const counted = history.entries.filter(isCounted);
   const written = counted.filter(({ seq }) => seq <= writtenTo(history)).length;
   const share = (LEAF_SHARE.background ?? 0) - written / counted.length;
@@ -145,7 +144,7 @@ function writeMore(state: CompactionState, tokens: number): Decision {
   if (share <= 0 && tokens <= target) return IDLE;
   // The share is of all raw messages, and the cut is chosen among those that have no summary.
   const goal = { share: (Math.max(0, share) * counted.length) / (counted.length - written), target };
-  return planStretch(state, { tokens, goal, least: stretchTokens * LEAST_OF_STRETCH });
+  return planStretch(state, { tokens, goal, least: leastOfLeaf });
 }
 
 interface StretchGoal {
@@ -234,10 +233,10 @@ function planLeaf(state: CompactionState, tier: Tier, leastShare = LEAF_SHARE[ti
   const tokens = state.tokens - omittedTokens + summaryCap + SUMMARY_LABEL_TOKENS;
   const healsEnough = tier === "emergency" && !isAt(state, rules.backgroundThreshold, tokens);
   const share = LEAF_SHARE[tier] === null ? null : leastShare;
-  const cut = healsEnough ? null : cutRaw(state, share, tokens);
+  const cut = healsEnough ? null : cutRaw(state, share, tokens, leastOf(state, tier));
   if (!hasOmitted && cut === null) return { kind: "blocked", tier, reason: whyNoCut(state) };
   const sourceTokens = omittedTokens + (cut?.tokens ?? 0);
-  if (!hasOmitted && sourceTokens < MIN_SOURCE_TOKENS) {
+  if (!hasOmitted && sourceTokens < Math.max(leastOf(state, tier), MIN_SOURCE_TOKENS)) {
     const reason = `what could be summarised is too little: about ${sourceTokens} tokens`;
     return { kind: "blocked", tier, reason };
   }
@@ -246,14 +245,20 @@ function planLeaf(state: CompactionState, tier: Tier, leastShare = LEAF_SHARE[ti
   return { kind: "job", plan: { kind: "leaf", tier, fromSeq, toSeq, level: 1, sourceTokens } };
 }
 
-function cutRaw(state: CompactionState, share: number | null, tokens: number): Cut | null {
+/** Many small summaries would each tell little. Where room or the number of messages runs out, small ones are better than none. */
+function leastOf({ history, rules, leastOfLeaf }: CompactionState, tier: Tier): number {
+  const isByCount = history.entries.filter(isCounted).length >= rules.maxRawMessages;
+  return tier === "forced" || tier === "emergency" || isByCount ? 0 : leastOfLeaf;
+}
+
+function cutRaw(state: CompactionState, share: number | null, tokens: number, least: number): Cut | null {
   const { history, tokenBudgetAt, rules, tokensOf } = state;
   return chooseCut({
     entries: history.entries,
     lastCoverable: lastToCover(state),
     tokens,
     tokensOf,
-    goal: share === null ? null : { share, target: tokenBudgetAt(rules.target) },
+    goal: share === null ? null : { share, target: tokenBudgetAt(rules.target), least },
   });
 }
 

@@ -53,9 +53,9 @@ test("a large window is full by the tokens of what was said, too", () => {
 });
 
 test("a stretch may be written ahead once there is enough before the newest messages that has no summary", () => {
-  const ahead = { stretch: 100, keepMessages: 4, keepTokens: 1000 };
+  const ahead = { least: 70, keepMessages: 4, keepTokens: 1000 };
   assert.equal(mayBeFull(history, { ...known, ahead: () => ahead }), true);
-  assert.equal(mayBeFull(history, { ...known, ahead: () => ({ ...ahead, stretch: 200 }) }), false);
+  assert.equal(mayBeFull(history, { ...known, ahead: () => ({ ...ahead, least: 140 }) }), false);
   assert.equal(mayBeFull(history, { ...known, ahead: () => ({ ...ahead, keepMessages: 7 }) }), false);
   assert.equal(
     mayBeFull(history, { ...known, ahead: () => ({ ...ahead, keepMessages: 7, keepTokens: 60 }) }),

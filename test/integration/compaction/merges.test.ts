@@ -1,4 +1,4 @@
-// proves: src/compactor/policy/policy.ts, src/compactor/summary/requests.ts
+// proves: src/compactor/policy/merge.ts, src/compactor/summary/requests.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MAX_LIVE_SUMMARIES, SUMMARIES_SHARE, TOP_LEVEL } from "../../../src/core/compaction.ts";
