@@ -3,7 +3,7 @@ import { type History, isCounted, legalCuts, omit, turnView } from "../core/hist
 import type { Seq } from "../core/ids.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { assemble, type ContextSources, isToolEntry, NO_TRIMS, type Trims } from "./assemble.ts";
-import { KEEP_SHARE, lastCoverable } from "./keep.ts";
+import { keepTokens, lastCoverable } from "./keep.ts";
 import { type Budget, partAt, tokenBudgetAt } from "./usage.ts";
 
 /**
@@ -109,7 +109,7 @@ function lastOmittable(sources: ContextSources, budget: Budget): Seq {
   const last = lastCoverable(history.entries, {
     firstKept: turn.fromSeq,
     keepMessages: budget.keepMessages,
-    maxTokens: partAt(budget, KEEP_SHARE),
+    maxTokens: keepTokens(budget),
     tokensOf: renderer.stubTokens(history.entries),
   });
   const waiting = history.entries.find(

@@ -1,9 +1,20 @@
 import type { Entry } from "../core/entry.ts";
 import { isCounted } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
+import { type Budget, partAt } from "./usage.ts";
 
-/** Share of the usable window that the newest messages may keep. */
-export const KEEP_SHARE = 0.4;
+/**
+ * What the newest messages may keep: what is kept is the floor of every request behind a cut, and paid for with each. In a small
+ * window a share of it would be next to nothing.
+ */
+const KEEP_SHARE = 0.1;
+const KEEP_LEAST = 1000;
+const KEEP_MOST_SHARE = 0.4;
+
+/** Estimated tokens that the newest messages may keep. */
+export function keepTokens(budget: Budget): number {
+  return Math.max(partAt(budget, KEEP_SHARE), Math.min(KEEP_LEAST, partAt(budget, KEEP_MOST_SHARE)));
+}
 
 /** What must stay in the view, whoever wants it gone. */
 export interface Keep {
@@ -11,7 +22,7 @@ export interface Keep {
   readonly firstKept: Seq;
   /** So many of the newest counted entries before `firstKept` stay, as far as `maxTokens` allows. */
   readonly keepMessages: number;
-  /** Estimated tokens: {@link KEEP_SHARE} of the usable window. */
+  /** Estimated tokens, see {@link keepTokens}. */
   readonly maxTokens: number;
   /** Estimated tokens of an entry as the model reads it. */
   readonly tokensOf: (entry: Entry) => number;

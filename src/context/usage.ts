@@ -15,7 +15,7 @@ export interface Budget {
   readonly emergencyThreshold: number;
   /** Usage at which a cut or an omission stops. */
   readonly target: number;
-  /** Newest messages that an omission leaves, where they take no more than 40 % of the usable window. */
+  /** Newest messages that an omission leaves, as far as the room for them allows. */
   readonly keepMessages: number;
   /** What the estimates of this channel's requests are worth in the model's own tokens. */
   readonly calibration: Calibration;

@@ -94,7 +94,8 @@ export class Conversation {
         kind: "tool_result",
         callId,
         tool: "search_history",
-        text: result.slice(0, 50),
+        // A tool's own text has any length; what it quotes of the log is cut short where it is shown.
+        text: result,
         references,
         memories: [],
       });

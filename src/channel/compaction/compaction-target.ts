@@ -2,12 +2,11 @@ import type { CompactionConfig } from "../../config/config.ts";
 import { mayMerge } from "../../compactor/policy/merge.ts";
 import type { CompactionTarget } from "../../compactor/target.ts";
 import { assemble, type ContextSources } from "../../context/assemble.ts";
-import { KEEP_SHARE } from "../../context/keep.ts";
+import { keepTokens } from "../../context/keep.ts";
 import { fitContext } from "../../context/emergency.ts";
 import {
   type Budget,
   leastOfLeaf,
-  partAt,
   stretchTokens,
   summaryCap,
   summaryRoom,
@@ -70,7 +69,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       return {
         tokens: size.all + recalledSpare(size, lastRequest) + (current.omission?.tokens ?? 0),
         tokenBudgetAt: (share) => tokenBudgetAt(limits, share),
-        keepTokens: partAt(limits, KEEP_SHARE),
+        keepTokens: keepTokens(limits),
         summaryCap: summaryCap(limits, 1),
         summaryRoom: summaryRoom(limits),
         stretchTokens: stretchTokens(limits),
@@ -120,7 +119,7 @@ function knownRequest(rules: CompactionConfig, everyRequest: number, budget: () 
   const { enabled, writeAhead, keepMessages, maxRawMessages, maxRawTokens } = rules;
   const ahead = (): ReturnType<NonNullable<KnownRequest["ahead"]>> => {
     const limits = budget();
-    return { least: leastOfLeaf(limits), keepMessages, keepTokens: partAt(limits, KEEP_SHARE) };
+    return { least: leastOfLeaf(limits), keepMessages, keepTokens: keepTokens(limits) };
   };
   return {
     everyRequest,
@@ -249,7 +248,7 @@ export function mayBeFull(history: History, known: KnownRequest): boolean {
 /** Is there as much unwritten text before the newest messages as a stretch has? */
 function mayWriteAhead(history: History, raw: number, ahead: KnownRequest["ahead"]): boolean {
   if (ahead === null) return false;
-  const { least: longEnough, keepMessages, keepTokens } = ahead();
+  const { least: longEnough, keepMessages, keepTokens: mayKeep } = ahead();
   const least = SURE_SHARE * longEnough;
   if (raw < least) return false;
   const { entries } = history;
@@ -259,7 +258,7 @@ function mayWriteAhead(history: History, raw: number, ahead: KnownRequest["ahead
   for (let index = entries.length - 1; index >= 0; index--) {
     const entry = entries[index];
     if (entry === undefined || entry.seq <= from) break;
-    if (entries.length - index <= keepMessages && kept < keepTokens) kept += entry.tokens;
+    if (entries.length - index <= keepMessages && kept < mayKeep) kept += entry.tokens;
     else unwritten += entry.tokens;
   }
   return unwritten >= least;

@@ -78,7 +78,7 @@ export function planMerge(state: SummariesState, must = false): JobPlan | null {
   const levels = Array.from({ length: TOP_LEVEL - 1 }, (_, index) => index + 1)
     .map((level) => ({ level, all: live.filter((summary) => summary.level === level) }))
     .filter(({ all }) => all.length > 1);
-  const spent = levels.filter(({ level, all }) => isSpent(level, all, state));
+  const spent = levels.filter(({ level, all }) => isSpent(level, all, state.summaryRoom));
   const largest = levels.toSorted((a, b) => b.all.length - a.all.length);
   for (const { level, all } of must ? [...spent, ...largest] : spent) {
     // Not the newest, which people still talk about; but one alone would only be written again.
@@ -90,12 +90,8 @@ export function planMerge(state: SummariesState, must = false): JobPlan | null {
   return null;
 }
 
-/** Has the level used its share, with the summaries that are written ahead for it? */
-function isSpent(level: number, summaries: readonly Summary[], state: SummariesState): boolean {
-  const { history, summaryCap, summaryRoom } = state;
-  const leafs = level === 1 ? history.ahead.filter(({ kind }) => kind === "leaf").length : 0;
-  const length = lengthOf(summaries) + leafs * (summaryCap + SUMMARY_LABEL_TOKENS);
-  return length >= (LEVELS[level]?.share ?? 0) * summaryRoom;
+function isSpent(level: number, summaries: readonly Summary[], summaryRoom: number): boolean {
+  return lengthOf(summaries) >= (LEVELS[level]?.share ?? 0) * summaryRoom;
 }
 
 function isContiguous(summaries: readonly Summary[]): boolean {

@@ -54,7 +54,7 @@ const compaction = table(
     keep_messages: option(
       whole(1, 10_000, "messages"),
       20,
-      "The newest messages, which stay as they are if they take no more than 40 % of that room.",
+      "The newest messages, which stay as they are if there is room for them: a tenth of that, at least 1,000 tokens.",
     ),
     write_ahead: option(
       flag,
@@ -69,7 +69,7 @@ const compaction = table(
     ),
     max_raw_tokens: option(
       whole(1000, 100_000_000, "tokens"),
-      24_000,
+      16_000,
       "Messages of so many tokens are due, too, however large the window is: more costs more with each answer than it is worth.",
     ),
     deadline_ms: option(

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 
 import { type CompactionState, decide } from "../../../src/compactor/policy/policy.ts";
-import { KEEP_SHARE, lastCoverable } from "../../../src/context/keep.ts";
+import { lastCoverable } from "../../../src/context/keep.ts";
 import { type JobPlan, MAX_LIVE_SUMMARIES, TOP_LEVEL } from "../../../src/core/compaction.ts";
 import { type History, isCounted, legalCuts, omit, writtenTo } from "../../../src/core/history.ts";
 import { anySteps, Conversation } from "../../context/conversation.ts";
@@ -38,7 +38,7 @@ function assertPlan(state: CompactionState, plan: JobPlan): void {
 }
 
 function assertLeaf(state: CompactionState, plan: JobPlan): void {
-  const { history, rules, tokenBudgetAt } = state;
+  const { history, rules } = state;
   const { entries, coveredTo, omittedTo } = history;
   if (plan.isAhead === true) return assertStretch(state, plan);
   assert.equal(plan.fromSeq, coveredTo + 1);
@@ -53,7 +53,7 @@ function assertLeaf(state: CompactionState, plan: JobPlan): void {
   const keep = {
     firstKept: state.firstKept,
     keepMessages: rules.keepMessages,
-    maxTokens: tokenBudgetAt(KEEP_SHARE),
+    maxTokens: state.keepTokens,
     tokensOf,
   };
   const last = lastCoverable(entries, keep);
@@ -63,12 +63,12 @@ function assertLeaf(state: CompactionState, plan: JobPlan): void {
   assert.notEqual(plan.tier, "forced");
   const share = plan.tier === "background" ? 0.3 : 0.5;
   assert.ok(covered.filter(isCounted).length >= entries.filter(isCounted).length * share);
-  assert.ok(state.tokens - gone + state.summaryCap <= tokenBudgetAt(rules.target));
+  assert.ok(state.tokens - gone + state.summaryCap <= state.tokenBudgetAt(rules.target));
 }
 
 /** A stretch begins behind what is covered or written, ends before what is kept, and is no shorter than it must be. */
 function assertStretch(state: CompactionState, plan: JobPlan): void {
-  const { history, rules, tokenBudgetAt, firstKept } = state;
+  const { history, rules, firstKept } = state;
   assert.equal(plan.fromSeq, writtenTo(history) + 1);
   assert.ok(history.ahead.every(({ fromSeq, toSeq }) => toSeq < plan.fromSeq || fromSeq > plan.toSeq));
   assert.equal(history.omittedTo > history.coveredTo, false);
@@ -78,7 +78,7 @@ function assertStretch(state: CompactionState, plan: JobPlan): void {
   const keep = {
     firstKept,
     keepMessages: rules.keepMessages,
-    maxTokens: tokenBudgetAt(KEEP_SHARE),
+    maxTokens: state.keepTokens,
     tokensOf,
   };
   assert.ok(plan.toSeq <= lastCoverable(history.entries, keep));

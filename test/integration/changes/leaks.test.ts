@@ -50,7 +50,7 @@ function holdsSecret(value: unknown): boolean {
 
 /** Saves what the transcript tells, and cites a line that does not. */
 function saving({ messages, tools }: ChatRequest): ReturnType<typeof toolCalls> | null {
-  const asked = /(\d+)\. \[[^\]]+\] (?:Ann|Ben): please remember that/.exec(
+  const asked = /(\d+)\. \[[^\]]*\] (?:(?:Ann|Ben): )?please remember that/.exec(
     messages.map((one) => one.content).join("\n"),
   );
   if (asked?.[1] === undefined || tools === undefined || messages.some(({ role }) => role === "tool"))
@@ -103,7 +103,7 @@ async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN
     });
   const ids = { general: await of("general", "channel"), thread: await of("thread", "thread") };
   const ben = { addressed: false, author: authorOf(BEN) };
-  for (let number = 1; number <= 57; number++) {
+  for (let number = 1; number <= 64; number++) {
     const words = number === 5 ? SECRET : number === 6 ? ASKED : reading(number);
     const author = authorOf(number === 5 ? ANN : number === 6 ? asks : BEN);
     await open.say(ids.general, words, { addressed: false, author, id: `general-${number}` });
