@@ -113,6 +113,42 @@ describe("an entry as the model reads it", () => {
   });
 });
 
+describe("a line and a quotation", () => {
+  test("says of time and name what the line before it does not", () => {
+    const [early, other] = [renderer.render(user).line, { ...user, author: { ...user.author, id: "v" } }];
+    assert.equal(renderer.render(user, {}, early).message?.text, "[+] hi");
+    assert.equal(
+      renderer.render(other, {}, early).message?.text,
+      "[] Ann: hi",
+      "the same name, and somebody else",
+    );
+    const answer: Entry = { ...ofTurn, kind: "assistant", text: "yes", stopped: false };
+    const behind = renderer.render(answer, {}, early).line;
+    assert.equal(renderer.render(user, {}, behind).message?.text, "[] Ann: hi", "the agent has spoken");
+    const silent = renderer.render({ ...answer, text: "" }, {}, early).line;
+    assert.equal(renderer.render(user, {}, silent).message?.text, "[+] hi", "nothing was shown between");
+    const cut = renderer.render({ ...user, text: "long ".repeat(100) }, { cap: 30 }, early);
+    assert.match(cut.message?.text ?? "", /^\[\+\] long /);
+    assert.equal(cut.tokens, estimateMessage(cut.message ?? { role: "user", text: "" }));
+  });
+
+  test("quotes of a long text the beginning and the end", () => {
+    const references = [{ seq: 1, at, author: "Ben", text: `first ${"blue ".repeat(3000)}last` }];
+    const result: Entry = {
+      ...ofTurn,
+      kind: "tool_result",
+      callId: "c",
+      tool: "t",
+      text: "",
+      references,
+      memories: [],
+    };
+    const text = textOf(result) ?? "";
+    assert.match(text, /^\[2026-11-21 14:05\] Ben: first .*cut: \d+ characters.*last$/s);
+    assert.ok(estimateTokens(text) < 420);
+  });
+});
+
 describe("a shortened entry", () => {
   const long = "found ".repeat(100);
   const result: Entry = {

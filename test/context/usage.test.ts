@@ -1,3 +1,4 @@
+import { keepTokens } from "../../src/context/keep.ts";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
@@ -48,6 +49,12 @@ describe("the room of a budget", () => {
     const all = lengths.reduce((sum, length) => sum + length, 0) * dear.factor;
     assert.ok(all <= SUMMARIES_SHARE * 80_000 && all > SUMMARIES_SHARE * 80_000 * 0.99, String(all));
     assert.equal(summaryRoom(budget) * dear.factor, SUMMARIES_SHARE * 80_000);
+  });
+
+  test("keeps a tenth of the window raw, and in a small one more", () => {
+    assert.equal(keepTokens(budgetOf(100_000, 20_000)), 8000);
+    assert.equal(keepTokens(budgetOf(8000, 2000)), 1000);
+    assert.equal(keepTokens(budgetOf(2000, 1000)), 400);
   });
 
   test("gives the oldest text the longest summary, and none more than the others leave", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { EntryReference } from "../../src/core/entry.ts";
-import { asksForRecall, worthShowing } from "../../src/memory/recall-worth.ts";
+import { asksForRecall, fittingResults, worthShowing } from "../../src/memory/recall-worth.ts";
 
 function said(seq: number, text: string | null, author = "Ben"): EntryReference {
   return { seq, at: new Date(0), author, text };
@@ -65,5 +65,25 @@ describe("a text asks for recall", () => {
   test("where nobody knows what is common, always; and in scripts without lexemes", () => {
     assert.equal(asksForRecall("thanks", ["thank"], new Map()), true);
     assert.equal(asks("鍵はどこ"), true);
+  });
+});
+
+describe("the results of a search", () => {
+  const long = "the boathouse key hangs behind the door of the mill ".repeat(60);
+
+  test("are all of them where they fit, in the order of the log", () => {
+    const found = [said(5, "blue"), said(9, "the key"), said(30, null), said(31, "千早")];
+    assert.deepEqual(fittingResults("the key", found), found);
+  });
+
+  test("are those that hold most of what was asked, where they are too much together", () => {
+    const found = Array.from({ length: 20 }, (_, index) => said(index, index === 17 ? `ruby ${long}` : long));
+    const shown = fittingResults("where is the ruby?", found).map(({ seq }) => seq);
+    assert.ok(shown.includes(17), String(shown));
+    assert.equal(shown.length, 2, "a long one counts no more than what is shown of it");
+    assert.deepEqual(
+      shown,
+      shown.toSorted((a, b) => a - b),
+    );
   });
 });

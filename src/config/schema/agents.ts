@@ -139,7 +139,7 @@ export const agentOptions = {
   generation_reserve: option(
     whole(0, 1_000_000, "tokens"),
     4096,
-    "Tokens of the window that stay free beside the answer, for what an estimate may get wrong.",
+    "Tokens of the window that stay free beside the answer, for what an estimate may get wrong. With the answer at most a quarter of the window.",
   ),
   max_tool_iterations: option(
     whole(1, 100, "iterations"),

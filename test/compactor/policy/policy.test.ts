@@ -140,6 +140,18 @@ describe("the order of decisions", () => {
 });
 
 describe("what waits, and what does not", () => {
+  test("a leaf that would tell little waits for more, unless room or places run out", () => {
+    const least = { leastOfLeaf: 1000 };
+    // A third of the hundred would be enough for the tier; 1,000 tokens are fifty, and the silence is looked for behind them.
+    assert.equal(told(decide(stateOf(HUNDRED, filledTo(0.8), least))), "leaf background 1-60 at 1");
+    const more = { leastOfLeaf: 1950 };
+    assert.match(told(decide(stateOf(HUNDRED, filledTo(0.85), more))), /^blocked/);
+    assert.match(told(decide(stateOf(omitted(10), filledTo(0.85), more))), /^leaf emergency/);
+    assert.match(told(decide(stateOf(HUNDRED, PLENTY, { ...more, isForced: true }))), /^leaf forced/);
+    const byCount = { ...PLENTY, maxRawMessages: 100 };
+    assert.match(told(decide(stateOf(HUNDRED, byCount, more))), /^leaf background/);
+  });
+
   test("while it rests, only what cannot wait is done", () => {
     const rest = { isResting: true };
     assert.equal(told(decide(stateOf(HUNDRED, filledTo(0.84), rest))), "idle");
