@@ -99,3 +99,7 @@ export function estimateTokens(text: string, most = Infinity): number {
   // The weights have three decimals: what lies beyond them is the rounding of their sum.
   return Math.max(0, Math.ceil(sum - ROUNDING));
 }
+
+export function sumTokens(all: readonly { readonly tokens: number }[]): number {
+  return all.reduce((sum, { tokens }) => sum + tokens, 0);
+}

@@ -35,7 +35,7 @@ suite("the summariser's instructions", () => {
 
   for (const kept of [
     "Decisions",
-    "Commitments",
+    "commitments",
     "still open",
     "prefers",
     "mood",

@@ -2,7 +2,7 @@ import type { Entry } from "../../core/entry.ts";
 import type { Seq } from "../../core/ids.ts";
 import { SliceCounter, type Slices } from "../../async/cooperative.ts";
 import { sliceWhole } from "../../text/text.ts";
-import { estimateTokens } from "../../text/tokens.ts";
+import { estimateTokens, sumTokens } from "../../text/tokens.ts";
 import type { TranscriptLine } from "./transcript.ts";
 
 /** A line of a transcript, or a piece of a long line. How a line is cut depends on its text alone. */
@@ -64,7 +64,7 @@ export function* chunkTranscript(
   let open: Piece[] = [];
   let room = maxTokens;
   const add = (group: readonly Piece[]): void => {
-    const tokens = sum(group);
+    const tokens = sumTokens(group);
     if (tokens > room && open.length > 0) {
       chunks.push(open);
       open = [];
@@ -78,10 +78,10 @@ export function* chunkTranscript(
   const ends = legalEnds(lines);
   const together = (before: Entry, next: Entry): boolean => sameEntry(before, next) || !ends.has(before.seq);
   for (const group of groupsOf(pieces.slice(behind + 1), together)) {
-    if (sum(group) + headSpare(group) <= maxTokens) add(group);
+    if (sumTokens(group) + headSpare(group) <= maxTokens) add(group);
     else
       for (const entry of groupsOf(group, sameEntry)) {
-        if (sum(entry) + headSpare(entry) <= maxTokens) add(entry);
+        if (sumTokens(entry) + headSpare(entry) <= maxTokens) add(entry);
         else for (const piece of entry) add([piece]);
       }
   }
@@ -96,10 +96,6 @@ export function* chunkTranscript(
 /** An entry that was edited meanwhile may have fewer pieces than before: then the place is behind its last piece. */
 function placeOf(pieces: readonly Piece[], { seq, piece: last }: Position): number {
   return pieces.findLastIndex(({ line, piece }) => line.entry.seq === seq && piece <= last);
-}
-
-function sum(pieces: readonly Piece[]): number {
-  return pieces.reduce((total, { tokens }) => total + tokens, 0);
 }
 
 function headSpare([first]: readonly Piece[]): number {
@@ -155,7 +151,7 @@ function toChunk(pieces: readonly Piece[]): Chunk {
   const last = pieces.at(-1);
   return {
     text: texts.join("\n"),
-    tokens: sum(pieces) + headSpare(pieces),
+    tokens: sumTokens(pieces) + headSpare(pieces),
     lines: [...new Set(pieces.map(({ line }) => line))],
     end: { seq: last?.line.entry.seq ?? 0, piece: last?.piece ?? 0 },
   };

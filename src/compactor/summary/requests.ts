@@ -8,10 +8,10 @@ import {
   estimateRequest,
   type LengthLimit,
   lengthLimit,
+  type Limits,
   memoryTools,
   wantedTokens,
   type WriterTexts,
-  type WritingTask,
 } from "./writer.ts";
 import type { TranscriptLine } from "./transcript.ts";
 
@@ -58,8 +58,6 @@ export interface RequestOptions {
   /** The summary before the range. */
   readonly background: SummaryText | null;
 }
-
-type Limits = Pick<WritingTask, "capTokens" | "sourceTokens" | "isDense">;
 
 /**
  * Builds a summariser's requests: the instructions; the summary before the range, as background; the transcript and

@@ -3,7 +3,7 @@ import type { Entry } from "../../core/entry.ts";
 import { joinSpans, legalCuts, type Summary } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 import type { MemoryDraft } from "../../core/memory.ts";
-import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
+import { estimateTokens, MESSAGE_OVERHEAD, sumTokens } from "../../text/tokens.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
 import { type Model, type ModelCallRecord, ModelError } from "../../llm/model.ts";
 import { mergeMemories } from "../../memory/gates.ts";
@@ -15,6 +15,7 @@ import { sourcesOf, transcribe, type TranscriptLine } from "./transcript.ts";
 import {
   CallBudget,
   estimateRequest,
+  type Limits,
   TEXT_CALLS,
   writeSummary,
   type WritingTask,
@@ -74,6 +75,8 @@ export interface SummarisedRange {
 
 /** The shortest summary of a part. */
 const MIN_PART_TOKENS = 120;
+/** A shorter part, as the last one may be, counts as much: its summary is as long as its text. */
+const LEAST_OF_PART = 2 * MIN_PART_TOKENS;
 /** What a summary costs in a merge request beside its text: its label and the message overhead. */
 const LABEL_TOKENS = SUMMARY_LABEL_TOKENS + MESSAGE_OVERHEAD;
 const NOTHING_SAID: Rejection = { kind: "empty", why: "there is nothing to summarise" };
@@ -99,7 +102,6 @@ export async function attemptSummary(
 }
 
 type Combined = SummaryText & Pick<Summary, "tokens">;
-type Limits = Pick<WritingTask, "capTokens" | "sourceTokens" | "isDense">;
 
 class SummaryAttempt {
   readonly #agent: WorkerAgent;
@@ -192,8 +194,7 @@ class SummaryAttempt {
     }
     const written = summaries.filter((one) => one.kind !== "reset");
     if (written.length === 0) return { kind: "refused", rejection: NOTHING_SAID };
-    const { capTokens } = this.#options;
-    const limits = { capTokens, sourceTokens: sumTokens(written), isDense: true };
+    const limits = { capTokens: this.#options.capTokens, sourceTokens: sumTokens(written), isDense: true };
     return this.#finish(await this.#combine(written, limits));
   }
 
@@ -216,7 +217,8 @@ class SummaryAttempt {
       const range = mayBegin && this.#parts.length < parts ? null : this.#finishedRange(chunk);
       if (range !== null) return this.#putTogether(range);
       if (!mayBegin) return { kind: "unfinished" };
-      const limits = { capTokens, sourceTokens: chunk.tokens, keptCalls: TEXT_CALLS };
+      const sourceTokens = Math.max(chunk.tokens, LEAST_OF_PART);
+      const limits = { capTokens, sourceTokens, keptCalls: TEXT_CALLS };
       const place = { part: this.#parts.length + 1, parts: Math.max(parts, this.#parts.length + 1) };
       const written = await this.#writeText(chunk.text, chunk.lines, limits, place);
       if (written.kind === "refused") return written;
@@ -393,8 +395,4 @@ class SummaryAttempt {
 
 function textsOf(parts: readonly SummaryPart[]): Combined[] {
   return parts.map(({ text }) => ({ text, span: null, tokens: estimateTokens(text) }));
-}
-
-function sumTokens(all: readonly { readonly tokens: number }[]): number {
-  return all.reduce((sum, { tokens }) => sum + tokens, 0);
 }

@@ -73,6 +73,9 @@ export interface WritingTask {
   readonly keptCalls: number;
 }
 
+/** By which the length to ask for is chosen. */
+export type Limits = Pick<WritingTask, "capTokens" | "sourceTokens" | "isDense">;
+
 export type Written =
   | {
       readonly kind: "written";
@@ -83,11 +86,7 @@ export type Written =
   | { readonly kind: "refused"; readonly rejection: Rejection };
 
 /** Length to ask for, in tokens: it fits the cap and is far from being inflated. */
-export function wantedTokens({
-  capTokens,
-  sourceTokens,
-  isDense = false,
-}: Pick<WritingTask, "capTokens" | "sourceTokens" | "isDense">): number {
+export function wantedTokens({ capTokens, sourceTokens, isDense = false }: Limits): number {
   return Math.min(capTokens, sourceTokens * (isDense ? DENSE_SHARE : RAW_SHARE));
 }
 

@@ -40,7 +40,7 @@ function respond(server: ModelServer, failAt = Number.POSITIVE_INFINITY): void {
   });
 }
 
-const long = conversation(980);
+const long = conversation(1000);
 const sourceTokens = (toSeq: number): number =>
   long.slice(0, toSeq).reduce((sum, { tokens }) => sum + tokens, 0);
 /** Saves a memory of each part first, where it may; and says at length what was asked for shortly. */

@@ -149,7 +149,7 @@ test("a summary that no model writes again to any use is an extract after three 
   script(server, (_, index) => text(index === 0 ? GOOD : REFUSAL));
   const room = "hopeless";
   // An extract needs room for more than what it says of itself.
-  const lines = { window: 12_288 };
+  const lines = { window: 16_384 };
   await fillTo(scene, room, BACKGROUND, lines);
   await using weir = await scene.start(lines, compactionParts("short"));
   await ask(weir, server, room, "are you there?");

@@ -55,18 +55,21 @@ test("forced: all but the newest that are kept is covered; then there is nothing
   await checkFold(weir, room);
 });
 
+/** So few messages that all of them may be kept. */
+const FEW = { compaction: "keep_messages = 10" };
+
 test("forced while a job runs: it is done right after it", async () => {
   await using scene = await openScene();
   const held = hold();
   script(scene.server, (_, index) => (index === 0 ? held.behaviour : text(SUMMARY)));
   const room = "queued";
-  const filled = await fillTo(scene, room, BACKGROUND);
-  await using weir = await scene.start();
+  const filled = await fillTo(scene, room, BACKGROUND, FEW);
+  await using weir = await scene.start(FEW);
   await ask(weir, scene.server, room, "are you there?");
   await compaction(weir, room, "started");
   const forced = force(weir, scene, room);
   held.release(text("The first one."));
-  assert.deepEqual(await forced, { kind: "committed", to: filled + 2 - 20, text: SUMMARY });
+  assert.deepEqual(await forced, { kind: "committed", to: filled + 2 - 10, text: SUMMARY });
   assert.deepEqual(
     compactions(weir, room, "committed").map(({ tier }) => tier),
     ["background", "forced"],
@@ -79,8 +82,8 @@ test("forced while a job runs that fails: it is tried all the same, without a mo
   const held = hold();
   script(scene.server, (_, index) => (index === 0 ? held.behaviour : status(503)));
   const room = "insistent";
-  const filled = await fillTo(scene, room, BACKGROUND);
-  await using weir = await scene.start();
+  const filled = await fillTo(scene, room, BACKGROUND, FEW);
+  await using weir = await scene.start(FEW);
   await ask(weir, scene.server, room, "are you there?");
   await compaction(weir, room, "started");
   const forced = force(weir, scene, room);
@@ -89,7 +92,7 @@ test("forced while a job runs that fails: it is tried all the same, without a mo
   assert.equal(reason, "unavailable");
   const outcome = await forced;
   assert.ok(typeof outcome === "object" && outcome !== null && "text" in outcome, JSON.stringify(outcome));
-  const covered = filled + 2 - 20;
+  const covered = filled + 2 - 10;
   assert.match(String(outcome.text), new RegExp(`^An extract, word for word, of ${covered} messages`));
   await checkFold(weir, room);
 });

@@ -282,7 +282,7 @@ test("in a listening server a channel begins with what was said in it before", a
   const old = discord.journal.dispatched("GUILD_CREATE").length > 0 ? oldChannel(discord) : "";
   discord.world.say(ann, old, `${mention} which bridge?`);
   await answers(scene, old, 1);
-  assert.match(lastAsked(scene), /Ben: the bridge is closed[\s\S]*Ben: since Monday[\s\S]*which bridge\?/);
+  assert.match(lastAsked(scene), /Ben: the bridge is closed\n\[\+\] since Monday\n[\s\S]*which bridge\?/);
 });
 
 /** The id of #old. */

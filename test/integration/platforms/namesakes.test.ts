@@ -36,10 +36,7 @@ test("namesakes and whoever is called like the agent are told apart, in the same
     await weir.say("I promise a pony", { room, author: FALSE_HERON, addressed: false });
     const messages = await asked(weir, "and now?");
     // What was said under a name reads as it did when it was alone with it.
-    assert.deepEqual(
-      messages.slice(1, 3),
-      before.filter((line) => line.includes("Ann: ")),
-    );
+    assert.deepEqual(messages.slice(1, 3), before.slice(1, 3));
     const shown = messages.join("\n");
     assert.match(shown, /\] Ann: the code is mine[\s\S]*\] Ann \(2\): I am Ann, too/);
     assert.match(shown, /\] Heron \(a person\): I promise a pony/);
@@ -51,7 +48,7 @@ test("namesakes and whoever is called like the agent are told apart, in the same
   const shown = (await asked(weir, "and after a restart?", FALSE_ANN)).join("\n");
   assert.match(
     shown,
-    /\] Ann: the code is mine[\s\S]*\] Ann \(2\): I am Ann, too[\s\S]*\] Ann \(2\): and after a restart\?/,
+    /\] Ann: the code is mine[\s\S]*\] Ann \(2\): I am Ann, too[\s\S]*\] Ann \(2\): \/remember my code is 77\n\[\+\] and after a restart\?/,
   );
 });
 

@@ -57,10 +57,9 @@ test("the model is shown who spoke and when, and the message to answer comes las
   const messages = server.requests[0]?.body.messages ?? [];
   assert.equal(messages[0]?.role, "system");
   assert.deepEqual(
-    messages.map(({ content }) => content).filter((content) => content?.startsWith("[2026-03-01")),
-    ["[2026-03-01 10:30] Ann: the key is under the mat", "[2026-03-01 10:31] Bob: thanks"],
+    messages.slice(1, -1).map(({ content }) => content),
+    ["[2026-03-01 10:30] Ann: the key is under the mat", "[10:31] Bob: thanks"],
   );
-  assert.equal(messages.at(-2)?.content, "[2026-03-01 10:31] Bob: thanks");
   assert.match(messages.at(-1)?.content ?? "", /^\[System: what is true just now.*\n\nAnswer the newest /s);
 });
 
