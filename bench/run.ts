@@ -19,6 +19,7 @@ import { noisyNeighbour } from "./noisy-neighbour.ts";
 import { prefix } from "./prefix.ts";
 import { recallQuality } from "./recall-quality.ts";
 import { recall } from "./recall.ts";
+import { replay } from "./replay.ts";
 import { replyLatency } from "./reply-latency.ts";
 import { silentSummariser } from "./silent-summariser.ts";
 import { slack } from "./slack.ts";
@@ -44,6 +45,7 @@ const FIGURES: readonly Figure[] = [
   start,
   digest,
   recallQuality,
+  replay,
   slack,
   discord,
 ];

@@ -35,7 +35,8 @@ export interface BenchDaemon extends AsyncDisposable {
 }
 
 export interface BenchDaemonOptions {
-  readonly modelUrl: string;
+  /** Null: there is no server, and the built-in stand-in answers. */
+  readonly modelUrl: string | null;
   readonly agents: readonly BenchAgent[];
   /** Lines of `[daemon]`. */
   readonly daemon?: string;
@@ -52,7 +53,10 @@ export async function startBenchDaemon(options: BenchDaemonOptions): Promise<Ben
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await makeFolder());
   await writeFile(path.join(folder.path, "config.toml"), configText(options));
-  const config = loadConfig({ cwd: folder.path, env: { OPENAI_BASE_URL: options.modelUrl } });
+  const config = loadConfig({
+    cwd: folder.path,
+    env: options.modelUrl === null ? {} : { OPENAI_BASE_URL: options.modelUrl },
+  });
   const platforms = new Map(options.agents.map(({ id }) => [id, new BenchPlatform(id)]));
   const log = createLog("info", { kind: "file", path: path.join(folder.path, "weir.log") });
   const daemon = stack.use(

@@ -1,6 +1,7 @@
 /**
  * The scripted model server, in a process of its own: real HTTP, streamed, and as little work as it can do. A model's
- * name says what it does: `reply-DELAY-WORDS`, `summary-DELAY` (ms), `summary-never`; `search-DELAY-COUNT` asks for so many
+ * name says what it does: `reply-DELAY-WORDS`, `summary-DELAY` (ms), `summary-never`; `told-DELAY` writes a summary as long as it
+ * is told; `failing-DELAY` so, and fails three times in ten; `empty-DELAY` says nothing; `search-DELAY-COUNT` asks for so many
  * searches at once before it replies; `+prefix` measures the prefix.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -43,10 +44,28 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     record.endedAt = machineNow();
     return;
   }
-  const text = kind === "summary" ? `- ${talk(900)}` : talk(Number(words) * 6);
+  if (kind === "failing" && served.length % 10 < 3) {
+    response.writeHead(500).end();
+    return;
+  }
+  const told = kind === "told" || kind === "failing" ? toldLength(body) : 0;
+  const text =
+    told > 0
+      ? talk(told)
+      : kind === "empty"
+        ? " "
+        : kind === "summary"
+          ? `- ${talk(900)}`
+          : talk(Number(words) * 6);
   record.completionTokens = Math.ceil(text.length / 4);
   stream(response, text, { prompt: Math.ceil(body.length / 4), completion: record.completionTokens });
   record.endedAt = machineNow();
+}
+
+/** How long a summary may be, in characters: as many words as the task allows, a little less. */
+function toldLength(body: Buffer): number {
+  const words = /At most ([\d,]+) words/.exec(body.subarray(-2000).toString())?.[1] ?? "100";
+  return Math.floor(Number(words.replaceAll(",", "")) * 6 * 0.9);
 }
 
 function stream(response: ServerResponse, text: string, usage: { prompt: number; completion: number }): void {

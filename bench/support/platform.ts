@@ -61,8 +61,12 @@ export class BenchPlatform implements Platform {
   }
 
   /** Says something that wants an answer. Resolves with the first part of it. */
-  async ask(room: string, text: string): Promise<Asked> {
-    const message = this.message(room, text, true);
+  async ask(
+    room: string,
+    text: string,
+    said: Partial<Pick<InboundMessage, "author" | "at">> = {},
+  ): Promise<Asked> {
+    const message = { ...this.message(room, text, true), ...said };
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#waiting.set(message.id, resolve);
     const handedInAt = machineNow();
