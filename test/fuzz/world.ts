@@ -72,7 +72,8 @@ export class World implements AsyncDisposable {
     this.#connection = connection;
     this.#seed = seed;
     this.#mutant = mutant;
-    this.#isStreaming = random.chance(0.3);
+    const usuallyStreams = random.chance(0.3);
+    this.#isStreaming = mutant?.isStreaming ?? usuallyStreams;
     this.chat.hasRivals = () => this.hadRivals;
     this.probe = new Database(connection, log, { maxConnections: 2 });
     this.deleted = new DeletedTexts(this.probe);

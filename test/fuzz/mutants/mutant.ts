@@ -19,6 +19,8 @@ export interface Mutant extends Miscast {
   readonly createMutex?: () => HistoryMutex;
   /** Real tokens per estimated one, in each seed: for what shows nowhere else. */
   readonly ratio?: number;
+  /** Answers are shown while they are written, in each seed: for what shows nowhere else. */
+  readonly isStreaming?: true;
   /** Called before each run: a mutant that remembers forgets. */
   readonly forget?: () => void;
   /** Wraps what the agent is given as its model. */

@@ -61,6 +61,7 @@ export const WAITING_MUTANTS: readonly Mutant[] = [
   {
     name: "a deleted draft is the end of the answer",
     breaks: ["I9"],
+    isStreaming: true,
     store: (store, db) => ({ ...store, deliveries: new DiscouragedDeliveries(db) }),
   },
   {
