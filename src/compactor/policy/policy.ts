@@ -225,6 +225,9 @@ function planLeaf(state: CompactionState, tier: Tier, leastShare = LEAF_SHARE[ti
   const { history, summaryCap, rules } = state;
   if (isFull(state)) {
     const first = mergeNow(state);
+    // The leaf waits for it, so it is as urgent: from aggressive on it must succeed, without a model if need be.
+    const urgency = tier === "forced" ? "aggressive" : tier;
+    if (first.kind === "job") return { kind: "job", plan: { ...first.plan, tier: urgency } };
     if (first.kind !== "blocked") return first;
   }
   const hasOmitted = history.omittedTo > history.coveredTo;

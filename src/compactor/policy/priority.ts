@@ -15,7 +15,10 @@ export const PRIORITY = {
 } as const;
 
 export function priorityOf(plan: JobPlan, liveSummaries: number): number {
-  if (plan.kind === "merge") return liveSummaries >= MAX_LIVE_SUMMARIES ? PRIORITY.full : PRIORITY.merge;
+  if (plan.kind === "merge") {
+    const isWaitedFor = liveSummaries >= MAX_LIVE_SUMMARIES || plan.tier !== "background";
+    return isWaitedFor ? PRIORITY.full : PRIORITY.merge;
+  }
   if (plan.kind === "redo") return PRIORITY.redo;
   if (plan.isAhead === true) return PRIORITY.ahead;
   if (plan.tier === "emergency") return PRIORITY.omitted;

@@ -127,6 +127,19 @@ describe("the order of decisions", () => {
     );
   });
 
+  test("where the summaries have used their room, a merge comes before a leaf, and is as urgent", () => {
+    // Three of 30 tokens and a label are 210, and one more of 130 does not fit.
+    const tight = { usable: 1100, summaryCap: 90 };
+    const state = stateOf(summarised([1, 1, 1]), tight, { summaryRoom: 330 });
+    assert.equal(told(decide(state)), "merge background 1-20 at 2");
+    const aggressive = stateOf(summarised([1, 1, 1]), { ...tight, usable: 1000 }, { summaryRoom: 330 });
+    assert.equal(told(decide(aggressive)), "merge aggressive 1-20 at 2");
+    const asked = { ...aggressive, isForced: true };
+    assert.equal(told(decide(asked)), "merge aggressive 1-20 at 2", "it is not the answer to who asked");
+    const alone = stateOf(summarised([3, 1]), { ...tight, usable: 950 }, { summaryRoom: 200 });
+    assert.match(told(decide(alone)), /^leaf aggressive/, "there is nothing to merge");
+  });
+
   test("the order of what is due", () => {
     const levels = summarised([1, 1, 1, 1], { needsRedo: true });
     // 800 tokens of messages, 120 of summaries.
