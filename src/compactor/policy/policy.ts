@@ -166,7 +166,11 @@ function planStretch(state: CompactionState, { tokens, goal, least }: StretchGoa
   // A merge comes before the last place is taken: later it could not land together with leafs.
   if (isCrowded(state)) return IDLE;
   const rest = history.entries.filter(({ seq }) => seq > from);
-  const cut = chooseCut({ entries: rest, lastCoverable: lastToCover(state), tokens, tokensOf, goal });
+  const whole = { entries: rest, lastCoverable: lastToCover(state), tokens, tokensOf, goal };
+  let cut = chooseCut(whole);
+  // Of a long range, as after hours in which nobody looked, one summary would tell little: it becomes several.
+  if (cut !== null && cut.tokens >= 2 * state.stretchTokens)
+    cut = chooseCut({ ...whole, tokens: state.stretchTokens, goal: { share: 0, target: 0 } });
   if (cut === null || cut.tokens < Math.max(least, MIN_SOURCE_TOKENS)) return IDLE;
   return stretch(state, from + 1, cut.toSeq);
 }
@@ -194,9 +198,9 @@ function aggressive(state: CompactionState): Decision {
 
 function background(state: CompactionState): Decision {
   if (!isBackgroundDue(state)) return IDLE;
-  if (!hasWritten(state.history)) return planLeaf(state, "background");
-  const more = writeMore(state, tokensOnceLanded(state));
-  return more.kind === "job" ? more : LAND;
+  const more = state.rules.writeAhead ? writeMore(state, tokensOnceLanded(state)) : IDLE;
+  if (more.kind === "job") return more;
+  return hasWritten(state.history) ? LAND : planLeaf(state, "background");
 }
 
 /** Estimated tokens of the request once what is written ahead has landed. */

@@ -153,6 +153,17 @@ describe("the order of decisions", () => {
 });
 
 describe("what waits, and what does not", () => {
+  test("a long range is written in stretches, also where the tier is reached already", () => {
+    const stretches = { ...filledTo(0.8), stretchTokens: 300 };
+    assert.equal(told(decide(stateOf(HUNDRED, stretches))), "leaf background 1-18 at 1, ahead");
+    const twice = { ...filledTo(0.8), stretchTokens: 500 };
+    assert.equal(
+      told(decide(stateOf(HUNDRED, twice))),
+      "leaf background 1-36 at 1, ahead",
+      "two would be as much",
+    );
+  });
+
   test("a leaf that would tell little waits for more, unless room or places run out", () => {
     const least = { leastOfLeaf: 1000 };
     // A third of the hundred would be enough for the tier; 1,000 tokens are fifty, and the silence is looked for behind them.
