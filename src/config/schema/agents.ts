@@ -54,7 +54,7 @@ const compaction = table(
     keep_messages: option(
       whole(1, 10_000, "messages"),
       20,
-      "The newest messages, which stay as they are if there is room for them: a tenth of that, at least 1,000 tokens.",
+      "The newest messages, which stay as they are, as far as a tenth of that room (at least 1,000 tokens) holds them.",
     ),
     write_ahead: option(
       flag,
