@@ -4,16 +4,18 @@ import type { Seq } from "../core/ids.ts";
 import { type Budget, partAt } from "./usage.ts";
 
 /**
- * What the newest messages may keep: what is kept is the floor of every request behind a cut, and paid for with each. In a small
- * window a share of it would be next to nothing.
+ * What the newest messages may keep: what is kept is the floor of every request behind a cut, and paid for with each: so it
+ * does not grow with a large window. In a small one a share would be next to nothing.
  */
 const KEEP_SHARE = 0.1;
 const KEEP_LEAST = 1000;
+const KEEP_MOST = 3000;
 const KEEP_MOST_SHARE = 0.4;
 
 /** Estimated tokens that the newest messages may keep. */
 export function keepTokens(budget: Budget): number {
-  return Math.max(partAt(budget, KEEP_SHARE), Math.min(KEEP_LEAST, partAt(budget, KEEP_MOST_SHARE)));
+  const share = Math.min(KEEP_MOST, partAt(budget, KEEP_SHARE));
+  return Math.max(share, Math.min(KEEP_LEAST, partAt(budget, KEEP_MOST_SHARE)));
 }
 
 /** What must stay in the view, whoever wants it gone. */

@@ -51,8 +51,9 @@ describe("the room of a budget", () => {
     assert.equal(summaryRoom(budget) * dear.factor, SUMMARIES_SHARE * 80_000);
   });
 
-  test("keeps a tenth of the window raw, and in a small one more", () => {
-    assert.equal(keepTokens(budgetOf(100_000, 20_000)), 8000);
+  test("keeps a tenth of the window raw, in a small one more, and in a large one less", () => {
+    assert.equal(keepTokens(budgetOf(100_000, 20_000)), 3000);
+    assert.equal(keepTokens(budgetOf(22_000, 2000)), 2000);
     assert.equal(keepTokens(budgetOf(8000, 2000)), 1000);
     assert.equal(keepTokens(budgetOf(2000, 1000)), 400);
   });

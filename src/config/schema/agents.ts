@@ -54,7 +54,7 @@ const compaction = table(
     keep_messages: option(
       whole(1, 10_000, "messages"),
       20,
-      "The newest messages, which stay as they are, as far as a tenth of that room (at least 1,000 tokens) holds them.",
+      "The newest messages, which stay as they are, as far as a tenth of that room (1,000 to 3,000 tokens) holds them.",
     ),
     write_ahead: option(
       flag,
