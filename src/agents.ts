@@ -12,7 +12,21 @@ import type { Prompts } from "./prompts/load.ts";
 import type { Digester } from "./store/compaction/extracts.ts";
 import { inSlices } from "./async/cooperative.ts";
 import { createTools } from "./tools/tools.ts";
-import { type Agent, type AgentModels, type AgentTexts, budgetOf, createAgent } from "./turn/agent.ts";
+import { basename } from "node:path";
+import { AgentFolder, type AgentFolderParts } from "./agent-files/agent-folder.ts";
+import { steadyNow } from "./async/clock.ts";
+import { chooseSections } from "./context/sections/choose.ts";
+import { sectionLimits } from "./context/sections/fit.ts";
+import { createTimeFormat } from "./text/time.ts";
+import {
+  type Agent,
+  type AgentModels,
+  type AgentTexts,
+  budgetOf,
+  createAgent,
+  NO_FOLDER,
+} from "./turn/agent.ts";
+import { systemText } from "./turn/context-sources.ts";
 
 /** Model calls of one attempt at a summary: rounds of `memory_save`, parts, their putting together, a shorter text. */
 const MAX_CALLS = 10;
@@ -21,6 +35,14 @@ const MAX_CALLS = 10;
 export interface StaffedAgent {
   readonly agent: Agent;
   readonly compactorAgent: Summariser;
+}
+
+/** Who is told what happens to agents. */
+export interface AgentEvents {
+  /** Of each answer of a fallback. */
+  readonly onPassedOver?: RetryOptions["onPassedOver"];
+  /** Of each file of an agent's folder that cannot be used as it is. */
+  readonly onFileProblem?: (agent: AgentId, problem: string) => void;
 }
 
 /** The agents of a configuration, by id. */
@@ -33,6 +55,17 @@ export class Agents {
     this.#byId = new Map(agents.map((one) => [one.agent.config.id, one]));
   }
 
+  /**
+   * Reads the agents' folders for the first time. What is wrong later leaves in use what was read before.
+   * @throws OperatorError if what must never be cut leaves no room for a conversation
+   */
+  async readFolders(): Promise<void> {
+    for (const { agent } of this.#byId.values()) {
+      await agent.folder.refresh();
+      if (agent.folder.refusal !== null) throw new OperatorError(agent.folder.refusal);
+    }
+  }
+
   /** The agent of a channel; a channel whose agent the configuration no longer has is answered by the first. */
   of(id: AgentId): StaffedAgent {
     return this.#byId.get(id) ?? this.first;
@@ -40,20 +73,30 @@ export class Agents {
 }
 
 /**
- * @param onPassedOver told of each answer of a fallback; default: nobody is
+ * @param told default: nobody is
  * @throws OperatorError if an agent's fixed part leaves no room for a conversation
  */
 export function createAgents(
-  config: Pick<Config, "agents" | "llm">,
+  config: Pick<Config, "agents" | "llm"> & Partial<Pick<Config, "agentsDir">>,
   models: Models,
   prompts: Prompts,
-  onPassedOver: RetryOptions["onPassedOver"] = () => undefined,
+  told: AgentEvents = {},
 ): Agents {
+  const { onPassedOver = () => undefined, onFileProblem = () => undefined } = told;
   const tools = createTools(prompts);
   const agents = config.agents.map((one) => {
     const agentModels = modelsOf(one, config, models, onPassedOver);
-    const agent = createAgent({ config: one, models: agentModels, tools, texts: agentTexts(one, prompts) });
-    checkFixedPart(agent);
+    const texts = agentTexts(one, prompts);
+    const folder =
+      config.agentsDir === undefined
+        ? NO_FOLDER
+        : createFolder(one, config.agentsDir, {
+            refusalOf: (files) => fixedPartProblem({ ...agent, folder: { ...NO_FOLDER, current: files } }),
+            onProblem: (problem) => onFileProblem(one.id, problem),
+          });
+    const agent = createAgent({ config: one, models: agentModels, tools, texts, folder });
+    const problem = fixedPartProblem(agent);
+    if (problem !== null) throw new OperatorError(problem);
     return { agent, compactorAgent: compactorAgentOf(agent, models, prompts) };
   });
   const [first, ...rest] = agents;
@@ -82,6 +125,7 @@ function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
   const deleted = prompts.render("deleted", {});
   return {
     system: ({ date }) => prompts.render("system", { agentName: name, instructions, date }, id),
+    sections: (values) => prompts.render("sections", { agentName: name, ...values }),
     dynamic: (values) => prompts.render("dynamic", values),
     omission: (values) => prompts.render("omission", values),
     editNote: (values) => prompts.render("edit-note", values),
@@ -111,7 +155,7 @@ function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): Summa
     // How to answer is none of a summariser's business; a template of the agent's own may say who it is.
     get systemText() {
       return config.prompt === null
-        ? config.instructions
+        ? [config.instructions, soulOf(agent)].filter((text) => text !== "").join("\n\n")
         : agent.texts.system({ date: time.day(new Date()) });
     },
     texts: {
@@ -128,6 +172,11 @@ function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): Summa
   };
 }
 
+/** What the agent's folder says of who it is. */
+function soulOf({ folder }: Agent): string {
+  return folder.current.files.find(({ kind }) => kind === "soul")?.text.trim() ?? "";
+}
+
 function createDigester({ config, time }: Agent, prompts: Prompts): Digester {
   return {
     ofEntries: async (entries, maxTokens) =>
@@ -142,25 +191,54 @@ function createDigester({ config, time }: Agent, prompts: Prompts): Digester {
   };
 }
 
+function createFolder(
+  { id, timeZone }: AgentConfig,
+  root: string,
+  told: Pick<AgentFolderParts, "refusalOf" | "onProblem">,
+): AgentFolder {
+  const time = createTimeFormat(timeZone);
+  return new AgentFolder({
+    root,
+    shownAs: basename(root),
+    id,
+    today: () => time.day(new Date()),
+    clock: steadyNow,
+    ...told,
+  });
+}
+
 /**
  * What is in every request, and all summaries together, must leave a conversation room under the target: else each
- * compaction would only make another one due. A mistake to report at start, never a reason to compact.
+ * compaction would only make another one due. A mistake to report, never a reason to compact.
+ * @returns null: there is room
  */
-function checkFixedPart(agent: Agent): void {
-  const { config, texts, tools } = agent;
+function fixedPartProblem(agent: Agent): string | null {
+  const { config, tools, folder } = agent;
   const budget = budgetOf(agent, config.model);
   const usable = usableTokens(budget);
   const { enabled, target } = config.compaction;
+  const limits = sectionLimits(usable);
+  const nowhere = { platform: "", names: [], fileNames: [] };
+  const sections = chooseSections(folder.current, nowhere, [], limits).static;
+  const whole = sections.filter(({ isProtected }) => isProtected);
+  const wholeTokens = whole.reduce((sum, { tokens }) => sum + tokens.after, 0);
+  if (wholeTokens > limits.tokens) {
+    const names = whole.map(({ source }) => source).join(" and ");
+    return (
+      `Agent "${config.id}": ${names} are never cut, take about ${wholeTokens} tokens, and may take ` +
+      `${limits.tokens}, a quarter of ${usable} usable tokens. Shorten them, or set context_window to what the model really holds.`
+    );
+  }
   const fixed = estimateTokens(
-    texts.system({ date: "2026-01-01" }) + JSON.stringify(tools.map(({ spec }) => spec)),
+    systemText(agent, "2026-01-01", sections) + JSON.stringify(tools.map(({ spec }) => spec)),
   );
   const room = Math.floor(enabled ? (target - SUMMARIES_SHARE) * usable : budget.window / 2);
-  if (fixed < room) return;
+  if (fixed < room) return null;
   const limit = enabled
     ? `${room}, which is the target (${target}) less ${SUMMARIES_SHARE} for summaries, of ${usable} usable tokens`
     : `${room}, half of the window`;
-  throw new OperatorError(
+  return (
     `Agent "${config.id}": its prompt and tools take about ${fixed} tokens, and ${config.model} has room for ${limit}. ` +
-      "Shorten its instructions, raise compaction.target, or set context_window to what the model really holds.",
+    "Shorten its instructions and the files of its folder, raise compaction.target, or set context_window to what the model really holds."
   );
 }

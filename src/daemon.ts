@@ -3,7 +3,7 @@ import type { CommandParts } from "./admin/command.ts";
 import { createCommands } from "./admin/commands.ts";
 import { RequestServer } from "./admin/request-server.ts";
 import { secretsOf, withoutSecrets } from "./admin/secrets.ts";
-import { type Agents, createAgents } from "./agents.ts";
+import { type AgentEvents, type Agents, createAgents } from "./agents.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { ChannelRegistry } from "./channel/registry.ts";
 import type { RegistryParts } from "./channel/registry.ts";
@@ -65,6 +65,15 @@ export interface Daemon extends AsyncDisposable {
   open(): Promise<void>;
 }
 
+/** Who is told of what happens to agents: the log. */
+function agentEvents(config: Config, log: Logger): AgentEvents {
+  const masked = (text: string): string => withoutSecrets(text, secretsOf(config));
+  return {
+    onPassedOver: fallbackLog(log, masked),
+    onFileProblem: (agent, problem) => log.warn({ agent, problem: masked(problem) }, "agent_file_not_used"),
+  };
+}
+
 /**
  * The composition root: builds bottom-up into one stack. Disposing is the reverse: intake shuts first, actors drain
  * while they can still send, then sockets, then the database.
@@ -83,8 +92,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   if (!knowsAllScripts) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
   const models = stack.use(await openModels(config.llm));
   log.info({ models: models.describe() }, "models_open");
-  const masked = (text: string): string => withoutSecrets(text, secretsOf(config));
-  const agents = createAgents(config, models, prompts, fallbackLog(log, masked));
+  const agents = createAgents(config, models, prompts, agentEvents(config, log));
+  await agents.readFolders();
 
   const events = new Events(log);
   const platforms = options.platforms(events);

@@ -11,7 +11,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["config", "telemetry"],
   ["store", "llm", "platforms", "prompts"],
   ["memory", "context"],
-  ["tools"],
+  ["tools", "agent-files"],
   ["turn", "compactor"],
   ["channel"],
   ["router"],

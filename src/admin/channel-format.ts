@@ -4,7 +4,8 @@ import type { TimeFormat } from "../text/time.ts";
 import { displayableLine } from "../text/displayable.ts";
 import type { MemoryRecord } from "../store/memory/memories.ts";
 import { type ChannelReport, MAX_MEMORIES } from "./channel-report.ts";
-import type { ContextReport } from "./context-report.ts";
+import type { CompactionTotals } from "../store/compaction/compactions.ts";
+import type { ContextReport, SectionReport } from "./context-report.ts";
 
 /** Memories shown on the screen; the JSON form has them all. */
 const SHOWN_MEMORIES = 5;
@@ -84,7 +85,7 @@ export function formatContextReport(report: ContextReport): string {
   const lines = [
     displayableLine(`${report.channel} · agent ${report.agent} · model ${report.model}`),
     "",
-    `  ${usageBar(report)}  ${percent(report.usage)} of ${formatNumber(report.usable)} usable tokens`,
+    `  ${usageBar(report)}  ${percent(report.usage)} of ${formatNumber(report.usable)} usable tokens: ${report.pressure}`,
     `  window ${formatNumber(report.window)}, of which ${formatNumber(report.reserve)} are kept for the answer`,
     `  marks: background ${percent(report.thresholds.background)}, aggressive ${percent(report.thresholds.aggressive)}, emergency ${percent(report.thresholds.emergency)}`,
     "",
@@ -94,6 +95,7 @@ export function formatContextReport(report: ContextReport): string {
         ({ label, tokens, count }) =>
           `  ${label.padEnd(24)} ${formatNumber(tokens).padStart(9)} tokens  ${counted(count, "item").padStart(12)}`,
       ),
+    ...(report.sections.length === 0 ? [] : ["", ...formatSections(report.sections)]),
     "",
     `  log: ${counted(report.log.entries, "entry", "entries")}, ${formatNumber(report.log.due)} waiting for an answer`,
   ];
@@ -109,11 +111,40 @@ export function formatContextReport(report: ContextReport): string {
       `  omitted: ${counted(count, "older message")} (${formatNumber(tokens)} tokens, ${minute(firstAt)} to ${minute(lastAt)}); the log still has them`,
     );
   }
-  const { calls, promptTokens, cachedTokens, completionTokens } = report.spent;
+  const done = describeCompactions(report.compactions);
+  if (done !== null) lines.push(`  ${done}`);
+  const { calls, promptTokens, cachedTokens, completionTokens, peakTokens } = report.spent;
+  const cached = `${formatNumber(cachedTokens)} cached, ${percent(cachedTokens / Math.max(1, promptTokens))}`;
   lines.push(
-    `  spent so far: ${counted(calls, "model call")}, ${formatNumber(promptTokens)} tokens in (${formatNumber(cachedTokens)} cached), ${formatNumber(completionTokens)} out`,
+    `  spent so far: ${counted(calls, "model call")}, ${formatNumber(promptTokens)} tokens in (${cached}), ${formatNumber(completionTokens)} out`,
   );
+  if (peakTokens > 0) lines.push(`  largest request so far: ${formatNumber(peakTokens)} tokens`);
   return lines.join("\n");
+}
+
+/** `compactions so far: 12 background, 1 aggressive; 45,000 tokens of messages told in 3,200`; null: there was none. */
+function describeCompactions({ committed, sourceTokens, summaryTokens }: CompactionTotals): string | null {
+  const tiers = Object.entries(committed).filter(([, count]) => count > 0);
+  if (tiers.length === 0) return null;
+  const list = tiers.map(([tier, count]) => `${formatNumber(count)} ${tier}`).join(", ");
+  const saved = `${counted(sourceTokens, "token")} of messages told in ${formatNumber(summaryTokens)}`;
+  return `compactions so far: ${list}; ${saved}`;
+}
+
+/** The sections from the agent's folder, one a line: which file, how much of it, and why it is there. Pure. */
+export function formatSections(sections: readonly SectionReport[]): string[] {
+  const rows = sections.map(({ key, source, tokens, characters, state, reason, evidence }) => {
+    const size = `${formatNumber(tokens.after)} tokens`;
+    const cut =
+      state === "whole"
+        ? ""
+        : state === "cut"
+          ? `, cut from ${formatNumber(characters.before)} to ${formatNumber(characters.after)} characters`
+          : `, left out: no room for its ${formatNumber(characters.before)} characters`;
+    const why = evidence.length === 0 ? reason : `${reason}; more so for ${evidence.join(", ")}`;
+    return displayableLine(`  ${key.padEnd(20)} ${size.padStart(13)}  ${source} (${why}${cut})`);
+  });
+  return ["  from the agent's folder:", ...rows.map((row) => `  ${row}`)];
 }
 
 function minute(date: Date): string {

@@ -55,9 +55,10 @@ export async function reportChannel(
   { store, agent, now, isFresh }: ChannelReportParts,
   { id }: Pick<ChannelRow, "id">,
 ): Promise<ChannelReport> {
-  const [snapshot, spent, job, memories] = await Promise.all([
+  const [snapshot, spent, compactions, job, memories] = await Promise.all([
     store.load(id),
     store.modelCalls.totals(id),
+    store.compactions.totals(id),
     store.compactions.liveJob(id),
     store.memories.list({ channel: id }, MAX_MEMORIES),
   ]);
@@ -66,7 +67,7 @@ export async function reportChannel(
   // The report must not depend on a server that does not answer.
   const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
   return {
-    ...reportContext(agent, snapshot, { model, spent, now }),
+    ...reportContext(agent, snapshot, { model, spent, compactions, now }),
     summaries: snapshot.history.summaries.map((summary) => {
       return { ...summary, entries: summary.toSeq - summary.fromSeq + 1 };
     }),

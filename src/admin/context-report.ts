@@ -3,10 +3,11 @@ import { UsageAnchor } from "../channel/model-usage.ts";
 import { fitContext } from "../context/emergency.ts";
 import { type Budget, usableTokens, usageOf } from "../context/usage.ts";
 import { type Calibration, realTokens } from "../core/calibration.ts";
-import type { Context } from "../core/context.ts";
+import type { Context, Section } from "../core/context.ts";
 import { dueMessages, writtenTo } from "../core/history.ts";
 import { formatAddress } from "../core/ids.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
+import type { CompactionTotals } from "../store/compaction/compactions.ts";
 import type { ModelCallTotals } from "../store/turns/model-calls.ts";
 import { type Agent, budgetOf } from "../turn/agent.ts";
 import { nextSources } from "../turn/context-sources.ts";
@@ -23,6 +24,8 @@ export interface ContextReport {
   readonly tokens: number;
   /** Tokens of the whole request, omitted entries included, over the usable window. */
   readonly usage: number;
+  /** How near the next tier is, in a word. */
+  readonly pressure: Pressure;
   /** Turned the estimates into these tokens: the provider's last count here, and the model's rate. */
   readonly calibration: Calibration;
   readonly thresholds: {
@@ -36,6 +39,8 @@ export interface ContextReport {
     readonly tokens: number;
     readonly count: number;
   }[];
+  /** What of the segments comes from the agent's folder, the most important first. */
+  readonly sections: readonly SectionReport[];
   readonly log: {
     readonly entries: number;
     readonly coveredTo: number;
@@ -51,7 +56,14 @@ export interface ContextReport {
     readonly lastAt: Date;
   } | null;
   readonly spent: ModelCallTotals;
+  readonly compactions: CompactionTotals;
 }
+
+/** `low`: far from a compaction; `medium`: one may be written ahead; `high`: one is due; `critical`: messages are left out. */
+export type Pressure = "low" | "medium" | "high" | "critical";
+
+/** A section without its text. */
+export type SectionReport = Omit<Section, "text">;
 
 type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
 
@@ -62,7 +74,8 @@ export function nextRequest(
   { model, now }: { model: string; now: Date },
 ): { readonly context: Context; readonly budget: Budget } {
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
-  const sources = nextSources(agent, history, { running: null, now, scene: sceneOf(channel) });
+  const situation = { running: null, now, scene: sceneOf(channel), usable: usableTokens(budget) };
+  const sources = nextSources(agent, history, situation);
   return { context: fitContext(sources, budget).context, budget };
 }
 
@@ -70,11 +83,12 @@ export function nextRequest(
 export function reportContext(
   agent: Agent,
   snapshot: Looked,
-  situation: { model: string; spent: ModelCallTotals; now: Date },
+  situation: { model: string; now: Date } & Pick<ContextReport, "spent" | "compactions">,
 ): ContextReport {
   const { channel, history } = snapshot;
   const { context, budget } = nextRequest(agent, snapshot, situation);
   const { omission } = history;
+  const usage = usageOf(context, history, budget);
   const tokensOf = inRealTokens(context.tokens, budget.calibration);
   const segments = context.segments.map(({ key, label, tokens, count }) => {
     return { key, label, tokens: tokensOf(tokens), count };
@@ -87,7 +101,8 @@ export function reportContext(
     reserve: budget.reserve,
     usable: usableTokens(budget),
     tokens: segments.reduce((sum, { tokens }) => sum + tokens, 0),
-    usage: usageOf(context, history, budget),
+    usage,
+    pressure: pressureOf(usage, budget),
     calibration: budget.calibration,
     thresholds: {
       background: budget.backgroundThreshold,
@@ -95,6 +110,7 @@ export function reportContext(
       emergency: budget.emergencyThreshold,
     },
     segments,
+    sections: context.sections.map(({ text: _text, ...section }) => section),
     log: {
       entries: history.lastSeq,
       coveredTo: history.coveredTo,
@@ -109,7 +125,14 @@ export function reportContext(
       lastAt: omission.lastAt,
     },
     spent: situation.spent,
+    compactions: situation.compactions,
   };
+}
+
+function pressureOf(usage: number, budget: Budget): Pressure {
+  if (usage >= budget.emergencyThreshold) return "critical";
+  if (usage >= budget.backgroundThreshold) return "high";
+  return usage >= budget.target ? "medium" : "low";
 }
 
 /** The provider counts only whole requests, so each part has the same rate. */

@@ -1,11 +1,12 @@
 import { formatNumber } from "../text/format.ts";
 import leven from "leven";
-import type { Context, ModelMessage, ToolSpec } from "../core/context.ts";
+import { SECTION_KINDS } from "../context/sections/section.ts";
+import type { Context, ModelMessage, Section, ToolSpec } from "../core/context.ts";
 import { counted, truncateMiddle } from "../text/text.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import { type ContextReport, nextRequest, reportContext } from "./context-report.ts";
 import { type AskedCommand, type Command, channelTitle, type CommandParts, type Typed } from "./command.ts";
-import { formatChannelReport } from "./channel-format.ts";
+import { formatChannelReport, formatSections } from "./channel-format.ts";
 import { reportChannel } from "./channel-report.ts";
 import { forOwners } from "./permissions.ts";
 import { withoutSecrets } from "./secrets.ts";
@@ -24,7 +25,8 @@ export function formatSegments(report: ContextReport, typed: Typed): string {
     return `  ${part.key.padEnd(10)} ${part.label.padEnd(24)} ${count} tokens  ${shareOf(part, report).padStart(6)}`;
   });
   const total = `${formatNumber(tokens)} of ${formatNumber(usable)} usable tokens. ${typed("context detail KEY")} shows one in full.`;
-  return [head, "", ...rows, "", total].join("\n");
+  const sections = report.sections.length === 0 ? [] : ["", ...formatSections(report.sections)];
+  return [head, "", ...rows, ...sections, "", total].join("\n");
 }
 
 /**
@@ -52,9 +54,18 @@ export function formatSegment(
   return `${head}\n\n${shown}${foot}`;
 }
 
+/** One section in full, with why it is there. Pure. @param masked removes secrets */
+function formatSection(section: Section, masked: (text: string) => string): string {
+  const { priority, isProtected, place, scope, text } = section;
+  const rank = `priority ${priority}${isProtected ? ", never cut" : ""}; ${place} part; for ${scope === "all agents" ? scope : `this ${scope}`}`;
+  const [, row = ""] = formatSections([section]);
+  const shown = displayable(truncateMiddle(masked(text), SHOWN_LENGTH));
+  return [row.trim(), rank, "", shown === "" ? "There is nothing in it." : shown].join("\n");
+}
+
 /** The answer to an unknown key. Pure. */
-export function unknownKey(key: string, { segments }: ContextReport): string {
-  const keys = segments.map((segment) => segment.key);
+export function unknownKey(key: string, { segments, sections }: ContextReport): string {
+  const keys = [...segments, ...sections].map((part) => part.key);
   const all = `The keys are ${keys.join(", ")}.`;
   if (key === "") return `Of which part? ${all}`;
   const near = keys
@@ -95,38 +106,59 @@ async function showContext(parts: CommandParts, command: AskedCommand): Promise<
   const isUnderstood = (word === "list" && key === "") || (word === "detail" && more.length === 0);
   if (!isUnderstood)
     return `This is ${typed("context")}, ${typed("context list")} or ${typed("context detail KEY")}.`;
-  if (OPERATORS.has(key) && !command.isNamedOwner)
+  const isOperators = OPERATORS.has(key) || SECTION_KEY.test(key);
+  if (isOperators && !command.isNamedOwner)
     return forOwners(typed(`context detail ${key}`), command.channel.address.platform);
   return describeParts(parts, command, word === "list" ? null : key);
 }
 
 /** Parts from the operator, not from the conversation. */
 const OPERATORS: ReadonlySet<string> = new Set(["system", "tools"]);
+const SECTION_KEY = new RegExp(`^(?:${Object.keys(SECTION_KINDS).join("|")})(?::|$)`);
 
-async function describeContext(parts: CommandParts, { channel, columns }: AskedCommand): Promise<string> {
+/** What stands in the agent's folder, and whom it tells of, is the operator's business. */
+function forAsker<Report extends ContextReport>(report: Report, { isNamedOwner }: AskedCommand): Report {
+  return isNamedOwner ? report : { ...report, sections: [] };
+}
+
+async function describeContext(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const { channel, columns } = command;
   const agent = parts.agentOf(channel);
   const report = await reportChannel(
     { store: parts.store, agent, now: parts.now(), isFresh: false },
     channel,
   );
-  return columns(formatChannelReport({ ...report, channel: channelTitle(channel) }, agent.time));
+  const shown = { ...forAsker(report, command), channel: channelTitle(channel) };
+  return columns(formatChannelReport(shown, agent.time));
 }
 
 /** @param key null: all of them, as a list */
 async function describeParts(
   { store, agentOf, now, secrets }: CommandParts,
-  { channel, typed, columns }: AskedCommand,
+  command: AskedCommand,
   key: string | null,
 ): Promise<string> {
+  const { channel, typed, columns } = command;
   const agent = agentOf(channel);
-  const [snapshot, spent] = await Promise.all([store.load(channel.id), store.modelCalls.totals(channel.id)]);
+  const [snapshot, spent, compactions] = await Promise.all([
+    store.load(channel.id),
+    store.modelCalls.totals(channel.id),
+    store.compactions.totals(channel.id),
+  ]);
   // The report must not depend on a server that does not answer.
   const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
-  const situation = { model, spent, now: now() };
-  const report = { ...reportContext(agent, snapshot, situation), channel: channelTitle(channel) };
+  const situation = { model, spent, compactions, now: now() };
+  const whole = reportContext(agent, snapshot, situation);
+  const report = { ...forAsker(whole, command), channel: channelTitle(channel) };
   const masked = (text: string): string => withoutSecrets(text, secrets);
   if (key === null) return columns(masked(formatSegments(report, typed)));
+  const { context } = nextRequest(agent, snapshot, situation);
+  const holdsOperators = key === "dynamic" && context.sections.some(({ place }) => place === "dynamic");
+  if (holdsOperators && !command.isNamedOwner)
+    return forOwners(typed(`context detail ${key}`), channel.address.platform);
+  const section = context.sections.find((one) => one.key.toLowerCase() === key);
+  if (section !== undefined) return columns(formatSection(section, masked));
   const segment = report.segments.find((one) => one.key === key);
   if (segment === undefined) return unknownKey(key, report);
-  return columns(formatSegment(segment, report, nextRequest(agent, snapshot, situation).context, masked));
+  return columns(formatSegment(segment, report, context, masked));
 }

@@ -1,13 +1,20 @@
 import { describeConfig } from "../config/describe-config.ts";
+import { createAgents } from "../agents.ts";
+import { openModels } from "../llm/model-provider.ts";
 import { loadPrompts, promptSources } from "../prompts/load.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
 import { warnOfNames } from "./names.ts";
 import { readConfig } from "./open.ts";
 
-/** `weir config check`: validates the configuration and the prompts without starting. */
-export function checkConfig(io: Io, options: CommonOptions): void {
+/** `weir config check`: validates the configuration, the prompts and the agents' folders without starting. */
+export async function checkConfig(io: Io, options: CommonOptions): Promise<void> {
   const config = readConfig(io, options);
-  loadPrompts(promptSources(config));
-  const names = warnOfNames(config);
-  say(io, names === "" ? describeConfig(config) : `${describeConfig(config)}\n\n${names}`);
+  const problems: string[] = [];
+  await using models = await openModels(config.llm);
+  const agents = createAgents(config, models, loadPrompts(promptSources(config)), {
+    onFileProblem: (_, problem) => problems.push(`Not used: ${problem}`),
+  });
+  await agents.readFolders();
+  const warnings = [warnOfNames(config), problems.join("\n")].filter((text) => text !== "");
+  say(io, [describeConfig(config), ...warnings].join("\n\n"));
 }

@@ -15,6 +15,7 @@ export async function showContext(io: Io, name: string, options: ContextOptions)
     const channel = await findChannel(store, name);
     await using models = await openModels(config.llm);
     const agents = createAgents(config, models, loadPrompts(promptSources(config)));
+    await agents.readFolders();
     const { agent } = agents.of(channel.agent);
     const report = await reportChannel({ store, agent, now: new Date(), isFresh: true }, channel);
     if (options.json === true) sayJson(io, report, 2);

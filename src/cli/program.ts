@@ -137,10 +137,10 @@ function addUpkeep(program: Command, io: Io): void {
     });
   const config = program.command("config").description("look at the configuration");
   withConfig(config.command("check"))
-    .description("validate the configuration and the prompts without starting")
+    .description("validate the configuration, the prompts and the agents' folders without starting")
     .action(async (options: CommonOptions) => {
       const { checkConfig } = await import("./config-check.ts");
-      checkConfig(io, options);
+      await checkConfig(io, options);
     });
   withConfig(program.command("doctor"))
     .description("look at database, models, Discord and Slack, and say what to do about what is wrong")

@@ -24,6 +24,8 @@ export interface Config extends Pick<Complete, "log" | "daemon"> {
     /** Absolute path of a folder that is used instead of the shipped one. */
     readonly dir: string | null;
   };
+  /** Absolute path of the folder with a folder for each agent, and the policy for all; there need be none. */
+  readonly agentsDir: string;
   readonly platforms: PlatformsConfig;
   /** The first that matches a channel holds. Empty: none is configured. */
   readonly bindings: readonly BindingConfig[];

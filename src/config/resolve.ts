@@ -42,6 +42,7 @@ export function resolveConfig(
     log,
     daemon,
     prompts: { ...prompts, dir: pathOrNull(prompts.dir, place.folder) },
+    agentsDir: resolve(place.folder, "agents"),
     platforms: resolvePlatforms(platforms, references),
     bindings: resolveBindings(file.bindings, agents),
     agents,

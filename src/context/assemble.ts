@@ -1,4 +1,12 @@
-import type { Context, ModelImage, ModelMessage, Segment, SegmentKey, ToolSpec } from "../core/context.ts";
+import type {
+  Context,
+  ModelImage,
+  ModelMessage,
+  Section,
+  Segment,
+  SegmentKey,
+  ToolSpec,
+} from "../core/context.ts";
 import type { Entry } from "../core/entry.ts";
 import { type History, type TurnRange, turnView } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
@@ -27,6 +35,8 @@ export interface ContextSources {
   readonly tools: readonly ToolSpec[];
   /** Identity, policy, instructions, the date: the same bytes all day. */
   readonly system: string;
+  /** What of the system prompt and the dynamic part comes from the agent's folder. */
+  readonly sections: readonly Section[];
   readonly history: History;
   readonly turn: TurnRange;
   readonly dynamic: DynamicPart;
@@ -51,7 +61,7 @@ export const NO_TRIMS: Trims = { cap: {} };
 
 /** Puts a context together, from the most to the least stable part. Pure. */
 export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Context {
-  const { tools, system, history, turn, dynamic, renderer } = sources;
+  const { tools, system, sections, history, turn, dynamic, renderer } = sources;
   const view = turnView(history, turn);
   let lineBefore: LineBefore | null = null;
   const render = (entries: readonly Entry[], options: RenderOptions): Shown[] => {
@@ -94,7 +104,7 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
     messages: [],
   };
   const all = [toolSegment, ...segments];
-  return { tools, segments: all, tokens: all.reduce((sum, { tokens }) => sum + tokens, 0) };
+  return { tools, sections, segments: all, tokens: all.reduce((sum, { tokens }) => sum + tokens, 0) };
 }
 
 /** A message and its estimate: rendered entries bring theirs, so that a long channel is not counted again. */

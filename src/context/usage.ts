@@ -55,6 +55,16 @@ export function leastOfLeaf(budget: Budget): number {
   return stretchTokens(budget) * LEAST_OF_STRETCH;
 }
 
+/** What a request tells of the omitted range until a summary does: a share of the usable window, within bounds. */
+const EXTRACT_SHARE = 0.05;
+const EXTRACT_TOKENS = { least: 100, most: 1500 } as const;
+
+/** Estimated tokens of the extract that stands in for an omitted range. */
+export function extractTokens(budget: Budget): number {
+  const tokens = Math.floor(partAt(budget, EXTRACT_SHARE));
+  return Math.min(Math.max(tokens, EXTRACT_TOKENS.least), EXTRACT_TOKENS.most);
+}
+
 /** Estimated tokens that all live summaries may take, with their labels. */
 export function summaryRoom(budget: Budget): number {
   const shortest = MAX_LIVE_SUMMARIES * (MIN_SUMMARY_CAP + SUMMARY_LABEL_TOKENS);

@@ -37,9 +37,50 @@ export interface Segment {
   readonly messages: readonly ModelMessage[];
 }
 
+/** What the files of an agent's folder are to a context. */
+export type SectionKind =
+  | "soul"
+  | "policy"
+  | "workspace"
+  | "rule"
+  | "user"
+  | "channel"
+  | "skills"
+  | "memory"
+  | "note";
+
+/** A piece of a context that comes from a file of the agent's folder, with why it is there and what the budget left of it. */
+export interface Section {
+  /** Its name in `/context`: `soul`, `rule:style`. */
+  readonly key: string;
+  readonly kind: SectionKind;
+  /** What it is, for a person who looks at `/context`. */
+  readonly label: string;
+  /** The file, as the operator knows it. */
+  readonly source: string;
+  readonly scope: "all agents" | "agent" | "channel" | "person";
+  /** Why it is part of this request. */
+  readonly reason: string;
+  /** What of the newest messages has raised its priority. */
+  readonly evidence: readonly string[];
+  /** The higher, the later the budget cuts it. */
+  readonly priority: number;
+  readonly isProtected: boolean;
+  /** `static`: in the system prompt; `dynamic`: behind the messages. */
+  readonly place: "static" | "dynamic";
+  /** What is left of it; "" where it is left out. */
+  readonly text: string;
+  readonly state: "whole" | "cut" | "left out";
+  readonly characters: { readonly before: number; readonly after: number };
+  /** Estimated. */
+  readonly tokens: { readonly before: number; readonly after: number };
+}
+
 /** What is sent to the model for one call. */
 export interface Context {
   readonly tools: readonly ToolSpec[];
+  /** What of it comes from the agent's folder; the segments hold their texts. */
+  readonly sections: readonly Section[];
   readonly segments: readonly Segment[];
   /** Estimated tokens of the whole request. */
   readonly tokens: number;

@@ -3,7 +3,7 @@ import { originOf } from "../text/displayable.ts";
 import type { Anchor } from "../core/calibration.ts";
 import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat/chat-model.ts";
-import type { ChatServer } from "./chat/chat-model.ts";
+import type { ChatServer } from "./chat/chat-request.ts";
 import { KnownWindows } from "./catalog/known-windows.ts";
 import { knownWindow } from "./catalog/model-catalog.ts";
 import { firstChatModel, listModels } from "./catalog/model-listing.ts";
@@ -81,6 +81,8 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
       baseUrl: url.href.replace(/\/$/, ""),
       apiKey: config.apiKey ?? undefined,
       isOpenAi: /(?:^|\.)api\.openai\.com$/.test(url.hostname),
+      // OpenAI's and Mistral's guides to prompt caching, read in November 2026.
+      takesCacheKey: /(?:^|\.)api\.(?:openai\.com|mistral\.ai)$/.test(url.hostname),
       timeouts,
     };
     return new ServerModels(server, url.port === new URL(OLLAMA_ORIGIN).port);
@@ -88,7 +90,10 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
   const origin = options.ollamaOrigin ?? OLLAMA_ORIGIN;
   const found = await probeOllama(origin, PROBE_MS);
   if (found === undefined || found.length === 0) return new OfflineModels(found !== undefined);
-  return new ServerModels({ baseUrl: `${origin}/v1`, apiKey: undefined, isOpenAi: false, timeouts }, true);
+  return new ServerModels(
+    { baseUrl: `${origin}/v1`, apiKey: undefined, isOpenAi: false, takesCacheKey: false, timeouts },
+    true,
+  );
 }
 
 function serverUrl(text: string): URL {

@@ -13,6 +13,8 @@ export interface ModelRequest {
   readonly maxOutputTokens: number;
   /** Undefined: the server's default. */
   readonly temperature: number | undefined;
+  /** The same for all requests of a conversation, and opaque: a provider sends requests with one key to the same cache. */
+  readonly cacheKey?: string;
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
   readonly task?: "answer" | "summarise";
   /** Longest useful text, estimated tokens, for the offline model; the prompt says it in words. */

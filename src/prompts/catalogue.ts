@@ -44,6 +44,8 @@ const TEMPLATES = {
     channel: "text",
     /** Names, each in quotation marks. */
     people: "list",
+    /** What of the agent's folder changes from turn to turn: its kind, the file, what it says. */
+    sections: { listOf: ["kind", "source", "text"] },
     /** Rendered lines of memories. */
     remembered: "list",
     /** Rendered lines; they may have line breaks. */
@@ -52,8 +54,19 @@ const TEMPLATES = {
     replies: "list",
     /** What `omission` rendered; null: nothing is omitted. */
     omitted: "optional text",
+    /** What `digest` rendered of it; null: there is none. */
+    extract: "optional text",
     /** Messages before it that wait for the answer. */
     due: "number",
+  },
+  /** What of the agent's folder is the same all day; it stands behind the system prompt. */
+  sections: {
+    agent_name: "text",
+    /** As the operator knows it: `agents/main`. */
+    folder: "text",
+    /** Names. */
+    tools: "list",
+    sections: { listOf: ["kind", "source", "text"] },
   },
   omission: { count: "number", from_time: "text", to_time: "text" },
   "edit-note": {

@@ -36,11 +36,18 @@ export function normalForm(text: string, form: "NFC" | "NFKC"): string {
  */
 export function truncateMiddle(text: string, limit: number, size = text.length): string {
   if (text.length <= limit) return text;
-  const head = sliceWhole(text, 0, Math.floor(limit * 0.7));
-  const from = text.length - Math.floor(limit * 0.2);
-  // What was escaped goes with its backslash, and what stood inside a line does not begin one.
-  const tail = sliceWhole(text, text[from - 1] === "\\" ? from + 1 : from, text.length);
+  const { head, tail } = headAndTail(text, limit);
+  // What stood inside a line does not begin one.
   return `${head}\n[… cut: ${size} characters in all …] ${tail}`;
+}
+
+/** 70 % of `limit` from the head of a text, and 20 % from its tail. What was escaped goes with its backslash. */
+export function headAndTail(text: string, limit: number): { head: string; tail: string } {
+  const from = text.length - Math.floor(limit * 0.2);
+  return {
+    head: sliceWhole(text, 0, Math.floor(limit * 0.7)),
+    tail: sliceWhole(text, text[from - 1] === "\\" ? from + 1 : from, text.length),
+  };
 }
 
 /** `slice` that never splits a surrogate pair. */

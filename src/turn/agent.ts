@@ -1,7 +1,9 @@
 import type { AgentConfig } from "../config/config.ts";
 import { type EntryTexts, Renderer } from "../context/render.ts";
 import type { Budget } from "../context/usage.ts";
+import { type AgentFiles, NO_FILES } from "../context/sections/section.ts";
 import type { Anchor } from "../core/calibration.ts";
+import type { Section } from "../core/context.ts";
 import { createTimeFormat, type TimeFormat } from "../text/time.ts";
 import type { Model } from "../llm/model.ts";
 import type { FailureKind } from "../prompts/load.ts";
@@ -25,7 +27,10 @@ export interface AgentModels {
 /** All texts that an agent's contexts need besides what people said. */
 export interface AgentTexts extends EntryTexts {
   system(values: { date: string }): string;
+  /** What of its folder is the same all day. */
+  sections(values: { folder: string; tools: readonly string[]; sections: readonly SectionText[] }): string;
   dynamic(values: {
+    sections: readonly SectionText[];
     now: string;
     platform: string;
     channel: string;
@@ -34,6 +39,7 @@ export interface AgentTexts extends EntryTexts {
     recalled: readonly string[];
     replies: readonly string[];
     omitted: string | null;
+    extract: string | null;
     due: number;
   }): string;
   /** One plain sentence for a person whose message has no answer. */
@@ -41,17 +47,34 @@ export interface AgentTexts extends EntryTexts {
   omission(values: { count: number; fromTime: string; toTime: string }): string;
 }
 
+/** A piece of the agent's folder, as a template is given it. */
+export type SectionText = Pick<Section, "kind" | "source" | "text">;
+
+/** What an agent's folder holds. */
+export interface FolderFiles {
+  /** As of the last look. */
+  readonly current: AgentFiles;
+  /** Why the files that are there now are not in use; null: they are. */
+  readonly refusal: string | null;
+  /** Looks again. Never throws. @returns null: the last look was just now */
+  refresh(): Promise<void> | null;
+}
+
+/** Of an agent without a folder. */
+export const NO_FOLDER: FolderFiles = { current: NO_FILES, refusal: null, refresh: () => null };
+
 /** A persona that answers channels: its configuration made usable. */
 export interface Agent {
   readonly config: AgentConfig;
   readonly models: AgentModels;
   readonly tools: readonly Tool[];
   readonly texts: AgentTexts;
+  readonly folder: FolderFiles;
   readonly time: TimeFormat;
   readonly renderer: Renderer;
 }
 
-export function createAgent(parts: Pick<Agent, "config" | "models" | "tools" | "texts">): Agent {
+export function createAgent(parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder">): Agent {
   const time = createTimeFormat(parts.config.timeZone);
   return { ...parts, time, renderer: new Renderer(time, parts.texts) };
 }

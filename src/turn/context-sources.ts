@@ -1,7 +1,11 @@
 import type { ContextSources, DueImages } from "../context/assemble.ts";
+import { chooseSections, type SectionScene } from "../context/sections/choose.ts";
+import { sectionLimits } from "../context/sections/fit.ts";
+import type { Asked } from "../context/sections/section.ts";
+import type { Section } from "../core/context.ts";
 import { capText } from "../context/render.ts";
 import { dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
-import { turnId } from "../core/ids.ts";
+import { type Seq, turnId } from "../core/ids.ts";
 import type { EntryReference, RememberedStatement } from "../core/entry.ts";
 import { displayName, sliceWhole } from "../text/text.ts";
 import { estimateTokens, HEAVIEST_UNIT } from "../text/tokens.ts";
@@ -21,6 +25,16 @@ export interface LookedUp {
   readonly recalled: readonly EntryReference[];
   readonly remembered: readonly RememberedStatement[];
   readonly attached: Attached;
+  /** What is left of the omitted range; null: nothing is omitted, or no extract came in time. */
+  readonly extract: OmittedExtract | null;
+}
+
+/** An extract of the entries that are left out of the view, up to here. */
+export interface OmittedExtract {
+  readonly toSeq: Seq;
+  readonly text: string;
+  /** Estimated. */
+  readonly tokens: number;
 }
 
 /** What belongs to the messages to answer beside their text. */
@@ -37,9 +51,16 @@ export interface Reply {
 
 export const NOTHING_ATTACHED: Attached = { replies: [], images: [] };
 /** Of a request that nobody sends yet. */
-export const NOTHING_LOOKED_UP: LookedUp = { recalled: [], remembered: [], attached: NOTHING_ATTACHED };
+export const NOTHING_LOOKED_UP: LookedUp = {
+  recalled: [],
+  remembered: [],
+  attached: NOTHING_ATTACHED,
+  extract: null,
+};
 
 export interface TurnSituation extends LookedUp {
+  /** Tokens of the window that the request may use. */
+  readonly usable: number;
   readonly history: History;
   readonly turn: TurnRange;
   readonly now: Date;
@@ -53,26 +74,35 @@ export interface TurnSituation extends LookedUp {
 export function nextSources(
   agent: Agent,
   history: History,
-  { running, now, scene }: { readonly running: TurnRange | null; readonly now: Date; readonly scene: Scene },
+  {
+    running,
+    ...situation
+  }: { readonly running: TurnRange | null } & Pick<TurnSituation, "now" | "scene" | "usable">,
 ): ContextSources {
   const next = history.lastSeq + 1;
   const fromSeq = running?.fromSeq ?? dueMessages(history)[0]?.seq ?? next;
   const turn = { id: running?.id ?? turnId(-1), fromSeq, toSeq: next };
-  return contextSources(agent, { history, turn, ...NOTHING_LOOKED_UP, now, scene });
+  return contextSources(agent, { history, turn, ...NOTHING_LOOKED_UP, ...situation });
 }
 
-/** Where a turn takes place, as a person would say it. */
-export interface Scene {
-  readonly platform: string;
+/** Where a turn takes place: as a person would say it, and as files of the agent's folder name it. */
+export interface Scene extends SectionScene {
   readonly channel: string;
 }
 
 /** Gathers what a context of this agent is made of. Pure. */
 export function contextSources(agent: Agent, situation: TurnSituation): ContextSources {
-  const { history, turn, recalled, remembered, attached, now, scene } = situation;
+  const { history, turn, recalled, remembered, attached, extract, now, scene } = situation;
   const people = peopleOf(history, turn).map(quotedName);
+  const sections = chooseSections(
+    agent.folder.current,
+    scene,
+    askedIn(history, turn),
+    sectionLimits(situation.usable),
+  );
   return {
-    ...stablePart(agent, agent.time.day(now)),
+    ...stablePart(agent, agent.time.day(now), sections.static),
+    sections: [...sections.static, ...sections.dynamic],
     history,
     turn,
     renderer: agent.renderer,
@@ -82,16 +112,21 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const named = fitting(people, room / 4);
         const statements = rememberedLines(agent, remembered, room / 4);
         const answered = fitting(replyLines(agent, attached.replies), room / 4);
-        const rest = room * 0.75 - tokensOf(statements) - tokensOf(answered);
+        const left = extractOf(omission, extract, room / 4);
+        const noted = withinRoom(sections.dynamic, room);
+        const rest =
+          room * 0.75 - tokensOf(statements) - tokensOf(answered) - (left?.tokens ?? 0) - noted.tokens;
         return agent.texts.dynamic({
           now: agent.time.full(now),
           platform: scene.platform,
           channel: quotedName(scene.channel),
           people: named,
+          sections: noted.sections,
           remembered: asOne(statements),
           replies: asOne(answered),
           recalled: asOne(recalledLines(agent, recalled, rest)),
           omitted: omission && omissionMarker(agent, omission),
+          extract: left?.text ?? null,
           due,
         });
       },
@@ -107,15 +142,56 @@ function asOne(lines: readonly string[]): string[] {
 /** What stays the same all day. */
 type StablePart = Pick<ContextSources, "tools" | "system">;
 
-const STABLE = new WeakMap<Agent, { readonly date: string; readonly part: StablePart }>();
+type KnownParts = WeakMap<readonly Section[], { readonly date: string; readonly part: StablePart }>;
 
-/** Made once a day: rendering it for each request took a tenth of a turn's processor time. */
-function stablePart(agent: Agent, date: string): StablePart {
-  const known = STABLE.get(agent);
+const STABLE = new WeakMap<Agent, KnownParts>();
+
+/** Made once a day for each choice of sections: rendering it for each request took a tenth of a turn's processor time. */
+function stablePart(agent: Agent, date: string, sections: readonly Section[]): StablePart {
+  const parts: KnownParts = STABLE.get(agent) ?? new WeakMap();
+  STABLE.set(agent, parts);
+  const known = parts.get(sections);
   if (known?.date === date) return known.part;
-  const part = { tools: agent.tools.map(({ spec }) => spec), system: agent.texts.system({ date }) };
-  STABLE.set(agent, { date, part });
+  const part = { tools: agent.tools.map(({ spec }) => spec), system: systemText(agent, date, sections) };
+  parts.set(sections, { date, part });
   return part;
+}
+
+/** The static prompt: the template, and behind it what stands in the agent's folder. */
+export function systemText(agent: Agent, date: string, sections: readonly Section[]): string {
+  const shown = sections.filter(({ state }) => state !== "left out");
+  const system = agent.texts.system({ date });
+  if (shown.length === 0) return system;
+  const { folder } = agent.folder.current;
+  const tools = agent.tools.map(({ spec }) => spec.name);
+  return `${system}\n\n${agent.texts.sections({ folder, tools, sections: shown })}`;
+}
+
+/** The messages to answer, as far as sections depend on them. */
+function askedIn(history: History, turn: TurnRange): Asked[] {
+  return dueMessages(history)
+    .filter(({ seq }) => seq <= turn.toSeq)
+    .map(({ author, text }) => ({ authorId: author.id, text }));
+}
+
+/** Of sections, the most important first, as many as there is room for. */
+function withinRoom(sections: readonly Section[], room: number): { sections: Section[]; tokens: number } {
+  let tokens = 0;
+  const shown = sections.filter((section) => {
+    if (section.state === "left out" || tokens + section.tokens.after > room) return false;
+    tokens += section.tokens.after;
+    return true;
+  });
+  return { sections: shown, tokens };
+}
+
+/** The extract of just what is omitted, where it fits: cut, it would be as good as none. */
+function extractOf(
+  omission: Omission | null,
+  extract: OmittedExtract | null,
+  room: number,
+): OmittedExtract | null {
+  return omission !== null && extract?.toSeq === omission.toSeq && extract.tokens <= room ? extract : null;
 }
 
 /** `[System: N older messages were truncated due to context limits] …` */

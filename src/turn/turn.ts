@@ -1,5 +1,7 @@
+import { withDeadline } from "../async/deadline.ts";
 import { type Fit, fitContext } from "../context/emergency.ts";
 import type { Anchor } from "../core/calibration.ts";
+import { extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
 import { type Context, contextMessages } from "../core/context.ts";
 import type { EntryReference, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
@@ -15,6 +17,8 @@ import {
   contextSources,
   type LookedUp,
   NOTHING_ATTACHED,
+  NOTHING_LOOKED_UP,
+  type OmittedExtract,
   type Scene,
 } from "./context-sources.ts";
 import { firstRecall } from "./first-recall.ts";
@@ -24,6 +28,8 @@ import { isCredible, type SentRequest, smallerWindow } from "./window-retry.ts";
 /** What a turn may do to its channel. */
 export interface TurnChannel {
   readonly scene: Scene;
+  /** Opaque, and the same as long as the channel is. */
+  readonly cacheKey: string;
   /** The history as of now. */
   snapshot(): Promise<History>;
   /** Its last request that this model's provider has counted; null: none, or another model answered since. */
@@ -34,6 +40,8 @@ export interface TurnChannel {
   commitAhead(): Promise<boolean>;
   /** Makes an omission durable, then visible. */
   omit(toSeq: Seq, tokensBefore: number, tokensAfter: number): Promise<void>;
+  /** An extract of what is omitted, made without a model; null: nothing is, or it takes too long. */
+  extract(maxTokens: number): Promise<OmittedExtract | null>;
   /** Earlier entries that fit a text, until `signal` ends it. `hidden`: only those that are not in the view. */
   recall(
     text: string,
@@ -121,6 +129,12 @@ function notForLength(error: ModelError): ModelError {
   return new ModelError("rejected", model, message, { cause: error, status });
 }
 
+/** Longest wait for a look at the agent's folder, ms. */
+const FOLDER_WITHIN_MS = 50;
+
+/** The words round an extract, and the mark of each of its lines, in estimated tokens. */
+const EXTRACT_FRAME_TOKENS = 60;
+
 /** How often a request that is refused for its length is made shorter and sent again. */
 const MAX_RETRIES = 2;
 
@@ -132,6 +146,7 @@ class TurnRun {
   readonly #signal: AbortSignal;
   /** The last request that was sent; null: none, or it could not be made to fit. */
   #sent: SentRequest | null = null;
+  #found: LookedUp = NOTHING_LOOKED_UP;
   modelMs = 0;
   textSoFar = "";
 
@@ -151,10 +166,13 @@ class TurnRun {
 
   async untilOutcome(): Promise<TurnOutcome> {
     const history = await this.#channel.snapshot();
-    const found = await this.#lookUp(history);
+    const look = this.#agent.folder.refresh();
+    this.#found = await this.#lookUp(history);
+    // What is slow to read is read for the next turn.
+    if (look !== null) await withDeadline(look, FOLDER_WITHIN_MS);
     for (let step = 0; ; step++) {
       const isLast = step >= this.#agent.config.maxToolIterations;
-      const answer = await this.#ask(found, isLast ? "none" : "auto");
+      const answer = await this.#ask(isLast ? "none" : "auto");
       if (this.#signal.aborted) return { kind: "stopped", text: visibleAnswer(this.textSoFar) };
       if (answer.calls.length === 0 || isLast) return this.#answered(answer);
       const outcome = await this.#runTools(answer);
@@ -199,12 +217,19 @@ class TurnRun {
   /** Recall is a help, not a condition: without it the turn goes on. */
   async #lookUp(history: History): Promise<LookedUp> {
     const { text, entries, memories } = firstRecall(history, this.#turn.toSeq);
-    const [recalled, remembered, attached] = await Promise.all([
+    const [recalled, remembered, attached, extract] = await Promise.all([
       entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
       memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
       this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
+      history.omission === null ? null : this.#extract(),
     ]);
-    return { recalled, remembered, attached };
+    return { recalled, remembered, attached, extract };
+  }
+
+  async #extract(): Promise<OmittedExtract | null> {
+    const { config, models } = this.#agent;
+    const budget = budgetOf(this.#agent, await models.resolve(config.model));
+    return this.#orElse(null, this.#channel.extract(extractTokens(budget)));
   }
 
   async #orElse<Found>(nothing: Found, search: Promise<Found>): Promise<Found> {
@@ -221,12 +246,12 @@ class TurnRun {
    * such a request was answered: a refusal is only words, and all channels would have to live with it. A fallback may
    * have the smaller window: the request must fit it, so it bounds the agent's model as well.
    */
-  async #ask(found: LookedUp, toolChoice: "auto" | "none"): Promise<ModelAnswer> {
+  async #ask(toolChoice: "auto" | "none"): Promise<ModelAnswer> {
     let limit = Infinity;
     let told: number | undefined;
     for (let refusals = 0; ; refusals++) {
       try {
-        const answer = await this.#askOnce(found, toolChoice, limit);
+        const answer = await this.#askOnce(toolChoice, limit);
         // What the provider counts, the estimate is corrected by; where it does not, the window has to stand for that.
         if (refusals > 0) this.#learnWindow(answer.usage === undefined ? limit : (told ?? limit));
         return answer;
@@ -251,20 +276,25 @@ class TurnRun {
   }
 
   /** @param limit the largest window that the request may be made for, in tokens */
-  async #askOnce(found: LookedUp, toolChoice: "auto" | "none", limit: number): Promise<ModelAnswer> {
+  async #askOnce(toolChoice: "auto" | "none", limit: number): Promise<ModelAnswer> {
     const agent = this.#agent;
     const name = await agent.models.resolve(agent.config.model);
     const budget = budgetOf(agent, name, this.#channel.anchor(name), limit);
+    const usable = usableTokens(budget);
     const fitNow = async (): Promise<Fit> => {
       const history = await this.#channel.snapshot();
       const { scene } = this.#channel;
-      const situation = { history, turn: this.#turn, ...found, now: this.#clock.now(), scene };
+      const now = this.#clock.now();
+      const situation = { history, turn: this.#turn, ...this.#found, now, scene, usable };
       return fitContext(contextSources(agent, situation), budget);
     };
     this.#sent = null;
     let fit = await fitNow();
     if (fit.omitTo !== null && (await this.#channel.commitAhead())) fit = await fitNow();
-    if (fit.omitTo !== null) await this.#channel.omit(fit.omitTo, fit.tokensBefore, fit.context.tokens);
+    if (fit.omitTo !== null) {
+      await this.#channel.omit(fit.omitTo, fit.tokensBefore, fit.context.tokens);
+      fit = (await this.#withExtract(fitNow, fit, tokenBudgetAt(budget, budget.emergencyThreshold))) ?? fit;
+    }
     if (fit.overflows)
       throw new ModelError("context_length", name, "the shortest form of the request is over the window");
     const estimated = fit.context.tokens;
@@ -278,6 +308,7 @@ class TurnRun {
         toolChoice,
         maxOutputTokens: Math.min(agent.config.maxOutputTokens, budget.reserve),
         temperature: agent.config.temperature ?? undefined,
+        cacheKey: this.#channel.cacheKey,
       },
       {
         signal: this.#signal,
@@ -292,6 +323,15 @@ class TurnRun {
         },
       },
     );
+  }
+
+  /** The request that tells at once what has just left the view; null: there is no room for it. */
+  async #withExtract(fitNow: () => Promise<Fit>, { context }: Fit, limit: number): Promise<Fit | null> {
+    const extract = await this.#extract();
+    this.#found = { ...this.#found, extract };
+    if (extract === null || context.tokens + extract.tokens + EXTRACT_FRAME_TOKENS >= limit) return null;
+    const fit = await fitNow();
+    return fit.omitTo === null ? fit : null;
   }
 
   #show(delta: string): void {

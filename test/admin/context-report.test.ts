@@ -9,7 +9,18 @@ import { agentId, channelId } from "../../src/core/ids.ts";
 import { defaultAgent } from "../context/agent.ts";
 import { Conversation } from "../context/conversation.ts";
 
-const spent = { calls: 12, promptTokens: 34_567, cachedTokens: 30_000, completionTokens: 890 };
+const compactions = {
+  committed: { background: 2, aggressive: 1, emergency: 0, forced: 0 },
+  sourceTokens: 9000,
+  summaryTokens: 800,
+};
+const spent = {
+  calls: 12,
+  promptTokens: 34_567,
+  cachedTokens: 30_000,
+  completionTokens: 890,
+  peakTokens: 9876,
+};
 
 function report(
   history: History,
@@ -35,7 +46,7 @@ function report(
   return reportContext(
     { ...agent, config },
     { channel, history, lastUsage },
-    { model: "some-model", spent, now },
+    { model: "some-model", spent, compactions, now },
   );
 }
 
@@ -100,12 +111,19 @@ describe("the report as a screen", () => {
   test("has a bar with the marks, the segments and what was spent", () => {
     const screen = formatContextReport(report(chatter(20).history));
     assert.match(screen, /^terminal:main · agent main · model some-model\n/);
-    const [, bar = ""] = /^ {2}(\S{40}) {2}\d+ % of [\d,]+ usable tokens$/m.exec(screen) ?? [];
+    const [, bar = ""] = /^ {2}(\S{40}) {2}\d+ % of [\d,]+ usable tokens: low$/m.exec(screen) ?? [];
     assert.equal(bar.replaceAll(/[█░]/g, "").length, 3, bar);
     assert.match(screen, /marks: background 80 %, aggressive 85 %, emergency 95 %/);
     assert.match(screen, /^ {2}raw history +[\d,]+ tokens +20 items$/m);
     assert.doesNotMatch(screen, /summaries|omitted|covered/);
-    assert.match(screen, /12 model calls, 34,567 tokens in \(30,000 cached\), 890 out$/);
+    assert.match(
+      screen,
+      /12 model calls, 34,567 tokens in \(30,000 cached, 87 %\), 890 out\n {2}largest request so far: 9,876 tokens$/,
+    );
+    assert.match(
+      screen,
+      /compactions so far: 2 background, 1 aggressive; 9,000 tokens of messages told in 800\n/,
+    );
   });
 
   test("says what is covered and what is omitted, and fills its bar at most", () => {

@@ -10,7 +10,12 @@ import { Conversation } from "../context/conversation.ts";
 
 const plain = defaultAgent();
 const agent = { ...plain, config: { ...plain.config, contextWindow: 12_000 } };
-const spent = { calls: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+const compactions = {
+  committed: { background: 2, aggressive: 1, emergency: 0, forced: 0 },
+  sourceTokens: 9000,
+  summaryTokens: 800,
+};
+const spent = { calls: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0, peakTokens: 0 };
 
 const SECRET = "sk-0123456789-abcdefghij";
 
@@ -26,7 +31,7 @@ function look({ history }: Conversation) {
     place: null,
   };
   const channel = { ...row, epoch: 1, lastSeq, settledTo, coveredTo, omittedTo };
-  const situation = { model: "some-model", spent, now: new Date("2026-11-21T20:00:00Z") };
+  const situation = { model: "some-model", spent, compactions, now: new Date("2026-11-21T20:00:00Z") };
   const snapshot = { channel, history, lastUsage: null };
   const report = reportContext(agent, snapshot, situation);
   const detail = (key: string): string => {

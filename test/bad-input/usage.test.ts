@@ -14,6 +14,7 @@ test("a bill that is no bill does not cost the answer that it comes with", async
     baseUrl: server.url,
     apiKey: undefined,
     isOpenAi: false,
+    takesCacheKey: false,
     timeouts: TIMEOUTS,
   });
   /** JSON as a server sends it, and the tokens in, cached and out that are believed of it. */

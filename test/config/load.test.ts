@@ -1,6 +1,6 @@
 // proves: src/config/resolve.ts, src/config/references.ts, src/config/schema/values.ts
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { suite, test } from "node:test";
 import { loadConfig } from "../../src/config/load.ts";
 import { configErrorFrom, configFrom, errorOf, folderWith } from "./folder.ts";
@@ -46,6 +46,7 @@ suite("without a file", () => {
     assert.deepEqual(config, {
       file: null,
       database: { url: null, dataDir: join(cwd, "data") },
+      agentsDir: join(cwd, "agents"),
       llm: {
         baseUrl: null,
         apiKey: null,
@@ -84,8 +85,10 @@ suite("without a file", () => {
   });
 
   test("an empty file means the same", (t) => {
-    const { file, database, ...rest } = configFrom(t, "");
-    const { file: none, database: other, ...defaults } = loadConfig({ cwd: folderWith(t, {}), env: {} });
+    const { file, database, agentsDir, ...rest } = configFrom(t, "");
+    const without = loadConfig({ cwd: folderWith(t, {}), env: {} });
+    const { file: none, database: other, agentsDir: besides, ...defaults } = without;
+    assert.equal(basename(agentsDir), basename(besides));
     assert.deepEqual(rest, defaults);
     assert.equal(none, null);
     assert.notEqual(file, null);
@@ -180,6 +183,7 @@ suite("files and folders", () => {
     const config = loadConfig({ cwd, file: "etc/weir.toml", env: {} });
     assert.equal(config.file, join(cwd, "etc/weir.toml"));
     assert.equal(config.database.dataDir, join(cwd, "etc/store"));
+    assert.equal(config.agentsDir, join(cwd, "etc/agents"));
     assert.equal(config.prompts.dir, join(cwd, "own"));
     assert.equal(config.agents[0]?.prompt, join(cwd, "etc/me.j2"));
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { loadConfig } from "../../src/config/load.ts";
 import { leafPaths } from "../../src/config/schema-walk.ts";
@@ -21,10 +21,12 @@ const env = {
 
 function settings(t: TestContext, toml: string): unknown {
   const cwd = folderWith(t, {});
-  const { file, database, ...rest } = configFrom(t, toml, env);
-  const { file: none, database: own, ...defaults } = loadConfig({ cwd, env });
+  const { file, database, agentsDir, ...rest } = configFrom(t, toml, env);
+  const { file: none, database: own, agentsDir: besides, ...defaults } = loadConfig({ cwd, env });
   assert.ok(file !== null && none === null);
   assert.equal(database.dataDir.slice(file.length - "config.toml".length), "data");
+  assert.equal(agentsDir, join(dirname(file), "agents"));
+  assert.equal(besides, join(cwd, "agents"));
   assert.equal(database.url, own.url);
   assert.deepEqual(rest, defaults);
   return rest;

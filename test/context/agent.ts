@@ -8,8 +8,8 @@ import type { ModelMessage } from "../../src/core/context.ts";
 import type { EntryReference, RememberedStatement } from "../../src/core/entry.ts";
 import { loadPrompts } from "../../src/prompts/load.ts";
 import { createTools } from "../../src/tools/tools.ts";
-import { type Agent, createAgent } from "../../src/turn/agent.ts";
-import { contextSources, NOTHING_ATTACHED } from "../../src/turn/context-sources.ts";
+import { type Agent, createAgent, NO_FOLDER } from "../../src/turn/agent.ts";
+import { contextSources, NOTHING_ATTACHED, type OmittedExtract } from "../../src/turn/context-sources.ts";
 import type { Seen } from "./conversation.ts";
 
 const prompts = loadPrompts({ dir: join(import.meta.dirname, "../../prompts/en") });
@@ -33,6 +33,7 @@ export function defaultAgent(): Agent {
       factorOf: () => UNCALIBRATED.factor,
       learnFactor: () => undefined,
     },
+    folder: NO_FOLDER,
     tools: createTools(prompts),
     texts: {
       system: ({ date }) => prompts.render("system", { agentName: name, instructions, date }, id),
@@ -40,6 +41,7 @@ export function defaultAgent(): Agent {
       omission: (values) => prompts.render("omission", values),
       editNote: (values) => prompts.render("edit-note", values),
       absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
+      sections: (values) => prompts.render("sections", { agentName: name, ...values }),
       failure: ({ kind }) => prompts.render("failure", { kind }),
       deleted: () => prompts.render("deleted", {}).trim(),
     },
@@ -53,14 +55,22 @@ export function sourcesOf(
   seen: Seen,
   recalled: readonly EntryReference[] = [],
   remembered: readonly RememberedStatement[] = [],
+  extract: OmittedExtract | null = null,
 ): ContextSources {
   return contextSources(agent, {
     ...seen,
     recalled,
     remembered,
     attached: NOTHING_ATTACHED,
+    extract,
     now: new Date("2026-11-21T20:00:00Z"),
-    scene: { platform: "terminal", channel: "general" },
+    usable: 26_000,
+    scene: {
+      platform: "terminal",
+      channel: "general",
+      names: ["terminal:general"],
+      fileNames: ["terminal-general"],
+    },
   });
 }
 

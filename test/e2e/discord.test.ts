@@ -7,6 +7,7 @@ import type { DiscordOptions } from "../support/discord/state.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
 import { text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { openStore } from "../store/open-store.ts";
 import { openMainHome } from "../support/e2e-main.ts";
 import type { TestProcess } from "../support/process.ts";
 import { connectionUrl } from "../support/weir.ts";
@@ -17,6 +18,8 @@ interface Scene extends AsyncDisposable {
   readonly ann: string;
   readonly dm: string;
   start(): Promise<TestProcess>;
+  /** It has been connected once: what is said from then on while it is away is looked for. */
+  hasListened(): Promise<boolean>;
 }
 
 async function openScene(options: DiscordOptions = {}): Promise<Scene> {
@@ -24,6 +27,7 @@ async function openScene(options: DiscordOptions = {}): Promise<Scene> {
   const model = stack.use(await startModelServer());
   const discord = stack.use(await startDiscordServer(options));
   const database = stack.use(await createTestDatabase());
+  const log = stack.use(openStore(database.connection));
   const ann = discord.world.addUser({ name: "ann", globalName: "Ann" });
   const dm = discord.world.openDm(ann);
   const env = {
@@ -39,6 +43,7 @@ async function openScene(options: DiscordOptions = {}): Promise<Scene> {
     ann,
     dm,
     start: async () => home.start(),
+    hasListened: async () => (await log.sql("select 1 from heard_marks")).length > 0,
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }
@@ -141,6 +146,7 @@ test("killed, it answers the first mentions that were said meanwhile in a channe
   const mention = `<@${world.botId}>`;
   model.respond(echo);
   const killed = await scene.start();
+  await until("the first connection", async () => scene.hasListened());
   await killed.kill();
   world.say(ann, general, "only talk");
   world.say(ann, general, `${mention} are you there?`);

@@ -26,7 +26,13 @@ import type { ModelServer } from "../support/model-server.ts";
 
 function patient(server: ModelServer, patience: Partial<RetryOptions> = {}, idleMs = 30_000): Model {
   const timeouts = { firstTokenMs: 30_000, idleMs, totalMs: 60_000 };
-  const model = createChatModel({ baseUrl: server.url, apiKey: "key", isOpenAi: false, timeouts });
+  const model = createChatModel({
+    baseUrl: server.url,
+    apiKey: "key",
+    isOpenAi: false,
+    takesCacheKey: false,
+    timeouts,
+  });
   return createRetryingModel(model, { firstDelayMs: 10, maxDelayMs: 40, ...patience });
 }
 

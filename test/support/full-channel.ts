@@ -34,12 +34,18 @@ export async function fillTo(
   const { open } = scene;
   const config = await scene.config(lines);
   await using models = await openModels(config.llm);
-  const { agent } = createAgents(config, models, loadPrompts(promptSources(config))).first;
+  const agents = createAgents(config, models, loadPrompts(promptSources(config)));
+  const { agent } = agents.first;
   const budget = budgetOf(agent, agent.config.model);
   const { id } = await open.channel(room);
   for (let count = 0; ;) {
     const { channel, history } = await open.store.load(id);
-    const sources = nextSources(agent, history, { running: null, now: new Date(), scene: sceneOf(channel) });
+    const sources = nextSources(agent, history, {
+      running: null,
+      now: new Date(),
+      scene: sceneOf(channel),
+      usable: usableTokens(budget),
+    });
     const missing = (share - usageOf(assemble(sources), history, budget)) * usableTokens(budget);
     if (missing <= 0) return count;
     const upTo = count + Math.max(1, Math.floor(missing / READING_TOKENS));

@@ -50,6 +50,7 @@ const chatRequest = z.looseObject({
   temperature: z.number().optional(),
   max_tokens: z.number().optional(),
   max_completion_tokens: z.number().optional(),
+  prompt_cache_key: z.string().optional(),
   reasoning_effort: z.string().optional(),
 });
 

@@ -19,6 +19,8 @@ export interface TestWeirOptions {
   readonly modelUrl: string;
   /** Text of config.toml. */
   readonly config?: string;
+  /** The folder with the agents' folders; default: there is none. */
+  readonly agentsDir?: string;
   readonly platform?: TestPlatform;
   readonly logLevel?: string;
   /** Told each line of the log, from `warn` on. */
@@ -63,7 +65,8 @@ export async function readConfig({
 
 /** Starts it; disposing drains it. */
 export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
-  const config = await readConfig(options);
+  const read = await readConfig(options);
+  const config = { ...read, agentsDir: options.agentsDir ?? read.agentsDir };
   const platform = options.platform ?? new TestPlatform();
   const { onLog } = options;
   const log =

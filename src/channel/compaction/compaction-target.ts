@@ -11,12 +11,13 @@ import {
   summaryCap,
   summaryRoom,
   tokenBudgetAt,
+  usableTokens,
 } from "../../context/usage.ts";
 import type { Context } from "../../core/context.ts";
 import { dueMessages, type History, type TurnRange, writtenTo } from "../../core/history.ts";
 import { formatAddress } from "../../core/ids.ts";
 import type { StaleEpochError } from "../../store/database/errors.ts";
-import { type Agent, budgetOf } from "../../turn/agent.ts";
+import { budgetOf } from "../../turn/agent.ts";
 import { nextSources } from "../../turn/context-sources.ts";
 import type { ActorParts } from "../channel-context.ts";
 import { sceneOf } from "../turns/turn-channel.ts";
@@ -42,16 +43,10 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
   const channel = formatAddress(address);
   const { compaction } = agent.config;
   const budget = (): Budget => budgetOf(agent, lastRequest.model, usage.of(lastRequest.model));
-  /** What is in every request, whatever was said; null: nobody has looked yet. */
-  let everyRequest: Pick<RequestSize, "fixed" | "dynamic"> | null = null;
-  const sizeOf = createSizes(
-    parts,
-    ({ fixed, dynamic }: RequestSize) => void (everyRequest = { fixed, dynamic }),
-  );
+  const sizes = createSizes(parts);
 
   const known = (current: History): KnownRequest => {
-    everyRequest ??= sizeWithoutEntries(requestSources(parts, current, parts.running()));
-    const { fixed, dynamic } = everyRequest;
+    const { fixed, dynamic } = sizes.withoutEntries(current);
     return knownRequest(compaction, fixed + Math.max(dynamic, lastRequest.dynamicTokens), budget);
   };
 
@@ -65,7 +60,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
     measure(current) {
       const limits = budget();
       const running = parts.running();
-      const size = sizeOf(current, running);
+      const size = sizes.of(current, running);
       return {
         tokens: size.all + recalledSpare(size, lastRequest) + (current.omission?.tokens ?? 0),
         tokenBudgetAt: (share) => tokenBudgetAt(limits, share),
@@ -92,7 +87,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       if (parts.running() !== null) return false;
       const current = await history.snapshot();
       const limits = budget();
-      const size = sizeOf(current, null);
+      const size = sizes.of(current, null);
       const tokens = size.all + recalledSpare(size, lastRequest);
       if (tokens < tokenBudgetAt(limits, limits.emergencyThreshold)) return false;
       const fit = fitContext(requestSources(parts, current, null), limits);
@@ -131,30 +126,54 @@ function knownRequest(rules: CompactionConfig, everyRequest: number, budget: () 
   };
 }
 
-/** Sizes of the request that would be sent. One look asks twice: whether there is an emergency, and what is due. */
-function createSizes(
-  parts: CompactionTargetParts,
-  onMeasured: (size: RequestSize) => void,
-): (of: History, running: TurnRange | null) => RequestSize {
+interface Sizes {
+  /** Of the request that would be sent. One look asks twice: whether there is an emergency, and what is due. */
+  of(history: History, running: TurnRange | null): RequestSize;
+  /** Of what is in every request, whatever was said. */
+  withoutEntries(history: History): Pick<RequestSize, "fixed" | "dynamic">;
+}
+
+function createSizes(parts: CompactionTargetParts): Sizes {
   let measured: { readonly history: History; readonly running: TurnRange | null; size: RequestSize } | null =
     null;
-  return (of, running) => {
-    if (measured?.history !== of || measured.running !== running) {
-      const size = sizeOfRequest(assemble(requestSources(parts, of, running)));
-      measured = { history: of, running, size };
-      onMeasured(size);
-    }
-    return measured.size;
+  /** Null: nobody has looked yet. */
+  let every: Pick<RequestSize, "fixed" | "dynamic"> | null = null;
+  let files = parts.agent.folder.current;
+  const forgetOthers = (): void => {
+    if (files === parts.agent.folder.current) return;
+    files = parts.agent.folder.current;
+    measured = null;
+    every = null;
+  };
+  return {
+    of(history, running) {
+      forgetOthers();
+      if (measured?.history !== history || measured.running !== running) {
+        const size = sizeOfRequest(assemble(requestSources(parts, history, running)));
+        measured = { history, running, size };
+        every = size;
+      }
+      return measured.size;
+    },
+    withoutEntries(history) {
+      forgetOthers();
+      every ??= sizeWithoutEntries(requestSources(parts, history, parts.running()));
+      return every;
+    },
   };
 }
 
 /** The request that would be sent now. */
 function requestSources(
-  parts: { readonly agent: Agent } & Pick<CompactionTargetParts, "address" | "kind" | "place" | "now">,
+  parts: Pick<
+    CompactionTargetParts,
+    "agent" | "lastRequest" | "address" | "kind" | "workspace" | "place" | "now"
+  >,
   history: History,
   running: TurnRange | null,
 ): ContextSources {
-  return nextSources(parts.agent, history, { running, now: parts.now(), scene: sceneOf(parts) });
+  const usable = usableTokens(budgetOf(parts.agent, parts.lastRequest.model));
+  return nextSources(parts.agent, history, { running, now: parts.now(), scene: sceneOf(parts), usable });
 }
 
 /** Estimated tokens of a request: all of it, what is the same whatever was said, and what changes with each. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { steadyNow } from "../../async/clock.ts";
 import type { Landed } from "../../core/compaction.ts";
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
@@ -11,6 +12,7 @@ import type { Draft } from "../delivery/draft.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
 import { billLine } from "../model-usage.ts";
+import { omittedExtract } from "./omitted-extract.ts";
 import type { TurnRecall } from "./turn-recall.ts";
 import type { UsageAnchor } from "../model-usage.ts";
 import type { DueImages } from "../../context/assemble.ts";
@@ -37,13 +39,29 @@ const MAX_REACTIONS = 3;
 export function sceneOf({
   address,
   kind,
+  workspace,
   place,
 }: {
   readonly address: ChannelAddress;
   readonly kind: ChannelKind;
+  readonly workspace: string;
   readonly place: Place | null;
 }): Scene {
-  return { platform: address.platform, channel: titleOf(address, kind, place) };
+  const { platform, name } = address;
+  const parent = place?.parent ?? null;
+  // A thread's title is whatever somebody has called it; and in a server of their own people call channels what they like.
+  const title = parent?.name ?? (kind === "channel" ? place?.channel : undefined);
+  const isNamed = title !== undefined && workspace !== "";
+  const ids = [name, ...(parent === null ? [] : [parent.id])];
+  return {
+    platform,
+    channel: titleOf(address, kind, place),
+    names: [
+      ...ids.map((id) => `${platform}:${id}`),
+      ...(isNamed ? [`${platform}:${workspace}/#${title}`] : []),
+    ],
+    fileNames: ids.map((id) => `${platform}-${id}`),
+  };
 }
 
 function titleOf(address: ChannelAddress, kind: ChannelKind, place: Place | null): string {
@@ -62,6 +80,8 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const reactions = new Set<string>();
   return {
     scene: sceneOf(parts),
+    // A name would tell the provider where people chat.
+    cacheKey: createHash("sha256").update(`${parts.agent.config.id} ${channel}`).digest("hex").slice(0, 32),
     async react(emoji) {
       const newest = answeredMessages(history.current, turn).at(-1);
       if (platform.react === undefined) return "unsupported";
@@ -93,6 +113,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       const omitted = await history.omit(omittedTo);
       events.emit({ type: "emergency", channel, omitted, omittedTo, tokensBefore, tokensAfter });
     },
+    extract: async (maxTokens) => omittedExtract(parts, history.current, maxTokens),
     recall: async (text, scope, limit, signal) => recall.entries(text, scope, limit, signal),
     recallMemories: async (text, purpose, limit, signal) => recall.memories(text, purpose, limit, signal),
     showDraft: (text) => draft?.show(text),

@@ -62,6 +62,7 @@ const WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [
   ["llama-3", 8192],
   ["llama-2", 4096],
   // Alibaba
+  ["qwen3-coder-next", 131_072],
   ["qwen3-coder", 262_144],
   ["qwen3-next", 262_144],
   ["qwen3-", 32_768],
@@ -83,6 +84,7 @@ const WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [
   ["kimi-k2", 131_072],
   ["glm-4.5", 131_072],
   ["glm-4.6", 200_000],
+  ["glm-4.7", 131_072],
   ["grok-3", 131_072],
   ["grok-4", 256_000],
   ["command-r", 128_000],

@@ -4,7 +4,7 @@ import { retryAfterMs } from "../http/retry-after.ts";
 import { originOf } from "../../text/displayable.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { boundedJson } from "../http/bounded-body.ts";
-import type { ChatServer } from "../chat/chat-model.ts";
+import type { ChatServer } from "../chat/chat-request.ts";
 import { ModelError } from "../model.ts";
 
 /** One model that a server offers. */

@@ -6,29 +6,17 @@ import { chatChunk } from "./chat-chunk.ts";
 import type { ChatChunk } from "./chat-chunk.ts";
 import { chatFetch } from "../http/chat-fetch.ts";
 import { chatRequestBody, correctedDialect, initialDialect } from "./chat-request.ts";
-import type { Dialect } from "./chat-request.ts";
+import type { ChatServer, Dialect } from "./chat-request.ts";
 import { classifyFailure } from "../http/model-failure.ts";
 import { ModelError } from "../model.ts";
 import type { Model, ModelAnswer, ModelCallOptions, ModelRequest, TokenUsage } from "../model.ts";
 import { notify } from "../notify.ts";
 import { Watchdog } from "../http/watchdog.ts";
-import type { ModelTimeouts } from "../http/watchdog.ts";
 
 /** Corrections per call, as many as a dialect has fields; the next refusal stands. */
-const MAX_CORRECTIONS = 6;
+const MAX_CORRECTIONS = 7;
 
 const JSON_BODY = { "content-type": "application/json" };
-
-/** An OpenAI-compatible server (Chat Completions). */
-export interface ChatServer {
-  /** With the version, as `https://api.openai.com/v1`. */
-  readonly baseUrl: string;
-  /** Undefined: the server wants none. */
-  readonly apiKey: string | undefined;
-  /** OpenAI's own server, which takes other fields than the compatible ones. */
-  readonly isOpenAi: boolean;
-  readonly timeouts: ModelTimeouts;
-}
 
 /**
  * A model server with one attempt per call. The only retry leaves out or changes a field that the server
@@ -50,7 +38,7 @@ export function createChatModel(server: ChatServer): Model {
   const dialects = new Map<string, Dialect>();
   return {
     async answer(request, options) {
-      let dialect = dialects.get(request.model) ?? initialDialect(request.model, server.isOpenAi);
+      let dialect = dialects.get(request.model) ?? initialDialect(request.model, server);
       for (let corrections = 0; ; corrections++) {
         try {
           const answer = await attempt(client, server, request, dialect, options);

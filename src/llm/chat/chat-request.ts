@@ -7,7 +7,21 @@ import type {
 import type { ModelMessage } from "../../core/context.ts";
 import { objectJson, type ToolCall } from "../../core/entry.ts";
 import { unreachable } from "../../core/errors.ts";
+import type { ModelTimeouts } from "../http/watchdog.ts";
 import type { ModelRequest } from "../model.ts";
+
+/** An OpenAI-compatible server (Chat Completions). */
+export interface ChatServer {
+  /** With the version, as `https://api.openai.com/v1`. */
+  readonly baseUrl: string;
+  /** Undefined: the server wants none. */
+  readonly apiKey: string | undefined;
+  /** OpenAI's own server, which takes other fields than the compatible ones. */
+  readonly isOpenAi: boolean;
+  /** It knows `prompt_cache_key`. */
+  readonly takesCacheKey: boolean;
+  readonly timeouts: ModelTimeouts;
+}
 
 /**
  * The form in which a model takes the fields that differ between "OpenAI-compatible" servers. A refusal
@@ -20,6 +34,8 @@ export interface Dialect {
   readonly takesStreamOptions: boolean;
   readonly takesTemperature: boolean;
   readonly takesTools: boolean;
+  /** Takes `prompt_cache_key`; strict servers refuse what they do not know. */
+  readonly takesCacheKey: boolean;
   /** Sent as `reasoning_effort`. */
   readonly reasoning: "none" | undefined;
 }
@@ -30,13 +46,17 @@ export interface Dialect {
  * spend its output limit on thinking. Source: the providers' model pages and their refusals, read in November
  * 2026.
  */
-export function initialDialect(model: string, isOpenAi: boolean): Dialect {
+export function initialDialect(
+  model: string,
+  { isOpenAi, takesCacheKey }: Pick<ChatServer, "isOpenAi" | "takesCacheKey">,
+): Dialect {
   return {
     outputLimit: isOpenAi ? "max_completion_tokens" : "max_tokens",
     outputCap: undefined,
     takesStreamOptions: true,
     takesTemperature: true,
     takesTools: true,
+    takesCacheKey,
     reasoning: isOpenAi && /^gpt-(?:5\.[4-9]|[6-9])/.test(model) ? "none" : undefined,
   };
 }
@@ -63,6 +83,7 @@ export function correctedDialect(dialect: Dialect, refusal: string): Dialect | u
   }
   if (dialect.takesTemperature && /temperature/i.test(refusal))
     return { ...dialect, takesTemperature: false };
+  if (dialect.takesCacheKey && /prompt_cache_key/i.test(refusal)) return { ...dialect, takesCacheKey: false };
   if (dialect.takesTools && NO_TOOLS.test(refusal)) return { ...dialect, takesTools: false };
   return undefined;
 }
@@ -99,6 +120,7 @@ export function chatRequestBody(
     ...(dialect.takesStreamOptions && { stream_options: { include_usage: true } }),
     ...(dialect.takesTemperature &&
       request.temperature !== undefined && { temperature: request.temperature }),
+    ...(dialect.takesCacheKey && request.cacheKey !== undefined && { prompt_cache_key: request.cacheKey }),
     ...(dialect.reasoning !== undefined && { reasoning_effort: dialect.reasoning }),
     ...(hasTools && {
       tools: request.tools.map(({ name, description, parameters }) => ({

@@ -40,6 +40,15 @@ export interface CompactionRecord {
   readonly reason: string | null;
 }
 
+/** What a channel's compactions have done so far. */
+export interface CompactionTotals {
+  /** Committed ones of each tier. */
+  readonly committed: Readonly<Record<Tier, number>>;
+  /** Estimated tokens of the messages that they have covered, and of the summaries that they have written of them. */
+  readonly sourceTokens: number;
+  readonly summaryTokens: number;
+}
+
 interface RawCompaction {
   id: number;
   kind: JobKind;
@@ -85,6 +94,25 @@ export class CompactionStore {
       [channel, limit],
     );
     return rows.map(toRecord).toReversed();
+  }
+
+  async totals(channel: ChannelId): Promise<CompactionTotals> {
+    const rows = await this.#db.query<{ tier: Tier; jobs: number; source: number; told: number }>(
+      {
+        name: "compaction_totals",
+        text: `select j.tier, count(*) as jobs,
+                      coalesce(sum(j.source_tokens) filter (where j.kind = 'leaf'), 0)::bigint as source,
+                      coalesce(sum(s.tokens) filter (where j.kind = 'leaf'), 0)::bigint as told
+                 from jobs j join summaries s on s.job_id = j.id
+                where j.channel_id = $1 and j.state = 'committed' group by j.tier`,
+      },
+      [channel],
+    );
+    const committed: Record<Tier, number> = { background: 0, aggressive: 0, emergency: 0, forced: 0 };
+    for (const { tier, jobs } of rows) committed[tier] = jobs;
+    const sum = (of: (row: (typeof rows)[number]) => number): number =>
+      rows.reduce((total, row) => total + of(row), 0);
+    return { committed, sourceTokens: sum(({ source }) => source), summaryTokens: sum(({ told }) => told) };
   }
 
   async find(job: JobId): Promise<CompactionRecord | undefined> {

@@ -44,7 +44,11 @@ export interface ModelCallTotals {
   readonly promptTokens: number;
   readonly cachedTokens: number;
   readonly completionTokens: number;
+  /** The largest request of a turn; 0: none was counted. */
+  readonly peakTokens: number;
 }
+
+type RawTotals = Record<"calls" | "prompt" | "cached" | "completion" | "peak", number>;
 
 /** Rows of `model_calls`. */
 export class ModelCallStore {
@@ -67,12 +71,13 @@ export class ModelCallStore {
 
   /** What a channel has cost so far, by what the providers reported. */
   async totals(channel: ChannelId): Promise<ModelCallTotals> {
-    const [row] = await this.#db.query<{ calls: number; prompt: number; cached: number; completion: number }>(
+    const [row] = await this.#db.query<RawTotals>(
       {
         name: "model_call_totals",
         text: `select count(*) as calls, coalesce(sum(prompt_tokens), 0)::bigint as prompt,
                       coalesce(sum(cached_tokens), 0)::bigint as cached,
-                      coalesce(sum(completion_tokens), 0)::bigint as completion
+                      coalesce(sum(completion_tokens), 0)::bigint as completion,
+                      coalesce(max(prompt_tokens) filter (where purpose = 'turn'), 0) as peak
                  from model_calls where channel_id = $1`,
       },
       [channel],
@@ -82,6 +87,7 @@ export class ModelCallStore {
       promptTokens: row?.prompt ?? 0,
       cachedTokens: row?.cached ?? 0,
       completionTokens: row?.completion ?? 0,
+      peakTokens: row?.peak ?? 0,
     };
   }
 }

@@ -59,6 +59,7 @@ export async function attempt(
     baseUrl: server.url,
     apiKey: undefined,
     isOpenAi: false,
+    takesCacheKey: false,
     timeouts: { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 },
   });
   const saved: JobResult[] = [];

@@ -20,12 +20,14 @@ function listening(model: Model): Model {
   };
 }
 
-/** Commits what the model said, in the place of the digest that was made because it was no good. */
+/** Commits what the model said first, in the place of whatever was made because it was no good. */
 class CredulousJobs extends JobStore {
   override async stage(job: Job, result: JobResult): Promise<boolean> {
     const { summary } = result;
-    if (summary?.kind !== "digest" || lastBad === null) return super.stage(job, result);
-    return super.stage(job, { ...result, summary: { ...summary, kind: "model", text: lastBad } });
+    if (summary === null || lastBad === null) return super.stage(job, result);
+    const text = lastBad;
+    lastBad = null;
+    return super.stage(job, { ...result, summary: { ...summary, kind: "model", text } });
   }
 }
 

@@ -133,3 +133,40 @@ test("a paste larger than the window is answered from a cut copy, and logged who
   const [entry] = await weir.daemon.store.log.read(row.id, 1, 1);
   assert.equal(entry?.kind === "user" && entry.text, paste);
 });
+
+test("what was omitted is told at once by its extract, and what of it was deleted by none", async () => {
+  await using server = await startModelServer();
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+  });
+  server.respond(() => text("noted"));
+  const room = "extract";
+  const dynamic = (): string => server.requests.at(-1)?.body.messages.at(-1)?.content ?? "";
+  await weir.say("The contract with Nordwind ends on 2026-12-31, decided Ann", { room });
+  await weir.platform.until(() => weir.platform.texts(room).length === 1);
+  await weir.say("The door code of the archive is 774411", { room, id: "secret", addressed: false });
+  for (let index = 0; index < 30; index++)
+    await weir.say(`${index}: ${PARAGRAPH}`, { room, addressed: false });
+  await weir.say("so much for the foxes", { room });
+  await weir.platform.until(() => weir.platform.texts(room).length === 2);
+  assert.equal(weir.events.filter(({ type }) => type === "emergency").length, 1);
+  const told =
+    /truncated due to context limits\].*\nWhat is left of them\. .*\n> An extract, word for word, of \d+ messages/;
+  assert.match(dynamic(), told);
+  assert.match(dynamic(), /^> \[.{16}\] Ann: The contract with Nordwind ends on 2026-12-31/m);
+  assert.match(dynamic(), /^> \[.{16}\] Ann: The door code of the archive is 774411/m);
+
+  await weir.daemon.inbox.receive({
+    type: "deletion",
+    platform: "test",
+    id: "secret",
+    at: new Date(),
+  });
+  await weir.say("and now?", { room });
+  await weir.platform.until(() => weir.platform.texts(room).length === 3);
+  assert.match(dynamic(), told);
+  assert.match(dynamic(), /Nordwind/);
+  assert.doesNotMatch(dynamic(), /774411/);
+});

@@ -22,6 +22,7 @@ function modelOf(server: ModelServer, timeouts: Partial<ModelTimeouts> = {}): Mo
     baseUrl: server.url,
     apiKey: undefined,
     isOpenAi: false,
+    takesCacheKey: false,
     timeouts: { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000, ...timeouts },
   });
 }

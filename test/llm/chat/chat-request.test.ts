@@ -10,7 +10,13 @@ import type { ModelServer } from "../../support/model-server.ts";
 
 function modelOf(server: ModelServer, isOpenAi = false): Model {
   const timeouts = { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
-  return createChatModel({ baseUrl: server.url, apiKey: undefined, isOpenAi, timeouts });
+  return createChatModel({
+    baseUrl: server.url,
+    apiKey: undefined,
+    isOpenAi,
+    takesCacheKey: isOpenAi,
+    timeouts,
+  });
 }
 
 describe("what is sent", () => {
@@ -129,6 +135,23 @@ describe("a field that a server does not know", () => {
       server.requests.map(({ body }) => body.max_tokens),
       [1000, 512],
     );
+  });
+});
+
+describe("the key of a conversation's cache", () => {
+  test("is sent to servers that take one, and no more where one refuses it", async () => {
+    await using server = await startModelServer();
+    server.respond(() => text("ok"));
+    await ask(modelOf(server), { cacheKey: "k1" });
+    assert.equal(server.requests.at(-1)?.body.prompt_cache_key, undefined);
+    const model = modelOf(server, true);
+    await ask(model, { cacheKey: "k1" });
+    assert.equal(server.requests.at(-1)?.body.prompt_cache_key, "k1");
+    server.reply(
+      status(400, { error: { message: "Unrecognized request argument supplied: prompt_cache_key" } }),
+    );
+    assert.equal((await ask(model, { cacheKey: "k1" })).answer?.text, "ok");
+    assert.equal(server.requests.at(-1)?.body.prompt_cache_key, undefined);
   });
 });
 

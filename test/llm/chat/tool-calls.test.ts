@@ -16,7 +16,13 @@ async function callsOf(behaviour: Behaviour, toolChoice: "auto" | "none" = "auto
   await using server = await startModelServer();
   server.reply(behaviour);
   const timeouts = { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
-  const model = createChatModel({ baseUrl: server.url, apiKey: undefined, isOpenAi: false, timeouts });
+  const model = createChatModel({
+    baseUrl: server.url,
+    apiKey: undefined,
+    isOpenAi: false,
+    takesCacheKey: false,
+    timeouts,
+  });
   return await ask(model, { tools: [SEARCH_HISTORY], toolChoice });
 }
 

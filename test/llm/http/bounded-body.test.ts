@@ -39,7 +39,7 @@ async function startBlankServer() {
 test("a listing without an end is not read to it", async () => {
   await using server = await startBlankServer();
   const timeouts = { firstTokenMs: 1000, idleMs: 1000, totalMs: 1000 };
-  const chat = { baseUrl: server.origin, apiKey: undefined, isOpenAi: false, timeouts };
+  const chat = { baseUrl: server.origin, apiKey: undefined, isOpenAi: false, takesCacheKey: false, timeouts };
   await assert.rejects(listModels(chat, new AbortController().signal), ModelError);
   assert.ok(server.sent.pieces < 1000, `${server.sent.pieces} pieces were taken`);
   assert.equal(await probeOllama(server.origin, 60_000), undefined);

@@ -33,7 +33,13 @@ const FLOODS = {
 };
 
 function modelOf(server: ModelServer) {
-  return createChatModel({ baseUrl: server.url, apiKey: undefined, isOpenAi: false, timeouts });
+  return createChatModel({
+    baseUrl: server.url,
+    apiKey: undefined,
+    isOpenAi: false,
+    takesCacheKey: false,
+    timeouts,
+  });
 }
 
 describe("a server that floods is cut off, as one that is not available:", () => {

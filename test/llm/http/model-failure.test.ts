@@ -29,7 +29,7 @@ const PATIENT = { firstTokenMs: 10_000, idleMs: 10_000, totalMs: 20_000 };
 const IMPATIENT = { firstTokenMs: 200, idleMs: 200, totalMs: 500 };
 
 function modelAt(baseUrl: string, timeouts = PATIENT): Model {
-  return createChatModel({ baseUrl, apiKey: KEY, isOpenAi: false, timeouts });
+  return createChatModel({ baseUrl, apiKey: KEY, isOpenAi: false, takesCacheKey: false, timeouts });
 }
 
 async function failureOf(behaviour: Behaviour, timeouts = PATIENT) {

@@ -55,6 +55,12 @@ test("the list holds each job with its summary, newest last, and the live job is
   assert.equal(await commit(first, result("They greeted.", [memory])), "committed");
   const running = await store.jobs.begin(owner, { ...LEAF, tier: "forced", fromSeq: 5, toSeq: 8 });
 
+  assert.deepEqual(await store.compactions.totals(id), {
+    committed: { background: 1, aggressive: 0, emergency: 0, forced: 0 },
+    sourceTokens: 900,
+    summaryTokens: 90,
+  });
+
   const [one, two, three, ...more] = await store.compactions.list(id, 20);
   assert.deepEqual(more, []);
   assert.ok(one !== undefined && two !== undefined && three !== undefined);

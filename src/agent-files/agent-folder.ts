@@ -1,0 +1,271 @@
+import { readdir, stat } from "node:fs/promises";
+import { join, posix } from "node:path";
+import { readTextFile } from "../config/text-file.ts";
+import { type AgentFile, type AgentFiles, type Glob, NO_FILES } from "../context/sections/section.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { SectionKind } from "../core/context.ts";
+import { readFrontMatter, ruleMatter, skillMatter } from "./front-matter.ts";
+
+/** A file of this name is looked for once in so many ms. */
+const LOOK_EVERY_MS = 1000;
+/** Files of one kind that are read; more would make each look slow. */
+const MOST_FILES = 500;
+
+export interface AgentFolderParts {
+  /** Absolute path of the folder of all agents' folders. */
+  readonly root: string;
+  /** Its name, as the operator knows it. */
+  readonly shownAs: string;
+  /** Name of the agent's own folder in it. */
+  readonly id: string;
+  /** YYYY-MM-DD in the agent's time zone. */
+  readonly today: () => string;
+  /** Milliseconds of a clock that never goes back. */
+  readonly clock: () => number;
+  /** Why files cannot be used; null: they can. What was read before then stays in use. */
+  readonly refusalOf: (files: AgentFiles) => string | null;
+  /** Told of each new problem, once. */
+  readonly onProblem: (problem: string) => void;
+}
+
+/** What a file said when it was read, and how one knows that it still does. */
+interface Known {
+  readonly mtimeMs: number;
+  readonly size: number;
+  readonly file: AgentFile | null;
+  readonly problem: string | null;
+}
+
+/** A file to read: where it is, and as what. */
+interface Candidate {
+  readonly kind: SectionKind;
+  /** In the folder of all agents, with `/`. */
+  readonly path: string;
+}
+
+/** An agent's folder: SOUL.md, rules, notes, skills. Nothing there is ever written. */
+export class AgentFolder {
+  readonly #parts: AgentFolderParts;
+  #known = new Map<string, Known>();
+  #current: AgentFiles = NO_FILES;
+  #refusal: string | null = null;
+  #told = new Set<string>();
+  #lookedAt = -Infinity;
+  #look: Promise<void> | null = null;
+
+  constructor(parts: AgentFolderParts) {
+    this.#parts = parts;
+  }
+
+  /** Why the files that are there now are not in use; null: they are. */
+  get refusal(): string | null {
+    return this.#refusal;
+  }
+
+  /** What it holds, as of the last look. */
+  get current(): AgentFiles {
+    return this.#current;
+  }
+
+  /**
+   * Looks whether files have changed, and reads those that have. Whoever comes while one looks waits for that. Never
+   * throws: what cannot be read is a problem that the operator is told.
+   * @returns null: the last look is less than a second ago
+   */
+  refresh(): Promise<void> | null {
+    if (this.#look !== null) return this.#look;
+    if (this.#parts.clock() - this.#lookedAt < LOOK_EVERY_MS) return null;
+    this.#look = this.#lookOnce();
+    return this.#look;
+  }
+
+  async #lookOnce(): Promise<void> {
+    try {
+      await this.#read();
+    } catch (error) {
+      this.#tell([`${this.#parts.shownAs}: ${errorMessage(error)}`]);
+    } finally {
+      this.#look = null;
+      this.#lookedAt = this.#parts.clock();
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { root, shownAs, id } = this.#parts;
+    const candidates = (await isFolder(root)) ? await this.#candidates() : [];
+    const known = new Map<string, Known>();
+    const found = await Promise.all(candidates.map(async (candidate) => this.#readOne(candidate)));
+    for (const [index, { path }] of candidates.entries()) {
+      const one = found[index] ?? null;
+      if (one !== null) known.set(path, one);
+    }
+    const isSame =
+      known.size === this.#known.size &&
+      known.entries().every(([path, one]) => this.#known.get(path) === one);
+    if (isSame) return;
+    this.#known = known;
+    const all = [...known.values()];
+    const next: AgentFiles = {
+      folder: `${shownAs}/${id}`,
+      files: all.flatMap(({ file }) => (file === null ? [] : [file])),
+      problems: all.flatMap(({ problem }) => (problem === null ? [] : [problem])),
+    };
+    const refusal = next.files.length === 0 ? null : this.#parts.refusalOf(next);
+    if (refusal === null)
+      this.#current = next.files.length === 0 && next.problems.length === 0 ? NO_FILES : next;
+    this.#refusal = refusal;
+    this.#tell(refusal === null ? next.problems : [...next.problems, refusal]);
+  }
+
+  async #candidates(): Promise<Candidate[]> {
+    const { id, today } = this.#parts;
+    const inFolder = async (folder: string, kind: SectionKind): Promise<Candidate[]> => {
+      const names = await this.#names(posix.join(id, folder));
+      return names
+        .filter((name) => name.endsWith(".md"))
+        .slice(0, MOST_FILES)
+        .map((name) => ({ kind, path: posix.join(id, folder, name) }));
+    };
+    const [rules, channels, users, skills] = await Promise.all([
+      inFolder("rules", "rule"),
+      inFolder("channels", "channel"),
+      inFolder("users", "user"),
+      this.#names(posix.join(id, "skills")),
+    ]);
+    return [
+      { kind: "policy", path: "POLICY.md" },
+      { kind: "soul", path: posix.join(id, "SOUL.md") },
+      { kind: "workspace", path: posix.join(id, "WORKSPACE.md") },
+      { kind: "memory", path: posix.join(id, "MEMORY.md") },
+      { kind: "note", path: posix.join(id, "memory", `${today()}.md`) },
+      ...rules,
+      ...channels,
+      ...users,
+      ...skills.slice(0, MOST_FILES).map((name): Candidate => {
+        return { kind: "skills", path: posix.join(id, "skills", name, "SKILL.md") };
+      }),
+    ];
+  }
+
+  /** Names in a folder, sorted; none where there is no such folder. */
+  async #names(folder: string): Promise<string[]> {
+    try {
+      return (await readdir(join(this.#parts.root, folder))).toSorted();
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
+  }
+
+  /** @returns null: there is no such file. The same object as before, if the file is the same. */
+  async #readOne({ kind, path }: Candidate): Promise<Known | null> {
+    const absolute = join(this.#parts.root, path);
+    const shown = posix.join(this.#parts.shownAs, path);
+    let mark: { readonly mtimeMs: number; readonly size: number };
+    try {
+      const found = await stat(absolute);
+      // A pipe would be read for ever.
+      if (!found.isFile()) {
+        const problem = `${shown}: is no ordinary file`;
+        return this.#unless(path, { mtimeMs: 0, size: 0, file: null, problem });
+      }
+      mark = { mtimeMs: found.mtimeMs, size: found.size };
+    } catch (error) {
+      if (isMissing(error)) return null;
+      return this.#unless(path, {
+        mtimeMs: 0,
+        size: 0,
+        file: null,
+        problem: `${shown}: ${errorMessage(error)}`,
+      });
+    }
+    const before = this.#known.get(path);
+    if (before?.mtimeMs === mark.mtimeMs && before.size === mark.size) return before;
+    const outcome = readTextFile(absolute, shown);
+    if (outcome === null) return null;
+    if ("problem" in outcome) {
+      const { file, line, message } = outcome.problem;
+      const place = line === null ? file : `${file}:${line}`;
+      return { ...mark, file: null, problem: `${place}: ${message}` };
+    }
+    return { ...mark, ...parse(kind, shown, outcome.value) };
+  }
+
+  /** The same object as before, where it says the same. */
+  #unless(path: string, next: Known): Known {
+    const before = this.#known.get(path);
+    return before?.problem === next.problem && before.file === null ? before : next;
+  }
+
+  #tell(problems: readonly string[]): void {
+    for (const problem of problems) if (!this.#told.has(problem)) this.#parts.onProblem(problem);
+    this.#told = new Set(problems);
+  }
+}
+
+/** A file without its front matter. An empty one is none. Pure. */
+function parse(kind: SectionKind, path: string, text: string): Pick<Known, "file" | "problem"> {
+  const name = posix.basename(path, ".md");
+  const plain = { kind, path, name, description: "", channels: null, paths: null };
+  const { values, body, problem } =
+    kind === "rule" || kind === "skills" ? readFrontMatter(text) : { values: {}, body: text, problem: null };
+  // A rule that would hold everywhere because its globs cannot be read is worse than one that holds nowhere.
+  if (problem !== null) return { file: null, problem: `${path}:${problem}` };
+  if (kind === "rule") {
+    const matter = ruleMatter.safeParse(values);
+    if (!matter.success)
+      return {
+        file: null,
+        problem: `${path}:1: channels and paths are to be globs, such as "discord:SERVER/#ops*", with few stars`,
+      };
+    return body.trim() === ""
+      ? { file: null, problem: null }
+      : {
+          file: {
+            ...plain,
+            text: body,
+            channels: globOf(matter.data.channels),
+            paths: globOf(matter.data.paths),
+          },
+          problem: null,
+        };
+  }
+  if (kind === "skills") {
+    const matter = skillMatter.safeParse(values);
+    if (!matter.success) return { file: null, problem: `${path}:1: a skill needs a name and a description` };
+    return { file: { ...plain, text: body, ...matter.data }, problem: null };
+  }
+  return { file: body.trim() === "" ? null : { ...plain, text: body }, problem: null };
+}
+
+/** Names whose match is known; in a busy daemon as many channels are awake. */
+const KNOWN_NAMES = 1000;
+
+/** No pattern is no condition. Matching takes a hundredth of a millisecond, so each name is matched once. */
+function globOf(patterns: readonly string[]): Glob | null {
+  if (patterns.length === 0) return null;
+  const known = new Map<string, boolean>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    if (known.size >= KNOWN_NAMES) known.clear();
+    const is = patterns.some((pattern) => posix.matchesGlob(name, pattern));
+    known.set(name, is);
+    return is;
+  };
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+/** Also where a file stands in the place of a folder. */
+function isMissing(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : "";
+  return code === "ENOENT" || code === "ENOTDIR";
+}

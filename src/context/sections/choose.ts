@@ -1,0 +1,173 @@
+import type { Section, SectionKind } from "../../core/context.ts";
+import { escapeLabels } from "../render.ts";
+import { storableText } from "../../text/text.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+import { fitSections, limitsBehind, type SectionLimits } from "./fit.ts";
+import { type Focus, focusOf, raiseOf, type Signal } from "./focus.ts";
+import { type AgentFile, type AgentFiles, type Asked, SECTION_KINDS } from "./section.ts";
+
+/** Where a request is made for, as far as sections depend on it. */
+export interface SectionScene {
+  /** `discord`. */
+  readonly platform: string;
+  /** What an operator's glob may call the channel: `discord:123`, `discord:SERVER/#general`. */
+  readonly names: readonly string[];
+  /** Names of its file under `channels/`, without the ending. */
+  readonly fileNames: readonly string[];
+}
+
+/** What comes in from an agent's folder. */
+export interface Sections {
+  /** In the system prompt: they depend on the files and the channel alone. */
+  readonly static: readonly Section[];
+  /** Behind the messages. */
+  readonly dynamic: readonly Section[];
+}
+
+const NO_SECTIONS: Sections = { static: [], dynamic: [] };
+
+/** What of the plan words each kind is about. */
+const LISTENS: Readonly<Partial<Record<SectionKind, readonly Signal[]>>> = {
+  memory: ["continue", "plan"],
+  note: ["continue", "plan", "verify"],
+  skills: ["change", "verify"],
+};
+
+/** Chooses what of an agent's folder is part of a request, and fits it. Pure. @param asked oldest first */
+export function chooseSections(
+  { files, folder }: AgentFiles,
+  scene: SectionScene,
+  asked: readonly Asked[],
+  limits: SectionLimits,
+): Sections {
+  if (files.length === 0) return NO_SECTIONS;
+  const focus = focusOf(asked.map(({ text }) => text));
+  const skills = files.filter(({ kind }) => kind === "skills");
+  const chosen = files.flatMap((file) => {
+    if (file.kind === "skills") return [];
+    const reason = reasonFor(file, scene, asked, focus);
+    return reason === null ? [] : [sectionOf(file, reason, focus)];
+  });
+  if (skills.length > 0) chosen.push(skillsSection(skills, `${folder}/skills`, focus));
+  const byPriority = chosen.toSorted((a, b) => b.priority - a.priority || (a.source < b.source ? -1 : 1));
+  const fixed = fittedOnce(
+    files,
+    byPriority.filter(({ place }) => place === "static"),
+    limits,
+  );
+  const rest = byPriority.filter(({ place }) => place === "dynamic");
+  return { static: fixed, dynamic: fitSections(rest, limitsBehind(limits, fixed)) };
+}
+
+/** Static sections as they fit: the same in each request of a day, and counting them takes milliseconds. */
+const FITTED = new WeakMap<readonly AgentFile[], Map<string, Section[]>>();
+
+function fittedOnce(
+  files: readonly AgentFile[],
+  sections: readonly Section[],
+  limits: SectionLimits,
+): readonly Section[] {
+  const known = FITTED.get(files) ?? new Map<string, Section[]>();
+  FITTED.set(files, known);
+  const key = JSON.stringify([limits, sections.map((section) => [section.key, section.reason])]);
+  const fitted = known.get(key) ?? fitSections(sections, limits);
+  known.set(key, fitted);
+  return fitted;
+}
+
+/** Why a file comes in; null: it does not. */
+function reasonFor(
+  file: AgentFile,
+  scene: SectionScene,
+  asked: readonly Asked[],
+  focus: Focus,
+): string | null {
+  switch (file.kind) {
+    case "rule": {
+      const { channels, paths } = file;
+      if (channels === null && paths === null) return "a rule for everything";
+      const channel = channels === null ? "" : scene.names.find(channels);
+      if (channel === undefined) return null;
+      if (paths === null) return `the channel is ${channel}`;
+      const path = focus.paths.find(paths);
+      return path === undefined ? null : `${path} is talked about`;
+    }
+    case "channel":
+      return scene.fileNames.includes(file.name) ? "the file of this channel" : null;
+    case "user":
+      return asked.some(({ authorId }) => `${scene.platform}-${authorId}` === file.name)
+        ? "this person is to be answered"
+        : null;
+    default:
+      return "always";
+  }
+}
+
+function sectionOf(file: AgentFile, reason: string, focus: Focus): Section {
+  const { kind, path, name } = file;
+  const rules = SECTION_KINDS[kind];
+  const isNamed = kind === "rule" || kind === "channel" || kind === "user";
+  // A rule that depends on what is talked about would change the prefix.
+  const place = file.paths !== null ? "dynamic" : rules.place;
+  return measured({
+    key: isNamed ? `${kind}:${name}` : kind,
+    kind,
+    label: isNamed ? `${rules.label} ${name}` : rules.label,
+    source: path,
+    reason,
+    place,
+    ...textOf(file, place),
+    focus,
+  });
+}
+
+/** A text as it is shown, with its estimate. */
+type Counted = { readonly text: string; readonly estimated: number };
+
+const TEXTS = new WeakMap<AgentFile, Counted>();
+
+function textOf(file: AgentFile, place: Section["place"]): Counted {
+  const known = TEXTS.get(file) ?? counted(file.text.trim(), place);
+  TEXTS.set(file, known);
+  return known;
+}
+
+function counted(text: string, place: Section["place"]): Counted {
+  const stored = storableText(text);
+  // What stands behind the messages is read as data: it must not look like Weir's own lines.
+  const shown = place === "dynamic" ? escapeLabels(stored) : stored;
+  return { text: shown, estimated: estimateTokens(shown) };
+}
+
+/** The catalogue: a skill's own text is not in it. */
+function skillsSection(skills: readonly AgentFile[], source: string, focus: Focus): Section {
+  const lines = skills.map(({ name, description }) => `- ${name}: ${description}`);
+  const { label, place } = SECTION_KINDS.skills;
+  const text = counted(lines.toSorted().join("\n"), place);
+  return measured({ key: "skills", kind: "skills", label, source, reason: "always", place, ...text, focus });
+}
+
+function measured({
+  focus,
+  estimated,
+  ...section
+}: Pick<Section, "key" | "kind" | "label" | "source" | "reason" | "place"> &
+  Counted & { readonly focus: Focus }): Section {
+  const { priority, isProtected, scope } = SECTION_KINDS[section.kind];
+  const { text } = section;
+  const { raise, evidence } =
+    section.place === "static"
+      ? { raise: 0, evidence: [] }
+      : raiseOf(text, focus, LISTENS[section.kind] ?? []);
+  const size = { before: text.length, after: text.length };
+  return {
+    ...section,
+    scope,
+    priority: priority + raise,
+    isProtected,
+    evidence,
+    state: "whole",
+    characters: size,
+    tokens: { before: estimated, after: estimated },
+  };
+}

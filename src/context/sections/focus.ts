@@ -1,0 +1,77 @@
+/** What the newest messages are about, as far as plain reading tells. */
+export interface Focus {
+  /** Beginning of the newest message, on one line. */
+  readonly summary: string;
+  /** Files that are named. */
+  readonly paths: readonly string[];
+  /** Names of code: in backticks, in CamelCase, with dots. */
+  readonly symbols: readonly string[];
+  /** What is to be done. */
+  readonly signals: readonly Signal[];
+}
+
+export type Signal = "continue" | "plan" | "change" | "verify";
+
+const SUMMARY_LENGTH = 160;
+const MOST_PATHS = 6;
+const MOST_SYMBOLS = 8;
+/** Characters of the newest messages that are read: what is longer is a paste. */
+const READ_LENGTH = 4000;
+
+const PATH = /(?<![\w./-])(?:\.{0,2}\/)?(?:[\w.-]{1,80}\/){0,12}[\w-][\w.-]{0,80}\.[a-z]{1,6}\b/gi;
+const FOLDER = /(?<![\w./-])(?:[\w.-]{1,80}\/){1,12}[\w.-]{1,80}/g;
+/** Of a name without a folder: `a.b.c` may be a name of code as well. */
+const FILE_ENDING =
+  /\.(?:[cm]?[jt]sx?|md|py|go|rs|java|kt|[ch]|cpp|cs|rb|php|sh|sql|json|toml|ya?ml|txt|html?|css|csv|log|lock|ini|conf)$/i;
+const QUOTED = /`([^`\n]{2,80})`/g;
+const CAMEL = /\b(?:[a-z]{1,40}|[A-Z][a-z]{1,40})(?:[A-Z][a-z0-9]{0,40}){1,8}\b/g;
+const DOTTED = /\b[A-Za-z_]\w{0,40}(?:\.[A-Za-z_]\w{0,40}){1,6}\b/g;
+
+const SIGNALS: readonly (readonly [Signal, RegExp])[] = [
+  ["continue", /\b(?:continue|go on|resume|carry on|pick up|weiter(?:machen)?)\b/i],
+  ["plan", /\b(?:plan|roadmap|design|propose|outline|next steps?)\b/i],
+  ["change", /\b(?:change|fix|edit|implement|refactor|rename|remove|add|update)\b/i],
+  ["verify", /\b(?:verify|test|check|review|validate|confirm)\b/i],
+];
+
+/** Reads the newest messages for what they are about. Pure. @param texts oldest first */
+export function focusOf(texts: readonly string[]): Focus {
+  const newest = texts.at(-1) ?? "";
+  const text = texts.join("\n").slice(-READ_LENGTH);
+  const paths = unique([...text.matchAll(PATH), ...text.matchAll(FOLDER)].map(([path]) => path)).filter(
+    (path) => path.includes("/") || FILE_ENDING.test(path),
+  );
+  const quoted = [...text.matchAll(QUOTED)].map(([, name = ""]) => name.trim());
+  const named = [...text.matchAll(CAMEL), ...text.matchAll(DOTTED)].map(([name]) => name);
+  return {
+    summary: Array.from(newest.slice(0, READ_LENGTH).replaceAll(/\s+/g, " ").trim())
+      .slice(0, SUMMARY_LENGTH)
+      .join(""),
+    paths: paths.slice(0, MOST_PATHS),
+    symbols: unique([...quoted, ...named])
+      .filter((name) => name !== "" && !paths.some((path) => path.includes(name)))
+      .slice(0, MOST_SYMBOLS),
+    signals: SIGNALS.flatMap(([signal, words]) => (words.test(text) ? [signal] : [])),
+  };
+}
+
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)];
+}
+
+/** By how much the focus raises a priority at most. */
+const MOST_RAISE = 12;
+const RAISE = { path: 6, symbol: 4, signal: 3 } as const;
+
+/** How much a text that is about the same is worth more, and what of it says so. Pure. */
+export function raiseOf(
+  text: string,
+  focus: Focus,
+  listensTo: readonly Signal[],
+): { readonly raise: number; readonly evidence: readonly string[] } {
+  const paths = focus.paths.filter((path) => text.includes(path));
+  const symbols = focus.symbols.filter((symbol) => text.includes(symbol));
+  const signals = focus.signals.filter((signal) => listensTo.includes(signal));
+  const raise = paths.length * RAISE.path + symbols.length * RAISE.symbol + signals.length * RAISE.signal;
+  return { raise: Math.min(raise, MOST_RAISE), evidence: [...paths, ...symbols, ...signals] };
+}
