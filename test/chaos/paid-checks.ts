@@ -7,6 +7,11 @@ import { short } from "./texts.ts";
 const SLACK_MS = 50;
 /** A job whose result still counts: what a deletion, a reset or another owner has ended may be done anew. */
 const COUNTS = "j.state not in ('failed', 'stale', 'void')";
+/**
+ * A whole result counts also where its range was found to be another. It does not where an edit or a deletion ended its job: what
+ * the job had read reaches back over its range where tools were called in it, so that the next request may be the same.
+ */
+const WHOLE_COUNTS = "(p.is_whole and not (j.state = 'stale' and j.reason ~ '(edited|deleted)'))";
 
 /** A finished summary is not paid for again: judged by the request's bytes, and by the job and the range that it reads. */
 export class PaidChecks {
@@ -41,7 +46,7 @@ export class PaidChecks {
       for (const { mark, at } of requests) {
         const stored = await this.#sql.rows<{ job: string }>(
           `select j::text as job from chaos.paid p join jobs j on j.id = p.job_id where p.text like $1 and p.at < $2
-              and (p.is_whole or (j.to_seq = p.to_seq and ${COUNTS}))`,
+              and (${WHOLE_COUNTS} or (j.to_seq = p.to_seq and ${COUNTS}))`,
           [`%${mark}%`, new Date(latest - SLACK_MS)],
         );
         if (stored.length === 0 || at === latest) continue;
