@@ -27,7 +27,7 @@ function homesOf(all: readonly Table[]): ReadonlyMap<unknown, string> {
 function tableText(table: Table, homes: ReadonlyMap<unknown, string>): string {
   const about = comment(table.text.about);
   if (table.isList) return [about, ...listTexts(table)].filter((text) => text !== "").join("\n");
-  const head = [about, `[${table.name}]`].filter((text) => text !== "").join("\n");
+  const head = [about, `${table.isNamed ? "#" : ""}[${table.name}]`].filter((text) => text !== "").join("\n");
   const own = table.options.filter(({ schema }) => homes.get(schema) === table.name);
   const shared = table.options.filter((option) => !own.includes(option));
   const home = homes.get(shared[0]?.schema);

@@ -20,6 +20,8 @@ export interface Table {
   readonly text: OptionText;
   /** A list of tables, `[[bindings]]`. */
   readonly isList: boolean;
+  /** A table for each name that people choose, `[models."NAME"]`. */
+  readonly isNamed: boolean;
   readonly options: readonly Option[];
 }
 
@@ -33,13 +35,14 @@ export function tables(): Table[] {
 function tablesOf(name: string, schema: unknown, text: OptionText): Table[] {
   const inner = unwrapped(schema);
   const isList = inner instanceof z.ZodArray;
-  const shape = shapeOf(isList ? inner.element : inner) ?? {};
+  const isNamed = inner instanceof z.ZodRecord;
+  const shape = shapeOf(inner) ?? {};
   const entries = Object.entries(shape);
   const options = entries.flatMap(([key, of]) => (isTable(of) ? [] : [optionOf(key, of)]));
   const within = entries.flatMap(([key, of]) =>
     isTable(of) ? tablesOf(name === "" ? key : `${name}.${key}`, of, textOf(of)) : [],
   );
-  return [{ name, text, isList, options }, ...within];
+  return [{ name: isNamed ? `${name}."NAME"` : name, text, isList, isNamed, options }, ...within];
 }
 
 function optionOf(name: string, schema: unknown): Option {
@@ -58,11 +61,13 @@ function textOf(schema: unknown): OptionText {
 }
 
 function isTable(schema: unknown): boolean {
-  const inner = unwrapped(schema);
-  return shapeOf(inner instanceof z.ZodArray ? inner.element : inner) !== null;
+  return shapeOf(unwrapped(schema)) !== null;
 }
 
+/** The options of a table, of those in a list, or of those with names. */
 function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | null {
+  if (schema instanceof z.ZodArray) return shapeOf(schema.element);
+  if (schema instanceof z.ZodRecord) return shapeOf(schema.valueType);
   return schema instanceof z.ZodObject ? schema.shape : null;
 }
 

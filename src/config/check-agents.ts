@@ -1,5 +1,5 @@
 import type { CheckedFile, ProblemAt } from "./check-file.ts";
-import type { AgentConfig, CompactionConfig } from "./config.ts";
+import type { AgentConfig, CompactionConfig, Config, ModelConfig } from "./config.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 import type { FileConfig } from "./schema/file.ts";
 import { valueAt, type KeyPath } from "./value-tree.ts";
@@ -9,14 +9,14 @@ const MIN_USABLE_WINDOW = 1024;
 
 /** What no single key can get wrong: the order of the thresholds, the room in the window, the ids. */
 export function checkAgents(
-  agents: readonly AgentConfig[],
+  { agents, llm }: Pick<Config, "agents" | "llm">,
   file: CheckedFile,
   problemAt: ProblemAt | null,
 ): ConfigProblem[] {
   const seen = new Map<string, number>();
   const problems = agents.flatMap((agent, index) => {
     const origin = new Origin(file, index, problemAt);
-    const own = [...checkThresholds(agent, origin), ...checkWindow(agent, origin)];
+    const own = [...checkThresholds(agent, origin), ...checkWindow(agent, llm.models, origin)];
     const first = seen.get(agent.id);
     seen.set(agent.id, first ?? index);
     if (first === undefined || file.isBroken(["agents", index, "id"])) return own;
@@ -111,19 +111,23 @@ function levelOfStep(path: KeyPath, origin: Origin): string {
   return isDerived ? "built-in: background_threshold - 0.2" : origin.levelOf(path);
 }
 
-function checkWindow(agent: AgentConfig, origin: Origin): ConfigProblem[] {
+function checkWindow(agent: AgentConfig, models: readonly ModelConfig[], origin: Origin): ConfigProblem[] {
   const keys = ["context_window", "max_output_tokens", "generation_reserve"] satisfies (keyof NonNullable<
     FileConfig["defaults"]
   >)[];
-  if (agent.contextWindow === 0 || origin.isBroken(keys.map((key) => [key]))) return [];
-  const room = agent.contextWindow - agent.maxOutputTokens - agent.generationReserve;
+  const ofModel = models.find(({ name }) => name === agent.model)?.contextWindow ?? 0;
+  const window = ofModel === 0 ? agent.contextWindow : ofModel;
+  if (window === 0 || origin.isBroken(keys.map((key) => [key]))) return [];
+  const room = window - agent.maxOutputTokens - agent.generationReserve;
   if (room >= MIN_USABLE_WINDOW) return [];
   const values = {
-    context_window: agent.contextWindow,
+    context_window: window,
     max_output_tokens: agent.maxOutputTokens,
     generation_reserve: agent.generationReserve,
   };
-  const told = keys.map((key) => `${key} = ${values[key]} (${origin.levelOf([key])})`);
+  const levelOf = (key: (typeof keys)[number]): string =>
+    key === "context_window" && ofModel > 0 ? "from [models]" : origin.levelOf([key]);
+  const told = keys.map((key) => `${key} = ${values[key]} (${levelOf(key)})`);
   return [
     origin.problem(
       keys.map((key) => [key]),

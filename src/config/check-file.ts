@@ -70,8 +70,13 @@ function placesOf(issue: z.core.$ZodIssue): Issue[] {
 }
 
 function toProblem(issue: Issue, root: unknown, problemAt: ProblemAt): ConfigProblem {
-  if (issue.isUnknownKey) return unknownKey(issue.path, problemAt);
   const found = valueAt(root, issue.path);
+  if (issue.isUnknownKey && issue.path[0] === "models" && isTable(found))
+    return problemAt(issue.path, {
+      message: "unknown key: a name with a dot stands in quotes",
+      expected: `[models.${JSON.stringify(issue.path.slice(1).join("."))}]`,
+    });
+  if (issue.isUnknownKey) return unknownKey(issue.path, found, problemAt);
   const isHidden = typeof found === "string" && isSecretPath(issue.path);
   return problemAt(issue.path, {
     message: found === undefined ? "this key is missing" : "this value cannot be used",
@@ -80,16 +85,17 @@ function toProblem(issue: Issue, root: unknown, problemAt: ProblemAt): ConfigPro
   });
 }
 
-function unknownKey(path: KeyPath, problemAt: ProblemAt): ConfigProblem {
+function unknownKey(path: KeyPath, found: unknown, problemAt: ProblemAt): ConfigProblem {
   const key = String(path.at(-1));
   const table = path.slice(0, -1);
   const siblings = knownKeys(table);
+  const all = leafPaths().map((leaf) => String(leaf.at(-1)));
   const nearest = nearestKey(key, siblings);
-  if (nearest !== null) return problemAt(path, { message: "unknown key", suggestion: nearest });
-  const elsewhere = nearestKey(
-    key,
-    leafPaths().map((leaf) => String(leaf.at(-1))),
-  );
+  // `model = "m"` at the top is an agent's, and no mistaken `models`; an `[agent]` is a mistaken `[[agents]]`.
+  const isElsewhere = typeof found !== "object" && all.includes(key);
+  if (nearest !== null && !isElsewhere)
+    return problemAt(path, { message: "unknown key", suggestion: nearest });
+  const elsewhere = nearestKey(key, all);
   if (elsewhere !== null) {
     const home = `\`${elsewhere}\` belongs in ${tableOf(elsewhere)}`;
     if (elsewhere === key) return problemAt(path, { message: `unknown key here: ${home}` });

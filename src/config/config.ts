@@ -1,12 +1,13 @@
 import type { z } from "zod";
 import type { AgentId } from "../core/ids.ts";
 import type { agentSchema } from "./schema/agents.ts";
+import type { modelSchema } from "./schema/models.ts";
 import type { bindingSchema } from "./schema/platforms.ts";
 import type { CompleteFile } from "./schema/file.ts";
 import type { CamelCased } from "./camel-case.ts";
 
 export { CHAT_PLATFORMS } from "./schema/platforms.ts";
-export { MIN_WINDOW } from "./schema/agents.ts";
+export { MIN_WINDOW } from "./schema/values.ts";
 
 /** The schema's options under names of JavaScript. What they mean says the schema. */
 type Complete = CamelCased<CompleteFile>;
@@ -45,6 +46,14 @@ export interface LlmConfig extends Omit<Complete["llm"], "baseUrl" | "apiKey"> {
   readonly baseUrl: string | null;
   /** Null: none set. Never print it. */
   readonly apiKey: string | null;
+  /** What `[models."NAME"]` says, of those of which it says anything. */
+  readonly models: readonly ModelConfig[];
+}
+
+/** 0: not said. */
+export interface ModelConfig extends CamelCased<z.output<typeof modelSchema>> {
+  /** As its server calls it. */
+  readonly name: string;
 }
 
 /** Null: switched off. */

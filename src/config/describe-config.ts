@@ -1,6 +1,13 @@
 import { originOf } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
-import type { AgentConfig, BindingConfig, ChatPlatformConfig, Config, PlatformsConfig } from "./config.ts";
+import type {
+  AgentConfig,
+  BindingConfig,
+  ChatPlatformConfig,
+  Config,
+  ModelConfig,
+  PlatformsConfig,
+} from "./config.ts";
 
 /** What an operator sees of a configuration that is right. Says which secrets are set, never what they are. */
 export function describeConfig(config: Config): string {
@@ -23,9 +30,13 @@ export function describeConfig(config: Config): string {
   const head = rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
   const isChatting = platforms.discord !== null || platforms.slack !== null;
   const bindings = isChatting ? ["", ...config.bindings.map(describeBinding)] : [];
-  return [...head, ...bindings, ...config.agents.flatMap((agent) => ["", ...describeAgent(agent)])].join(
-    "\n",
-  );
+  const models = llm.models.length === 0 ? [] : ["", ...llm.models.map(describeModel)];
+  return [
+    ...head,
+    ...bindings,
+    ...models,
+    ...config.agents.flatMap((agent) => ["", ...describeAgent(agent, llm.models)]),
+  ].join("\n");
 }
 
 function describeDiscord({ discord }: PlatformsConfig): string {
@@ -69,10 +80,19 @@ function describeDatabase(url: string): string {
   return isAddress ? `set (Postgres at ${parsed.host}${parsed.pathname})` : "set";
 }
 
-function describeAgent(agent: AgentConfig): string[] {
+function describeModel({ name, contextWindow, maxOutputTokens }: ModelConfig): string {
+  const said = [
+    ...(contextWindow === 0 ? [] : [`a window of ${contextWindow} tokens`]),
+    ...(maxOutputTokens === 0 ? [] : [`answers of ${maxOutputTokens} at most`]),
+  ];
+  return `model  ${name}: ${said.join(", ")}`;
+}
+
+function describeAgent(agent: AgentConfig, models: readonly ModelConfig[]): string[] {
   const { compaction } = agent;
-  const window =
-    agent.contextWindow === 0 ? "from the table of known models" : `${agent.contextWindow} tokens`;
+  const ofModel = models.find(({ name }) => name === agent.model)?.contextWindow ?? 0;
+  const tokens = ofModel === 0 ? agent.contextWindow : ofModel;
+  const window = tokens === 0 ? "from the table of known models" : `${tokens} tokens`;
   const rows: [string, string][] = [
     ["model", [agent.model, ...agent.fallbacks.map((name) => `then ${name}`)].join(", ")],
     ["compactor", agent.compactorModel],

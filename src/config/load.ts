@@ -49,7 +49,7 @@ export function loadConfig(options: LoadOptions): Config {
     // With a broken .env, every variable that is missing is missing because of it.
     ...envProblems,
     ...(envProblems.length > 0 ? [] : referenceProblems),
-    ...(source.isReadable ? checkAgents(config.agents, checked, problemAt) : []),
+    ...(source.isReadable ? checkAgents(config, checked, problemAt) : []),
     ...(source.isReadable ? checkBindings(checked, config.agents, problemAt) : []),
     ...(source.isReadable && envProblems.length === 0 ? checkSlack(checked, references, problemAt) : []),
   ];

@@ -7,11 +7,13 @@ import type {
   ChatPlatformConfig,
   CompactionConfig,
   Config,
+  ModelConfig,
   PlatformsConfig,
   SlackConfig,
 } from "./config.ts";
 import type { References } from "./references.ts";
 import { agentSchema, isAgentId } from "./schema/agents.ts";
+import { modelSchema } from "./schema/models.ts";
 import { bindingSchema, CHAT_PLATFORMS } from "./schema/platforms.ts";
 import { type CompleteFile, type FileConfig, fileSchema } from "./schema/file.ts";
 
@@ -30,7 +32,7 @@ export function resolveConfig(
   references: References,
   place: { readonly path: string | null; readonly folder: string },
 ): Config {
-  const { bindings: _, defaults = {}, agents: written, ...rest } = file;
+  const { bindings: _, defaults = {}, agents: written, models, ...rest } = file;
   const { database, llm, log, daemon, prompts, platforms } = camelCased(fileSchema.parse(rest));
   const agents = (written ?? [{ id: mainAgent() }]).map((agent) =>
     resolveAgent(agent, defaults, place.folder),
@@ -38,7 +40,12 @@ export function resolveConfig(
   return {
     file: place.path,
     database: { url: references.databaseUrl, dataDir: resolve(place.folder, database.dataDir) },
-    llm: { ...llm, baseUrl: references.baseUrl, apiKey: references.apiKey },
+    llm: {
+      ...llm,
+      baseUrl: references.baseUrl,
+      apiKey: references.apiKey,
+      models: resolveModels(models),
+    },
     log,
     daemon,
     prompts: { ...prompts, dir: pathOrNull(prompts.dir, place.folder) },
@@ -47,6 +54,12 @@ export function resolveConfig(
     bindings: resolveBindings(file.bindings, agents),
     agents,
   };
+}
+
+function resolveModels(models: FileConfig["models"] = {}): ModelConfig[] {
+  return Object.entries(models)
+    .map(([name, written]) => ({ name, ...camelCased(modelSchema.parse(written)) }))
+    .filter(({ contextWindow, maxOutputTokens }) => contextWindow > 0 || maxOutputTokens > 0);
 }
 
 function mainAgent(): AgentId {

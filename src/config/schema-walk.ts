@@ -15,7 +15,8 @@ function unwrap(schema: unknown): unknown {
 function schemaAt(path: KeyPath): unknown {
   let schema: unknown = fileSchema;
   for (const part of path) {
-    if (typeof part === "number") schema = schema instanceof z.ZodArray ? schema.element : undefined;
+    if (schema instanceof z.ZodRecord) schema = schema.valueType;
+    else if (typeof part === "number") schema = schema instanceof z.ZodArray ? schema.element : undefined;
     else
       schema =
         schema instanceof z.ZodObject && Object.hasOwn(schema.shape, part) ? schema.shape[part] : undefined;
@@ -58,12 +59,13 @@ export function defaultAt(path: KeyPath): unknown {
   return own instanceof z.ZodDefault ? own.def.defaultValue : undefined;
 }
 
-/** Every key that is no table, as a path; the place in a list is 0. */
+/** Every key that is no table, as a path; the place in a list is 0, and a name that people choose is NAME. */
 export function leafPaths(path: KeyPath = []): KeyPath[] {
   const schema = schemaAt(path);
   if (schema instanceof z.ZodObject) return knownKeys(path).flatMap((key) => leafPaths([...path, key]));
   if (schema instanceof z.ZodArray && schemaAt([...path, 0]) instanceof z.ZodObject)
     return leafPaths([...path, 0]);
+  if (schema instanceof z.ZodRecord) return leafPaths([...path, "NAME"]);
   return [path];
 }
 

@@ -1,4 +1,4 @@
-import type { LlmConfig } from "../config/config.ts";
+import type { LlmConfig, ModelConfig } from "../config/config.ts";
 import { originOf } from "../text/displayable.ts";
 import type { Anchor } from "../core/calibration.ts";
 import { OperatorError } from "../core/errors.ts";
@@ -9,7 +9,7 @@ import { knownWindow } from "./catalog/model-catalog.ts";
 import { firstChatModel, listModels } from "./catalog/model-listing.ts";
 import type { ListedModel } from "./catalog/model-listing.ts";
 import { ModelError } from "./model.ts";
-import type { Model } from "./model.ts";
+import type { Model, ModelAnswer } from "./model.ts";
 import { createOfflineModel, OFFLINE_MODEL } from "./offline/offline-model.ts";
 import { OLLAMA_ORIGIN, ollamaWindow, probeOllama } from "./catalog/ollama.ts";
 
@@ -43,8 +43,9 @@ export interface Models extends AsyncDisposable {
    */
   resolve(configured: string, signal?: AbortSignal): Promise<string>;
   /**
-   * Tokens of a model's window: the lower of `configured` (0: not set) and the limit from a refusal or
-   * Ollama; else the server's listing, else the catalogue, else 32,768.
+   * Tokens of a model's window: the lower of what is configured and the limit from a refusal or Ollama; else the
+   * server's listing, else the catalogue, else 32,768.
+   * @param configured the agent's setting (0: not set); what `[models]` says goes over it
    */
   windowOf(model: string, configured: number): number;
   /**
@@ -85,12 +86,13 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
       takesCacheKey: /(?:^|\.)api\.(?:openai\.com|mistral\.ai)$/.test(url.hostname),
       timeouts,
     };
-    return new ServerModels(server, url.port === new URL(OLLAMA_ORIGIN).port);
+    return new ServerModels(config.models, server, url.port === new URL(OLLAMA_ORIGIN).port);
   }
   const origin = options.ollamaOrigin ?? OLLAMA_ORIGIN;
   const found = await probeOllama(origin, PROBE_MS);
-  if (found === undefined || found.length === 0) return new OfflineModels(found !== undefined);
+  if (found === undefined || found.length === 0) return new OfflineModels(config.models, found !== undefined);
   return new ServerModels(
+    config.models,
     { baseUrl: `${origin}/v1`, apiKey: undefined, isOpenAi: false, takesCacheKey: false, timeouts },
     true,
   );
@@ -109,8 +111,8 @@ class OfflineModels extends KnownWindows implements Models {
   readonly isOffline = true;
   readonly #isOllamaEmpty: boolean;
 
-  constructor(isOllamaEmpty: boolean) {
-    super();
+  constructor(configured: readonly ModelConfig[], isOllamaEmpty: boolean) {
+    super(configured);
     this.#isOllamaEmpty = isOllamaEmpty;
   }
 
@@ -150,8 +152,8 @@ class ServerModels extends KnownWindows implements Models {
   readonly #inOllama = new Map<string, number>();
   #auto: string | undefined;
 
-  constructor(server: ChatServer, isOllama: boolean) {
-    super();
+  constructor(configured: readonly ModelConfig[], server: ChatServer, isOllama: boolean) {
+    super(configured);
     this.#server = server;
     this.#isOllama = isOllama;
     this.#url = new URL(server.baseUrl);
@@ -160,12 +162,17 @@ class ServerModels extends KnownWindows implements Models {
       answer: async (request, options) => {
         const signal = AbortSignal.any([options.signal, this.#closing.signal]);
         const model = await this.resolve(request.model, signal);
+        const ask = async (name: string): Promise<ModelAnswer> =>
+          chat.answer(
+            { ...request, model: name, maxOutputTokens: this.outputOf(name, request.maxOutputTokens) },
+            { ...options, signal },
+          );
         try {
-          return await chat.answer({ ...request, model }, { ...options, signal });
+          return await ask(model);
         } catch (error) {
           const other = await this.#insteadOf(model, error, signal);
           if (other === undefined) throw error;
-          return chat.answer({ ...request, model: other }, { ...options, signal });
+          return ask(other);
         }
       },
     };

@@ -114,6 +114,7 @@ test("keys, tokens and passwords of a configuration are in no text, short words 
       firstTokenTimeoutMs: 1,
       idleTimeoutMs: 1,
       maxRetries: 0,
+      models: [],
     },
     platforms: {
       loopback: null,

@@ -1,4 +1,4 @@
-// proves: src/config/resolve.ts, src/config/references.ts, src/config/schema/values.ts
+// proves: src/config/config.ts, src/config/resolve.ts, src/config/references.ts, src/config/schema/values.ts
 import assert from "node:assert/strict";
 import { basename, join } from "node:path";
 import { suite, test } from "node:test";
@@ -53,6 +53,7 @@ suite("without a file", () => {
         firstTokenTimeoutMs: 60_000,
         idleTimeoutMs: 30_000,
         maxRetries: 3,
+        models: [],
       },
       log: { level: "info" },
       daemon: {

@@ -6,6 +6,7 @@ import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { describeConfig } from "../../src/config/describe-config.ts";
 import { configErrorFrom, configFrom, folderWith } from "./folder.ts";
 
 /** Anything but a ConfigError is a crash. */
@@ -193,6 +194,48 @@ suite("the window", () => {
 
   test("of 8192 has room for the built-in reserve", (t) => {
     assert.equal(configFrom(t, "[defaults]\ncontext_window = 8192").agents[0]?.contextWindow, 8192);
+  });
+});
+
+suite("[models]", () => {
+  test("says a window and the longest answer by the model's own name, whatever stands in it", (t) => {
+    const { llm } = configFrom(
+      t,
+      '[models."vendor/a_b.c:8b"]\ncontext_window = 9000\n[models.__proto__]\n[models.plain]\nmax_output_tokens = 10',
+    );
+    assert.deepEqual(llm.models, [
+      { name: "vendor/a_b.c:8b", contextWindow: 9000, maxOutputTokens: 0 },
+      { name: "plain", contextWindow: 0, maxOutputTokens: 10 },
+    ]);
+    assert.equal({}.constructor, Object);
+  });
+
+  test("is told with the configuration", (t) => {
+    const toml =
+      '[defaults]\nmodel = "m"\ncontext_window = 9000\n[models."m"]\ncontext_window = 20000\nmax_output_tokens = 10';
+    const told = describeConfig(configFrom(t, toml));
+    assert.match(told, /^model {2}m: a window of 20000 tokens, answers of 10 at most$/m);
+    assert.match(told, /^ {2}window +20000 tokens, /m);
+  });
+
+  test("with a name that wants quotes says how to write it", (t) => {
+    const error = configErrorFrom(t, "[models.llama3.1]\ncontext_window = 9000");
+    assert.match(error.message, /\[models\."llama3\.1"\]/);
+  });
+
+  test("with a wrong key or value is told with its line", (t) => {
+    const typo = configErrorFrom(t, '[models."m"]\ncontext_windw = 9000');
+    assert.match(typo.message, /config\.toml:2[^]*context_window/);
+    const value = configErrorFrom(t, '[models."m"]\ncontext_window = 12');
+    assert.match(value.message, /config\.toml:2[^]*1024 to 100000000/);
+    const noTable = configErrorFrom(t, "[models]\nm = 9000");
+    assert.match(noTable.message, /a table, \[models\."NAME"\]/);
+  });
+
+  test("goes over an agent's own window where the room is judged", (t) => {
+    const toml = '[defaults]\nmodel = "m"\ncontext_window = 100000\n[models."m"]\ncontext_window = 4096';
+    assert.match(configErrorFrom(t, toml).message, /context_window = 4096 \(from \[models\]\)/);
+    assert.ok(configFrom(t, toml.replace('[models."m"]', '[models."other"]')).llm.models.length === 1);
   });
 });
 

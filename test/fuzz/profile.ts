@@ -146,6 +146,7 @@ export function staff(profile: Profile, model: Model, miscast: Miscast, now: () 
     firstTokenTimeoutMs: 1000,
     idleTimeoutMs: 1000,
     maxRetries: 0,
+    models: [],
   };
   const { config = (one) => one, system = (text) => text } = miscast;
   const prompts: Prompts = {

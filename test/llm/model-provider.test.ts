@@ -16,6 +16,7 @@ function llm(overrides: Partial<LlmConfig> = {}): LlmConfig {
     firstTokenTimeoutMs: 500,
     idleTimeoutMs: 500,
     maxRetries: 3,
+    models: [],
     ...overrides,
   };
 }
@@ -89,6 +90,38 @@ describe("models come", () => {
       assert.doesNotMatch(error.message, /zxqhost/);
       return true;
     });
+  });
+});
+
+describe("what [models] says of a model", () => {
+  const said = [{ name: "small", contextWindow: 5000, maxOutputTokens: 100 }];
+
+  test("is its window, over an agent's own and the table's, and under a refusal", async () => {
+    await using server = await startModelServer();
+    await using models = await openModels(llm({ baseUrl: server.url, models: said }));
+    assert.equal(models.windowOf("small", 0), 5000);
+    assert.equal(models.windowOf("small", 200_000), 5000);
+    assert.equal(models.windowOf("other", 200_000), 200_000);
+    models.learnWindow("small", 4000);
+    assert.equal(models.windowOf("small", 200_000), 4000);
+  });
+
+  test("is the longest answer that it is asked for", async () => {
+    await using server = await startModelServer();
+    await using models = await openModels(llm({ baseUrl: server.url, models: said }));
+    for (const [model, expected] of [
+      ["small", 100],
+      ["other", 2000],
+    ] as const) {
+      server.reply(text("hello"));
+      await ask(models.model, { model, maxOutputTokens: 2000 });
+      const body = server.requests.at(-1)?.body;
+      assert.equal(body?.max_tokens ?? body?.max_completion_tokens, expected);
+    }
+    server.reply(text("hello"));
+    await ask(models.model, { model: "small", maxOutputTokens: 16 });
+    const last = server.requests.at(-1)?.body;
+    assert.equal(last?.max_tokens ?? last?.max_completion_tokens, 16);
   });
 });
 

@@ -12,12 +12,10 @@ import {
   text,
   timeZone,
   whole,
+  windowSize,
 } from "./values.ts";
 
 const COMPACTION_NOTIFY = ["off", "channel"] as const;
-
-/** The smallest window that a model is used with, in tokens. */
-export const MIN_WINDOW = 1024;
 
 const compaction = table(
   "….compaction",
@@ -125,15 +123,10 @@ export const agentOptions = {
     'How freely the model chooses its words, from 0 to 2. "default" leaves it to the server.',
   ),
   context_window: option(
-    z
-      .number()
-      .int()
-      .refine((value) => value === 0 || (value >= MIN_WINDOW && value <= 100_000_000))
-      .describe(
-        `a whole number of tokens, ${MIN_WINDOW} to 100000000, or 0 to look it up in the table of known models`,
-      ),
+    windowSize,
     0,
-    "How many tokens the model can read and write in one call. 0 looks it up in the table of known models.",
+    "How many tokens the model can read and write in one call, where [models] does not say it. 0 looks it up in the table of " +
+      "known models.",
   ),
   max_output_tokens: option(whole(1, 1_000_000, "tokens"), 2048, "The longest answer, in tokens."),
   generation_reserve: option(

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { agentOptions, agentSchema } from "./agents.ts";
+import { modelSchema } from "./models.ts";
 import { bindingSchema, chatOptions } from "./platforms.ts";
 import {
   HOUR_MS,
@@ -198,6 +199,15 @@ export const fileSchema = z.strictObject({
         'The agents. Without any, there is one called "main". A second [[agents]] makes a second agent. Any option of ' +
         "[defaults] may stand in it, for this agent alone, and [agents.compaction] with the thresholds behind it.",
       samples: [{ about: "", values: { id: "main", name: "" } }],
+    }),
+  models: z
+    .record(z.string().min(1).max(200), modelSchema)
+    .describe('tables, [models."NAME"]')
+    .optional()
+    .register(optionTexts, {
+      about:
+        "What is true of a model, whoever uses it: as an agent's model, as a fallback, or for summaries. NAME is what its server " +
+        'calls it, in quotes: [models."llama3.1:8b"].',
     }),
 });
 

@@ -53,6 +53,17 @@ export function share(): z.ZodNumber {
   return z.number().gt(0).lt(1).describe("a share of the usable window: a number between 0 and 1");
 }
 
+/** The smallest window that a model is used with, in tokens. */
+export const MIN_WINDOW = 1024;
+
+export const windowSize = z
+  .number()
+  .int()
+  .refine((value) => value === 0 || (value >= MIN_WINDOW && value <= 100_000_000))
+  .describe(
+    `a whole number of tokens, ${MIN_WINDOW} to 100000000, or 0 to look it up in the table of known models`,
+  );
+
 export const text = (what: string, max: number): z.ZodString => z.string().max(max).describe(what);
 
 export const modelName = z

@@ -1,4 +1,4 @@
-import { MIN_WINDOW } from "../../config/config.ts";
+import { MIN_WINDOW, type ModelConfig } from "../../config/config.ts";
 import { type Anchor, isTelling, nextFactor, UNCALIBRATED } from "../../core/calibration.ts";
 import { UNKNOWN_WINDOW } from "./model-catalog.ts";
 
@@ -8,10 +8,16 @@ export abstract class KnownWindows {
   readonly #refused = new Map<string, number>();
   /** Tokens of the largest answered prompt, as its provider counted them. */
   readonly #answered = new Map<string, number>();
+  readonly #configured: ReadonlyMap<string, ModelConfig>;
+
+  constructor(configured: readonly ModelConfig[]) {
+    this.#configured = new Map(configured.map((model) => [model.name, model]));
+  }
 
   windowOf(model: string, configured: number): number {
     const limit = this.#limitOf(model);
-    if (configured > 0) return Math.min(configured, limit ?? configured);
+    const said = this.#configured.get(model)?.contextWindow || configured;
+    if (said > 0) return Math.min(said, limit ?? said);
     return limit ?? this.believedWindow(model) ?? UNKNOWN_WINDOW;
   }
 
@@ -27,6 +33,11 @@ export abstract class KnownWindows {
     this.#factors.learn(model, report);
     if (isTelling(report) && report.reported > (this.#answered.get(model) ?? 0))
       this.#answered.set(model, report.reported);
+  }
+
+  /** Tokens of the longest answer to ask a model for, of those that an agent wants. */
+  protected outputOf(model: string, wanted: number): number {
+    return Math.min(wanted, this.#configured.get(model)?.maxOutputTokens || wanted);
   }
 
   protected abstract believedWindow(model: string): number | undefined;
