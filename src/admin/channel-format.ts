@@ -133,18 +133,20 @@ function describeCompactions({ committed, sourceTokens, summaryTokens }: Compact
 
 /** The sections from the agent's folder, one a line: which file, how much of it, and why it is there. Pure. */
 export function formatSections(sections: readonly SectionReport[]): string[] {
-  const rows = sections.map(({ key, source, tokens, characters, state, reason, evidence }) => {
-    const size = `${formatNumber(tokens.after)} tokens`;
-    const cut =
-      state === "whole"
-        ? ""
-        : state === "cut"
-          ? `, cut from ${formatNumber(characters.before)} to ${formatNumber(characters.after)} characters`
-          : `, left out: no room for its ${formatNumber(characters.before)} characters`;
-    const why = evidence.length === 0 ? reason : `${reason}; more so for ${evidence.join(", ")}`;
-    return displayableLine(`  ${key.padEnd(20)} ${size.padStart(13)}  ${source} (${why}${cut})`);
-  });
-  return ["  from the agent's folder:", ...rows.map((row) => `  ${row}`)];
+  return ["  from the agent's folder:", ...sections.map((section) => `    ${sectionRow(section)}`)];
+}
+
+/** A section on one line. Pure. */
+export function sectionRow({ key, source, tokens, reason, evidence, ...section }: SectionReport): string {
+  const size = `${formatNumber(tokens.after)} tokens`;
+  const why = evidence.length === 0 ? reason : `${reason}; more so for ${evidence.join(", ")}`;
+  return displayableLine(`${key.padEnd(20)} ${size.padStart(13)}  ${source} (${why}${describeCut(section)})`);
+}
+
+function describeCut({ state, characters }: Pick<SectionReport, "state" | "characters">): string {
+  const [before, after] = [formatNumber(characters.before), formatNumber(characters.after)];
+  if (state === "cut") return `, cut from ${before} to ${after} characters`;
+  return state === "left out" ? `, left out: no room for its ${before} characters` : "";
 }
 
 function minute(date: Date): string {

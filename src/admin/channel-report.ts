@@ -1,10 +1,11 @@
 import type { JobKind, Tier } from "../core/compaction.ts";
-import type { Seq } from "../core/ids.ts";
+import type { ChannelId, Seq } from "../core/ids.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
+import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { MemoryRecord } from "../store/memory/memories.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";
-import { type ContextReport, reportContext } from "./context-report.ts";
+import { type ContextReport, reportContext, type ReportSituation } from "./context-report.ts";
 
 /** The next request of a channel, and its summaries, job and memories. */
 export interface ChannelReport extends ContextReport {
@@ -50,24 +51,36 @@ export interface ChannelReportParts {
   readonly isFresh: boolean;
 }
 
+/** Reads what the report of a channel's next request is made of. */
+export async function readRequest(
+  { store, agent, now }: Pick<ChannelReportParts, "store" | "agent" | "now">,
+  id: ChannelId,
+): Promise<{ readonly snapshot: ChannelSnapshot; readonly situation: ReportSituation }> {
+  const { models, config } = agent;
+  const [snapshot, spent, compactions, model] = await Promise.all([
+    store.load(id),
+    store.modelCalls.totals(id),
+    store.compactions.totals(id),
+    // The report must not depend on a server that does not answer.
+    models.resolve(config.model).catch(() => config.model),
+  ]);
+  return { snapshot, situation: { model, spent, compactions, now } };
+}
+
 /** Builds the report from a channel's rows. Writes nothing. */
 export async function reportChannel(
   { store, agent, now, isFresh }: ChannelReportParts,
   { id }: Pick<ChannelRow, "id">,
 ): Promise<ChannelReport> {
-  const [snapshot, spent, compactions, job, memories] = await Promise.all([
-    store.load(id),
-    store.modelCalls.totals(id),
-    store.compactions.totals(id),
+  const [{ snapshot, situation }, job, memories] = await Promise.all([
+    readRequest({ store, agent, now }, id),
     store.compactions.liveJob(id),
     store.memories.list({ channel: id }, MAX_MEMORIES),
   ]);
   const { lastUsage } = snapshot;
   if (isFresh && lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);
-  // The report must not depend on a server that does not answer.
-  const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
   return {
-    ...reportContext(agent, snapshot, { model, spent, compactions, now }),
+    ...reportContext(agent, snapshot, situation),
     summaries: snapshot.history.summaries.map((summary) => {
       return { ...summary, entries: summary.toSeq - summary.fromSeq + 1 };
     }),

@@ -65,6 +65,10 @@ export type Pressure = "low" | "medium" | "high" | "critical";
 /** A section without its text. */
 export type SectionReport = Omit<Section, "text">;
 
+export interface ReportSituation extends Pick<ContextReport, "model" | "spent" | "compactions"> {
+  readonly now: Date;
+}
+
 type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
 
 /** The next model call of a channel, without recalled texts. Pure. */
@@ -80,11 +84,7 @@ export function nextRequest(
 }
 
 /** Builds the report from a snapshot. Pure. */
-export function reportContext(
-  agent: Agent,
-  snapshot: Looked,
-  situation: { model: string; now: Date } & Pick<ContextReport, "spent" | "compactions">,
-): ContextReport {
+export function reportContext(agent: Agent, snapshot: Looked, situation: ReportSituation): ContextReport {
   const { channel, history } = snapshot;
   const { context, budget } = nextRequest(agent, snapshot, situation);
   const { omission } = history;

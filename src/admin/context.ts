@@ -6,8 +6,8 @@ import { counted, truncateMiddle } from "../text/text.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import { type ContextReport, nextRequest, reportContext } from "./context-report.ts";
 import { type AskedCommand, type Command, channelTitle, type CommandParts, type Typed } from "./command.ts";
-import { formatChannelReport, formatSections } from "./channel-format.ts";
-import { reportChannel } from "./channel-report.ts";
+import { formatChannelReport, formatSections, sectionRow } from "./channel-format.ts";
+import { readRequest, reportChannel } from "./channel-report.ts";
 import { forOwners } from "./permissions.ts";
 import { withoutSecrets } from "./secrets.ts";
 
@@ -58,9 +58,8 @@ export function formatSegment(
 function formatSection(section: Section, masked: (text: string) => string): string {
   const { priority, isProtected, place, scope, text } = section;
   const rank = `priority ${priority}${isProtected ? ", never cut" : ""}; ${place} part; for ${scope === "all agents" ? scope : `this ${scope}`}`;
-  const [, row = ""] = formatSections([section]);
   const shown = displayable(truncateMiddle(masked(text), SHOWN_LENGTH));
-  return [row.trim(), rank, "", shown === "" ? "There is nothing in it." : shown].join("\n");
+  return [sectionRow(section), rank, "", shown === "" ? "There is nothing in it." : shown].join("\n");
 }
 
 /** The answer to an unknown key. Pure. */
@@ -140,14 +139,7 @@ async function describeParts(
 ): Promise<string> {
   const { channel, typed, columns } = command;
   const agent = agentOf(channel);
-  const [snapshot, spent, compactions] = await Promise.all([
-    store.load(channel.id),
-    store.modelCalls.totals(channel.id),
-    store.compactions.totals(channel.id),
-  ]);
-  // The report must not depend on a server that does not answer.
-  const model = await agent.models.resolve(agent.config.model).catch(() => agent.config.model);
-  const situation = { model, spent, compactions, now: now() };
+  const { snapshot, situation } = await readRequest({ store, agent, now: now() }, channel.id);
   const whole = reportContext(agent, snapshot, situation);
   const report = { ...forAsker(whole, command), channel: channelTitle(channel) };
   const masked = (text: string): string => withoutSecrets(text, secrets);

@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { readTextFile } from "../config/text-file.ts";
 import { type AgentFile, type AgentFiles, type Glob, NO_FILES } from "../context/sections/section.ts";
-import { errorMessage } from "../core/errors.ts";
+import { errorMessage, isMissingFile } from "../core/errors.ts";
 import type { SectionKind } from "../core/context.ts";
 import { readFrontMatter, ruleMatter, skillMatter } from "./front-matter.ts";
 
@@ -152,7 +152,7 @@ export class AgentFolder {
     try {
       return (await readdir(join(this.#parts.root, folder))).toSorted();
     } catch (error) {
-      if (isMissing(error)) return [];
+      if (isMissingFile(error)) return [];
       throw error;
     }
   }
@@ -165,19 +165,11 @@ export class AgentFolder {
     try {
       const found = await stat(absolute);
       // A pipe would be read for ever.
-      if (!found.isFile()) {
-        const problem = `${shown}: is no ordinary file`;
-        return this.#unless(path, { mtimeMs: 0, size: 0, file: null, problem });
-      }
+      if (!found.isFile()) return this.#unread(path, `${shown}: is no ordinary file`);
       mark = { mtimeMs: found.mtimeMs, size: found.size };
     } catch (error) {
-      if (isMissing(error)) return null;
-      return this.#unless(path, {
-        mtimeMs: 0,
-        size: 0,
-        file: null,
-        problem: `${shown}: ${errorMessage(error)}`,
-      });
+      if (isMissingFile(error)) return null;
+      return this.#unread(path, `${shown}: ${errorMessage(error)}`);
     }
     const before = this.#known.get(path);
     if (before?.mtimeMs === mark.mtimeMs && before.size === mark.size) return before;
@@ -191,10 +183,11 @@ export class AgentFolder {
     return { ...mark, ...parse(kind, shown, outcome.value) };
   }
 
-  /** The same object as before, where it says the same. */
-  #unless(path: string, next: Known): Known {
+  /** What could not be looked into. The same object as before, where it says the same. */
+  #unread(path: string, problem: string): Known {
     const before = this.#known.get(path);
-    return before?.problem === next.problem && before.file === null ? before : next;
+    if (before?.problem === problem && before.file === null) return before;
+    return { mtimeMs: 0, size: 0, file: null, problem };
   }
 
   #tell(problems: readonly string[]): void {
@@ -218,24 +211,19 @@ function parse(kind: SectionKind, path: string, text: string): Pick<Known, "file
         file: null,
         problem: `${path}:1: channels and paths are to be globs, such as "discord:SERVER/#ops*", with few stars`,
       };
-    return body.trim() === ""
-      ? { file: null, problem: null }
-      : {
-          file: {
-            ...plain,
-            text: body,
-            channels: globOf(matter.data.channels),
-            paths: globOf(matter.data.paths),
-          },
-          problem: null,
-        };
+    const { channels, paths } = matter.data;
+    return fileOf({ ...plain, text: body, channels: globOf(channels), paths: globOf(paths) });
   }
   if (kind === "skills") {
     const matter = skillMatter.safeParse(values);
     if (!matter.success) return { file: null, problem: `${path}:1: a skill needs a name and a description` };
     return { file: { ...plain, text: body, ...matter.data }, problem: null };
   }
-  return { file: body.trim() === "" ? null : { ...plain, text: body }, problem: null };
+  return fileOf({ ...plain, text: body });
+}
+
+function fileOf(file: AgentFile): Pick<Known, "file" | "problem"> {
+  return { file: file.text.trim() === "" ? null : file, problem: null };
 }
 
 /** Names whose match is known; in a busy daemon as many channels are awake. */
@@ -259,13 +247,7 @@ async function isFolder(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();
   } catch (error) {
-    if (isMissing(error)) return false;
+    if (isMissingFile(error)) return false;
     throw error;
   }
-}
-
-/** Also where a file stands in the place of a folder. */
-function isMissing(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : "";
-  return code === "ENOENT" || code === "ENOTDIR";
 }

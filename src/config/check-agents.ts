@@ -1,5 +1,11 @@
 import type { CheckedFile, ProblemAt } from "./check-file.ts";
-import type { AgentConfig, CompactionConfig, Config, ModelConfig } from "./config.ts";
+import {
+  type AgentConfig,
+  type CompactionConfig,
+  type Config,
+  configuredWindow,
+  type ModelConfig,
+} from "./config.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 import type { FileConfig } from "./schema/file.ts";
 import { valueAt, type KeyPath } from "./value-tree.ts";
@@ -115,8 +121,8 @@ function checkWindow(agent: AgentConfig, models: readonly ModelConfig[], origin:
   const keys = ["context_window", "max_output_tokens", "generation_reserve"] satisfies (keyof NonNullable<
     FileConfig["defaults"]
   >)[];
-  const ofModel = models.find(({ name }) => name === agent.model)?.contextWindow ?? 0;
-  const window = ofModel === 0 ? agent.contextWindow : ofModel;
+  const ofModel = configuredWindow(models, agent.model, 0);
+  const window = configuredWindow(models, agent.model, agent.contextWindow);
   if (window === 0 || origin.isBroken(keys.map((key) => [key]))) return [];
   const room = window - agent.maxOutputTokens - agent.generationReserve;
   if (room >= MIN_USABLE_WINDOW) return [];

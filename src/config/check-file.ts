@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 import { describeValue, redact } from "./redact.ts";
 import { fileSchema, type FileConfig } from "./schema/file.ts";
-import { expectationAt, isSecretPath, knownKeys, leafPaths } from "./schema-walk.ts";
+import { expectationAt, isNamedTable, isSecretPath, knownKeys, leafPaths } from "./schema-walk.ts";
 import type { TomlDocument } from "./toml-document.ts";
 import { copyTree, emptyTable, formatPath, isTable, removeAt, valueAt, type KeyPath } from "./value-tree.ts";
 
@@ -71,11 +71,6 @@ function placesOf(issue: z.core.$ZodIssue): Issue[] {
 
 function toProblem(issue: Issue, root: unknown, problemAt: ProblemAt): ConfigProblem {
   const found = valueAt(root, issue.path);
-  if (issue.isUnknownKey && issue.path[0] === "models" && isTable(found))
-    return problemAt(issue.path, {
-      message: "unknown key: a name with a dot stands in quotes",
-      expected: `[models.${JSON.stringify(issue.path.slice(1).join("."))}]`,
-    });
   if (issue.isUnknownKey) return unknownKey(issue.path, found, problemAt);
   const isHidden = typeof found === "string" && isSecretPath(issue.path);
   return problemAt(issue.path, {
@@ -88,6 +83,13 @@ function toProblem(issue: Issue, root: unknown, problemAt: ProblemAt): ConfigPro
 function unknownKey(path: KeyPath, found: unknown, problemAt: ProblemAt): ConfigProblem {
   const key = String(path.at(-1));
   const table = path.slice(0, -1);
+  if (isNamedTable(table) && isTable(found)) {
+    const [home, ...name] = path;
+    return problemAt(path, {
+      message: "unknown key: a name with a dot stands in quotes",
+      expected: `[${home}.${JSON.stringify(name.join("."))}]`,
+    });
+  }
   const siblings = knownKeys(table);
   const all = leafPaths().map((leaf) => String(leaf.at(-1)));
   const nearest = nearestKey(key, siblings);

@@ -56,6 +56,14 @@ export interface ModelConfig extends CamelCased<z.output<typeof modelSchema>> {
   readonly name: string;
 }
 
+/**
+ * Tokens of the window that is configured for a model; 0: none is.
+ * @param ofAgent the agent's `context_window`; what `[models]` says of the model goes over it
+ */
+export function configuredWindow(models: readonly ModelConfig[], model: string, ofAgent: number): number {
+  return models.find(({ name }) => name === model)?.contextWindow || ofAgent;
+}
+
 /** Null: switched off. */
 export interface PlatformsConfig {
   /** `maxTextLength`: UTF-16 units; a longer answer is sent in parts. */

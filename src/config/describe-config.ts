@@ -1,12 +1,13 @@
 import { originOf } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
-import type {
-  AgentConfig,
-  BindingConfig,
-  ChatPlatformConfig,
-  Config,
-  ModelConfig,
-  PlatformsConfig,
+import {
+  type AgentConfig,
+  type BindingConfig,
+  type ChatPlatformConfig,
+  type Config,
+  configuredWindow,
+  type ModelConfig,
+  type PlatformsConfig,
 } from "./config.ts";
 
 /** What an operator sees of a configuration that is right. Says which secrets are set, never what they are. */
@@ -90,8 +91,7 @@ function describeModel({ name, contextWindow, maxOutputTokens }: ModelConfig): s
 
 function describeAgent(agent: AgentConfig, models: readonly ModelConfig[]): string[] {
   const { compaction } = agent;
-  const ofModel = models.find(({ name }) => name === agent.model)?.contextWindow ?? 0;
-  const tokens = ofModel === 0 ? agent.contextWindow : ofModel;
+  const tokens = configuredWindow(models, agent.model, agent.contextWindow);
   const window = tokens === 0 ? "from the table of known models" : `${tokens} tokens`;
   const rows: [string, string][] = [
     ["model", [agent.model, ...agent.fallbacks.map((name) => `then ${name}`)].join(", ")],

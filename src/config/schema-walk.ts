@@ -31,6 +31,11 @@ export function knownKeys(path: KeyPath): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
+/** A table under a name that people choose, as of `[models."NAME"]`. */
+export function isNamedTable(path: KeyPath): boolean {
+  return schemaAt(path.slice(0, -1)) instanceof z.ZodRecord;
+}
+
 /** Completes "expected: …". */
 export function expectationAt(path: KeyPath): string | null {
   const schema = schemaAt(path);

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { errorCode } from "../core/errors.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 
 /** A value, or why there is none. */
@@ -16,7 +17,7 @@ export function readTextFile(path: string, shownAs: string): Outcome<string> | n
   try {
     bytes = readFileSync(path);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    const code = errorCode(error);
     if (code === "ENOENT") return null;
     return { problem: configProblem({ file: shownAs, message: unreadable(code) }) };
   }

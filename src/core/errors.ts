@@ -40,6 +40,16 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The code of an error of the system, a socket or a database: `ENOENT`, `57P01`; "" without one. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+/** There is no such file or folder, or a file stands in the place of a folder. */
+export function isMissingFile(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR"].includes(errorCode(error));
+}
+
 /** What a check of the set-up found. */
 export interface Finding {
   /** What was looked at: `Discord token`. */

@@ -1,19 +1,25 @@
 import { createHash } from "node:crypto";
 import { steadyNow } from "../../async/clock.ts";
+import { withDeadline } from "../../async/deadline.ts";
 import type { Landed } from "../../core/compaction.ts";
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import type { ChannelKind, Place } from "../../core/message.ts";
 import type { ModelCallRow } from "../../store/turns/model-calls.ts";
-import { type Attached, NOTHING_ATTACHED, type Reply, type Scene } from "../../turn/context-sources.ts";
+import {
+  type Attached,
+  NOTHING_ATTACHED,
+  type OmittedExtract,
+  type Reply,
+  type Scene,
+} from "../../turn/context-sources.ts";
 import type { TurnChannel } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { Draft } from "../delivery/draft.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
 import { billLine } from "../model-usage.ts";
-import { omittedExtract } from "./omitted-extract.ts";
-import type { TurnRecall } from "./turn-recall.ts";
+import { LOOKED_UP_WITHIN_MS, type TurnRecall } from "./turn-recall.ts";
 import type { UsageAnchor } from "../model-usage.ts";
 import type { DueImages } from "../../context/assemble.ts";
 
@@ -168,4 +174,26 @@ async function attachedTo(
       .map(({ type, bytes }) => ({ type, base64: Buffer.from(bytes).toString("base64") })),
   }));
   return { replies, images };
+}
+
+/** Newest omitted entries that are read for an extract: a turn waits for it. */
+const MOST_ENTRIES = 300;
+
+/**
+ * What a turn is told of the omitted range until a summary covers it, in the texts that its messages have now.
+ * @returns null: nothing is omitted, or the extract comes too late
+ */
+async function omittedExtract(
+  { store, owner, compactorAgent }: Pick<ActorParts, "store" | "owner" | "compactorAgent">,
+  { omission }: History,
+  maxTokens: number,
+): Promise<OmittedExtract | null> {
+  if (omission === null) return null;
+  const { fromSeq, toSeq } = omission;
+  const make = async (): Promise<OmittedExtract> => {
+    const from = Math.max(fromSeq, toSeq - MOST_ENTRIES + 1);
+    const entries = await store.log.readCurrent(owner.channel, from, toSeq);
+    return { toSeq, ...(await compactorAgent.digester.ofEntries(entries, maxTokens)) };
+  };
+  return withDeadline(make(), LOOKED_UP_WITHIN_MS);
 }

@@ -11,8 +11,8 @@ import type { FirstRecall } from "../../turn/first-recall.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 
-/** Longest recall before a turn's first model call, ms. */
-const RECALL_WITHIN_MS = 400;
+/** Longest wait for what a turn looks up before its first model call, ms. */
+export const LOOKED_UP_WITHIN_MS = 400;
 /** Searches of one turn at a time: a model may ask for many, and other channels search as well. */
 const SEARCHES_AT_ONCE = 2;
 
@@ -125,7 +125,7 @@ export class TurnRecall implements Disposable {
   /** Drops a late result, and cancels its search. */
   async #orNothingLate<Found>(search: Promise<Found[]>): Promise<Found[]> {
     try {
-      const found = await withDeadline(search, RECALL_WITHIN_MS);
+      const found = await withDeadline(search, LOOKED_UP_WITHIN_MS);
       if (found !== null) return found;
     } catch (error) {
       if (!this.#automatic.signal.aborted && !this.#all.signal.aborted) throw error;

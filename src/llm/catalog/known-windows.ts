@@ -1,4 +1,4 @@
-import { MIN_WINDOW, type ModelConfig } from "../../config/config.ts";
+import { configuredWindow, MIN_WINDOW, type ModelConfig } from "../../config/config.ts";
 import { type Anchor, isTelling, nextFactor, UNCALIBRATED } from "../../core/calibration.ts";
 import { UNKNOWN_WINDOW } from "./model-catalog.ts";
 
@@ -8,15 +8,15 @@ export abstract class KnownWindows {
   readonly #refused = new Map<string, number>();
   /** Tokens of the largest answered prompt, as its provider counted them. */
   readonly #answered = new Map<string, number>();
-  readonly #configured: ReadonlyMap<string, ModelConfig>;
+  readonly #configured: readonly ModelConfig[];
 
   constructor(configured: readonly ModelConfig[]) {
-    this.#configured = new Map(configured.map((model) => [model.name, model]));
+    this.#configured = configured;
   }
 
   windowOf(model: string, configured: number): number {
     const limit = this.#limitOf(model);
-    const said = this.#configured.get(model)?.contextWindow || configured;
+    const said = configuredWindow(this.#configured, model, configured);
     if (said > 0) return Math.min(said, limit ?? said);
     return limit ?? this.believedWindow(model) ?? UNKNOWN_WINDOW;
   }
@@ -37,7 +37,8 @@ export abstract class KnownWindows {
 
   /** Tokens of the longest answer to ask a model for, of those that an agent wants. */
   protected outputOf(model: string, wanted: number): number {
-    return Math.min(wanted, this.#configured.get(model)?.maxOutputTokens || wanted);
+    const said = this.#configured.find(({ name }) => name === model)?.maxOutputTokens;
+    return Math.min(wanted, said || wanted);
   }
 
   protected abstract believedWindow(model: string): number | undefined;

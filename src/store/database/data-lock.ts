@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { OperatorError } from "../../core/errors.ts";
+import { errorCode, OperatorError } from "../../core/errors.ts";
 import { makePrivateFolder, PRIVATE_FILE, unusable } from "./data-folder.ts";
 import { isLiveProcess } from "./live-process.ts";
 
@@ -90,7 +90,7 @@ function makeLockFile(name: string): void {
   try {
     closeSync(openSync(name, "wx", PRIVATE_FILE));
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (errorCode(error) !== "EEXIST") throw error;
   }
 }
 

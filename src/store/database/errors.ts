@@ -1,5 +1,5 @@
 import pg from "pg";
-import { OperatorError, WeirError, errorMessage } from "../../core/errors.ts";
+import { errorCode, errorMessage, OperatorError, WeirError } from "../../core/errors.ts";
 
 /** The database could not be reached, or ended the connection. Nothing is known to be lost; try again. */
 class DatabaseUnavailableError extends WeirError {
@@ -33,9 +33,8 @@ const SYSTEM_CODE = /^E(?!RR_)[A-Z_]+$/;
 
 function isOfNetwork(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isOfNetwork);
-  if (!(error instanceof Error && "code" in error && typeof error.code === "string")) return false;
-  const isOfFile = "syscall" in error && error.syscall === "open";
-  return SYSTEM_CODE.test(error.code) && !isOfFile;
+  const isOfFile = error instanceof Error && "syscall" in error && error.syscall === "open";
+  return SYSTEM_CODE.test(errorCode(error)) && !isOfFile;
 }
 
 /**
@@ -53,7 +52,7 @@ export type ServerOrigin = "url" | "embedded";
 export function translateDatabaseError(error: unknown, origin: ServerOrigin = "url"): unknown {
   // Of a statement in a transaction, which hears of it as well.
   if (error instanceof WeirError) return error;
-  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  const code = errorCode(error);
   if (code === STALE_EPOCH) return new StaleEpochError(errorMessage(error), { cause: error });
   if (code === "ERR_INVALID_URL" || error instanceof URIError) {
     // Not a word of it: the address holds a password.

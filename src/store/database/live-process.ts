@@ -1,3 +1,5 @@
+import { errorCode } from "../../core/errors.ts";
+
 /** @returns true if a process of that number lives, whoever it belongs to; false for what is no number */
 export function isLiveProcess(pid: number): boolean {
   if (!Number.isSafeInteger(pid) || pid <= 0) return false;
@@ -6,6 +8,6 @@ export function isLiveProcess(pid: number): boolean {
     return true;
   } catch (error) {
     // EPERM: it lives, and belongs to another account.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return errorCode(error) === "EPERM";
   }
 }

@@ -5,7 +5,7 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { DatabaseConfig } from "../../config/config.ts";
-import { errorMessage, OperatorError } from "../../core/errors.ts";
+import { errorMessage, isMissingFile, OperatorError } from "../../core/errors.ts";
 import { closeDataFolder } from "./data-folder.ts";
 import { acquireDataLock, FolderTakenError } from "./data-lock.ts";
 import {
@@ -152,9 +152,8 @@ export async function assertExists({ url, dataDir }: DatabaseConfig): Promise<vo
   try {
     await stat(path.join(dataDir, "postgres"));
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
     // What cannot be looked into is told of by whoever tries to use it.
-    if (code !== "ENOENT" && code !== "ENOTDIR") return;
+    if (!isMissingFile(error)) return;
     throw new NotMigratedError(`There is no database in ${dataDir} yet: the first \`weir start\` makes it.`);
   }
 }

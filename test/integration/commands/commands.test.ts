@@ -7,6 +7,7 @@ import type { Asker } from "../../../src/platforms/platform.ts";
 import { openStore } from "../../store/open-store.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
 import { hold } from "../../support/compaction.ts";
+import { OWNED, OWNER } from "../../support/owners.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
@@ -20,11 +21,8 @@ after(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-// The token is none: no Discord is connected to here, and the platform of the test speaks for its channels.
 const CONFIG = `
-[platforms.discord]
-token = "env:OPENAI_BASE_URL"
-owners = ["u-own"]
+${OWNED}
 owner_roles = ["Moderators"]
 [[agents]]
 id = "main"
@@ -32,7 +30,6 @@ name = "Weir"
 model = "test-model"
 time_zone = "UTC"
 `;
-const OWNER: Asker = { id: "u-own", name: "Olga", roles: [] };
 const MODERATOR: Asker = { id: "u-mod", name: "Mo", roles: ["12"], roleNames: ["moderators"] };
 
 async function start(server: ModelServer): Promise<TestWeir> {

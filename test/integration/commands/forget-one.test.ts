@@ -6,6 +6,7 @@ import type { Asker } from "../../../src/platforms/platform.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
+import { OWNED, OWNER } from "../../support/owners.ts";
 import { openScene, type Scene } from "../../support/compaction.ts";
 
 const OURS = "zxqann";
@@ -16,8 +17,7 @@ async function statements({ open }: Scene): Promise<unknown[]> {
   return rows.map(({ statement }) => statement);
 }
 
-const OWNER: Asker = { id: "u-own", name: "Olga", roles: [] };
-const OWNERS = { top: '[platforms.discord]\ntoken = "env:OPENAI_BASE_URL"\nowners = ["u-own"]' };
+const OWNERS = { top: OWNED };
 
 /** Ann says something, Ben says it too; Ann alone says another thing in the same message. */
 async function remembered(scene: Scene): Promise<{ both: number; anns: number; bens: number; own: number }> {

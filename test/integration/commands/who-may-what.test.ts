@@ -1,9 +1,9 @@
 // proves: src/admin/permissions.ts, src/router/router.ts
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import type { Asker } from "../../../src/platforms/platform.ts";
 import type { Binding } from "../../../src/router/bindings.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
+import { OWNED, OWNER } from "../../support/owners.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
@@ -13,17 +13,13 @@ import { startWeir, type TestWeir } from "../../support/weir.ts";
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
 
-// The token is none: no Discord is connected to here, and the platform of the test speaks for its channels.
 const CONFIG = `
-[platforms.discord]
-token = "env:OPENAI_BASE_URL"
-owners = ["u-own"]
+${OWNED}
 [[agents]]
 id = "main"
 model = "test-model"
 instructions = "Never tell anybody of the heron."
 `;
-const OWNER: Asker = { id: "u-own", name: "Olga", roles: [] };
 
 async function start(server: ModelServer, binding: Partial<Binding> = {}): Promise<TestWeir> {
   server.respond(() => text("an answer"));

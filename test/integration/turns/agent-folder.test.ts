@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Asker } from "../../../src/platforms/platform.ts";
 import { command } from "../../support/commands.ts";
+import { OWNED, OWNER } from "../../support/owners.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
@@ -18,17 +18,13 @@ after(async () => database[Symbol.asyncDispose]());
 const agentsDir = await mkdtemp(path.join(tmpdir(), "weir-folder-"));
 after(async () => rm(agentsDir, { recursive: true, force: true }));
 
-// The token is none: the platform of the test speaks for Discord's channels.
 const CONFIG = `
-[platforms.discord]
-token = "env:OPENAI_BASE_URL"
-owners = ["u-own"]
+${OWNED}
 [[agents]]
 id = "main"
 model = "test-model"
 context_window = 32768
 `;
-const OWNER: Asker = { id: "u-own", name: "Olga", roles: [] };
 
 async function write(file: string, words: string): Promise<void> {
   await mkdir(path.dirname(path.join(agentsDir, file)), { recursive: true });

@@ -4,8 +4,8 @@ import { after, test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";
 import { contextLengthError } from "../../support/model-refusals.ts";
 import { text } from "../../support/model-behaviours.ts";
-import { startModelServer } from "../../support/model-server.ts";
-import { startWeir } from "../../support/weir.ts";
+import { type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { startWeir, type TestWeir } from "../../support/weir.ts";
 import { estimateTokens } from "../../../src/text/tokens.ts";
 
 const database = await createTestDatabase();
@@ -21,16 +21,16 @@ generation_reserve = 1024
 [agents.compaction]
 enabled = false
 `;
+async function start({ url }: ModelServer, config = CONFIG): Promise<TestWeir> {
+  return startWeir({ connection: database.connection, modelUrl: url, config });
+}
+
 const USABLE = 8192 - 2048;
 const PARAGRAPH = "The quick brown fox jumps over the lazy dog and reports to the committee. ".repeat(8);
 
 test("a conversation that outgrows the window is answered all the same, and every request fits", async () => {
   await using server = await startModelServer();
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-  });
+  await using weir = await start(server);
   // It does not say what it counted: our own estimate is all there is.
   server.respond(() => text("noted", { usage: "none" }));
   for (let index = 1; index <= 60; index++) {
@@ -58,11 +58,7 @@ test("a conversation that outgrows the window is answered all the same, and ever
 test("the omission is durable, and the log keeps every word", async () => {
   await using server = await startModelServer();
   server.respond(() => text("noted"));
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-  });
+  await using weir = await start(server);
   const channel = await weir.daemon.store.channels.find({ platform: "test", name: "long" });
   assert.ok(channel !== undefined && channel.omittedTo > 0 && channel.coveredTo === 0);
   const { history } = await weir.daemon.store.load(channel.id);
@@ -75,11 +71,7 @@ test("the omission is durable, and the log keeps every word", async () => {
 
 test("what was omitted is recalled when it is asked for", async () => {
   await using server = await startModelServer();
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-  });
+  await using weir = await start(server);
   server.respond(() => text("noted"));
   await weir.say("My sister's parrot is called Archibald", { room: "recall" });
   await weir.event("turn_settled", ({ channel }) => channel === "test:recall");
@@ -98,11 +90,7 @@ test("what was omitted is recalled when it is asked for", async () => {
 
 test("a server that says how much it takes teaches the window, and the turn goes on", async () => {
   await using server = await startModelServer();
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG.replace("context_window = 8192", "context_window = 32768"),
-  });
+  await using weir = await start(server, CONFIG.replace("context_window = 8192", "context_window = 32768"));
   for (let index = 0; index < 40; index++)
     await weir.say(`${index}: ${PARAGRAPH}`, { room: "learn", addressed: false });
   server.reply(contextLengthError("openai", 6000), text("it fits now"));
@@ -116,11 +104,7 @@ test("a server that says how much it takes teaches the window, and the turn goes
 
 test("a paste larger than the window is answered from a cut copy, and logged whole", async () => {
   await using server = await startModelServer();
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-  });
+  await using weir = await start(server);
   server.reply(text("that was long"));
   const paste = `${"lorem ipsum ".repeat(20_000)}the end`;
   await weir.say(paste, { room: "paste" });
@@ -136,11 +120,7 @@ test("a paste larger than the window is answered from a cut copy, and logged who
 
 test("what was omitted is told at once by its extract, and what of it was deleted by none", async () => {
   await using server = await startModelServer();
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-  });
+  await using weir = await start(server);
   server.respond(() => text("noted"));
   const room = "extract";
   const dynamic = (): string => server.requests.at(-1)?.body.messages.at(-1)?.content ?? "";

@@ -1,3 +1,4 @@
+import { errorCode } from "../../../core/errors.ts";
 import {
   DiscordAPIError,
   HTTPError,
@@ -156,7 +157,7 @@ export function toPlatformError(error: unknown): PlatformError {
   if (error instanceof HTTPError) return unavailable(`Discord answered ${error.status}`, error);
   if (error instanceof Error && error.name === "AbortError")
     return unavailable("Discord did not answer in time", error);
-  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  const code = errorCode(error);
   return unavailable(`Discord could not be reached${code === "" ? "" : ` (${code})`}`, error);
 }
 
