@@ -12,7 +12,9 @@ import type { Prompts } from "./prompts/load.ts";
 import type { Digester } from "./store/compaction/extracts.ts";
 import { inSlices } from "./async/cooperative.ts";
 import { createTools } from "./tools/tools.ts";
-import { basename } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
+import { NoteKeeper } from "./agent-files/note-keeper.ts";
 import { AgentFolder, type AgentFolderParts } from "./agent-files/agent-folder.ts";
 import { steadyNow } from "./async/clock.ts";
 import { chooseSections } from "./context/sections/choose.ts";
@@ -66,6 +68,13 @@ export class Agents {
     }
   }
 
+  /** What keeps the notes of those that keep any. */
+  noteKeepers(): ReadonlyMap<AgentId, NoteKeeper> {
+    return new Map(
+      [...this.#byId].flatMap(([id, { agent }]) => (agent.notes === null ? [] : [[id, agent.notes]])),
+    );
+  }
+
   /** The agent of a channel; a channel whose agent the configuration no longer has is answered by the first. */
   of(id: AgentId): StaffedAgent {
     return this.#byId.get(id) ?? this.first;
@@ -83,7 +92,6 @@ export function createAgents(
   told: AgentEvents = {},
 ): Agents {
   const { onPassedOver = () => undefined, onFileProblem = () => undefined } = told;
-  const tools = createTools(prompts);
   const agents = config.agents.map((one) => {
     const agentModels = modelsOf(one, config, models, onPassedOver);
     const texts = agentTexts(one, prompts);
@@ -94,7 +102,9 @@ export function createAgents(
             refusalOf: (files) => fixedPartProblem({ ...agent, folder: { ...NO_FOLDER, current: files } }),
             onProblem: (problem) => onFileProblem(one.id, problem),
           });
-    const agent = createAgent({ config: one, models: agentModels, tools, texts, folder });
+    const notes = noteKeeperOf(one, config.agentsDir, (problem) => onFileProblem(one.id, problem));
+    const tools = createTools(prompts, notes !== null);
+    const agent = createAgent({ config: one, models: agentModels, tools, texts, folder, notes });
     const problem = fixedPartProblem(agent);
     if (problem !== null) throw new OperatorError(problem);
     return { agent, compactorAgent: compactorAgentOf(agent, models, prompts) };
@@ -204,6 +214,22 @@ function createFolder(
     today: () => time.day(new Date()),
     clock: steadyNow,
     ...told,
+  });
+}
+
+/** @returns null: the agent keeps no notes, or has no folder of its own to keep them in */
+function noteKeeperOf(
+  { id, notes, timeZone }: AgentConfig,
+  agentsDir: string | undefined,
+  onProblem: (problem: string) => void,
+): NoteKeeper | null {
+  if (agentsDir === undefined || !notes || !existsSync(join(agentsDir, id))) return null;
+  const time = createTimeFormat(timeZone);
+  return new NoteKeeper({
+    root: join(agentsDir, id),
+    shownAs: `${basename(agentsDir)}/${id}`,
+    today: () => time.day(new Date()),
+    onProblem,
   });
 }
 

@@ -13,6 +13,7 @@ import { CompactionQueue } from "./compactor/queue.ts";
 import type { Config } from "./config/config.ts";
 import type { AgentId, ChannelAddress } from "./core/ids.ts";
 import { type Models, openModels } from "./llm/model-provider.ts";
+import { startGoneNotes } from "./channel/gone-notes.ts";
 import { Indexer } from "./memory/indexer.ts";
 import { RecallMemories } from "./memory/recall-memories.ts";
 import { Recall } from "./memory/recall.ts";
@@ -85,9 +86,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
 
   const prompts = loadPrompts(promptSources(config));
   const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
-  const { database, where } = opened;
-  log.info({ where }, "database_open");
-  const store = createStore(database);
+  log.info({ where: opened.where }, "database_open");
+  const store = createStore(opened.database);
   const knowsAllScripts = await whileStarting(async () => store.search.knowsAllScripts());
   if (!knowsAllScripts) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
   const models = stack.use(await openModels(config.llm));
@@ -99,6 +99,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const platforms = options.platforms(events);
   for (const platform of platforms) stack.use(platform);
   const indexer = stack.use(new Indexer(store.search, log));
+  stack.use(startGoneNotes(store.notes, agents.noteKeepers(), log));
 
   const platformOf = (address: ChannelAddress): Platform | undefined =>
     platforms.find(({ capabilities }) => capabilities.serves(address));

@@ -43,7 +43,7 @@ interface Candidate {
   readonly path: string;
 }
 
-/** An agent's folder: SOUL.md, rules, notes, skills. Nothing there is ever written. */
+/** An agent's folder: SOUL.md, rules, notes, skills. Nothing of it is ever written; a `NoteKeeper` has files of its own there. */
 export class AgentFolder {
   readonly #parts: AgentFolderParts;
   #known = new Map<string, Known>();
@@ -55,6 +55,11 @@ export class AgentFolder {
 
   constructor(parts: AgentFolderParts) {
     this.#parts = parts;
+  }
+
+  /** Its name, as the operator knows it. */
+  get shownAs(): string {
+    return posix.join(this.#parts.shownAs, this.#parts.id);
   }
 
   /** Why the files that are there now are not in use; null: they are. */
@@ -91,7 +96,7 @@ export class AgentFolder {
   }
 
   async #read(): Promise<void> {
-    const { root, shownAs, id } = this.#parts;
+    const { root } = this.#parts;
     const candidates = (await isFolder(root)) ? await this.#candidates() : [];
     const known = new Map<string, Known>();
     const found = await Promise.all(candidates.map(async (candidate) => this.#readOne(candidate)));
@@ -106,7 +111,7 @@ export class AgentFolder {
     this.#known = known;
     const all = [...known.values()];
     const next: AgentFiles = {
-      folder: `${shownAs}/${id}`,
+      folder: this.shownAs,
       files: all.flatMap(({ file }) => (file === null ? [] : [file])),
       problems: all.flatMap(({ problem }) => (problem === null ? [] : [problem])),
     };
@@ -199,7 +204,7 @@ export class AgentFolder {
 /** A file without its front matter. An empty one is none. Pure. */
 function parse(kind: SectionKind, path: string, text: string): Pick<Known, "file" | "problem"> {
   const name = posix.basename(path, ".md");
-  const plain = { kind, path, name, description: "", channels: null, paths: null };
+  const plain = { kind, path, name, description: "", channels: null, paths: null, channel: null };
   const { values, body, problem } =
     kind === "rule" || kind === "skills" ? readFrontMatter(text) : { values: {}, body: text, problem: null };
   // A rule that would hold everywhere because its globs cannot be read is worse than one that holds nowhere.

@@ -66,6 +66,8 @@ const TEMPLATES = {
     folder: "text",
     /** Names. */
     tools: "list",
+    /** It may write notes there. */
+    keeps_notes: "flag",
     sections: { listOf: ["kind", "source", "text"] },
   },
   omission: { count: "number", from_time: "text", to_time: "text" },
@@ -93,6 +95,8 @@ const TEMPLATES = {
   "tool-react": {},
   "tool-skip": {},
   "tool-memory-save": {},
+  "tool-memory-write": {},
+  "tool-note": {},
   /** Instructions of the summariser. */
   compactor: COMPACTOR,
   /** The previous summary, as background. */

@@ -13,6 +13,7 @@ import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";
 import { LogStore } from "./log/log.ts";
 import { MemoryStore } from "./memory/memories.ts";
+import { NoteStore } from "./memory/notes.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
 import { PersonalDataStore } from "./log/personal-data.ts";
@@ -33,6 +34,7 @@ export interface Store {
   readonly modelCalls: ModelCallStore;
   readonly search: SearchStore;
   readonly memories: MemoryStore;
+  readonly notes: NoteStore;
   readonly jobs: JobStore;
   readonly compactions: CompactionStore;
   readonly requests: RequestStore;
@@ -62,6 +64,7 @@ export function createStore(db: Database): Store {
     modelCalls: new ModelCallStore(db),
     search: new SearchStore(db),
     memories: new MemoryStore(db),
+    notes: new NoteStore(db),
     jobs: new JobStore(db),
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),

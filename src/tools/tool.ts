@@ -42,6 +42,21 @@ export interface ToolContext {
    * @throws PlatformError if the platform does not take it
    */
   react(emoji: string): Promise<Reaction>;
+  /**
+   * Changes the agent's notes of this channel. @returns what the model is told
+   * @throws ToolFailure where nothing was written
+   */
+  writeNote(wish: NoteWish): Promise<string>;
+}
+
+/** A line that an agent wants in its notes of a channel. */
+export interface NoteWish {
+  /** `memory`: the lasting notes; `note`: those of the day. */
+  readonly kind: "memory" | "note";
+  /** "": the line that it replaces goes. */
+  readonly text: string;
+  /** Words of a line that the agent has written; null: none is replaced. */
+  readonly replaces: string | null;
 }
 
 /** `unsupported`: the platform has no reactions. `gone`: the message was taken back. `enough`: several were tried already. */

@@ -1,5 +1,7 @@
 import type { Prompts } from "../prompts/load.ts";
 import { memoryRecall } from "./memory-recall.ts";
+import { memoryWrite } from "./memory-write.ts";
+import { note } from "./note.ts";
 import { react } from "./react.ts";
 import { searchHistory } from "./search-history.ts";
 import { skip } from "./skip.ts";
@@ -11,8 +13,13 @@ import type { Tool } from "./tool.ts";
  */
 
 /** All tools, sorted by name, so that the first part of every request stays the same bytes. */
-const TOOLS = [memoryRecall, react, searchHistory, skip];
+const TOOLS = [memoryRecall, memoryWrite, note, react, searchHistory, skip];
+/** Of an agent that has a folder to write to. */
+const NOTE_TOOLS: ReadonlySet<unknown> = new Set([memoryWrite, note]);
 
-export function createTools(prompts: Prompts): readonly Tool[] {
-  return TOOLS.map((describedBy) => describedBy(prompts));
+/** @param keepsNotes the agent has a folder of its own, and may write there */
+export function createTools(prompts: Prompts, keepsNotes: boolean): readonly Tool[] {
+  return TOOLS.filter((tool) => keepsNotes || !NOTE_TOOLS.has(tool)).map((describedBy) =>
+    describedBy(prompts),
+  );
 }

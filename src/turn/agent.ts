@@ -1,3 +1,4 @@
+import type { NoteKeeper } from "../agent-files/note-keeper.ts";
 import type { AgentConfig } from "../config/config.ts";
 import { type EntryTexts, Renderer } from "../context/render.ts";
 import type { Budget } from "../context/usage.ts";
@@ -28,7 +29,12 @@ export interface AgentModels {
 export interface AgentTexts extends EntryTexts {
   system(values: { date: string }): string;
   /** What of its folder is the same all day. */
-  sections(values: { folder: string; tools: readonly string[]; sections: readonly SectionText[] }): string;
+  sections(values: {
+    folder: string;
+    tools: readonly string[];
+    keepsNotes: boolean;
+    sections: readonly SectionText[];
+  }): string;
   dynamic(values: {
     sections: readonly SectionText[];
     now: string;
@@ -52,6 +58,8 @@ export type SectionText = Pick<Section, "kind" | "source" | "text">;
 
 /** What an agent's folder holds. */
 export interface FolderFiles {
+  /** As the operator knows it: `agents/main`; "": there is none. */
+  readonly shownAs: string;
   /** As of the last look. */
   readonly current: AgentFiles;
   /** Why the files that are there now are not in use; null: they are. */
@@ -61,7 +69,7 @@ export interface FolderFiles {
 }
 
 /** Of an agent without a folder. */
-export const NO_FOLDER: FolderFiles = { current: NO_FILES, refusal: null, refresh: () => null };
+export const NO_FOLDER: FolderFiles = { shownAs: "", current: NO_FILES, refusal: null, refresh: () => null };
 
 /** A persona that answers channels: its configuration made usable. */
 export interface Agent {
@@ -70,11 +78,15 @@ export interface Agent {
   readonly tools: readonly Tool[];
   readonly texts: AgentTexts;
   readonly folder: FolderFiles;
+  /** Null: it keeps none. */
+  readonly notes: NoteKeeper | null;
   readonly time: TimeFormat;
   readonly renderer: Renderer;
 }
 
-export function createAgent(parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder">): Agent {
+export function createAgent(
+  parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder" | "notes">,
+): Agent {
   const time = createTimeFormat(parts.config.timeZone);
   return { ...parts, time, renderer: new Renderer(time, parts.texts) };
 }

@@ -1,7 +1,7 @@
 import type { ContextSources, DueImages } from "../context/assemble.ts";
 import { chooseSections, type SectionScene } from "../context/sections/choose.ts";
 import { sectionLimits } from "../context/sections/fit.ts";
-import type { Asked } from "../context/sections/section.ts";
+import type { AgentFile, Asked } from "../context/sections/section.ts";
 import type { Section } from "../core/context.ts";
 import { capText } from "../context/render.ts";
 import { dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
@@ -27,6 +27,8 @@ export interface LookedUp {
   readonly attached: Attached;
   /** What is left of the omitted range; null: nothing is omitted, or no extract came in time. */
   readonly extract: OmittedExtract | null;
+  /** The agent's notes of this channel. */
+  readonly notes: readonly AgentFile[];
 }
 
 /** An extract of the entries that are left out of the view, up to here. */
@@ -56,6 +58,7 @@ export const NOTHING_LOOKED_UP: LookedUp = {
   remembered: [],
   attached: NOTHING_ATTACHED,
   extract: null,
+  notes: [],
 };
 
 export interface TurnSituation extends LookedUp {
@@ -99,6 +102,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
     scene,
     askedIn(history, turn),
     sectionLimits(situation.usable),
+    situation.notes,
   );
   return {
     ...stablePart(agent, agent.time.day(now), sections.static),
@@ -161,10 +165,11 @@ function stablePart(agent: Agent, date: string, sections: readonly Section[]): S
 export function systemText(agent: Agent, date: string, sections: readonly Section[]): string {
   const shown = sections.filter(({ state }) => state !== "left out");
   const system = agent.texts.system({ date });
-  if (shown.length === 0) return system;
-  const { folder } = agent.folder.current;
+  const keepsNotes = agent.notes !== null;
+  if (shown.length === 0 && !keepsNotes) return system;
   const tools = agent.tools.map(({ spec }) => spec.name);
-  return `${system}\n\n${agent.texts.sections({ folder, tools, sections: shown })}`;
+  const values = { folder: agent.folder.shownAs, tools, keepsNotes, sections: shown };
+  return `${system}\n\n${agent.texts.sections(values)}`;
 }
 
 /** The messages to answer, as far as sections depend on them. */

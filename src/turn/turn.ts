@@ -10,7 +10,8 @@ import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import type { FailureKind } from "../prompts/load.ts";
-import type { Reaction } from "../tools/tool.ts";
+import type { NoteWish, Reaction } from "../tools/tool.ts";
+import type { AgentFile } from "../context/sections/section.ts";
 import { type Agent, budgetOf } from "./agent.ts";
 import {
   type Attached,
@@ -61,6 +62,10 @@ export interface TurnChannel {
   ): Promise<Memory[]>;
   /** Puts an emoji under the newest message to answer. @throws PlatformError if the platform does not take it */
   react(emoji: string): Promise<Reaction>;
+  /** The agent's notes of this channel; only as far as it takes no time. */
+  notes(): Promise<readonly AgentFile[]>;
+  /** Changes them. @throws ToolFailure where nothing was written */
+  writeNote(wish: NoteWish): Promise<string>;
   /** What belongs to the messages to answer beside their text. */
   attached(): Promise<Attached>;
   /** Shows the answer so far; null: what was shown is void. Must not throw or wait. */
@@ -198,6 +203,7 @@ class TurnRun {
         recallMemories: async (query, limit, signal) =>
           this.#channel.recallMemories(query, "tool", limit, signal),
         react: async (emoji) => this.#channel.react(emoji),
+        writeNote: async (wish) => this.#channel.writeNote(wish),
       },
       onFailure: (tool, why) => this.#channel.onToolFailure(tool, why),
     });
@@ -217,13 +223,14 @@ class TurnRun {
   /** Recall is a help, not a condition: without it the turn goes on. */
   async #lookUp(history: History): Promise<LookedUp> {
     const { text, entries, memories } = firstRecall(history, this.#turn.toSeq);
-    const [recalled, remembered, attached, extract] = await Promise.all([
+    const [recalled, remembered, attached, extract, notes] = await Promise.all([
       entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
       memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
       this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
       history.omission === null ? null : this.#extract(),
+      this.#orElse([], this.#channel.notes()),
     ]);
-    return { recalled, remembered, attached, extract };
+    return { recalled, remembered, attached, extract, notes };
   }
 
   async #extract(): Promise<OmittedExtract | null> {

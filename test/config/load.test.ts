@@ -22,6 +22,7 @@ const DEFAULT_AGENTS = [
     generationReserve: 4096,
     maxToolIterations: 8,
     toolTimeoutMs: 20_000,
+    notes: true,
     timeZone: "UTC",
     compaction: {
       enabled: true,

@@ -34,7 +34,8 @@ export function defaultAgent(): Agent {
       learnFactor: () => undefined,
     },
     folder: NO_FOLDER,
-    tools: createTools(prompts),
+    notes: null,
+    tools: createTools(prompts, false),
     texts: {
       system: ({ date }) => prompts.render("system", { agentName: name, instructions, date }, id),
       dynamic: (values) => prompts.render("dynamic", values),
@@ -63,6 +64,7 @@ export function sourcesOf(
     remembered,
     attached: NOTHING_ATTACHED,
     extract,
+    notes: [],
     now: new Date("2026-11-21T20:00:00Z"),
     usable: 26_000,
     scene: {

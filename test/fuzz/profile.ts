@@ -73,6 +73,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
     generationReserve: 100,
     maxToolIterations: 3,
     toolTimeoutMs: 60,
+    notes: true,
     timeZone: "UTC",
     compaction: {
       enabled,

@@ -33,6 +33,8 @@ export interface ConfigLines {
   readonly window?: number;
   /** Are summaries written ahead? Default: no. */
   readonly ahead?: boolean;
+  /** The folder with the agents' folders; default: there is none. */
+  readonly agentsDir?: string;
 }
 
 /** A config.toml. By default 7168 tokens are usable: a summary has at most 94, background begins at 5734. */
@@ -95,7 +97,13 @@ export async function openScene(): Promise<Scene> {
   const server = stack.use(await startModelServer());
   const kept = stack.move();
   const options = (lines: ConfigLines) => {
-    return { connection, modelUrl: server.url, config: compactionConfig(lines) };
+    const { agentsDir } = lines;
+    return {
+      connection,
+      modelUrl: server.url,
+      config: compactionConfig(lines),
+      ...(agentsDir !== undefined && { agentsDir }),
+    };
   };
   return {
     connection,

@@ -1,3 +1,4 @@
+// proves: src/tools/tool.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
@@ -5,16 +6,24 @@ import type { EntryReference } from "../../src/core/entry.ts";
 import { memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
 import { PlatformError } from "../../src/platforms/platform.ts";
-import { type Reaction, type ToolContext, ToolFailure, ToolInputError } from "../../src/tools/tool.ts";
+import {
+  type NoteWish,
+  type Reaction,
+  type ToolContext,
+  ToolFailure,
+  ToolInputError,
+} from "../../src/tools/tool.ts";
 import { createTools } from "../../src/tools/tools.ts";
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tool-memory-recall": "Remember.",
+  "tool-memory-write": "Keep.",
+  "tool-note": "Note.",
   "tool-react": "React.",
   "tool-search-history": "Search.",
   "tool-skip": "Stay silent.",
 };
-const tools = createTools({ render: (name) => DESCRIPTIONS[name] ?? "" });
+const tools = createTools({ render: (name) => DESCRIPTIONS[name] ?? "" }, true);
 const signal = new AbortController().signal;
 /** What a turn gives to a tool, where nothing is found and nothing fails. */
 function turnContext(more: Partial<ToolContext> = {}): ToolContext {
@@ -23,6 +32,7 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
     searchHistory: async () => [],
     recallMemories: async () => [],
     react: async () => "shown",
+    writeNote: async () => "Noted.",
     ...more,
   };
 }
@@ -38,7 +48,7 @@ describe("the tools", () => {
     const names = tools.map(({ spec }) => spec.name);
     assert.deepEqual(names, names.toSorted());
     for (const { spec } of tools) {
-      assert.match(spec.description, /^(?:Remember|React|Search|Stay silent)\.$/);
+      assert.match(spec.description, /^(?:Keep|Note|Remember|React|Search|Stay silent)\.$/);
       assert.equal(spec.parameters["type"], "object");
       assert.equal(spec.parameters["additionalProperties"], false);
     }
@@ -117,6 +127,33 @@ describe("memory_recall", () => {
     assert.ok(outcome.kind === "result" && outcome.text === "Nothing is remembered about that.");
     for (const input of [null, {}, { query: " " }, { query: "x", limit: 2 }])
       await assert.rejects(named("memory_recall").run(input, context), ToolInputError);
+  });
+});
+
+describe("notes", () => {
+  test("are written with what is to be replaced, and nothing but text is taken", async () => {
+    const wishes: NoteWish[] = [];
+    const context = turnContext({
+      writeNote: async (wish) => {
+        wishes.push(wish);
+        return "Noted.";
+      },
+    });
+    const outcome = await named("note").run({ text: " the lift is broken " }, context);
+    assert.deepEqual(outcome, { kind: "result", text: "Noted.", references: [] });
+    await named("memory_write").run({ text: "", replaces: "lift" }, context);
+    assert.deepEqual(wishes, [
+      { kind: "note", text: "the lift is broken", replaces: null },
+      { kind: "memory", text: "", replaces: "lift" },
+    ]);
+    for (const input of [{ text: "" }, { text: "x", path: "/etc/passwd" }, { replaces: "x" }])
+      await assert.rejects(named("note").run(input, context), ToolInputError);
+    await assert.rejects(named("memory_write").run({ text: "x", replaces: "" }, context), ToolInputError);
+  });
+
+  test("are offered to nobody who keeps none", () => {
+    const names = createTools({ render: () => "" }, false).map(({ spec }) => spec.name);
+    assert.deepEqual(names, ["memory_recall", "react", "search_history", "skip"]);
   });
 });
 

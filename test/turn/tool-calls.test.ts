@@ -19,7 +19,7 @@ function result(text: string): ToolOutcome {
   return { kind: "result", text, references: [] };
 }
 
-const shipped = createTools({ render: (name) => name });
+const shipped = createTools({ render: (name) => name }, false);
 
 /** Runs calls, and keeps the process alive meanwhile: a signal's own timer does not. */
 async function run(
@@ -42,6 +42,7 @@ async function run(
       searchHistory: options.found ?? (async () => []),
       recallMemories: async () => [],
       react: async () => "shown",
+      writeNote: async () => "Noted.",
     },
     onFailure: (name, why) => failures.push([name, why]),
   });

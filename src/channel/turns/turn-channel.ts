@@ -15,10 +15,12 @@ import {
 } from "../../turn/context-sources.ts";
 import type { TurnChannel } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
+import { ToolFailure } from "../../tools/tool.ts";
 import type { Draft } from "../delivery/draft.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
 import { billLine } from "../model-usage.ts";
+import { TurnNotes } from "./turn-notes.ts";
 import { LOOKED_UP_WITHIN_MS, type TurnRecall } from "./turn-recall.ts";
 import type { UsageAnchor } from "../model-usage.ts";
 import type { DueImages } from "../../context/assemble.ts";
@@ -84,8 +86,11 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const { history, turn, draft, owner, address, platform, events, now, recall, indexer } = parts;
   const channel = formatAddress(address);
   const reactions = new Set<string>();
+  const scene = sceneOf(parts);
+  const keeper = parts.agent.notes;
+  const notes = keeper === null ? null : new TurnNotes(parts, turn.id, keeper, scene.fileNames);
   return {
-    scene: sceneOf(parts),
+    scene,
     // A name would tell the provider where people chat.
     cacheKey: createHash("sha256").update(`${parts.agent.config.id} ${channel}`).digest("hex").slice(0, 32),
     async react(emoji) {
@@ -96,6 +101,11 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       reactions.add(emoji);
       await platform.react(address, newest.messageId, emoji);
       return "shown";
+    },
+    notes: async () => notes?.read() ?? [],
+    async writeNote(wish) {
+      if (notes === null) throw new ToolFailure("You keep no notes.");
+      return notes.write(wish);
     },
     attached: async () => attachedTo(parts, history.current, turn),
     snapshot: async () => history.snapshot(),

@@ -144,6 +144,11 @@ export const agentOptions = {
     20_000,
     "How long one use of a tool may take (20 seconds).",
   ),
+  notes: option(
+    flag,
+    true,
+    "true: an agent that has a folder of its own (agents/ID) may keep notes there, of each channel apart. false: it writes none.",
+  ),
   time_zone: option(
     timeZone,
     "UTC",

@@ -33,17 +33,22 @@ const LISTENS: Readonly<Partial<Record<SectionKind, readonly Signal[]>>> = {
   skills: ["change", "verify"],
 };
 
-/** Chooses what of an agent's folder is part of a request, and fits it. Pure. @param asked oldest first */
+/**
+ * Chooses what of an agent's folder is part of a request, and fits it. Pure.
+ * @param asked oldest first
+ * @param notes the agent's own of this channel
+ */
 export function chooseSections(
   { files, folder }: AgentFiles,
   scene: SectionScene,
   asked: readonly Asked[],
   limits: SectionLimits,
+  notes: readonly AgentFile[] = [],
 ): Sections {
-  if (files.length === 0) return NO_SECTIONS;
+  if (files.length === 0 && notes.length === 0) return NO_SECTIONS;
   const focus = focusOf(asked.map(({ text }) => text));
   const skills = files.filter(({ kind }) => kind === "skills");
-  const chosen = files.flatMap((file) => {
+  const chosen = [...files, ...notes].flatMap((file) => {
     if (file.kind === "skills") return [];
     const reason = reasonFor(file, scene, asked, focus);
     return reason === null ? [] : [sectionOf(file, reason, focus)];
@@ -99,14 +104,14 @@ function reasonFor(
         ? "this person is to be answered"
         : null;
     default:
-      return "always";
+      return file.channel === null ? "always" : "noted in this conversation";
   }
 }
 
 function sectionOf(file: AgentFile, reason: string, focus: Focus): Section {
-  const { kind, path, name } = file;
+  const { kind, path, name, channel } = file;
   const rules = SECTION_KINDS[kind];
-  const isNamed = kind === "rule" || kind === "channel" || kind === "user";
+  const isNamed = kind === "rule" || kind === "channel" || kind === "user" || channel !== null;
   // A rule that depends on what is talked about would change the prefix.
   const place = file.paths !== null ? "dynamic" : rules.place;
   return measured({
@@ -116,6 +121,7 @@ function sectionOf(file: AgentFile, reason: string, focus: Focus): Section {
     source: path,
     reason,
     place,
+    scope: channel === null ? rules.scope : "channel",
     ...textOf(file, place),
     focus,
   });
@@ -142,18 +148,28 @@ function counted(text: string, place: Section["place"]): Counted {
 /** The catalogue: a skill's own text is not in it. */
 function skillsSection(skills: readonly AgentFile[], source: string, focus: Focus): Section {
   const lines = skills.map(({ name, description }) => `- ${name}: ${description}`);
-  const { label, place } = SECTION_KINDS.skills;
+  const { label, place, scope } = SECTION_KINDS.skills;
   const text = counted(lines.toSorted().join("\n"), place);
-  return measured({ key: "skills", kind: "skills", label, source, reason: "always", place, ...text, focus });
+  return measured({
+    key: "skills",
+    kind: "skills",
+    label,
+    source,
+    reason: "always",
+    place,
+    scope,
+    ...text,
+    focus,
+  });
 }
 
 function measured({
   focus,
   estimated,
   ...section
-}: Pick<Section, "key" | "kind" | "label" | "source" | "reason" | "place"> &
+}: Pick<Section, "key" | "kind" | "label" | "source" | "reason" | "place" | "scope"> &
   Counted & { readonly focus: Focus }): Section {
-  const { priority, isProtected, scope } = SECTION_KINDS[section.kind];
+  const { priority, isProtected } = SECTION_KINDS[section.kind];
   const { text } = section;
   const { raise, evidence } =
     section.place === "static"
@@ -162,7 +178,6 @@ function measured({
   const size = { before: text.length, after: text.length };
   return {
     ...section,
-    scope,
     priority: priority + raise,
     isProtected,
     evidence,

@@ -14,6 +14,8 @@ export interface AgentFile {
   /** Of a rule: it comes in where they match; null: it says nothing of them. */
   readonly channels: Glob | null;
   readonly paths: Glob | null;
+  /** Of the agent's own notes: of which channel they are, as a file is named after it; null: of any other file. */
+  readonly channel: string | null;
 }
 
 /** Does a name match one of an operator's patterns? */

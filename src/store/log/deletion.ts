@@ -19,6 +19,7 @@ import {
   takeRetoldMemories,
   termsGone,
 } from "../memory/retold.ts";
+import { takeRetoldNotes } from "../memory/notes.ts";
 
 /** Who makes the extracts of a deletion, and which are made already. */
 interface ExtractMakers {
@@ -74,7 +75,7 @@ export async function prepareBlanking(
 }
 
 /**
- * Takes messages back: their texts go from the log, with the memories and the arguments of tool calls that tell of them, and
+ * Takes messages back: their texts go from the log, with the memories, notes and arguments of tool calls that tell of them, and
  * each summary that may hold words of them, live or not, is replaced by the extract of what remains over the same span; live
  * ones are to be written again.
  * @param client in a transaction
@@ -100,6 +101,7 @@ async function blankMessages(
     ]);
   const unsaid = { seqs, terms: termsGone(texts.map(({ text }) => text)) };
   const taken = await takeRetoldMemories(client, channel, unsaid);
+  await takeRetoldNotes(client, channel, unsaid);
   const retold = await blankRetoldCalls(client, channel, unsaid, { found });
   await endJobs(client, channel, retold);
   await client.query(

@@ -25,6 +25,7 @@ import {
   tellJobs,
   termsGone,
 } from "../memory/retold.ts";
+import { takeRetoldNotes } from "../memory/notes.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
 export type EditOutcome =
@@ -220,6 +221,7 @@ async function takeRetold(
   const unsaid = { seqs: [seq], terms: termsGone(former, now) };
   const unquoted = await takeUnquoted(client, channel, seq, now);
   const retold = await takeRetoldMemories(client, channel, unsaid);
+  await takeRetoldNotes(client, channel, unsaid);
   await tellJobs(client, channel, unsaid);
   const { coveredTo } = await readChannel(client, channel);
   if (seq <= coveredTo) await blankRetoldCalls(client, channel, unsaid, { to: coveredTo });

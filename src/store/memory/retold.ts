@@ -133,7 +133,8 @@ async function readLeft(client: Queryable, channel: ChannelId, from: Seq, to: Se
   );
 }
 
-function termsOf(said: readonly Said[]): Set<string> {
+/** The terms that tell something of who said it, or what. */
+export function termsOf(said: readonly Said[]): Set<string> {
   const found = new Set<string>();
   for (const { text, author } of said) {
     for (const term of tellingTerms(`${author}\n${text}`)) found.add(term);
@@ -283,7 +284,7 @@ export async function blankRetoldCalls(
 }
 
 /** What a turn answers, as it reads now. */
-async function readAsked(client: Queryable, turn: number): Promise<Said[]> {
+export async function readAsked(client: Queryable, turn: number): Promise<Said[]> {
   return client.query<Said & Record<string, unknown>>(
     {
       name: "asked_of_turn",

@@ -21,6 +21,7 @@ function file(kind: SectionKind, name: string, text: string, more: Partial<Agent
     description: "",
     channels: null,
     paths: null,
+    channel: null,
     ...more,
   };
 }

@@ -1,8 +1,8 @@
-// proves: src/store/log/deletion.ts, src/store/memory/retold.ts
+// proves: src/store/log/deletion.ts, src/store/memory/retold.ts, src/store/memory/notes.ts, src/channel/gone-notes.ts
 // What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
@@ -34,7 +34,7 @@ const SUMMARY = "Ann and Ben measure the river each morning; the readings are in
 const CONFIG = '[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n';
 
 /** Where the secret came to stand before it was taken back. */
-const PLANTED = ["entries", "entry_search", "memories", "summaries"];
+const PLANTED = ["entries", "entry_search", "memories", "notes", "summaries"];
 
 interface World {
   readonly scene: Scene;
@@ -76,7 +76,11 @@ async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<v
     (request) => saving(request) ?? text(holdsSecret(request.messages) ? `${SUMMARY} ${SECRET}` : SUMMARY),
     ({ messages }) =>
       messages.at(-1)?.role !== "tool" && holdsSecret(messages)
-        ? toolCalls([{ name: "search_history", arguments: { query: SECRETS.join(" ") } }])
+        ? toolCalls([
+            { name: "search_history", arguments: { query: SECRETS.join(" ") } },
+            { name: "memory_write", arguments: { text: SECRET } },
+            { name: "note", arguments: { text: `asked for ${SECRETS[0]}` } },
+          ])
         : text("noted", { usage: "none" }),
   );
   await ask(weir, server, "general", "what is the code?");
@@ -113,8 +117,11 @@ async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN
   const folder = await mkdtemp(path.join(tmpdir(), "weir-leaks-"));
   try {
     await writeFile(path.join(folder, "config.toml"), CONFIG);
-    await using weir = await scene.start();
+    const agentsDir = path.join(folder, "agents");
+    await mkdir(path.join(agentsDir, "main"), { recursive: true });
+    await using weir = await scene.start({ agentsDir });
     await plant(scene, weir, ids);
+    assert.equal((await filesTell(folder)).filter(holdsSecret).length, 4, "two files of notes a channel");
     await scene.server.received(1);
     await untilIndexed(scene);
     await open.sql("analyze");
@@ -218,6 +225,11 @@ async function statisticsTell({ scene: { open } }: World): Promise<unknown[]> {
     .map(({ tablename, attname }) => `${String(tablename)}.${String(attname)}`);
 }
 
+/** Waits until lines that are to go have left the files of notes. */
+async function untilSwept({ scene: { open } }: World): Promise<void> {
+  while ((await open.sql("select from notes where gone_at is not null")).length > 0) await delay(20);
+}
+
 /** Fails where anything tells the secret. */
 async function checkGone(world: World, rooms: readonly string[] = ROOMS): Promise<void> {
   const { scene, weir, folder } = world;
@@ -226,8 +238,9 @@ async function checkGone(world: World, rooms: readonly string[] = ROOMS): Promis
   const told = {
     commands: await commandsTell(weir, rooms),
     inspectors: await inspectorsTell(world),
+    // Before the files are without it, too: what is shown is looked up in the log.
     models: await modelsTold(world, rooms),
-    files: await filesTell(folder),
+    files: await untilSwept(world).then(async () => filesTell(folder)),
   };
   for (const [who, texts] of Object.entries(told)) {
     for (const one of texts) assert.ok(!holdsSecret(one), `${who}: ${JSON.stringify(one).slice(0, 2000)}`);

@@ -1,0 +1,131 @@
+import { randomUUID } from "node:crypto";
+import { type FileHandle, link, mkdir, open, rename, rm } from "node:fs/promises";
+import { pause } from "../async/clock.ts";
+import { basename, dirname, join } from "node:path";
+import { errorCode, isMissingFile } from "../core/errors.ts";
+
+/** How often a change is made anew because somebody else was at the file, and the longest wait before that, ms. */
+const MAX_ATTEMPTS = 20;
+const REST_MS = 20;
+/** How long an editor that has the file open may take to write into it, ms. */
+const EDITOR_MS = 100;
+/** Larger files are no notes. */
+const MAX_BYTES = 1_048_576;
+
+/**
+ * Changes a text file that a person may edit meanwhile: a reader sees the old text or the new one, never a part, and what an editor
+ * saves in between stays. The one gap is an editor that replaces the file in the microseconds between the last look and the rename.
+ * @param change gets "" where there is no file; returns the text as it was where nothing is to change
+ * @throws what the file system does; an Error where the file is no UTF-8, too long, or never at rest
+ */
+export async function changeFile(path: string, change: (text: string) => string): Promise<void> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    await using found = await openExisting(path);
+    const isDone = found === null ? await create(path, change("")) : await replace(path, found, change);
+    if (isDone) return;
+    await pause(Math.ceil(Math.random() * REST_MS));
+  }
+  throw new Error("the file changes all the time");
+}
+
+async function openExisting(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    if (isMissingFile(error)) return null;
+    throw error;
+  }
+}
+
+/** @returns false: somebody else has made the file */
+async function create(path: string, text: string): Promise<boolean> {
+  if (text === "") return true;
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = await writeBeside(path, text);
+  try {
+    // Unlike a rename, it does not replace a file.
+    await link(temporary, path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    throw error;
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+/** @returns false: somebody else was at the file, and their text is to be changed */
+async function replace(path: string, file: FileHandle, change: (text: string) => string): Promise<boolean> {
+  const before = await stateOf(file);
+  const text = await readWhole(file);
+  const next = change(text);
+  if (next === text) return true;
+  const temporary = await writeBeside(path, next);
+  try {
+    if (!(await isSameFile(path, before))) return false;
+    await rename(temporary, path);
+  } finally {
+    await rm(temporary, { force: true });
+  }
+  await rescue(path, file, { before, next, change });
+  return true;
+}
+
+/** An editor may write into the file that has just been replaced: it is still open here. */
+async function rescue(
+  path: string,
+  file: FileHandle,
+  {
+    before,
+    next,
+    change,
+  }: { readonly before: FileState; readonly next: string; readonly change: (text: string) => string },
+): Promise<void> {
+  await pause(EDITOR_MS);
+  const after = await stateOf(file);
+  if (after.mtimeNs === before.mtimeNs && after.size === before.size) return;
+  const saved = change(await readWhole(file));
+  await changeFile(path, (ours) => (ours === next ? saved : `${ours}${linesOnlyIn(saved, next)}`));
+}
+
+/** Lines of an editor's text that are not in ours, where both have gone on. */
+function linesOnlyIn(saved: string, ours: string): string {
+  const known = new Set(ours.split("\n"));
+  return saved
+    .split("\n")
+    .filter((line) => !known.has(line))
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+interface FileState {
+  readonly ino: bigint;
+  readonly mtimeNs: bigint;
+  readonly size: bigint;
+}
+
+async function stateOf(file: FileHandle): Promise<FileState> {
+  return file.stat({ bigint: true });
+}
+
+async function isSameFile(path: string, before: FileState): Promise<boolean> {
+  await using file = await openExisting(path);
+  if (file === null) return false;
+  const now = await stateOf(file);
+  return now.ino === before.ino && now.mtimeNs === before.mtimeNs && now.size === before.size;
+}
+
+async function readWhole(file: FileHandle): Promise<string> {
+  const { size } = await file.stat();
+  if (size > MAX_BYTES) throw new Error(`the file is longer than ${MAX_BYTES} bytes`);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_BYTES + 1), 0, MAX_BYTES + 1, 0);
+  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(buffer.subarray(0, bytesRead));
+}
+
+async function writeBeside(path: string, text: string): Promise<string> {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
+  await using file = await open(temporary, "wx");
+  await file.writeFile(text);
+  await file.sync();
+  return temporary;
+}

@@ -1,0 +1,64 @@
+/** Lines of a file of notes. What the agent has written ends with the id of its row in the log; all else is a person's. Pure. */
+
+/** `- 14:05 the lift is broken <!-- note 12 -->`; a reader of Markdown does not see the mark. */
+const MARK = / *<!-- note (\d{1,15}) -->[ \t]*$/;
+const MARKS = new RegExp(MARK.source, "gm");
+
+/** A line that the agent has written. */
+export interface OwnLine {
+  readonly id: number;
+  /** Without the mark. */
+  readonly text: string;
+}
+
+/** The longest note, in UTF-16 units. */
+export const LONGEST_NOTE = 500;
+
+/** What an agent wants to note, on one line, and as plain text: it can neither close the mark nor make one. */
+export function noteText(text: string): string {
+  return text
+    .replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+    .replaceAll(/<!--|--!?>/g, "--")
+    .trim();
+}
+
+function lineOf({ id, text }: OwnLine): string {
+  return `- ${text} <!-- note ${id} -->`;
+}
+
+/** The text as a reader sees it. */
+export function withoutMarks(text: string): string {
+  return text.replaceAll(MARKS, "");
+}
+
+/** The lines of the agent's own, in order. */
+export function ownLines(text: string): OwnLine[] {
+  return text.split("\n").flatMap((line) => {
+    const id = idOf(line);
+    return id === null ? [] : [{ id, text: line.replace(MARK, "").replace(/^[-*]\s+/, "") }];
+  });
+}
+
+function idOf(line: string): number | null {
+  const [, id] = MARK.exec(line) ?? [];
+  return id === undefined ? null : Number(id);
+}
+
+/** The text without these lines of the agent's own; every other line stays as it is. */
+export function withoutLines(text: string, ids: ReadonlySet<number>): string {
+  const lines = text.split("\n");
+  const left = lines.filter((line) => {
+    const id = idOf(line);
+    return id === null || !ids.has(id);
+  });
+  return left.length === lines.length ? text : left.join("\n");
+}
+
+/** The text with a line behind all others, or in the place of one of the agent's own. */
+export function withLine(text: string, line: OwnLine, instead: number | null): string {
+  const lines = text.split("\n");
+  const place = instead === null ? -1 : lines.findIndex((one) => idOf(one) === instead);
+  if (place >= 0) return lines.with(place, lineOf(line)).join("\n");
+  const end = text === "" || text.endsWith("\n") ? "" : "\n";
+  return `${text}${end}${lineOf(line)}\n`;
+}

@@ -1,0 +1,129 @@
+import type { OwnLine } from "../../agent-files/note-lines.ts";
+import { LONGEST_NOTE, noteText } from "../../agent-files/note-lines.ts";
+import type { NoteKeeper } from "../../agent-files/note-keeper.ts";
+import { withDeadline } from "../../async/deadline.ts";
+import type { AgentFile } from "../../context/sections/section.ts";
+import type { TurnId } from "../../core/ids.ts";
+import { type NoteWish, ToolFailure } from "../../tools/tool.ts";
+import { storableText } from "../../text/text.ts";
+import type { ActorParts } from "../channel-context.ts";
+
+/** Longest wait for the notes before the first model call, ms. */
+const WITHIN_MS = 200;
+/** A file of notes is not to outgrow what a section may have. */
+const MOST_UNITS = 16_000;
+
+const WHY_NOT = {
+  unread:
+    "You cannot write notes just now: they could not be read. Answer without, and say so if somebody asked for it.",
+  changed:
+    "Nothing was written: a message was edited or deleted meanwhile. Look at the conversation again first.",
+  empty: "Nothing was written: the note has no text.",
+  long: `Nothing was written: a note may have ${LONGEST_NOTE} characters. Say it shorter.`,
+  full: "Nothing was written: the file is full. Make room with memory_write: replace or remove what no longer matters.",
+  unknown: "No line of yours there has these words. Give words of a line as it stands in your notes.",
+  several: "Several lines of yours have these words. Give more of the line.",
+  edited: "Somebody has edited that line by hand: it is theirs now. Add a line of your own.",
+  failed: "The note could not be written. The people who run you see why in the log.",
+} as const;
+
+function refused(why: keyof typeof WHY_NOT, cause?: unknown): ToolFailure {
+  return new ToolFailure(WHY_NOT[why], cause === undefined ? undefined : { cause });
+}
+
+/** What one turn reads and writes of a channel's notes. What is taken back meanwhile, it neither shows nor writes. */
+export class TurnNotes {
+  readonly #parts: Pick<ActorParts, "store" | "owner" | "agent">;
+  readonly #turn: TurnId;
+  readonly #keeper: NoteKeeper;
+  readonly #channels: readonly string[];
+  /** Edits and deletions of the channel, as the turn has seen them; null: it has not. */
+  #takenBack: number | null = null;
+
+  /** @param channels the channel's name as a file; of a thread, its channel's behind it */
+  constructor(
+    parts: Pick<ActorParts, "store" | "owner" | "agent">,
+    turn: TurnId,
+    keeper: NoteKeeper,
+    channels: readonly string[],
+  ) {
+    this.#parts = parts;
+    this.#turn = turn;
+    this.#keeper = keeper;
+    this.#channels = channels;
+  }
+
+  /** The notes of the channel, and of the channel that a thread belongs to; none where they are slow to read. */
+  async read(): Promise<readonly AgentFile[]> {
+    const { store, owner, agent } = this.#parts;
+    const look = async (): Promise<{ takenBack: number; files: readonly AgentFile[] }> => {
+      const { takenBack, gone } = await store.notes.look(
+        owner.channel,
+        agent.config.id,
+        this.#keeper.filesOf(this.#channels),
+      );
+      return { takenBack, files: await this.#keeper.read(this.#channels, gone) };
+    };
+    const found = await withDeadline(look(), WITHIN_MS);
+    this.#takenBack = found?.takenBack ?? null;
+    return found?.files ?? [];
+  }
+
+  /**
+   * Writes, replaces or removes a line of the channel's notes.
+   * @returns what the model is told
+   * @throws ToolFailure where nothing was written
+   */
+  async write({ kind, text, replaces }: NoteWish): Promise<string> {
+    const [channel] = this.#channels;
+    if (this.#takenBack === null || channel === undefined) throw refused("unread");
+    const said = noteText(storableText(text));
+    if (said === "" && replaces === null) throw refused("empty");
+    if (said.length > LONGEST_NOTE) throw refused("long");
+    const file = this.#keeper.fileOf(channel, kind);
+    const { lines, length } = await this.#keeper.look(file).catch((error: unknown) => {
+      throw refused("failed", error);
+    });
+    const old = replaces === null ? null : await this.#ownLine(lines, noteText(storableText(replaces)));
+    if (said === "" && old !== null) return this.#remove(file, old);
+    if (lines.some((line) => line.text === said)) return "That stands there already.";
+    if (length + said.length > MOST_UNITS) throw refused("full");
+    await this.#put(file, said, old);
+    return old === null ? "Noted, for this conversation alone." : "Replaced.";
+  }
+
+  async #put(file: string, text: string, old: OwnLine | null): Promise<void> {
+    const { store, owner, agent } = this.#parts;
+    const note = { agent: agent.config.id, file, text };
+    const id = await store.notes.add(owner, this.#turn, note, this.#takenBack ?? -1);
+    if (id === null) throw refused("changed");
+    try {
+      await this.#keeper.write(file, { id, text }, old?.id ?? null);
+    } catch (error) {
+      await store.notes.drop([id]);
+      throw refused("failed", error);
+    }
+    if (old !== null) await store.notes.drop([old.id]);
+  }
+
+  async #remove(file: string, { id }: OwnLine): Promise<string> {
+    try {
+      await this.#keeper.remove(file, new Set([id]));
+    } catch (error) {
+      throw refused("failed", error);
+    }
+    await this.#parts.store.notes.drop([id]);
+    return "Removed.";
+  }
+
+  /** The one line that the agent has written, and nobody has edited since, with these words. */
+  async #ownLine(lines: readonly OwnLine[], words: string): Promise<OwnLine> {
+    const found = words === "" ? [] : lines.filter(({ text }) => text.includes(words));
+    const [line, ...more] = found;
+    if (line === undefined) throw refused("unknown");
+    if (more.length > 0) throw refused("several");
+    const { store, owner } = this.#parts;
+    if ((await store.notes.textOf(owner.channel, line.id)) !== line.text) throw refused("edited");
+    return line;
+  }
+}
