@@ -1,6 +1,6 @@
 import { formatNumber } from "../text/format.ts";
 import leven from "leven";
-import { SECTION_KINDS } from "../context/sections/section.ts";
+import { isFileKind } from "../context/sections/section.ts";
 import type { Context, ModelMessage, Section, ToolSpec } from "../core/context.ts";
 import { counted, truncateMiddle } from "../text/text.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
@@ -105,7 +105,7 @@ async function showContext(parts: CommandParts, command: AskedCommand): Promise<
   const isUnderstood = (word === "list" && key === "") || (word === "detail" && more.length === 0);
   if (!isUnderstood)
     return `This is ${typed("context")}, ${typed("context list")} or ${typed("context detail KEY")}.`;
-  const isOperators = OPERATORS.has(key) || SECTION_KEY.test(key);
+  const isOperators = OPERATORS.has(key) || isFileKey(key);
   if (isOperators && !command.isNamedOwner)
     return forOwners(typed(`context detail ${key}`), command.channel.address.platform);
   return describeParts(parts, command, word === "list" ? null : key);
@@ -113,7 +113,9 @@ async function showContext(parts: CommandParts, command: AskedCommand): Promise<
 
 /** Parts from the operator, not from the conversation. */
 const OPERATORS: ReadonlySet<string> = new Set(["system", "tools"]);
-const SECTION_KEY = new RegExp(`^(?:${Object.keys(SECTION_KINDS).join("|")})(?::|$)`);
+function isFileKey(key: string): boolean {
+  return isFileKind(key.split(":")[0] ?? "");
+}
 
 /** What stands in the agent's folder, and whom it tells of, is the operator's business. */
 function forAsker<Report extends ContextReport>(report: Report, { isNamedOwner }: AskedCommand): Report {

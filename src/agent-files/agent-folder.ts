@@ -3,7 +3,7 @@ import { join, posix } from "node:path";
 import { readTextFile } from "../config/text-file.ts";
 import { type AgentFile, type AgentFiles, type Glob, NO_FILES } from "../context/sections/section.ts";
 import { errorMessage, isMissingFile } from "../core/errors.ts";
-import type { SectionKind } from "../core/context.ts";
+import type { FileKind } from "../core/context.ts";
 import { readFrontMatter, ruleMatter, skillMatter } from "./front-matter.ts";
 
 /** A file of this name is looked for once in so many ms. */
@@ -38,7 +38,7 @@ interface Known {
 
 /** A file to read: where it is, and as what. */
 interface Candidate {
-  readonly kind: SectionKind;
+  readonly kind: FileKind;
   /** In the folder of all agents, with `/`. */
   readonly path: string;
 }
@@ -124,7 +124,7 @@ export class AgentFolder {
 
   async #candidates(): Promise<Candidate[]> {
     const { id, today } = this.#parts;
-    const inFolder = async (folder: string, kind: SectionKind): Promise<Candidate[]> => {
+    const inFolder = async (folder: string, kind: FileKind): Promise<Candidate[]> => {
       const names = await this.#names(posix.join(id, folder));
       return names
         .filter((name) => name.endsWith(".md"))
@@ -202,7 +202,7 @@ export class AgentFolder {
 }
 
 /** A file without its front matter. An empty one is none. Pure. */
-function parse(kind: SectionKind, path: string, text: string): Pick<Known, "file" | "problem"> {
+function parse(kind: FileKind, path: string, text: string): Pick<Known, "file" | "problem"> {
   const name = posix.basename(path, ".md");
   const plain = { kind, path, name, description: "", channels: null, paths: null, channel: null };
   const { values, body, problem } =

@@ -78,7 +78,8 @@ function resolveAgent(
   folder: string,
 ): AgentConfig {
   const compaction = { ...defaults.compaction, ...written.compaction };
-  const agent = camelCased(agentSchema.parse({ ...defaults, ...written, compaction }));
+  const pruning = { ...defaults.pruning, ...written.pruning };
+  const agent = camelCased(agentSchema.parse({ ...defaults, ...written, compaction, pruning }));
   return {
     ...agent,
     name: agent.name.trim() || agent.id,

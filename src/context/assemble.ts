@@ -11,16 +11,21 @@ import type { Entry } from "../core/entry.ts";
 import { type History, type TurnRange, turnView } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { LineBefore } from "../text/line-head.ts";
+import { type Pruning, stubbedTo } from "./pruning.ts";
 import { estimateMessage, type Renderer, type RenderOptions } from "./render.ts";
 
 /** The values of the dynamic part: never stored, made anew for each turn. */
 export interface DynamicPart {
   /**
-   * Its text, given the omission as it stands.
+   * Its text and what that is made of beside its own words, given the omission as it stands.
    * @param room tokens that names and recalled passages may take; undefined: as many as they like
    * @param due messages that stand before it and wait for the answer; default: none
    */
-  text(omission: History["omission"], room?: number, due?: number): string;
+  make(
+    omission: History["omission"],
+    room?: number,
+    due?: number,
+  ): { readonly text: string; readonly sections: readonly Section[] };
 }
 
 /** Pictures of a message that is to be answered. */
@@ -35,7 +40,7 @@ export interface ContextSources {
   readonly tools: readonly ToolSpec[];
   /** Identity, policy, instructions, the date: the same bytes all day. */
   readonly system: string;
-  /** What of the system prompt and the dynamic part comes from the agent's folder. */
+  /** What of the system prompt comes from the agent's folder. */
   readonly sections: readonly Section[];
   readonly history: History;
   readonly turn: TurnRange;
@@ -43,6 +48,8 @@ export interface ContextSources {
   /** Shown with the messages to answer, and in no later turn: so the prefix stays. */
   readonly images: readonly DueImages[];
   readonly renderer: Renderer;
+  /** Which results of tools are shown in their short form; default: all of earlier turns. */
+  readonly pruning?: Pruning;
 }
 
 /** What is left out of a request; none of it touches the log. */
@@ -51,6 +58,8 @@ export interface Trims {
   readonly cap: { readonly before?: number; readonly due?: number; readonly own?: number };
   /** Room for names and recalled passages, in tokens. */
   readonly room?: number;
+  /** All results of earlier turns are shown in their short form, whatever the agent is to keep whole. */
+  readonly stubs?: true;
   /** Pictures are not shown. */
   readonly withoutImages?: true;
   /** Calls and results before here are not shown. */
@@ -61,24 +70,42 @@ export const NO_TRIMS: Trims = { cap: {} };
 
 /** Puts a context together, from the most to the least stable part. Pure. */
 export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Context {
+  const { pruning } = sources;
+  if (pruning === undefined || pruning.fromTokens <= 0 || trims.stubs === true)
+    return assembleWith(sources, trims, pruning);
+  const whole = assembleWith(sources, trims, null);
+  return whole.tokens < pruning.fromTokens ? whole : assembleWith(sources, trims, pruning);
+}
+
+/** @param pruning null: results stay whole; undefined: those of earlier turns are short */
+function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | null | undefined): Context {
   const { tools, system, sections, history, turn, dynamic, renderer } = sources;
   const view = turnView(history, turn);
   let lineBefore: LineBefore | null = null;
-  const render = (entries: readonly Entry[], options: RenderOptions): Shown[] => {
+  const render = (
+    entries: readonly Entry[],
+    { stub, ...options }: Pick<RenderOptions, "cap"> & { readonly stub?: (entry: Entry) => boolean },
+  ): Shown[] => {
     const shown: Shown[] = [];
     for (const entry of entries) {
       if (trims.callsFrom !== undefined && isToolEntry(entry) && entry.seq < trims.callsFrom) continue;
-      const { message, tokens, line } = renderer.render(entry, options, lineBefore);
+      const { message, tokens, line } = renderer.render(
+        entry,
+        { ...options, stub: stub?.(entry) ?? false },
+        lineBefore,
+      );
       lineBefore = line;
       if (message !== null) shown.push({ entry, message, tokens });
     }
     return shown;
   };
-  const cap = (limit: number | undefined): RenderOptions => (limit === undefined ? {} : { cap: limit });
-  // Results of earlier turns are stubs from the next turn on: these messages have been in no request's prefix before.
-  const before = render(view.before, { ...cap(trims.cap.before), stub: true });
+  const cap = (limit: number | undefined): Pick<RenderOptions, "cap"> =>
+    limit === undefined ? {} : { cap: limit };
+  // By default results are short from the next turn on: these messages have been in no request's prefix before.
+  const stubsTo = trims.stubs === true ? Infinity : stubbedTo(view.before, pruning);
+  const before = render(view.before, { ...cap(trims.cap.before), stub: (entry) => entry.seq <= stubsTo });
   const due = render(view.due, cap(trims.cap.due));
-  const now = dynamic.text(history.omission, trims.room, due.length);
+  const now = dynamic.make(history.omission, trims.room, due.length);
   const segments = [
     segment("system", "system prompt", [renderer.system(system)]),
     segment(
@@ -93,7 +120,7 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
       trims.withoutImages === true ? due : withImages(due, sources.images),
     ),
     // Behind the messages to answer, so that these are in the prefix of the next turn's request.
-    segment("dynamic", "now, people, recalled", counted([{ role: "user", text: now }])),
+    segment("dynamic", "now, people, recalled", counted([{ role: "user", text: now.text }])),
     segment("turn", "this turn's tool calls", render(view.own, cap(trims.cap.own))),
   ];
   const toolSegment: Segment = {
@@ -104,7 +131,12 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
     messages: [],
   };
   const all = [toolSegment, ...segments];
-  return { tools, sections, segments: all, tokens: all.reduce((sum, { tokens }) => sum + tokens, 0) };
+  return {
+    tools,
+    sections: [...sections, ...now.sections],
+    segments: all,
+    tokens: all.reduce((sum, { tokens }) => sum + tokens, 0),
+  };
 }
 
 /** A message and its estimate: rendered entries bring theirs, so that a long channel is not counted again. */

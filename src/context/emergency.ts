@@ -29,7 +29,7 @@ const ROOM_SHARE = 0.25;
 /** Shortest form of an item, in tokens. */
 const SHORTEST_ITEM = 40;
 
-/** Fits a context into the budget: no pictures, then the omission, then caps, then a second omission that spares nothing settled. */
+/** Fits a context into the budget: no pictures and only short results of earlier turns, then the omission, then caps, then a second omission that spares nothing settled. */
 export function fitContext(sources: ContextSources, budget: Budget): Fit {
   const emergency = tokenBudgetAt(budget, budget.emergencyThreshold);
   const { history } = sources;
@@ -40,7 +40,7 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
   if (plain.tokens < emergency)
     return { context: plain, history, omitTo: null, tokensBefore, overflows: false };
 
-  const plainest: Trims = { ...trims, withoutImages: true };
+  const plainest: Trims = { ...trims, withoutImages: true, stubs: true };
   const imageless = assemble(sources, plainest);
   if (imageless.tokens < tokenBudgetAt(budget, budget.aggressiveThreshold)) {
     return { context: imageless, history, omitTo: null, tokensBefore, overflows: false };
@@ -100,7 +100,7 @@ function markerTokens({ history, dynamic }: ContextSources): number {
   const count = history.entries.length;
   const lastAt = new Date(at.getTime() + 60_000);
   const marked = { fromSeq: seq, toSeq: history.lastSeq, count, tokens: 0, firstAt: at, lastAt };
-  return estimateTokens(dynamic.text(marked, 0)) - estimateTokens(dynamic.text(null, 0));
+  return estimateTokens(dynamic.make(marked, 0).text) - estimateTokens(dynamic.make(null, 0).text);
 }
 
 /** The last entry before the newest ones that are kept, and before the oldest that still waits. */

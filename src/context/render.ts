@@ -59,9 +59,15 @@ export interface RenderOptions {
   readonly stub?: boolean;
 }
 
-/** Longest old tool result that is kept whole, and what is left of a longer one, in UTF-16 units. */
-const STUB_OVER = 400;
-const STUB_LENGTH = 200;
+/** The short form of an old tool result. */
+export interface StubSize {
+  /** Longest one that is kept whole, in UTF-16 units. */
+  readonly stubOver: number;
+  /** What is left of a longer one, in UTF-16 units. */
+  readonly stubLength: number;
+}
+
+const STUB_SIZE: StubSize = { stubOver: 400, stubLength: 200 };
 
 /**
  * Renders entries, each once: neither an entry nor the line before it changes while both are in the view, so its bytes do not
@@ -70,6 +76,7 @@ const STUB_LENGTH = 200;
 export class Renderer {
   readonly #time: TimeFormat;
   readonly #texts: EntryTexts;
+  readonly #stub: StubSize;
   readonly #whole = new WeakMap<Entry, Omit<Rendered, "line">>();
   /** Head and text apart: together they would be a copy of the entry's text. */
   readonly #said = new WeakMap<Entry, Said>();
@@ -78,9 +85,10 @@ export class Renderer {
   readonly #summaries = new WeakMap<Summary, RenderedText>();
   #system: RenderedText | null = null;
 
-  constructor(time: TimeFormat, texts: EntryTexts) {
+  constructor(time: TimeFormat, texts: EntryTexts, stub = STUB_SIZE) {
     this.#time = time;
     this.#texts = texts;
+    this.#stub = stub;
   }
 
   /** @param before the line before it in the same request; null: it is the first */
@@ -90,13 +98,7 @@ export class Renderer {
     if (whole.message === null || (!isStub && (options.cap === undefined || whole.tokens <= options.cap)))
       return whole;
     let message = whole.message;
-    if (isStub && message.text.length > STUB_OVER) {
-      const length = message.text.length;
-      message = {
-        ...message,
-        text: `${sliceWhole(message.text, 0, STUB_LENGTH)} [… ${length} characters in all]`,
-      };
-    }
+    if (isStub) message = { ...message, text: stubOf(message.text, this.#stub) };
     if (options.cap !== undefined) {
       const said = this.#said.get(entry);
       message =
@@ -296,6 +298,13 @@ const HEADS = [
 const HEAD = `(?:${HEADS.join("|")})`;
 /** The head of a line, as `text/line-head.ts` writes it, or `[2026-11-21]`, at the beginning of what some reader takes for a line. */
 const LINE_HEAD = new RegExp(String.raw`(?<=${BEFORE_HEAD})\[(?=${HEAD}\])`, "gu");
+
+/** The short form, where that is shorter. */
+function stubOf(text: string, { stubOver, stubLength }: StubSize): string {
+  if (text.length <= stubOver) return text;
+  const stub = `${sliceWhole(text, 0, stubLength)} [… ${text.length} characters in all]`;
+  return stub.length < text.length ? stub : text;
+}
 
 /** Estimated tokens of one message of a request. */
 export function estimateMessage(message: ModelMessage): number {

@@ -38,7 +38,7 @@ export interface Segment {
 }
 
 /** What the files of an agent's folder are to a context. */
-export type SectionKind =
+export type FileKind =
   | "soul"
   | "policy"
   | "workspace"
@@ -49,16 +49,33 @@ export type SectionKind =
   | "memory"
   | "note";
 
-/** A piece of a context that comes from a file of the agent's folder, with why it is there and what the budget left of it. */
+/** What Weir itself puts into a context. */
+export type BuiltInKind =
+  | "tools"
+  | "identity"
+  | "summaries"
+  | "history"
+  | "due"
+  | "now"
+  | "remembered"
+  | "recalled"
+  | "replies"
+  | "omitted"
+  | "extract"
+  | "turn";
+
+export type SectionKind = FileKind | BuiltInKind;
+
+/** A piece of a context, with why it is there and what the budget left of it. */
 export interface Section {
-  /** Its name in `/context`: `soul`, `rule:style`. */
+  /** Its name in `/context`: `soul`, `rule:style`, `recalled`. */
   readonly key: string;
   readonly kind: SectionKind;
   /** What it is, for a person who looks at `/context`. */
   readonly label: string;
-  /** The file, as the operator knows it. */
+  /** Where it comes from: a file, as the operator knows it; a template; the log. */
   readonly source: string;
-  readonly scope: "all agents" | "agent" | "channel" | "person";
+  readonly scope: SectionScope;
   /** Why it is part of this request. */
   readonly reason: string;
   /** What of the newest messages has raised its priority. */
@@ -66,9 +83,9 @@ export interface Section {
   /** The higher, the later the budget cuts it. */
   readonly priority: number;
   readonly isProtected: boolean;
-  /** `static`: in the system prompt; `dynamic`: behind the messages. */
-  readonly place: "static" | "dynamic";
-  /** What is left of it; "" where it is left out. */
+  /** `static`: in the system prompt or the tools; `messages`: what was said, and its summaries; `dynamic`: behind the messages. */
+  readonly place: "static" | "messages" | "dynamic";
+  /** What is left of it; "" where it is left out, and where messages or tools are all of it. */
   readonly text: string;
   readonly state: "whole" | "cut" | "left out";
   readonly characters: { readonly before: number; readonly after: number };
@@ -76,10 +93,16 @@ export interface Section {
   readonly tokens: { readonly before: number; readonly after: number };
 }
 
+/** Whom a section concerns. */
+export type SectionScope = "all agents" | "agent" | "channel" | "person";
+
 /** What is sent to the model for one call. */
 export interface Context {
   readonly tools: readonly ToolSpec[];
-  /** What of it comes from the agent's folder; the segments hold their texts. */
+  /**
+   * What the system prompt and the dynamic part are made of beside their own words; the segments hold their texts.
+   * `context/sections/list.ts` has the whole list.
+   */
   readonly sections: readonly Section[];
   readonly segments: readonly Segment[];
   /** Estimated tokens of the whole request. */

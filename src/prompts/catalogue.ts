@@ -44,18 +44,11 @@ const TEMPLATES = {
     channel: "text",
     /** Names, each in quotation marks. */
     people: "list",
-    /** What of the agent's folder changes from turn to turn: its kind, the file, what it says. */
-    sections: { listOf: ["kind", "source", "text"] },
-    /** Rendered lines of memories. */
-    remembered: "list",
-    /** Rendered lines; they may have line breaks. */
-    recalled: "list",
-    /** `NAME answers [TIME] NAME: text`; they may have line breaks. */
-    replies: "list",
-    /** What `omission` rendered; null: nothing is omitted. */
-    omitted: "optional text",
-    /** What `digest` rendered of it; null: there is none. */
-    extract: "optional text",
+    /**
+     * What changes from turn to turn: its kind, whom it concerns, where it comes from, its text. Of the agent's folder: rule, user, skills, memory, note.
+     * Rendered lines: remembered, recalled, replies (`NAME answers [TIME] NAME: text`). What `omission` and `digest` rendered: omitted, extract.
+     */
+    sections: { listOf: ["kind", "scope", "source", "text"] },
     /** Messages before it that wait for the answer. */
     due: "number",
   },
@@ -165,7 +158,6 @@ type ValueOf<Shape> = Shape extends { readonly oneOf: readonly (infer Kind)[] }
 
 interface PlainValues {
   readonly text: string;
-  readonly "optional text": string | null;
   readonly number: number;
   readonly flag: boolean;
   readonly list: readonly string[];

@@ -6,7 +6,6 @@
 /** One value, a list of texts, a list of records with these fields, or one of these words. */
 export type VariableShape =
   | "text"
-  | "optional text"
   | "number"
   | "flag"
   | "list"

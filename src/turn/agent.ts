@@ -41,11 +41,6 @@ export interface AgentTexts extends EntryTexts {
     platform: string;
     channel: string;
     people: readonly string[];
-    remembered: readonly string[];
-    recalled: readonly string[];
-    replies: readonly string[];
-    omitted: string | null;
-    extract: string | null;
     due: number;
   }): string;
   /** One plain sentence for a person whose message has no answer. */
@@ -54,7 +49,7 @@ export interface AgentTexts extends EntryTexts {
 }
 
 /** A piece of the agent's folder, as a template is given it. */
-export type SectionText = Pick<Section, "kind" | "source" | "text">;
+export type SectionText = Pick<Section, "kind" | "scope" | "source" | "text">;
 
 /** What an agent's folder holds. */
 export interface FolderFiles {
@@ -88,7 +83,7 @@ export function createAgent(
   parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder" | "notes">,
 ): Agent {
   const time = createTimeFormat(parts.config.timeZone);
-  return { ...parts, time, renderer: new Renderer(time, parts.texts) };
+  return { ...parts, time, renderer: new Renderer(time, parts.texts, parts.config.pruning) };
 }
 
 /**

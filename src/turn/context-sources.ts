@@ -1,5 +1,6 @@
 import type { ContextSources, DueImages } from "../context/assemble.ts";
 import { chooseSections, type SectionScene } from "../context/sections/choose.ts";
+import { builtInSection } from "../context/sections/built-in.ts";
 import { sectionLimits } from "../context/sections/fit.ts";
 import type { AgentFile, Asked } from "../context/sections/section.ts";
 import type { Section } from "../core/context.ts";
@@ -106,41 +107,72 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
   );
   return {
     ...stablePart(agent, agent.time.day(now), sections.static),
-    sections: [...sections.static, ...sections.dynamic],
+    sections: sections.static,
     history,
     turn,
     renderer: agent.renderer,
     images: attached.images,
+    pruning: { ...agent.config.pruning, fromTokens: agent.config.pruning.threshold * situation.usable },
     dynamic: {
-      text: (omission, room = Infinity, due = 0) => {
-        const named = fitting(people, room / 4);
+      make: (omission, room = Infinity, due = 0) => {
         const statements = rememberedLines(agent, remembered, room / 4);
-        const answered = fitting(replyLines(agent, attached.replies), room / 4);
+        const replies = replyLines(agent, attached.replies);
+        const answered = fitting(replies, room / 4);
         const left = extractOf(omission, extract, room / 4);
         const noted = withinRoom(sections.dynamic, room);
         const rest =
           room * 0.75 - tokensOf(statements) - tokensOf(answered) - (left?.tokens ?? 0) - noted.tokens;
-        return agent.texts.dynamic({
+        const lines = recalledLines(agent, recalled, rest);
+        const shown = [
+          ...noted.sections,
+          ...quoted("remembered", statements, remembered.length),
+          ...quoted("recalled", lines, recalled.length),
+          ...quoted("replies", answered, replies.length),
+          ...(omission === null ? [] : [plain("omitted", omissionMarker(agent, omission))]),
+          ...(left === null ? [] : [plain("extract", left.text)]),
+        ];
+        const text = agent.texts.dynamic({
           now: agent.time.full(now),
           platform: scene.platform,
           channel: quotedName(scene.channel),
-          people: named,
-          sections: noted.sections,
-          remembered: asOne(statements),
-          replies: asOne(answered),
-          recalled: asOne(recalledLines(agent, recalled, rest)),
-          omitted: omission && omissionMarker(agent, omission),
-          extract: left?.text ?? null,
+          people: fitting(people, room / 4),
+          sections: shown,
           due,
         });
+        return { text, sections: [...shown, ...noted.leftOut] };
       },
     },
   };
 }
 
-/** The template quotes a text line by line whatever it is made of, and a loop over thirty lines takes it 0.1 ms. */
-function asOne(lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : [lines.join("\n")];
+/** Where it comes from, and why it is there. */
+const ABOUT = {
+  remembered: ["memories", "fits the messages to answer"],
+  recalled: ["the log", "fits the messages to answer, and is not in view"],
+  replies: ["the log", "the messages to answer reply to it"],
+  omitted: ["the log", "there was no room, and no summary yet"],
+  extract: ["the log", "there was no room, and no summary yet"],
+} as const;
+
+/**
+ * Lines that were found, as one section.
+ * @param found how many there were, before there was too little room for some
+ */
+function quoted(
+  kind: "remembered" | "recalled" | "replies",
+  lines: readonly string[],
+  found: number,
+): Section[] {
+  if (found === 0) return [];
+  const evidence = lines.length < found ? [`${lines.length} of ${found}`] : [];
+  return lines.length === 0 ? [] : [{ ...plain(kind, lines.join("\n")), evidence }];
+}
+
+function plain(kind: keyof typeof ABOUT, text: string): Section {
+  const [source, reason] = ABOUT[kind];
+  const [characters, tokens] = [text.length, estimateTokens(text)];
+  const same = (size: number) => ({ before: size, after: size });
+  return builtInSection(kind, { source, reason, text, characters: same(characters), tokens: same(tokens) });
 }
 
 /** What stays the same all day. */
@@ -180,14 +212,31 @@ function askedIn(history: History, turn: TurnRange): Asked[] {
 }
 
 /** Of sections, the most important first, as many as there is room for. */
-function withinRoom(sections: readonly Section[], room: number): { sections: Section[]; tokens: number } {
+function withinRoom(
+  sections: readonly Section[],
+  room: number,
+): { readonly sections: Section[]; readonly leftOut: Section[]; readonly tokens: number } {
   let tokens = 0;
-  const shown = sections.filter((section) => {
-    if (section.state === "left out" || tokens + section.tokens.after > room) return false;
-    tokens += section.tokens.after;
-    return true;
-  });
-  return { sections: shown, tokens };
+  const shown: Section[] = [];
+  const leftOut: Section[] = [];
+  for (const section of sections) {
+    if (section.state === "left out" || tokens + section.tokens.after > room)
+      leftOut.push(withoutText(section));
+    else {
+      shown.push(section);
+      tokens += section.tokens.after;
+    }
+  }
+  return { sections: shown, leftOut, tokens };
+}
+
+function withoutText(section: Section): Section {
+  if (section.state === "left out") return section;
+  const [characters, tokens] = [
+    { ...section.characters, after: 0 },
+    { ...section.tokens, after: 0 },
+  ];
+  return { ...section, text: "", state: "left out", characters, tokens };
 }
 
 /** The extract of just what is omitted, where it fits: cut, it would be as good as none. */

@@ -80,6 +80,38 @@ const compaction = table(
     "They must rise: target, background, aggressive, emergency. The log keeps everything, whatever is summarised.",
 );
 
+const pruning = table(
+  "….pruning",
+  {
+    whole_turns: option(
+      whole(0, 1000, "turns"),
+      0,
+      "In so many turns before the running one, results of tools stay whole. Those of older turns are shown in a short form.",
+    ),
+    step_turns: option(
+      whole(1, 1000, "turns"),
+      4,
+      "Results become short in so many turns at once, where some stay whole: each time the beginning of the prompt changes, and is paid for anew.",
+    ),
+    stub_over: option(
+      whole(0, 1_000_000, "characters"),
+      400,
+      "Results that are no longer than so many characters stay as they are.",
+    ),
+    stub_length: option(
+      whole(0, 1_000_000, "characters"),
+      200,
+      "So many characters are left of those that are longer.",
+    ),
+    threshold: option(
+      z.number().min(0).lt(1).describe("a share of the usable window: a number from 0 up to, and without, 1"),
+      0,
+      "Nothing becomes short while the whole request takes less than this share of the usable window. 0: it always does.",
+    ),
+  },
+  "What old results of tools look like in a request. The log keeps them whole, and nothing of this is a summary.",
+);
+
 /** What `[defaults]` and each of `[[agents]]` may set. */
 export const agentOptions = {
   instructions: option(
@@ -155,6 +187,7 @@ export const agentOptions = {
     'The time zone of the dates and times that the agent sees, such as "Europe/Berlin".',
   ),
   compaction,
+  pruning,
 };
 
 export function isAgentId(value: unknown): value is AgentId {

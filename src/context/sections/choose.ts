@@ -1,4 +1,4 @@
-import type { Section, SectionKind } from "../../core/context.ts";
+import type { FileKind, Section } from "../../core/context.ts";
 import { escapeLabels } from "../render.ts";
 import { storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
@@ -27,7 +27,7 @@ export interface Sections {
 const NO_SECTIONS: Sections = { static: [], dynamic: [] };
 
 /** What of the plan words each kind is about. */
-const LISTENS: Readonly<Partial<Record<SectionKind, readonly Signal[]>>> = {
+const LISTENS: Readonly<Partial<Record<FileKind, readonly Signal[]>>> = {
   memory: ["continue", "plan"],
   note: ["continue", "plan", "verify"],
   skills: ["change", "verify"],
@@ -167,7 +167,7 @@ function measured({
   focus,
   estimated,
   ...section
-}: Pick<Section, "key" | "kind" | "label" | "source" | "reason" | "place" | "scope"> &
+}: { readonly kind: FileKind } & Pick<Section, "key" | "label" | "source" | "reason" | "place" | "scope"> &
   Counted & { readonly focus: Focus }): Section {
   const { priority, isProtected } = SECTION_KINDS[section.kind];
   const { text } = section;

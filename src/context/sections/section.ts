@@ -1,8 +1,8 @@
-import type { SectionKind } from "../../core/context.ts";
+import type { BuiltInKind, FileKind, Section, SectionKind, SectionScope } from "../../core/context.ts";
 
 /** A file of an agent's folder, as it was read. */
 export interface AgentFile {
-  readonly kind: SectionKind;
+  readonly kind: FileKind;
   /** As the operator knows it: `agents/main/rules/style.md`. */
   readonly path: string;
   /** Without its front matter. */
@@ -45,12 +45,12 @@ interface KindRules {
   /** It is never cut. */
   readonly isProtected: boolean;
   /** `static`: the same all day, in the prefix; `dynamic`: behind the messages. */
-  readonly place: "static" | "dynamic";
-  readonly scope: "all agents" | "agent" | "channel" | "person";
+  readonly place: Section["place"];
+  readonly scope: SectionScope;
   readonly label: string;
 }
 
-export const SECTION_KINDS: Readonly<Record<SectionKind, KindRules>> = {
+const FILE_KINDS: Readonly<Record<FileKind, KindRules>> = {
   soul: { priority: 100, isProtected: true, place: "static", scope: "agent", label: "who it is" },
   policy: { priority: 90, isProtected: true, place: "static", scope: "all agents", label: "policy" },
   workspace: { priority: 80, isProtected: false, place: "static", scope: "agent", label: "workspace" },
@@ -61,3 +61,62 @@ export const SECTION_KINDS: Readonly<Record<SectionKind, KindRules>> = {
   memory: { priority: 55, isProtected: false, place: "dynamic", scope: "agent", label: "lasting notes" },
   note: { priority: 50, isProtected: false, place: "dynamic", scope: "agent", label: "note of the day" },
 };
+
+/** What Weir itself puts there. The budget of the folder's sections does not concern it: emergency makes it fit. */
+const BUILT_IN_KINDS = {
+  tools: { priority: 100, isProtected: true, place: "static", scope: "agent", label: "tools" },
+  identity: {
+    priority: 100,
+    isProtected: true,
+    place: "static",
+    scope: "agent",
+    label: "who it is, how to read the chat",
+  },
+  summaries: { priority: 88, isProtected: true, place: "messages", scope: "channel", label: "summaries" },
+  history: { priority: 40, isProtected: false, place: "messages", scope: "channel", label: "raw history" },
+  due: { priority: 95, isProtected: false, place: "messages", scope: "channel", label: "messages to answer" },
+  now: { priority: 90, isProtected: true, place: "dynamic", scope: "channel", label: "time, place, people" },
+  remembered: { priority: 60, isProtected: false, place: "dynamic", scope: "channel", label: "memories" },
+  recalled: {
+    priority: 60,
+    isProtected: false,
+    place: "dynamic",
+    scope: "channel",
+    label: "earlier messages",
+  },
+  replies: {
+    priority: 62,
+    isProtected: false,
+    place: "dynamic",
+    scope: "channel",
+    label: "what is answered",
+  },
+  omitted: {
+    priority: 90,
+    isProtected: true,
+    place: "dynamic",
+    scope: "channel",
+    label: "what was left out",
+  },
+  extract: {
+    priority: 64,
+    isProtected: false,
+    place: "dynamic",
+    scope: "channel",
+    label: "an extract of that",
+  },
+  turn: {
+    priority: 85,
+    isProtected: false,
+    place: "messages",
+    scope: "channel",
+    label: "this turn's tool calls",
+  },
+} as const satisfies Readonly<Record<BuiltInKind, KindRules>>;
+
+export const SECTION_KINDS: Readonly<Record<SectionKind, KindRules>> = { ...FILE_KINDS, ...BUILT_IN_KINDS };
+
+/** Of a file of the agent's folder: what stands there is the operator's business. */
+export function isFileKind(kind: string): kind is FileKind {
+  return Object.hasOwn(FILE_KINDS, kind);
+}

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { chooseSections, type SectionScene } from "../../../src/context/sections/choose.ts";
 import { sectionLimits } from "../../../src/context/sections/fit.ts";
 import type { AgentFile, AgentFiles } from "../../../src/context/sections/section.ts";
-import type { SectionKind } from "../../../src/core/context.ts";
+import type { FileKind } from "../../../src/core/context.ts";
 
 const LIMITS = sectionLimits(100_000);
 const GENERAL: SectionScene = {
@@ -12,7 +12,7 @@ const GENERAL: SectionScene = {
   fileNames: ["discord-7"],
 };
 
-function file(kind: SectionKind, name: string, text: string, more: Partial<AgentFile> = {}): AgentFile {
+function file(kind: FileKind, name: string, text: string, more: Partial<AgentFile> = {}): AgentFile {
   return {
     kind,
     path: `agents/main/${name}.md`,

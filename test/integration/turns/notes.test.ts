@@ -104,7 +104,7 @@ test("what is noted in a channel is shown there and in its threads, and nowhere 
     await file("channels/discord-yard/MEMORY.md"),
     /^- The lift is serviced in May\. <!-- note \d+ -->\n$/,
   );
-  const shown = /Lasting notes[^\n]*:\n> - The lift is serviced in May\.\n/;
+  const shown = /Lasting notes that you have made[^\n]*:\n> - The lift is serviced in May\.\n/;
   assert.match((await ask(scene, "yard", "good morning")).dynamic, shown);
   assert.doesNotMatch((await ask(scene, "office", "what about the lift?")).dynamic, /serviced/);
   const dm = { kind: "dm", workspace: "" } as const;
@@ -117,7 +117,10 @@ test("what is noted in a channel is shown there and in its threads, and nowhere 
   await ask(scene, "ann", "psst", dm);
   for (const room of ["yard", "office"])
     assert.doesNotMatch(JSON.stringify(await ask(scene, room, "what did Ann tell you?")), /secret/, room);
-  assert.match((await ask(scene, "ann", "and?", dm)).dynamic, /Today's note[^\n]*:\n> - Ann has told/);
+  assert.match(
+    (await ask(scene, "ann", "and?", dm)).dynamic,
+    /noted today of this conversation[^\n]*:\n> - Ann has told/,
+  );
 });
 
 test("a line takes another's place or goes, but not one that a person has edited or written", async (t) => {

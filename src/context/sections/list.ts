@@ -1,0 +1,74 @@
+import type { Context, ModelMessage, Section, Segment, SegmentKey } from "../../core/context.ts";
+import { builtInSection } from "./built-in.ts";
+
+/**
+ * All sections of a context, in the order in which they are sent: together they are all that is sent. Tokens and characters of a
+ * part that holds others, the system prompt and the dynamic part, are what is left beside those. Pure.
+ */
+export function contextSections({ tools, sections, segments }: Context): Section[] {
+  const placed = (place: Section["place"]): Section[] => sections.filter((one) => one.place === place);
+  const size = (key: SegmentKey): Size => sizeOf(segments.find((segment) => segment.key === key));
+  const fixed = placed("static");
+  const moving = placed("dynamic");
+  const described = JSON.stringify(tools);
+  const all = [
+    section("tools", { characters: described.length, tokens: size("tools").tokens, text: "" }),
+    section("identity", without(size("system"), fixed)),
+    ...fixed,
+    section("summaries", size("summaries")),
+    section("history", size("history")),
+    section("due", size("due")),
+    section("now", without(size("dynamic"), moving)),
+    ...moving,
+    section("turn", size("turn")),
+  ];
+  return all.filter(({ characters }) => characters.before > 0);
+}
+
+interface Size {
+  readonly characters: number;
+  readonly tokens: number;
+  readonly text: string;
+}
+
+function sizeOf(segment: Segment | undefined): Size {
+  if (segment === undefined) return { characters: 0, tokens: 0, text: "" };
+  const characters = segment.messages.reduce((sum, message) => sum + charactersOf(message), 0);
+  return { characters, tokens: segment.tokens, text: "" };
+}
+
+function charactersOf(message: ModelMessage): number {
+  const calls = message.role === "assistant" ? message.calls : [];
+  return calls.reduce((sum, call) => sum + call.name.length + call.arguments.length, message.text.length);
+}
+
+function without(whole: Size, held: readonly Section[]): Size {
+  const sum = (of: (one: Section) => number): number => held.reduce((total, one) => total + of(one), 0);
+  return {
+    characters: Math.max(0, whole.characters - sum(({ characters }) => characters.after)),
+    tokens: Math.max(0, whole.tokens - sum(({ tokens }) => tokens.after)),
+    text: "",
+  };
+}
+
+/** Where it comes from, and why it is there. */
+const ABOUT = {
+  tools: ["the tools of Weir", "always"],
+  identity: ["template system", "always"],
+  summaries: ["the log", "they replace older messages"],
+  history: ["the log", "no summary covers it yet"],
+  due: ["the log", "waits for an answer"],
+  now: ["template dynamic", "always"],
+  turn: ["the log", "what the agent has called since"],
+} as const;
+
+function section(kind: keyof typeof ABOUT, { characters, tokens, text }: Size): Section {
+  const [source, reason] = ABOUT[kind];
+  return builtInSection(kind, {
+    source,
+    reason,
+    text,
+    characters: { before: characters, after: characters },
+    tokens: { before: tokens, after: tokens },
+  });
+}
