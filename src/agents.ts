@@ -103,7 +103,7 @@ export function createAgents(
             onProblem: (problem) => onFileProblem(one.id, problem),
           });
     const notes = noteKeeperOf(one, config.agentsDir, (problem) => onFileProblem(one.id, problem));
-    const tools = createTools(prompts, notes !== null);
+    const tools = createTools(prompts, one.notes && notes !== null);
     const agent = createAgent({ config: one, models: agentModels, tools, texts, folder, notes });
     const problem = fixedPartProblem(agent);
     if (problem !== null) throw new OperatorError(problem);
@@ -217,13 +217,13 @@ function createFolder(
   });
 }
 
-/** @returns null: the agent keeps no notes, or has no folder of its own to keep them in */
+/** @returns null: the agent has no folder of its own to keep notes in */
 function noteKeeperOf(
-  { id, notes, timeZone }: AgentConfig,
+  { id, timeZone }: AgentConfig,
   agentsDir: string | undefined,
   onProblem: (problem: string) => void,
 ): NoteKeeper | null {
-  if (agentsDir === undefined || !notes || !existsSync(join(agentsDir, id))) return null;
+  if (agentsDir === undefined || !existsSync(join(agentsDir, id))) return null;
   const time = createTimeFormat(timeZone);
   return new NoteKeeper({
     root: join(agentsDir, id),

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type FileHandle, link, mkdir, open, rename, rm } from "node:fs/promises";
+import { constants, type FileHandle, link, mkdir, open, rename, rm } from "node:fs/promises";
 import { pause } from "../async/clock.ts";
 import { basename, dirname, join } from "node:path";
 import { errorCode, isMissingFile } from "../core/errors.ts";
@@ -16,7 +16,7 @@ const MAX_BYTES = 1_048_576;
  * Changes a text file that a person may edit meanwhile: a reader sees the old text or the new one, never a part, and what an editor
  * saves in between stays. The one gap is an editor that replaces the file in the microseconds between the last look and the rename.
  * @param change gets "" where there is no file; returns the text as it was where nothing is to change
- * @throws what the file system does; an Error where the file is no UTF-8, too long, or never at rest
+ * @throws what the file system does, also of a link; an Error where the file is no UTF-8, too long, or never at rest
  */
 export async function changeFile(path: string, change: (text: string) => string): Promise<void> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -30,7 +30,8 @@ export async function changeFile(path: string, change: (text: string) => string)
 
 async function openExisting(path: string): Promise<FileHandle | null> {
   try {
-    return await open(path, "r");
+    // A link is not followed: what it leads to is none of ours to replace.
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   } catch (error) {
     if (isMissingFile(error)) return null;
     throw error;
@@ -40,8 +41,8 @@ async function openExisting(path: string): Promise<FileHandle | null> {
 /** @returns false: somebody else has made the file */
 async function create(path: string, text: string): Promise<boolean> {
   if (text === "") return true;
-  await mkdir(dirname(path), { recursive: true });
-  const temporary = await writeBeside(path, text);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = await writeBeside(path, text, OWN_MODE);
   try {
     // Unlike a rename, it does not replace a file.
     await link(temporary, path);
@@ -60,7 +61,7 @@ async function replace(path: string, file: FileHandle, change: (text: string) =>
   const text = await readWhole(file);
   const next = change(text);
   if (next === text) return true;
-  const temporary = await writeBeside(path, next);
+  const temporary = await writeBeside(path, next, Number(before.mode & 0o777n));
   try {
     if (!(await isSameFile(path, before))) return false;
     await rename(temporary, path);
@@ -102,6 +103,7 @@ interface FileState {
   readonly ino: bigint;
   readonly mtimeNs: bigint;
   readonly size: bigint;
+  readonly mode: bigint;
 }
 
 async function stateOf(file: FileHandle): Promise<FileState> {
@@ -122,9 +124,14 @@ async function readWhole(file: FileHandle): Promise<string> {
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(buffer.subarray(0, bytesRead));
 }
 
-async function writeBeside(path: string, text: string): Promise<string> {
+/** What was said in a channel is for the account alone that Weir runs under, unless the operator opens the file. */
+const OWN_MODE = 0o600;
+
+async function writeBeside(path: string, text: string, mode: number): Promise<string> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
-  await using file = await open(temporary, "wx");
+  await using file = await open(temporary, "wx", mode);
+  // The process' mask takes from what is asked for.
+  await file.chmod(mode);
   await file.writeFile(text);
   await file.sync();
   return temporary;

@@ -118,9 +118,14 @@ export class NoteKeeper {
     await this.#change(path, (text) => withLine(text, line, instead));
   }
 
-  /** Takes lines out of a file; those that are not there are out of it. @throws what the file system does */
-  async remove(path: string, ids: ReadonlySet<number>): Promise<void> {
-    await this.#change(path, (text) => withoutLines(text, ids));
+  /** Takes lines out of a file. @returns those that stood there @throws what the file system does */
+  async remove(path: string, ids: ReadonlySet<number>): Promise<number[]> {
+    const found = new Set<number>();
+    await this.#change(path, (text) => {
+      for (const { id } of ownLines(text)) if (ids.has(id)) found.add(id);
+      return withoutLines(text, ids);
+    });
+    return [...found];
   }
 
   async #change(path: string, change: (text: string) => string): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { NoteKeeper } from "../agent-files/note-keeper.ts";
+import { BoundedMap } from "../async/bounded-map.ts";
 import { pause } from "../async/clock.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
@@ -9,6 +10,10 @@ import type { NoteStore } from "../store/memory/notes.ts";
 const EVERY_MS = 1000;
 /** … after a file could not be written, ms. */
 const AGAIN_MS = 30_000;
+/** How long nobody looks for a line that was not in its file, ms. */
+const ABSENT_MS = 60_000;
+/** Lines that are known not to be there. */
+const MOST_ABSENT = 10_000;
 
 /**
  * Takes the lines out of agents' notes that tell of what was taken back. Turns leave them out from the commit on; this makes the
@@ -30,6 +35,8 @@ class GoneNotes implements AsyncDisposable {
   readonly #keepers: ReadonlyMap<AgentId, NoteKeeper>;
   readonly #log: Logger;
   readonly #closing = new AbortController();
+  /** Lines that were not in their file, and until when nobody looks again: another daemon may have the folder with the line. */
+  readonly #absentUntil = new BoundedMap<number>(MOST_ABSENT);
   #running: Promise<void> = Promise.resolve();
 
   constructor(notes: NoteStore, keepers: ReadonlyMap<AgentId, NoteKeeper>, log: Logger) {
@@ -61,10 +68,13 @@ class GoneNotes implements AsyncDisposable {
   async #sweep(agent: AgentId, keeper: NoteKeeper): Promise<boolean> {
     try {
       const gone = await this.#notes.gone(agent);
-      for (const [file, lines] of Map.groupBy(gone, (one) => one.file)) {
+      const now = performance.now();
+      const wanted = gone.filter(({ id }) => (this.#absentUntil.get(String(id)) ?? 0) <= now);
+      for (const [file, lines] of Map.groupBy(wanted, (one) => one.file)) {
         const ids = lines.map(({ id }) => id);
-        await keeper.remove(file, new Set(ids));
-        await this.#notes.drop(ids);
+        const found = await keeper.remove(file, new Set(ids));
+        await this.#notes.drop(found);
+        for (const id of ids) this.#absentUntil.set(String(id), now + ABSENT_MS);
       }
       return true;
     } catch (error) {

@@ -73,7 +73,7 @@ export interface Agent {
   readonly tools: readonly Tool[];
   readonly texts: AgentTexts;
   readonly folder: FolderFiles;
-  /** Null: it keeps none. */
+  /** Null: it has no folder to keep any in. */
   readonly notes: NoteKeeper | null;
   readonly time: TimeFormat;
   readonly renderer: Renderer;

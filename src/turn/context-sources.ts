@@ -197,7 +197,7 @@ function stablePart(agent: Agent, date: string, sections: readonly Section[]): S
 export function systemText(agent: Agent, date: string, sections: readonly Section[]): string {
   const shown = sections.filter(({ state }) => state !== "left out");
   const system = agent.texts.system({ date });
-  const keepsNotes = agent.notes !== null;
+  const keepsNotes = agent.notes !== null && agent.config.notes;
   if (shown.length === 0 && !keepsNotes) return system;
   const tools = agent.tools.map(({ spec }) => spec.name);
   const values = { folder: agent.folder.shownAs, tools, keepsNotes, sections: shown };

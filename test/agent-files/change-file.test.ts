@@ -1,5 +1,16 @@
 import assert from "node:assert/strict";
-import { appendFile, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  chmod,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { writeFileSync, renameSync, appendFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -82,6 +93,29 @@ test("an editor beside many changes loses no line, nor do we", async (t) => {
     Array.from({ length: lines }, (_, line) => `${name}${line}`).filter((line) => !found.has(line)),
   );
   assert.deepEqual(lost, []);
+});
+
+test("a new file is for its owner alone, and one that was opened to others stays so", async (t) => {
+  const root = await folder(t);
+  const file = path.join(root, "a/MEMORY.md");
+  const mode = async (of: string): Promise<number> => (await stat(of)).mode & 0o777;
+  await changeFile(file, () => "x\n");
+  assert.deepEqual([await mode(file), await mode(path.dirname(file))], [0o600, 0o700]);
+  await chmod(file, 0o664);
+  await changeFile(file, (text) => `${text}y\n`);
+  assert.equal(await mode(file), 0o664);
+});
+
+test("a link is neither followed nor replaced", async (t) => {
+  const root = await folder(t);
+  const elsewhere = path.join(root, "elsewhere.md");
+  await writeFile(elsewhere, "theirs\n");
+  await symlink(elsewhere, path.join(root, "MEMORY.md"));
+  await assert.rejects(
+    changeFile(path.join(root, "MEMORY.md"), (text) => `${text}x`),
+    /ELOOP/,
+  );
+  assert.equal(await readFile(elsewhere, "utf8"), "theirs\n");
 });
 
 test("what is no text, or cannot be written, is left as it is", async (t) => {

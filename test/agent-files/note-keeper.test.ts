@@ -68,7 +68,7 @@ test("a line that is to go is not shown, before it has left the file and after",
   assert.deepEqual(await shown(NOTHING), ["- stays\n- goes"]);
   assert.deepEqual(await shown(new Set([2])), ["- stays"]);
   assert.match(await readFile(path.join(root, file), "utf8"), /goes/);
-  await keeper.remove(file, new Set([2, 77]));
+  assert.deepEqual(await keeper.remove(file, new Set([2, 77])), [2]);
   assert.deepEqual(await shown(NOTHING), ["- stays"]);
   assert.doesNotMatch(await readFile(path.join(root, file), "utf8"), /goes/);
 });

@@ -179,7 +179,7 @@ export const agentOptions = {
   notes: option(
     flag,
     true,
-    "true: an agent that has a folder of its own (agents/ID) may keep notes there, of each channel apart. false: it writes none.",
+    "true: an agent that has a folder of its own (agents/ID) may keep notes there, of each channel apart. false: it writes none; what stands there is shown to it.",
   ),
   time_zone: option(
     timeZone,

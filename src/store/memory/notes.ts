@@ -82,8 +82,18 @@ export class NoteStore {
     await this.#db.query({ name: "notes_drop", text: "delete from notes where id = any($1)" }, [ids]);
   }
 
-  /** Lines of an agent's files that tell of something that was taken back, and may still stand there. */
+  /**
+   * Lines of an agent's files that tell of something that was taken back, and may still stand there. What was in no file for a
+   * month is forgotten.
+   */
   async gone(agent: AgentId): Promise<GoneNote[]> {
+    await this.#db.query(
+      {
+        name: "notes_gone_long",
+        text: "delete from notes where agent = $1 and gone_at < clock_timestamp() - interval '30 days'",
+      },
+      [agent],
+    );
     return this.#db.query<{ id: number; file: string }>(
       {
         name: "notes_gone",

@@ -226,8 +226,9 @@ async function statisticsTell({ scene: { open } }: World): Promise<unknown[]> {
 }
 
 /** Waits until lines that are to go have left the files of notes. */
-async function untilSwept({ scene: { open } }: World): Promise<void> {
-  while ((await open.sql("select from notes where gone_at is not null")).length > 0) await delay(20);
+async function untilSwept({ folder }: World): Promise<void> {
+  const until = performance.now() + 20_000;
+  while ((await filesTell(folder)).some(holdsSecret) && performance.now() < until) await delay(50);
 }
 
 /** Fails where anything tells the secret. */
