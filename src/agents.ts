@@ -124,9 +124,11 @@ function modelsOf(
     model: createRetryingModel(models.model, { fallbacks, maxAttempts: llm.maxRetries + 1, onPassedOver }),
     resolve: async (configured) => models.resolve(configured),
     windowOf: (name, configured) => models.windowOf(name, configured),
-    learnWindow: (name, tokens) => models.learnWindow(name, tokens),
+    learnWindow: (name, tokens, refusedBy) => models.learnWindow(name, tokens, refusedBy),
     factorOf: (name) => models.factorOf(name),
     learnFactor: (name, report) => models.learnFactor(name, report),
+    seesImages: (name) => models.seesImages(name),
+    priceOf: (name) => models.priceOf(name),
   };
 }
 
@@ -160,8 +162,9 @@ function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): Summa
     noticeText: (messages) => prompts.render("compaction-notice", { count: messages }).trim(),
     modelNames: () => names,
     resolve: async (configured, signal) => models.resolve(configured, signal),
-    // The configured window is that of the agent's own model.
-    windowOf: (resolved) => models.windowOf(resolved, compactorModel === model ? config.contextWindow : 0),
+    // An agent's context_window is that of its own model.
+    windowOf: (resolved, configured) =>
+      models.windowOf(resolved, configured === model ? config.contextWindow : 0),
     // How to answer is none of a summariser's business; a template of the agent's own may say who it is.
     get systemText() {
       return config.prompt === null

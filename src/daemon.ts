@@ -11,6 +11,7 @@ import { Breaker } from "./compactor/breaker.ts";
 import { COMPACTOR_TIMING } from "./compactor/target.ts";
 import { CompactionQueue } from "./compactor/queue.ts";
 import type { Config } from "./config/config.ts";
+import { errorMessage } from "./core/errors.ts";
 import type { AgentId, ChannelAddress } from "./core/ids.ts";
 import { type Models, openModels } from "./llm/model-provider.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
@@ -75,6 +76,23 @@ function agentEvents(config: Config, log: Logger): AgentEvents {
   };
 }
 
+/** The models, which tell the database what they learn. */
+async function openLearningModels(config: Config, { learned }: Store, log: Logger): Promise<Models> {
+  const onNotKept = (error: unknown): void => {
+    log.warn({ why: errorMessage(error) }, "learned_model_not_kept");
+  };
+  return openModels(config.llm, { learned, onNotKept });
+}
+
+async function openAgents(config: Config, models: Models, prompts: Prompts, log: Logger): Promise<Agents> {
+  const agents = createAgents(config, models, prompts, agentEvents(config, log));
+  await agents.readFolders();
+  // Only now: a window that was learned to be small is no reason not to start.
+  for (const { model, window } of await whileStarting(async () => models.recallLearned()))
+    if (window !== null) log.info({ model, tokens: window.tokens, since: window.at }, "learned_window");
+  return agents;
+}
+
 /**
  * The composition root: builds bottom-up into one stack. Disposing is the reverse: intake shuts first, actors drain
  * while they can still send, then sockets, then the database.
@@ -90,10 +108,9 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const store = createStore(opened.database);
   const knowsAllScripts = await whileStarting(async () => store.search.knowsAllScripts());
   if (!knowsAllScripts) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
-  const models = stack.use(await openModels(config.llm));
+  const models = stack.use(await openLearningModels(config, store, log));
   log.info({ models: models.describe() }, "models_open");
-  const agents = createAgents(config, models, prompts, agentEvents(config, log));
-  await agents.readFolders();
+  const agents = await openAgents(config, models, prompts, log);
 
   const events = new Events(log);
   const platforms = options.platforms(events);
@@ -222,7 +239,10 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     speakers,
     namesOf,
     commands,
-    seesImages: (agent) => agents.of(agent).agent.config.seesImages,
+    seesImages: (agent) => {
+      const { config: one } = agents.of(agent).agent;
+      return one.seesImages && models.seesImages(one.model);
+    },
     limits: new TurnRateLimit(() => performance.now()),
     notices: new Notices(platformOf, log),
     failureText: (kind) => prompts.render("failure", { kind }).trim(),

@@ -5,6 +5,7 @@ import { displayableLine } from "../text/displayable.ts";
 import type { MemoryRecord } from "../store/memory/memories.ts";
 import { type ChannelReport, MAX_MEMORIES } from "./channel-report.ts";
 import type { CompactionTotals } from "../store/compaction/compactions.ts";
+import { describeCached, describeCost } from "./cost-format.ts";
 import type { ContextReport, SectionReport } from "./context-report.ts";
 
 /** Memories shown on the screen; the JSON form has them all. */
@@ -113,13 +114,25 @@ export function formatContextReport(report: ContextReport): string {
   }
   const done = describeCompactions(report.compactions);
   if (done !== null) lines.push(`  ${done}`);
-  const { calls, promptTokens, cachedTokens, completionTokens, peakTokens } = report.spent;
-  const cached = `${formatNumber(cachedTokens)} cached, ${percent(cachedTokens / Math.max(1, promptTokens))}`;
-  lines.push(
-    `  spent so far: ${counted(calls, "model call")}, ${formatNumber(promptTokens)} tokens in (${cached}), ${formatNumber(completionTokens)} out`,
-  );
+  lines.push(...describeSpent(report.spent));
+  const { peakTokens } = report.spent;
   if (peakTokens > 0) lines.push(`  largest request so far: ${formatNumber(peakTokens)} tokens`);
   return lines.join("\n");
+}
+
+function describeSpent({ cost, compactions, ...spent }: ContextReport["spent"]): string[] {
+  const { calls, promptTokens, cachedTokens, completionTokens } = spent;
+  const cached = describeCached(cachedTokens, promptTokens);
+  const tokens = `${formatNumber(promptTokens)} tokens in (${cached}), ${formatNumber(completionTokens)} out`;
+  const lines = [`  spent so far: ${counted(calls, "model call")}, ${tokens}`];
+  if (calls > 0) lines.push(`  by today's prices: ${describeCost(cost)}`);
+  if (compactions.calls > 0) {
+    const part = `${counted(compactions.calls, "model call")}, ${formatNumber(compactions.promptTokens)} tokens in`;
+    lines.push(
+      `  of that for compactions: ${part}, ${formatNumber(compactions.completionTokens)} out; ${describeCost(compactions.cost)}`,
+    );
+  }
+  return lines;
 }
 
 /** `compactions so far: 12 background, 1 aggressive; 45,000 tokens of messages told in 3,200`; null: there was none. */

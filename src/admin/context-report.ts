@@ -3,6 +3,7 @@ import { UsageAnchor } from "../channel/model-usage.ts";
 import { fitContext } from "../context/emergency.ts";
 import { type Budget, usableTokens, usageOf } from "../context/usage.ts";
 import { type Calibration, realTokens } from "../core/calibration.ts";
+import { type Cost, costOf, type ModelSpending, totalSpending } from "../core/cost.ts";
 import type { Context, Section } from "../core/context.ts";
 import { dueMessages, writtenTo } from "../core/history.ts";
 import { formatAddress } from "../core/ids.ts";
@@ -55,8 +56,15 @@ export interface ContextReport {
     readonly firstAt: Date;
     readonly lastAt: Date;
   } | null;
-  readonly spent: ModelCallTotals;
+  readonly spent: SpentReport;
   readonly compactions: CompactionTotals;
+}
+
+/** What a channel's model calls have cost, by what their providers reported and by the prices of today. */
+export interface SpentReport extends ModelCallTotals {
+  readonly cost: Cost;
+  /** Part of it. */
+  readonly compactions: Omit<ModelSpending, "model"> & { readonly cost: Cost };
 }
 
 /** `low`: far from a compaction; `medium`: one may be written ahead; `high`: one is due; `critical`: messages are left out. */
@@ -65,7 +73,8 @@ export type Pressure = "low" | "medium" | "high" | "critical";
 /** A section without its text. */
 export type SectionReport = Omit<Section, "text">;
 
-export interface ReportSituation extends Pick<ContextReport, "model" | "spent" | "compactions"> {
+export interface ReportSituation extends Pick<ContextReport, "model" | "compactions"> {
+  readonly spent: ModelCallTotals;
   readonly now: Date;
 }
 
@@ -124,8 +133,17 @@ export function reportContext(agent: Agent, snapshot: Looked, situation: ReportS
       firstAt: omission.firstAt,
       lastAt: omission.lastAt,
     },
-    spent: situation.spent,
+    spent: reportSpent(agent, situation.spent),
     compactions: situation.compactions,
+  };
+}
+
+function reportSpent({ models: { priceOf } }: Agent, spent: ModelCallTotals): SpentReport {
+  const ofCompactions = spent.models.filter(({ purpose }) => purpose === "compaction");
+  return {
+    ...spent,
+    cost: costOf(spent.models, priceOf),
+    compactions: { ...totalSpending(ofCompactions), cost: costOf(ofCompactions, priceOf) },
   };
 }
 

@@ -58,7 +58,8 @@ function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolea
     agent: compactorAgent,
     breaker: compaction.breaker,
     onRefused: (job, why) => events.emit({ type: "compaction_refused", channel, job: job.id, why }),
-    onCall: (record, estimatedTokens) => storeBillLine(parts, billLine(parts, null, record, estimatedTokens)),
+    onCall: (job, record, estimatedTokens) =>
+      storeBillLine(parts, billLine(parts, { job: job.id }, record, estimatedTokens)),
   });
   return new ChannelCompactor(
     {

@@ -2,7 +2,7 @@ import { type Anchor, isTelling, type ReportedUsage } from "../core/calibration.
 import type { ModelCallRecord } from "../llm/model.ts";
 import type { Context } from "../core/context.ts";
 import { errorMessage } from "../core/errors.ts";
-import { formatAddress, type TurnId } from "../core/ids.ts";
+import { formatAddress, type JobId, type TurnId } from "../core/ids.ts";
 import type { ModelCallRow } from "../store/turns/model-calls.ts";
 import type { ActorParts } from "./channel-context.ts";
 
@@ -50,24 +50,26 @@ export class LastRequest {
 
 /**
  * Emits `model_call`, and makes the call's row.
- * @param turn null: it was for a compaction
+ * @param purpose the turn or the compaction's job that it was for
  * @param estimatedTokens what we had estimated for the whole request
  */
 export function billLine(
   { owner, address, events }: Pick<ActorParts, "owner" | "address" | "events">,
-  turn: TurnId | null,
+  purpose: { readonly turn: TurnId } | { readonly job: JobId },
   record: ModelCallRecord,
   estimatedTokens: number,
 ): ModelCallRow {
   const channel = formatAddress(address);
   const { model, outcome, totalMs, usage } = record;
   const promptTokens = usage?.promptTokens ?? null;
-  const purpose = turn === null ? "compaction" : "turn";
-  events.emit({ type: "model_call", channel, purpose, model, outcome, promptTokens, totalMs });
+  const whose =
+    "turn" in purpose ? ({ ...purpose, job: null } as const) : ({ ...purpose, turn: null } as const);
+  const kind = whose.job === null ? "turn" : "compaction";
+  events.emit({ type: "model_call", channel, purpose: kind, model, outcome, promptTokens, totalMs });
   return {
     channel: owner.channel,
-    turn,
-    purpose,
+    ...whose,
+    purpose: kind,
     model,
     outcome,
     estimatedTokens,

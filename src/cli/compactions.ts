@@ -1,6 +1,10 @@
 import { formatNumber } from "../text/format.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
 import { findChannel, readConfig, timeFormatOf, withStore } from "./open.ts";
+import { describeSpending } from "../admin/cost-format.ts";
+import { costOf, type ModelPrice, type ModelSpending, totalSpending } from "../core/cost.ts";
+import type { JobId } from "../core/ids.ts";
+import { type Models, openModels } from "../llm/model-provider.ts";
 import type { JobKind } from "../core/compaction.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
@@ -16,12 +20,52 @@ export async function showCompactions(io: Io, name: string, options: Compactions
     const channel = await findChannel(store, name);
     const time = timeFormatOf(config, channel.agent);
     const jobs = await store.compactions.list(channel.id, options.limit);
-    if (jobs.length === 0 && options.json !== true) say(io, "Nothing was summarised yet.");
+    const spent = await store.modelCalls.ofJobs(channel.id);
+    await using models = await openModels(config.llm);
+    const priceOf = await pricesOf(models, spent);
     for (const job of jobs) {
-      if (options.json === true) sayJson(io, job);
-      else say(io, formatCompaction(job, time));
+      const calls = spent.get(job.id) ?? [];
+      if (options.json === true) sayJson(io, { ...job, spent: calls, cost: costOf(calls, priceOf) });
+      else say(io, formatCompaction(job, time, describeSpent(job, calls, priceOf)));
     }
+    if (options.json === true) return;
+    if (jobs.length === 0) say(io, "Nothing was summarised yet.");
+    for (const line of formatTotals(spent, priceOf)) say(io, line);
   });
+}
+
+type Spent = ReadonlyMap<JobId | null, readonly ModelSpending[]>;
+type PriceOf = (model: string) => ModelPrice | undefined;
+
+/** Longest wait for a server to list its prices, ms. */
+const LISTED_WITHIN_MS = 3000;
+
+/** Asks the server for its prices where a model has no other. */
+async function pricesOf(models: Models, spent: Spent): Promise<PriceOf> {
+  const isPriced = [...spent.values()].flat().every(({ model }) => models.priceOf(model) !== undefined);
+  if (!isPriced) await models.askPrices(AbortSignal.timeout(LISTED_WITHIN_MS)).catch(() => undefined);
+  return (model) => models.priceOf(model);
+}
+
+/** What a job's calls have cost; "": it called no model, or an older version did not say which calls were for it. */
+function describeSpent(
+  { summary }: CompactionRecord,
+  calls: readonly ModelSpending[],
+  priceOf: PriceOf,
+): string {
+  if (calls.length > 0) return describeSpending(calls, priceOf);
+  return summary?.kind === "model" ? "its cost was not recorded" : "";
+}
+
+/** What all compactions of a channel have cost, those included that are not listed. Pure. */
+function formatTotals(spent: Spent, priceOf: PriceOf): string[] {
+  const all = [...spent.values()].flat();
+  if (all.length === 0) return [];
+  const older = spent.get(null) ?? [];
+  const { calls } = totalSpending(older);
+  const note =
+    calls === 0 ? "" : `; ${counted(calls, "call")} of them by a version that did not say for which`;
+  return ["", `all compactions by today's prices: ${describeSpending(all, priceOf)}${note}`];
 }
 
 const WHAT: Readonly<Record<JobKind, string>> = {
@@ -30,14 +74,18 @@ const WHAT: Readonly<Record<JobKind, string>> = {
   redo: "summary, written again, of",
 };
 
-/** A compaction as a card for a person: what it covers, what it cost, and the summary. Pure. */
-export function formatCompaction(job: CompactionRecord, time: TimeFormat): string {
+/**
+ * A compaction as a card for a person: what it covers, what it cost, and the summary. Pure.
+ * @param spent what its model calls have cost, in words; "": nothing to tell
+ */
+export function formatCompaction(job: CompactionRecord, time: TimeFormat, spent = ""): string {
   const number = `#${job.id}`.padEnd(6);
   const range = `entries ${formatNumber(job.fromSeq)}–${formatNumber(job.toSeq)} (${counted(job.messages, "message")})`;
   const lines = [
     `${number}  ${WHAT[job.kind]} ${range} · ${job.tier}`,
     `${time.minute(job.createdAt)}  ${describeEnd(job)}`,
   ];
+  if (spent !== "") lines.push(spent);
   if (job.summary !== null) {
     lines.push(describeText(job, job.summary));
     lines.push(

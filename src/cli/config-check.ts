@@ -1,5 +1,6 @@
 import { describeConfig } from "../config/describe-config.ts";
 import { createAgents } from "../agents.ts";
+import { knownWindow } from "../llm/catalog/model-catalog.ts";
 import { openModels } from "../llm/model-provider.ts";
 import { loadPrompts, promptSources } from "../prompts/load.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
@@ -16,5 +17,5 @@ export async function checkConfig(io: Io, options: CommonOptions): Promise<void>
   });
   await agents.readFolders();
   const warnings = [warnOfNames(config), problems.join("\n")].filter((text) => text !== "");
-  say(io, [describeConfig(config), ...warnings].join("\n\n"));
+  say(io, [describeConfig(config, knownWindow), ...warnings].join("\n\n"));
 }

@@ -4,7 +4,7 @@ import { createAgents } from "../agents.ts";
 import { openModels } from "../llm/model-provider.ts";
 import { loadPrompts, promptSources } from "../prompts/load.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
-import { findChannel, readConfig, withStore } from "./open.ts";
+import { findChannel, onlyLooking, readConfig, withStore } from "./open.ts";
 
 export type ContextOptions = CommonOptions & { readonly json?: boolean };
 
@@ -13,9 +13,10 @@ export async function showContext(io: Io, name: string, options: ContextOptions)
   const config = readConfig(io, options);
   await withStore(io, config, async (store) => {
     const channel = await findChannel(store, name);
-    await using models = await openModels(config.llm);
+    await using models = await openModels(config.llm, { learned: onlyLooking(store) });
     const agents = createAgents(config, models, loadPrompts(promptSources(config)));
     await agents.readFolders();
+    await models.recallLearned();
     const { agent } = agents.of(channel.agent);
     const report = await reportChannel({ store, agent, now: new Date(), isFresh: true }, channel);
     if (options.json === true) sayJson(io, report, 2);

@@ -116,7 +116,7 @@ async function lookAtModel(models: Models, configured: string, agent: AgentConfi
       { signal },
     );
     const ms = Math.round(performance.now() - startedAt);
-    const window = models.windowOf(model, agent.contextWindow);
+    const window = models.windowOf(model, configured === agent.model ? agent.contextWindow : 0);
     return { what, state: "ok", detail: `${model} answers (${ms} ms), with a window of ${window} tokens` };
   } catch (error) {
     const todo = "see llm.base_url, OPENAI_API_KEY and the name of the model";

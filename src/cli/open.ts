@@ -3,6 +3,7 @@ import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { OperatorError } from "../core/errors.ts";
 import { formatAddress, parseAddress } from "../core/ids.ts";
+import type { LearnedModels } from "../llm/catalog/learned-models.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import { openDatabase } from "../store/database/open.ts";
 import { createStore, type Store } from "../store/store.ts";
@@ -46,4 +47,13 @@ export async function findChannel(store: Store, name: string): Promise<ChannelRo
 export function timeFormatOf(config: Config, agent: string): TimeFormat {
   const { timeZone = "UTC" } = config.agents.find(({ id }) => id === agent) ?? config.agents[0] ?? {};
   return createTimeFormat(timeZone);
+}
+
+/** What the daemon has learned of models; this program teaches nothing. */
+export function onlyLooking({ learned }: Pick<Store, "learned">): LearnedModels {
+  return {
+    load: async (server) => learned.load(server),
+    keepWindow: async () => undefined,
+    keepFactor: async () => undefined,
+  };
 }

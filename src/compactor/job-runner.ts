@@ -42,7 +42,7 @@ export interface JobRunnerParts {
   readonly breaker: Breaker;
   /** Called for each attempt that brought no summary. */
   readonly onRefused: (job: Job, why: string) => void;
-  readonly onCall: (record: ModelCallRecord, estimatedTokens: number) => void;
+  readonly onCall: (job: Job, record: ModelCallRecord, estimatedTokens: number) => void;
 }
 
 /** What one run of a job needs beside its row. */
@@ -144,7 +144,7 @@ export class JobRunner {
     const signal = AbortSignal.any([run.signal, deadline]);
     const name = await agent.resolve(modelName, signal).catch(() => null);
     if (name === null) return signal.aborted ? { kind: "aborted" } : unreachableModel(breaker, modelName);
-    const windowTokens = agent.windowOf(name);
+    const windowTokens = agent.windowOf(name, modelName);
     const material = await this.#material(job, windowTokens);
     const outcome = await attemptSummary(agent, material, {
       model: agent.model,
@@ -163,7 +163,7 @@ export class JobRunner {
         onProgress(result);
         await store.jobs.save(job, result);
       },
-      onCall,
+      onCall: (record, estimatedTokens) => onCall(job, record, estimatedTokens),
     });
     if (outcome.kind === "unavailable" || (outcome.kind === "aborted" && deadline.aborted)) {
       breaker.failed(modelName);
@@ -244,7 +244,8 @@ export class JobRunner {
   async #digest(job: Job, run: JobRun, { isFinal }: { readonly isFinal: boolean }): Promise<JobEnd> {
     const { agent } = this.#parts;
     // For a merge it is made of the summaries; for a redo of the material, since the summary may be older than an edit.
-    const windowTokens = job.kind === "merge" ? 0 : agent.windowOf(agent.modelNames()[0] ?? "");
+    const [first = ""] = agent.modelNames();
+    const windowTokens = job.kind === "merge" ? 0 : agent.windowOf(first, first);
     const { entries, summaries } = await this.#material(job, windowTokens);
     const texts = summaries.map((one) => one.text);
     const { text, tokens } =

@@ -18,6 +18,9 @@ export interface Summariser extends WorkerAgent {
   modelNames(): readonly string[];
   /** The server's name of a configured model. @throws ModelError */
   resolve(configured: string, signal: AbortSignal): Promise<string>;
-  /** Tokens of a summariser's window. */
-  windowOf(model: string): number;
+  /**
+   * Tokens of a summariser's window.
+   * @param configured one of {@link modelNames}, of which `model` is the server's name
+   */
+  windowOf(model: string, configured: string): number;
 }

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { ModelPrice } from "../core/cost.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { agentSchema } from "./schema/agents.ts";
 import type { modelSchema } from "./schema/models.ts";
@@ -50,7 +51,7 @@ export interface LlmConfig extends Omit<Complete["llm"], "baseUrl" | "apiKey"> {
   readonly models: readonly ModelConfig[];
 }
 
-/** 0: not said. */
+/** 0 tokens: not said. */
 export interface ModelConfig extends CamelCased<z.output<typeof modelSchema>> {
   /** As its server calls it. */
   readonly name: string;
@@ -62,6 +63,18 @@ export interface ModelConfig extends CamelCased<z.output<typeof modelSchema>> {
  */
 export function configuredWindow(models: readonly ModelConfig[], model: string, ofAgent: number): number {
   return models.find(({ name }) => name === model)?.contextWindow || ofAgent;
+}
+
+/**
+ * What is configured of a model's price; undefined: nothing is.
+ * @param models what `[models]` says
+ */
+export function configuredPrice(models: readonly ModelConfig[], model: string): ModelPrice | undefined {
+  const said = models.find(({ name }) => name === model);
+  if (said === undefined) return undefined;
+  const { priceIn, priceOut, priceCached } = said;
+  if (priceIn === "unknown" || priceOut === "unknown") return undefined;
+  return { input: priceIn, output: priceOut, cached: priceCached === "price_in" ? priceIn : priceCached };
 }
 
 /** Null: switched off. */

@@ -5,13 +5,17 @@ import {
   type BindingConfig,
   type ChatPlatformConfig,
   type Config,
+  configuredPrice,
   configuredWindow,
   type ModelConfig,
   type PlatformsConfig,
 } from "./config.ts";
 
+/** The table of known models: tokens of a model's window; undefined: it does not have it. */
+export type KnownWindow = (model: string) => number | undefined;
+
 /** What an operator sees of a configuration that is right. Says which secrets are set, never what they are. */
-export function describeConfig(config: Config): string {
+export function describeConfig(config: Config, known: KnownWindow = () => undefined): string {
   const { llm, database, platforms, prompts } = config;
   const rows: [string, string][] = [
     ["file", config.file ?? "none: built-in defaults"],
@@ -36,7 +40,7 @@ export function describeConfig(config: Config): string {
     ...head,
     ...bindings,
     ...models,
-    ...config.agents.flatMap((agent) => ["", ...describeAgent(agent, llm.models)]),
+    ...config.agents.flatMap((agent) => ["", ...describeAgent(agent, llm.models, known)]),
   ].join("\n");
 }
 
@@ -81,22 +85,35 @@ function describeDatabase(url: string): string {
   return isAddress ? `set (Postgres at ${parsed.host}${parsed.pathname})` : "set";
 }
 
-function describeModel({ name, contextWindow, maxOutputTokens }: ModelConfig): string {
+function describeModel(model: ModelConfig): string {
+  const { name, contextWindow, maxOutputTokens, seesImages, cacheMarkers } = model;
+  const price = configuredPrice([model], name);
   const said = [
     ...(contextWindow === 0 ? [] : [`a window of ${contextWindow} tokens`]),
     ...(maxOutputTokens === 0 ? [] : [`answers of ${maxOutputTokens} at most`]),
+    ...(price === undefined
+      ? []
+      : [`$${price.input} in, $${price.cached} of the cache, $${price.output} out for a million tokens`]),
+    ...(seesImages ? [] : ["sent no pictures"]),
+    ...(cacheMarkers === "auto" ? [] : [`requests ${cacheMarkers ? "with" : "without"} cache markers`]),
   ];
   return `model  ${name}: ${said.join(", ")}`;
 }
 
-function describeAgent(agent: AgentConfig, models: readonly ModelConfig[]): string[] {
+function describeAgent(agent: AgentConfig, models: readonly ModelConfig[], known: KnownWindow): string[] {
   const { compaction } = agent;
-  const tokens = configuredWindow(models, agent.model, agent.contextWindow);
-  const window = tokens === 0 ? "from the table of known models" : `${tokens} tokens`;
+  const windowOf = (name: string): string => describeWindow(name, agent, models, known);
+  const others = [...new Set([agent.compactorModel, ...agent.fallbacks])].filter(
+    (name) => name !== agent.model,
+  );
   const rows: [string, string][] = [
     ["model", [agent.model, ...agent.fallbacks.map((name) => `then ${name}`)].join(", ")],
     ["compactor", agent.compactorModel],
-    ["window", `${window}, ${agent.maxOutputTokens + agent.generationReserve} kept free for the answer`],
+    [
+      "window",
+      `${windowOf(agent.model)}, ${agent.maxOutputTokens + agent.generationReserve} kept free for the answer`,
+    ],
+    ...others.map((name): [string, string] => ["", `${windowOf(name)} for ${name}`]),
     [
       "thresholds",
       `target ${percent(compaction.target)}, background ${percent(compaction.backgroundThreshold)}, ` +
@@ -107,6 +124,21 @@ function describeAgent(agent: AgentConfig, models: readonly ModelConfig[]): stri
   ];
   const title = agent.name === agent.id ? `agent ${agent.id}` : `agent ${agent.id} ("${agent.name}")`;
   return [title, ...rows.map(([name, value]) => `  ${name.padEnd(10)}  ${value}`)];
+}
+
+/** What the window of one of an agent's models is, and who says so. */
+function describeWindow(
+  name: string,
+  { model, contextWindow }: AgentConfig,
+  models: readonly ModelConfig[],
+  known: KnownWindow,
+): string {
+  // An agent's own context_window is that of its own model.
+  const configured = configuredWindow(models, name, name === model ? contextWindow : 0);
+  if (configured > 0) return `${configured} tokens`;
+  const tokens = known(name);
+  const table = tokens === undefined ? "the table of known models does not have it" : `else ${tokens} tokens`;
+  return `what the server says, ${table}`;
 }
 
 function percent(share: number): string {

@@ -57,9 +57,11 @@ export function resolveConfig(
 }
 
 function resolveModels(models: FileConfig["models"] = {}): ModelConfig[] {
+  const nothing = JSON.stringify(modelSchema.parse({}));
   return Object.entries(models)
-    .map(([name, written]) => ({ name, ...camelCased(modelSchema.parse(written)) }))
-    .filter(({ contextWindow, maxOutputTokens }) => contextWindow > 0 || maxOutputTokens > 0);
+    .map(([name, written]) => ({ name, said: modelSchema.parse(written) }))
+    .filter(({ said }) => JSON.stringify(said) !== nothing)
+    .map(({ name, said }) => ({ name, ...camelCased(said) }));
 }
 
 function mainAgent(): AgentId {

@@ -155,7 +155,7 @@ function counted(messages: readonly ModelMessage[]): Counted[] {
 }
 
 /** What providers count for a picture of usual size, at most; tokens. */
-const IMAGE_TOKENS = 1600;
+export const IMAGE_TOKENS = 1600;
 
 function withImages(shown: readonly Shown[], images: readonly DueImages[]): readonly Counted[] {
   if (images.length === 0) return shown;

@@ -27,7 +27,8 @@ export interface Calibration {
 /** Nothing was reported yet: estimates are taken as they are. */
 export const UNCALIBRATED: Calibration = { factor: 1, anchor: null };
 
-const MIN_FACTOR = 0.5;
+/** No estimate is believed to be more than twice too high. */
+export const MIN_FACTOR = 0.5;
 /** No estimate is believed to be short by more. */
 export const MAX_FACTOR = 4;
 /** Part of the gap by which the factor falls at one report. */

@@ -113,3 +113,28 @@ export interface Context {
 export function contextMessages(context: Context): ModelMessage[] {
   return context.segments.flatMap((segment) => [...segment.messages]);
 }
+
+/**
+ * Where what stays the same ends, as numbers of leading messages, rising: the system prompt, the summaries, and all that
+ * the next turn's request will begin with. Pictures are shown once, so a message with one is not among them.
+ */
+export function stableEnds({ segments }: Context): number[] {
+  const ends: number[] = [];
+  let end = 0;
+  for (const { key, messages } of segments) {
+    if (key === "dynamic") break;
+    const pictured = messages.findIndex((message) => message.role === "user" && message.images !== undefined);
+    end += pictured === -1 ? messages.length : pictured;
+    if (key === "system" || key === "summaries") ends.push(end);
+    if (pictured !== -1) break;
+  }
+  return [...new Set([...ends, end])].filter((count) => count > 0);
+}
+
+/** The pictures of a context. */
+export function imageCount(context: Context): number {
+  return contextMessages(context).reduce(
+    (sum, message) => sum + (message.role === "user" ? (message.images?.length ?? 0) : 0),
+    0,
+  );
+}

@@ -1,11 +1,15 @@
+import { createHash } from "node:crypto";
 import type { LlmConfig, ModelConfig } from "../config/config.ts";
 import { originOf } from "../text/displayable.ts";
 import type { Anchor } from "../core/calibration.ts";
+import type { ModelMessage } from "../core/context.ts";
+import type { ModelPrice } from "../core/cost.ts";
 import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat/chat-model.ts";
 import type { ChatServer } from "./chat/chat-request.ts";
-import { KnownWindows } from "./catalog/known-windows.ts";
-import { knownWindow } from "./catalog/model-catalog.ts";
+import { KnownWindows, type Lessons, NO_LESSONS } from "./catalog/known-windows.ts";
+import { LearnedKeeper, type LearnedModel, type LearnedModels } from "./catalog/learned-models.ts";
+import { knownPrice, knownWindow } from "./catalog/model-catalog.ts";
 import { firstChatModel, listModels } from "./catalog/model-listing.ts";
 import type { ListedModel } from "./catalog/model-listing.ts";
 import { ModelError } from "./model.ts";
@@ -43,6 +47,12 @@ export interface Models extends AsyncDisposable {
    */
   resolve(configured: string, signal?: AbortSignal): Promise<string>;
   /**
+   * Takes over what an earlier run has learned. To be called once the agents are made: that a window was learned to be
+   * small is no reason not to start.
+   * @returns it, without windows that hold no longer
+   */
+  recallLearned(): Promise<readonly LearnedModel[]>;
+  /**
    * Tokens of a model's window: the lower of what is configured and the limit from a refusal or Ollama; else the
    * server's listing, else the catalogue, else 32,768.
    * @param configured the agent's setting (0: not set); what `[models]` says goes over it
@@ -50,18 +60,29 @@ export interface Models extends AsyncDisposable {
   windowOf(model: string, configured: number): number;
   /**
    * Learns a window from a refusal. The window only shrinks, to 1,024 at least, and never below a prompt that
-   * the model has answered.
+   * the model has answered; it is forgotten after 30 days, or when `[models]` says a larger one than it did then.
+   * @param refusedBy the model that refused; a fallback's refusal is not kept for the next run
    */
-  learnWindow(model: string, tokens: number): void;
+  learnWindow(model: string, tokens: number, refusedBy?: string): void;
   /** Real tokens per estimated token of a model: 1 until its provider has reported otherwise. */
   factorOf(model: string): number;
   /** Learns from the reported tokens of an answered request: the factor rises at once and falls slowly. */
   learnFactor(model: string, report: Anchor): void;
+  /** Whether pictures are sent to a model: to all of which `[models]` does not say otherwise. */
+  seesImages(model: string): boolean;
+  /** A model's price: configured, else listed by the server, else from the table; undefined: nobody knows it. */
+  priceOf(model: string): ModelPrice | undefined;
+  /** Has the server list its models, and so their prices, if it has not yet. Never throws before `signal` ends. */
+  askPrices(signal: AbortSignal): Promise<void>;
 }
 
-/** For tests. */
 export interface OpenModelsOptions {
+  /** For tests. */
   readonly ollamaOrigin?: string;
+  /** What an earlier run has learned, and where this one keeps what it learns; default: nowhere. */
+  readonly learned?: LearnedModels;
+  /** Told what could not be kept. */
+  readonly onNotKept?: (error: unknown) => void;
 }
 
 /**
@@ -84,18 +105,60 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
       isOpenAi: /(?:^|\.)api\.openai\.com$/.test(url.hostname),
       // OpenAI's and Mistral's guides to prompt caching, read in November 2026.
       takesCacheKey: /(?:^|\.)api\.(?:openai\.com|mistral\.ai)$/.test(url.hostname),
+      takesCacheMarkers: cacheMarkersAt(url.hostname, config.models),
       timeouts,
     };
-    return new ServerModels(config.models, server, url.port === new URL(OLLAMA_ORIGIN).port);
+    const lessons = openLessons(server.baseUrl, options);
+    return new ServerModels(config.models, server, url.port === new URL(OLLAMA_ORIGIN).port, lessons);
   }
   const origin = options.ollamaOrigin ?? OLLAMA_ORIGIN;
   const found = await probeOllama(origin, PROBE_MS);
   if (found === undefined || found.length === 0) return new OfflineModels(config.models, found !== undefined);
-  return new ServerModels(
-    config.models,
-    { baseUrl: `${origin}/v1`, apiKey: undefined, isOpenAi: false, takesCacheKey: false, timeouts },
-    true,
-  );
+  const server = {
+    baseUrl: `${origin}/v1`,
+    apiKey: undefined,
+    isOpenAi: false,
+    takesCacheKey: false,
+    takesCacheMarkers: cacheMarkersAt("", config.models),
+    timeouts,
+  };
+  return new ServerModels(config.models, server, true, openLessons(server.baseUrl, options));
+}
+
+/**
+ * Which models are told with `cache_control` how far a request may be cached. OpenRouter passes it on to Anthropic's
+ * models, which cache nothing without it (its guide to prompt caching, read in November 2026); what stands behind other
+ * gateways only their operator knows.
+ */
+function cacheMarkersAt(hostname: string, models: readonly ModelConfig[]): (model: string) => boolean {
+  const isOpenRouter = /(?:^|\.)openrouter\.ai$/.test(hostname);
+  return (model) => {
+    const said = models.find(({ name }) => name === model)?.cacheMarkers ?? "auto";
+    return said === "auto" ? isOpenRouter && /^~?anthropic\//.test(model) : said;
+  };
+}
+
+/** What was learned of a server's models, with the writes that keep what will be. */
+function openLessons(baseUrl: string, { learned, onNotKept }: OpenModelsOptions): KeptLessons {
+  const keeper = new LearnedKeeper(onNotKept ?? (() => undefined));
+  const end = async (): Promise<void> => keeper.end();
+  if (learned === undefined) return { ...NO_LESSONS, end };
+  // An address may hold a key in its path.
+  const server = createHash("sha256").update(baseUrl).digest("hex").slice(0, 32);
+  return {
+    load: async () => learned.load(server),
+    keepWindow: (model, window) =>
+      keeper.keep(`window of ${model}`, async () => learned.keepWindow(server, model, window)),
+    keepFactor: (model, factor) =>
+      keeper.keep(`factor of ${model}`, async () => learned.keepFactor(server, model, factor)),
+    now: () => new Date(),
+    end,
+  };
+}
+
+interface KeptLessons extends Lessons {
+  /** Waits for what is still being written, for a moment. */
+  end(): Promise<void>;
 }
 
 function serverUrl(text: string): URL {
@@ -112,7 +175,7 @@ class OfflineModels extends KnownWindows implements Models {
   readonly #isOllamaEmpty: boolean;
 
   constructor(configured: readonly ModelConfig[], isOllamaEmpty: boolean) {
-    super(configured);
+    super(configured, NO_LESSONS);
     this.#isOllamaEmpty = isOllamaEmpty;
   }
 
@@ -125,6 +188,10 @@ class OfflineModels extends KnownWindows implements Models {
     return Promise.resolve(OFFLINE_MODEL);
   }
 
+  askPrices(): Promise<void> {
+    return Promise.resolve();
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return Promise.resolve();
   }
@@ -135,6 +202,10 @@ class OfflineModels extends KnownWindows implements Models {
 
   protected override runningWindow(): undefined {
     return undefined;
+  }
+
+  protected override believedPrice(model: string): ModelPrice | undefined {
+    return model === OFFLINE_MODEL ? { input: 0, cached: 0, output: 0 } : undefined;
   }
 }
 
@@ -150,10 +221,17 @@ class ServerModels extends KnownWindows implements Models {
   readonly #pausedUntil = new Map<string, number>();
   /** Tokens of the windows with which Ollama runs models. */
   readonly #inOllama = new Map<string, number>();
+  readonly #endLessons: () => Promise<void>;
   #auto: string | undefined;
 
-  constructor(configured: readonly ModelConfig[], server: ChatServer, isOllama: boolean) {
-    super(configured);
+  constructor(
+    configured: readonly ModelConfig[],
+    server: ChatServer,
+    isOllama: boolean,
+    lessons: KeptLessons,
+  ) {
+    super(configured, lessons);
+    this.#endLessons = async () => lessons.end();
     this.#server = server;
     this.#isOllama = isOllama;
     this.#url = new URL(server.baseUrl);
@@ -162,11 +240,11 @@ class ServerModels extends KnownWindows implements Models {
       answer: async (request, options) => {
         const signal = AbortSignal.any([options.signal, this.#closing.signal]);
         const model = await this.resolve(request.model, signal);
-        const ask = async (name: string): Promise<ModelAnswer> =>
-          chat.answer(
-            { ...request, model: name, maxOutputTokens: this.outputOf(name, request.maxOutputTokens) },
-            { ...options, signal },
-          );
+        const ask = async (name: string): Promise<ModelAnswer> => {
+          const maxOutputTokens = this.outputOf(name, request.maxOutputTokens);
+          const messages = this.seesImages(name) ? request.messages : withoutImages(request.messages);
+          return chat.answer({ ...request, model: name, messages, maxOutputTokens }, { ...options, signal });
+        };
         try {
           return await ask(model);
         } catch (error) {
@@ -212,9 +290,18 @@ class ServerModels extends KnownWindows implements Models {
     }
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    return Promise.resolve();
+    await this.#endLessons();
+  }
+
+  async askPrices(signal: AbortSignal): Promise<void> {
+    await this.#learnListed(signal);
+  }
+
+  protected override believedPrice(model: string): ModelPrice | undefined {
+    const listed = this.#listed?.find(({ id }) => id === model)?.price;
+    return listed ?? knownPrice(this.#url.hostname, model);
   }
 
   protected override believedWindow(model: string): number | undefined {
@@ -280,4 +367,13 @@ class ServerModels extends KnownWindows implements Models {
   #isPaused(question: string): boolean {
     return (this.#pausedUntil.get(question) ?? 0) > performance.now();
   }
+}
+
+/** A message's text tells each picture's name, type and size, so nothing else has to. */
+function withoutImages(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+  return messages.map((message) =>
+    message.role === "user" && message.images !== undefined
+      ? { role: message.role, text: message.text }
+      : message,
+  );
 }

@@ -15,6 +15,11 @@ export interface ModelRequest {
   readonly temperature: number | undefined;
   /** The same for all requests of a conversation, and opaque: a provider sends requests with one key to the same cache. */
   readonly cacheKey?: string;
+  /**
+   * Ends of what stays the same, as numbers of leading messages, rising: of the system prompt, of the summaries, and of
+   * all that the next request will begin with. Undefined: there will be none.
+   */
+  readonly stableEnds?: readonly number[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
   readonly task?: "answer" | "summarise";
   /** Longest useful text, estimated tokens, for the offline model; the prompt says it in words. */

@@ -11,6 +11,7 @@ import { GapStore } from "./channels/gaps.ts";
 import { ListeningWatermarkStore } from "./channels/gaps.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";
+import { LearnedModelStore } from "./models/learned-models.ts";
 import { LogStore } from "./log/log.ts";
 import { MemoryStore } from "./memory/memories.ts";
 import { NoteStore } from "./memory/notes.ts";
@@ -32,6 +33,7 @@ export interface Store {
   readonly turns: TurnStore;
   readonly deliveries: DeliveryStore;
   readonly modelCalls: ModelCallStore;
+  readonly learned: LearnedModelStore;
   readonly search: SearchStore;
   readonly memories: MemoryStore;
   readonly notes: NoteStore;
@@ -62,6 +64,7 @@ export function createStore(db: Database): Store {
     turns: new TurnStore(db),
     deliveries: new DeliveryStore(db),
     modelCalls: new ModelCallStore(db),
+    learned: new LearnedModelStore(db),
     search: new SearchStore(db),
     memories: new MemoryStore(db),
     notes: new NoteStore(db),

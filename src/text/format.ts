@@ -2,3 +2,11 @@
 export function formatNumber(value: number): string {
   return Math.round(value).toLocaleString("en-US");
 }
+
+/** Money as people read it, `$12.34`; below a dollar in hundredths of a cent, `$0.0123`. */
+export function formatDollars(dollars: number): string {
+  if (dollars > 0 && dollars < 0.0001) return "under $0.0001";
+  const digits = dollars >= 1 ? 2 : 4;
+  const amount = dollars.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: digits });
+  return `$${amount}`;
+}

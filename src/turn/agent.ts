@@ -5,6 +5,7 @@ import type { Budget } from "../context/usage.ts";
 import { type AgentFiles, NO_FILES } from "../context/sections/section.ts";
 import type { Anchor } from "../core/calibration.ts";
 import type { Section } from "../core/context.ts";
+import type { ModelPrice } from "../core/cost.ts";
 import { createTimeFormat, type TimeFormat } from "../text/time.ts";
 import type { Model } from "../llm/model.ts";
 import type { FailureKind } from "../prompts/load.ts";
@@ -18,11 +19,15 @@ export interface AgentModels {
   /** Tokens of the model's window: configured (if not 0), learned, known, or 32,768. */
   windowOf(model: string, configured: number): number;
   /** A refusal told how large the window is, and a request made for it was answered. */
-  learnWindow(model: string, tokens: number): void;
+  learnWindow(model: string, tokens: number, refusedBy?: string): void;
   /** Real tokens per estimated token of a model, by what its provider has reported so far. */
   factorOf(model: string): number;
   /** A provider told what an answered request has cost. */
   learnFactor(model: string, report: Anchor): void;
+  /** Whether pictures are sent to a model. */
+  seesImages(model: string): boolean;
+  /** Undefined: nobody knows it. */
+  readonly priceOf: (model: string) => ModelPrice | undefined;
 }
 
 /** All texts that an agent's contexts need besides what people said. */

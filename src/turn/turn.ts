@@ -1,8 +1,9 @@
 import { withDeadline } from "../async/deadline.ts";
+import { IMAGE_TOKENS } from "../context/assemble.ts";
 import { type Fit, fitContext } from "../context/emergency.ts";
 import type { Anchor } from "../core/calibration.ts";
 import { extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
-import { type Context, contextMessages } from "../core/context.ts";
+import { type Context, contextMessages, imageCount, stableEnds } from "../core/context.ts";
 import type { EntryReference, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History, TurnRange } from "../core/history.ts";
@@ -140,6 +141,10 @@ const FOLDER_WITHIN_MS = 50;
 /** The words round an extract, and the mark of each of its lines, in estimated tokens. */
 const EXTRACT_FRAME_TOKENS = 60;
 
+function withoutImages(found: LookedUp): LookedUp {
+  return { ...found, attached: { ...found.attached, images: [] } };
+}
+
 /** How often a request that is refused for its length is made shorter and sent again. */
 const MAX_RETRIES = 2;
 
@@ -256,11 +261,12 @@ class TurnRun {
   async #ask(toolChoice: "auto" | "none"): Promise<ModelAnswer> {
     let limit = Infinity;
     let told: number | undefined;
+    let refusedBy: string | undefined;
     for (let refusals = 0; ; refusals++) {
       try {
         const answer = await this.#askOnce(toolChoice, limit);
         // What the provider counts, the estimate is corrected by; where it does not, the window has to stand for that.
-        if (refusals > 0) this.#learnWindow(answer.usage === undefined ? limit : (told ?? limit));
+        if (refusals > 0) this.#learnWindow(answer.usage === undefined ? limit : (told ?? limit), refusedBy);
         return answer;
       } catch (error) {
         if (!(error instanceof ModelError) || error.kind !== "context_length" || this.#sent === null)
@@ -270,16 +276,18 @@ class TurnRun {
         if (smaller === null) throw error;
         limit = smaller;
         told = error.window;
+        refusedBy = error.model;
         this.#showNothing();
       }
     }
   }
 
-  #learnWindow(tokens: number): void {
+  /** @param refusedBy the agent's model, or the fallback whose window was too small */
+  #learnWindow(tokens: number, refusedBy: string | undefined): void {
     const { config, models } = this.#agent;
     const model = this.#sent?.model;
     if (model !== undefined && tokens < models.windowOf(model, config.contextWindow))
-      models.learnWindow(model, tokens);
+      models.learnWindow(model, tokens, refusedBy);
   }
 
   /** @param limit the largest window that the request may be made for, in tokens */
@@ -292,7 +300,8 @@ class TurnRun {
       const history = await this.#channel.snapshot();
       const { scene } = this.#channel;
       const now = this.#clock.now();
-      const situation = { history, turn: this.#turn, ...this.#found, now, scene, usable };
+      const found = agent.models.seesImages(name) ? this.#found : withoutImages(this.#found);
+      const situation = { history, turn: this.#turn, ...found, now, scene, usable };
       return fitContext(contextSources(agent, situation), budget);
     };
     this.#sent = null;
@@ -305,12 +314,17 @@ class TurnRun {
     if (fit.overflows)
       throw new ModelError("context_length", name, "the shortest form of the request is over the window");
     const estimated = fit.context.tokens;
+    const pictures = imageCount(fit.context) * IMAGE_TOKENS;
+    // A fallback that does not see pictures is not sent them.
+    const estimatedFor = (model: string): number =>
+      agent.models.seesImages(model) ? estimated : estimated - pictures;
     this.#sent = { model: name, estimated, budget };
     this.#channel.onRequest(name, fit.context);
     return agent.models.model.answer(
       {
         model: name,
         messages: contextMessages(fit.context),
+        stableEnds: stableEnds(fit.context),
         tools: fit.context.tools,
         toolChoice,
         maxOutputTokens: Math.min(agent.config.maxOutputTokens, budget.reserve),
@@ -325,8 +339,8 @@ class TurnRun {
           this.modelMs += record.totalMs;
           const { model, outcome, usage } = record;
           if (outcome === "answered" && usage !== undefined)
-            agent.models.learnFactor(model, { estimated, reported: usage.promptTokens });
-          this.#channel.onCall(record, estimated);
+            agent.models.learnFactor(model, { estimated: estimatedFor(model), reported: usage.promptTokens });
+          this.#channel.onCall(record, estimatedFor(model));
         },
       },
     );

@@ -6,6 +6,8 @@ import { agentId, memoryId } from "../../src/core/ids.ts";
 import { createTimeFormat } from "../../src/text/time.ts";
 import type { MemoryRecord } from "../../src/store/memory/memories.ts";
 
+const NOTHING_SPENT = { calls: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+const FREE = { dollars: null, unpriced: [], uncounted: 0 };
 const EMPTY: ChannelReport = {
   channel: "terminal:main",
   agent: "main",
@@ -27,7 +29,13 @@ const EMPTY: ChannelReport = {
     sourceTokens: 0,
     summaryTokens: 0,
   },
-  spent: { calls: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0, peakTokens: 0 },
+  spent: {
+    ...NOTHING_SPENT,
+    peakTokens: 0,
+    models: [],
+    cost: FREE,
+    compactions: { ...NOTHING_SPENT, uncounted: 0, cost: FREE },
+  },
   summaries: [],
   job: null,
   memories: [],

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 
 import { formatContextReport } from "../../src/admin/channel-format.ts";
 import { type ContextReport, reportContext } from "../../src/admin/context-report.ts";
+import type { ModelPrice } from "../../src/core/cost.ts";
 import type { ReportedUsage } from "../../src/core/calibration.ts";
 import type { History } from "../../src/core/history.ts";
 import { agentId, channelId } from "../../src/core/ids.ts";
@@ -14,20 +15,27 @@ const compactions = {
   sourceTokens: 9000,
   summaryTokens: 800,
 };
+const COUNTS = { uncounted: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
 const spent = {
   calls: 12,
   promptTokens: 34_567,
   cachedTokens: 30_000,
   completionTokens: 890,
   peakTokens: 9876,
-};
+  models: [
+    { purpose: "turn", model: "big", ...COUNTS, calls: 10, promptTokens: 30_000, cachedTokens: 30_000 },
+    { purpose: "compaction", model: "small", ...COUNTS, calls: 2, promptTokens: 4567, completionTokens: 890 },
+  ],
+} as const;
 
 function report(
   history: History,
   contextWindow = 12_000,
   lastUsage: ReportedUsage | null = null,
+  priceOf: (model: string) => ModelPrice | undefined = () => undefined,
 ): ContextReport {
-  const agent = defaultAgent();
+  const plain = defaultAgent();
+  const agent = { ...plain, models: { ...plain.models, priceOf } };
   const config = { ...agent.config, contextWindow };
   const channel = {
     id: channelId(1),
@@ -118,12 +126,22 @@ describe("the report as a screen", () => {
     assert.doesNotMatch(screen, /summaries|omitted|covered/);
     assert.match(
       screen,
-      /12 model calls, 34,567 tokens in \(30,000 cached, 87 %\), 890 out\n {2}largest request so far: 9,876 tokens$/,
+      /12 model calls, 34,567 tokens in \(30,000 cached, 87 %\), 890 out\n {2}by today's prices: cost unknown \(no price is known of big, small\)\n {2}of that for compactions: 2 model calls, 4,567 tokens in, 890 out; cost unknown \(no price is known of small\)\n {2}largest request so far: 9,876 tokens$/,
     );
     assert.match(
       screen,
       /compactions so far: 2 background, 1 aggressive; 9,000 tokens of messages told in 800\n/,
     );
+  });
+
+  test("says what was spent in dollars, and of which models the price is not known", () => {
+    const prices = new Map([["big", { input: 2, cached: 0.5, output: 10 }]]);
+    const { spent: told } = report(chatter(3).history, 12_000, null, (model) => prices.get(model));
+    assert.deepEqual(told.cost, { dollars: 0.015, unpriced: ["small"], uncounted: 0 });
+    assert.deepEqual(told.compactions.cost, { dollars: null, unpriced: ["small"], uncounted: 0 });
+    prices.set("small", { input: 1, cached: 1, output: 1 });
+    const whole = report(chatter(3).history, 12_000, null, (model) => prices.get(model));
+    assert.match(formatContextReport(whole), /by today's prices: \$0\.0205\n.* 890 out; \$0\.0055\n/);
   });
 
   test("says what is covered and what is omitted, and fills its bar at most", () => {

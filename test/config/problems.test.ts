@@ -6,6 +6,7 @@ import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { configuredPrice } from "../../src/config/config.ts";
 import { describeConfig } from "../../src/config/describe-config.ts";
 import { configErrorFrom, configFrom, folderWith } from "./folder.ts";
 
@@ -197,6 +198,16 @@ suite("the window", () => {
   });
 });
 
+const UNSAID = {
+  contextWindow: 0,
+  maxOutputTokens: 0,
+  priceIn: "unknown",
+  priceOut: "unknown",
+  priceCached: "price_in",
+  seesImages: true,
+  cacheMarkers: "auto",
+} as const;
+
 suite("[models]", () => {
   test("says a window and the longest answer by the model's own name, whatever stands in it", (t) => {
     const { llm } = configFrom(
@@ -204,8 +215,8 @@ suite("[models]", () => {
       '[models."vendor/a_b.c:8b"]\ncontext_window = 9000\n[models.__proto__]\n[models.plain]\nmax_output_tokens = 10',
     );
     assert.deepEqual(llm.models, [
-      { name: "vendor/a_b.c:8b", contextWindow: 9000, maxOutputTokens: 0 },
-      { name: "plain", contextWindow: 0, maxOutputTokens: 10 },
+      { ...UNSAID, name: "vendor/a_b.c:8b", contextWindow: 9000 },
+      { ...UNSAID, name: "plain", maxOutputTokens: 10 },
     ]);
     assert.equal({}.constructor, Object);
   });
@@ -217,7 +228,49 @@ suite("[models]", () => {
     assert.match(told, /^model {2}m: a window of 20000 tokens, answers of 10 at most$/m);
     assert.match(told, /^ {2}window +20000 tokens, /m);
   });
+});
 
+suite("[models], of prices and windows,", () => {
+  test("says prices in dollars for a million tokens; what is cached costs as much unless it says otherwise", (t) => {
+    const toml =
+      '[models."m"]\nprice_in = 0.25\nprice_out = 2\n[models."n"]\nprice_in = 3\nprice_out = 15\nprice_cached = 0.3\n' +
+      '[models."free"]\nprice_in = 0\nprice_out = 0';
+    const { models } = configFrom(t, toml).llm;
+    assert.deepEqual(configuredPrice(models, "m"), { input: 0.25, cached: 0.25, output: 2 });
+    assert.deepEqual(configuredPrice(models, "n"), { input: 3, cached: 0.3, output: 15 });
+    assert.deepEqual(configuredPrice(models, "free"), { input: 0, cached: 0, output: 0 });
+    assert.equal(configuredPrice(models, "another"), undefined);
+    const told = describeConfig(configFrom(t, toml));
+    assert.match(told, /^model {2}n: \$3 in, \$0\.3 of the cache, \$15 out for a million tokens$/m);
+  });
+
+  test("with half a price, or one that is none, is told with its line", (t) => {
+    const half = configErrorFrom(t, '[models."m"]\nprice_in = 1');
+    assert.match(half.message, /config\.toml:1[^]*price_out is missing/);
+    const cached = configErrorFrom(t, '[models."m"]\nprice_cached = 1');
+    assert.match(cached.message, /price_in and price_out is missing/);
+    for (const value of ["-1", "nan", "inf", '"1"', "2000000"]) {
+      const error = configErrorFrom(t, `[models."m"]\nprice_in = ${value}\nprice_out = 1`);
+      assert.match(error.message, /config\.toml:2[^]*dollars for a million tokens/, value);
+      assert.doesNotMatch(error.message, /is missing/, value);
+    }
+  });
+
+  test("tells the windows of the compactor's model and of fallbacks, which an agent's own window is not", (t) => {
+    const toml =
+      '[defaults]\nmodel = "m"\ncompactor_model = "small"\nfallbacks = ["m", "other", "unheard-of"]\n' +
+      'context_window = 9000\n[models."small"]\ncontext_window = 20000\nsees_images = false\ncache_markers = true';
+    const known = (model: string): number | undefined => (model === "other" ? 131_072 : undefined);
+    const told = describeConfig(configFrom(t, toml), known);
+    assert.match(told, /^model {2}small: .*, sent no pictures, requests with cache markers$/m);
+    assert.match(
+      told,
+      /^ {2}window +9000 tokens, .*\n +20000 tokens for small\n +what the server says, else 131072 tokens for other\n +what the server says, the table of known models does not have it for unheard-of$/m,
+    );
+  });
+});
+
+suite("[models]", () => {
   test("with a name that wants quotes says how to write it", (t) => {
     const error = configErrorFrom(t, "[models.llama3.1]\ncontext_window = 9000");
     assert.match(error.message, /\[models\."llama3\.1"\]/);

@@ -32,6 +32,8 @@ export function defaultAgent(): Agent {
       learnWindow: () => undefined,
       factorOf: () => UNCALIBRATED.factor,
       learnFactor: () => undefined,
+      seesImages: () => true,
+      priceOf: () => undefined,
     },
     folder: NO_FOLDER,
     notes: null,

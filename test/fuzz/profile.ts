@@ -132,6 +132,7 @@ export function staff(profile: Profile, model: Model, miscast: Miscast, now: () 
     model,
     isOffline: false,
     describe: () => "scripted",
+    recallLearned: async () => [],
     resolve: async (name) => name,
     windowOf: (name, configured) =>
       Math.min(configured > 0 ? configured : profile.summariserWindow, learned.get(name) ?? Infinity),
@@ -140,6 +141,9 @@ export function staff(profile: Profile, model: Model, miscast: Miscast, now: () 
     },
     factorOf: (name) => factors.of(name),
     learnFactor: (name: string, report: Anchor) => factors.learn(name, report),
+    seesImages: () => true,
+    priceOf: () => undefined,
+    askPrices: async () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   };
   const llm = {

@@ -1,25 +1,15 @@
+// proves: src/llm/catalog/model-listing.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import type { LlmConfig } from "../../src/config/config.ts";
 import { OperatorError } from "../../src/core/errors.ts";
 import { ModelError } from "../../src/llm/model.ts";
+import { createRetryingModel } from "../../src/llm/retrying-model.ts";
 import { OPENAI_AUTO_MODEL, openModels } from "../../src/llm/model-provider.ts";
 import { stalledStream, status, text } from "../support/model-behaviours.ts";
+import { llm, modelSaid } from "../support/llm-config.ts";
 import { ask } from "../support/model-calls.ts";
 import { startModelServer } from "../support/model-server.ts";
-
-function llm(overrides: Partial<LlmConfig> = {}): LlmConfig {
-  return {
-    baseUrl: null,
-    apiKey: null,
-    firstTokenTimeoutMs: 500,
-    idleTimeoutMs: 500,
-    maxRetries: 3,
-    models: [],
-    ...overrides,
-  };
-}
 
 /** A port of loopback on which nobody listens. */
 async function unusedOrigin(): Promise<string> {
@@ -94,7 +84,7 @@ describe("models come", () => {
 });
 
 describe("what [models] says of a model", () => {
-  const said = [{ name: "small", contextWindow: 5000, maxOutputTokens: 100 }];
+  const said = [modelSaid({ name: "small", contextWindow: 5000, maxOutputTokens: 100 })];
 
   test("is its window, over an agent's own and the table's, and under a refusal", async () => {
     await using server = await startModelServer();
@@ -282,6 +272,57 @@ describe("a window that was learned", () => {
     assert.equal(models.windowOf("gpt-4o", 0), 6000, "a count that nobody can believe");
     models.learnFactor("gpt-4.1", { estimated: 5000, reported: 6000 });
     assert.equal(models.windowOf("gpt-4.1", 0), 1_047_576, "no refusal, nothing to correct");
+  });
+});
+
+describe("a picture", () => {
+  const PICTURE = { type: "image/png", base64: "AAAA" };
+  const messages = [{ role: "user", text: "what is this? [image a.png]", images: [PICTURE] }] as const;
+
+  test("is not sent to a model that is said not to see, also as a fallback", async () => {
+    await using server = await startModelServer();
+    const said = [modelSaid({ name: "blind", seesImages: false })];
+    await using models = await openModels(llm({ baseUrl: server.url, models: said }));
+    const model = createRetryingModel(models.model, { fallbacks: ["blind"], maxAttempts: 1 });
+    server.respond((request) => (request.model === "sighted" ? status(500, {}) : text("a mill")));
+    const { answer } = await ask(model, { model: "sighted", messages });
+    assert.equal(answer?.model, "blind");
+    assert.deepEqual(
+      server.requests.map(({ body }) => [body.model, body.messages[0]?.content]),
+      [
+        ["sighted", "what is this? [image a.png]<image>"],
+        ["blind", "what is this? [image a.png]"],
+      ],
+    );
+    assert.doesNotMatch(server.requests.at(-1)?.raw ?? "", /image_url/);
+  });
+});
+
+describe("a price", () => {
+  test("is configured, or listed by the server for a token, or unknown", async () => {
+    await using server = await startModelServer();
+    server.models = [
+      { id: "a", pricing: { prompt: "0.000003", completion: "0.000015", input_cache_read: "0.0000003" } },
+      { id: "b", pricing: { prompt: "0.0000001", completion: "0" } },
+      { id: "router", pricing: { prompt: "-1", completion: "-1" } },
+      { id: "per-million", pricing: { input: 3, output: 15 } },
+      { id: "numbers", pricing: { prompt: 3, completion: 15 } },
+      { id: "nonsense", pricing: "cheap" },
+    ];
+    const said = [modelSaid({ name: "b", priceIn: 7, priceOut: 8 })];
+    await using models = await openModels(llm({ baseUrl: server.url, models: said }));
+    assert.equal(models.priceOf("a"), undefined);
+    await models.resolve("a");
+    assert.deepEqual(models.priceOf("a"), { input: 3, cached: 0.3, output: 15 });
+    assert.deepEqual(models.priceOf("b"), { input: 7, cached: 7, output: 8 });
+    for (const model of ["router", "per-million", "numbers", "nonsense", "unlisted"])
+      assert.equal(models.priceOf(model), undefined, model);
+  });
+
+  test("of the built-in stand-in is nothing, and of other models it knows none", async () => {
+    await using models = await openModels(llm(), { ollamaOrigin: await unusedOrigin() });
+    assert.deepEqual(models.priceOf("offline"), { input: 0, cached: 0, output: 0 });
+    assert.equal(models.priceOf("gpt-6-luna"), undefined);
   });
 });
 

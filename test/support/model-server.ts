@@ -61,6 +61,8 @@ export type Outcome = "open" | "answered" | "aborted" | "reset";
 /** One journal entry of `server.requests`. */
 export interface RecordedRequest {
   readonly body: ChatRequest;
+  /** The bytes of the body. */
+  readonly raw: string;
   readonly headers: IncomingMessage["headers"];
   /** `performance.now()` when the whole body was here. */
   readonly at: number;
@@ -191,7 +193,7 @@ class ServerState {
       return;
     }
     const gone = new AbortController();
-    const recorded = this.#record(parsed.data, request, response, gone);
+    const recorded = this.#record(parsed.data, body, request, response, gone);
     const signal = AbortSignal.any([gone.signal, this.stopping.signal]);
     const behave =
       this.#queue.shift() ?? this.#handler?.(recorded.body, this.requests.length - 1) ?? unscripted;
@@ -206,6 +208,7 @@ class ServerState {
 
   #record(
     body: ChatRequest,
+    raw: string,
     request: IncomingMessage,
     response: ServerResponse,
     gone: AbortController,
@@ -213,6 +216,7 @@ class ServerState {
     const done = Promise.withResolvers<Outcome>();
     const recorded: RecordedRequest = {
       body,
+      raw,
       headers: request.headers,
       at: performance.now(),
       outcome: "open",

@@ -135,7 +135,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     showDraft: (text) => draft?.show(text),
     onCall(record, estimatedTokens) {
       parts.usage.note(record, estimatedTokens);
-      parts.bill.push(billLine(parts, turn.id, record, estimatedTokens));
+      parts.bill.push(billLine(parts, { turn: turn.id }, record, estimatedTokens));
     },
     onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel, tool, why }),
   };

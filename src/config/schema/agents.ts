@@ -144,8 +144,8 @@ export const agentOptions = {
   sees_images: option(
     flag,
     false,
-    "true: the models (fallbacks included) see pictures. Those that people attach are then kept with the log, and shown with " +
-      "the message. false: the model is told a picture's name, type and size.",
+    "true: the models (fallbacks included) see pictures, but for those of which [models] says otherwise. What people attach is " +
+      "then kept with the log, and shown with the message. false: the model is told a picture's name, type and size.",
   ),
   temperature: option(
     z

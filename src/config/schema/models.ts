@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { option, whole, windowSize } from "./values.ts";
+import { flag, option, whole, windowSize } from "./values.ts";
+
+const MOST_DOLLARS = 1_000_000;
+const dollars = z.number().min(0).max(MOST_DOLLARS);
+const price = z
+  .union([dollars, z.literal("unknown")])
+  .describe(`dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "unknown"`);
 
 /** One of `[models."NAME"]`. */
 export const modelSchema = z
@@ -13,6 +19,33 @@ export const modelSchema = z
       whole(0, 1_000_000, "tokens"),
       0,
       "The longest answer that this model gives, where that is less than an agent's max_output_tokens. 0: it is not.",
+    ),
+    price_in: option(
+      price,
+      "unknown",
+      "What a million tokens of a request cost, in dollars: 0.25. Set with price_out; 0 is a model that costs nothing. " +
+        '"unknown" leaves it to what the server lists and to the table of known models.',
+    ),
+    price_out: option(price, "unknown", "What a million tokens of its answers cost, in dollars."),
+    price_cached: option(
+      z
+        .union([dollars, z.literal("price_in")])
+        .describe(
+          `dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "price_in" for the same as price_in`,
+        ),
+      "price_in",
+      "What a million tokens of a request cost that the provider had in its cache, in dollars.",
+    ),
+    sees_images: option(
+      flag,
+      true,
+      "false: this model is sent no pictures, also as a fallback of an agent with sees_images = true.",
+    ),
+    cache_markers: option(
+      z.union([flag, z.literal("auto")]).describe('true, false, or "auto"'),
+      "auto",
+      "true: requests say with cache_control how far they may be cached, as Anthropic's models want it behind a gateway such " +
+        'as LiteLLM. "auto": only for anthropic/… at OpenRouter.',
     ),
   })
   .describe('a table, [models."NAME"]');

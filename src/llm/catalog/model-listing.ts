@@ -5,6 +5,7 @@ import { originOf } from "../../text/displayable.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { boundedJson } from "../http/bounded-body.ts";
 import type { ChatServer } from "../chat/chat-request.ts";
+import type { ModelPrice } from "../../core/cost.ts";
 import { ModelError } from "../model.ts";
 
 /** One model that a server offers. */
@@ -12,9 +13,25 @@ export interface ListedModel {
   readonly id: string;
   /** Tokens; undefined if the server does not tell. */
   readonly window: number | undefined;
+  /** Undefined if the server does not tell. */
+  readonly price: ModelPrice | undefined;
 }
 
 const tokens = z.number().positive().nullish().catch(undefined);
+
+/** Dollars for one token, as OpenRouter writes them: a text. Other servers mean other things by a number. */
+const perToken = z
+  .string()
+  .regex(/^\d{1,6}(?:\.\d{1,18})?(?:e-\d{1,2})?$/i)
+  .transform(Number);
+const pricing = z
+  .object({
+    prompt: perToken,
+    completion: perToken,
+    input_cache_read: perToken.nullish().catch(undefined),
+  })
+  .nullish()
+  .catch(undefined);
 const listing = z.object({
   data: z.array(
     z.looseObject({
@@ -24,6 +41,7 @@ const listing = z.object({
       context_length: tokens,
       context_window: tokens,
       max_context_length: tokens,
+      pricing,
     }),
   ),
 });
@@ -55,6 +73,7 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
       id: row.id,
       window:
         row.max_model_len ?? row.context_length ?? row.context_window ?? row.max_context_length ?? undefined,
+      price: priceIn(row.pricing),
     }));
   }
   const isBusy = response.status === 429 || response.status >= 500;
@@ -64,6 +83,18 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
     status: response.status,
     retryAfterMs: retryAfterMs(response.headers, new Date()),
   });
+}
+
+function priceIn(listed: z.output<typeof pricing>): ModelPrice | undefined {
+  if (listed === null || listed === undefined) return undefined;
+  const { prompt, completion, input_cache_read: cached } = listed;
+  // The product of two binary fractions has a tail that nobody listed.
+  const perMillion = (dollars: number): number => Number((dollars * 1_000_000).toPrecision(12));
+  return {
+    input: perMillion(prompt),
+    output: perMillion(completion),
+    cached: perMillion(cached ?? prompt),
+  };
 }
 
 export function firstChatModel(models: readonly ListedModel[]): string | undefined {

@@ -14,7 +14,7 @@ import { notify } from "../notify.ts";
 import { Watchdog } from "../http/watchdog.ts";
 
 /** Corrections per call, as many as a dialect has fields; the next refusal stands. */
-const MAX_CORRECTIONS = 7;
+const MAX_CORRECTIONS = 8;
 
 const JSON_BODY = { "content-type": "application/json" };
 

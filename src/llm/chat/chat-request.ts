@@ -20,6 +20,8 @@ export interface ChatServer {
   readonly isOpenAi: boolean;
   /** It knows `prompt_cache_key`. */
   readonly takesCacheKey: boolean;
+  /** It takes `cache_control` for this model; undefined: for none. */
+  readonly takesCacheMarkers?: (model: string) => boolean;
   readonly timeouts: ModelTimeouts;
 }
 
@@ -36,6 +38,8 @@ export interface Dialect {
   readonly takesTools: boolean;
   /** Takes `prompt_cache_key`; strict servers refuse what they do not know. */
   readonly takesCacheKey: boolean;
+  /** Takes `cache_control` on a part of a message's text. */
+  readonly takesCacheMarkers: boolean;
   /** Sent as `reasoning_effort`. */
   readonly reasoning: "none" | undefined;
 }
@@ -48,7 +52,11 @@ export interface Dialect {
  */
 export function initialDialect(
   model: string,
-  { isOpenAi, takesCacheKey }: Pick<ChatServer, "isOpenAi" | "takesCacheKey">,
+  {
+    isOpenAi,
+    takesCacheKey,
+    takesCacheMarkers,
+  }: Pick<ChatServer, "isOpenAi" | "takesCacheKey" | "takesCacheMarkers">,
 ): Dialect {
   return {
     outputLimit: isOpenAi ? "max_completion_tokens" : "max_tokens",
@@ -57,6 +65,7 @@ export function initialDialect(
     takesTemperature: true,
     takesTools: true,
     takesCacheKey,
+    takesCacheMarkers: takesCacheMarkers?.(model) ?? false,
     reasoning: isOpenAi && /^gpt-(?:5\.[4-9]|[6-9])/.test(model) ? "none" : undefined,
   };
 }
@@ -84,6 +93,7 @@ export function correctedDialect(dialect: Dialect, refusal: string): Dialect | u
   if (dialect.takesTemperature && /temperature/i.test(refusal))
     return { ...dialect, takesTemperature: false };
   if (dialect.takesCacheKey && /prompt_cache_key/i.test(refusal)) return { ...dialect, takesCacheKey: false };
+  if (dialect.takesCacheMarkers && NO_MARKERS.test(refusal)) return { ...dialect, takesCacheMarkers: false };
   if (dialect.takesTools && NO_TOOLS.test(refusal)) return { ...dialect, takesTools: false };
   return undefined;
 }
@@ -91,6 +101,9 @@ export function correctedDialect(dialect: Dialect, refusal: string): Dialect | u
 /** Ollama; OpenRouter; vLLM started without a tool parser; others. */
 const NO_TOOLS =
   /does not support tools|support tool use|enable-auto-tool-choice|(?:tools?|function calling) (?:is|are) not supported/i;
+
+/** Servers that name the field, or that want a message's text as a text and not in parts (pydantic's words). */
+const NO_MARKERS = /cache_control|valid string/i;
 
 function correctedReasoning(dialect: Dialect, refusal: string): Dialect | undefined {
   if (dialect.reasoning === "none") return { ...dialect, reasoning: undefined };
@@ -112,9 +125,12 @@ export function chatRequestBody(
 ): ChatCompletionCreateParamsStreaming {
   const limit = Math.min(request.maxOutputTokens, dialect.outputCap ?? Number.POSITIVE_INFINITY);
   const hasTools = dialect.takesTools && request.tools.length > 0;
+  const marked = dialect.takesCacheMarkers ? markedPlaces(request) : NOTHING_MARKED;
   return {
     model: request.model,
-    messages: request.messages.map((message) => messageParam(message)),
+    messages: request.messages.map((message, place) =>
+      isMarkable(message) && marked.has(place) ? markedParam(message) : messageParam(message),
+    ),
     stream: true,
     [dialect.outputLimit]: limit,
     ...(dialect.takesStreamOptions && { stream_options: { include_usage: true } }),
@@ -130,6 +146,33 @@ export function chatRequestBody(
       tool_choice: request.toolChoice,
     }),
   };
+}
+
+/**
+ * The places of the messages that carry a marker: the last at each stable end that can. Anthropic takes four in a request, and looks
+ * for what it has cached up to 20 blocks before each; a prefix of less than 512 to 4,096 tokens, by model, is cached
+ * nowhere and no error (Anthropic's and LiteLLM's guides to prompt caching, read in November 2026).
+ */
+function markedPlaces({ messages, stableEnds = [] }: ModelRequest): ReadonlySet<number> {
+  const ends = stableEnds.slice(-MAX_MARKERS);
+  return new Set(ends.map((end) => messages.slice(0, end).findLastIndex(isMarkable)));
+}
+
+const NOTHING_MARKED: ReadonlySet<number> = new Set();
+/** One less than there may be: some gateways set one of their own. */
+const MAX_MARKERS = 3;
+
+/** LiteLLM hands on a tool's parts as they are, where Anthropic refuses the marker; and an empty text takes none. */
+function isMarkable(message: ModelMessage): message is MarkableMessage {
+  const isPlain = message.role === "system" || (message.role === "user" && message.images === undefined);
+  return isPlain && message.text.trim() !== "";
+}
+
+type MarkableMessage = ModelMessage & { readonly role: "system" | "user" };
+
+function markedParam({ role, text }: MarkableMessage): ChatCompletionMessageParam {
+  const content = [{ type: "text" as const, text, cache_control: { type: "ephemeral" } }];
+  return { role, content };
 }
 
 function messageParam(message: ModelMessage): ChatCompletionMessageParam {

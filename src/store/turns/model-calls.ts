@@ -1,11 +1,14 @@
 import type { ReportedUsage } from "../../core/calibration.ts";
-import type { ChannelId, TurnId } from "../../core/ids.ts";
+import { type ModelSpending, totalSpending } from "../../core/cost.ts";
+import { type ChannelId, type JobId, jobId, type TurnId } from "../../core/ids.ts";
 import type { Database, Queryable } from "../database/database.ts";
 
 /** What one call of a model cost. */
 export interface ModelCallRow {
   readonly channel: ChannelId;
   readonly turn: TurnId | null;
+  /** The compaction's job; null: it was for a turn. */
+  readonly job: JobId | null;
   readonly purpose: "turn" | "compaction";
   readonly model: string;
   readonly outcome: string;
@@ -19,7 +22,7 @@ export interface ModelCallRow {
 }
 
 /** The columns that are given; the others have defaults. */
-const BILL_COLUMNS = `channel_id, turn_id, purpose, model, outcome, estimated_tokens, prompt_tokens, cached_tokens,
+const BILL_COLUMNS = `channel_id, turn_id, job_id, purpose, model, outcome, estimated_tokens, prompt_tokens, cached_tokens,
   completion_tokens, first_token_ms, total_ms`;
 
 /** Rows by the names of their columns. */
@@ -27,6 +30,7 @@ export function billRecords(calls: readonly ModelCallRow[]): Record<string, unkn
   return calls.map((call) => ({
     channel_id: call.channel,
     turn_id: call.turn,
+    job_id: call.job,
     purpose: call.purpose,
     model: call.model,
     outcome: call.outcome,
@@ -39,6 +43,7 @@ export function billRecords(calls: readonly ModelCallRow[]): Record<string, unkn
   }));
 }
 
+/** What a channel's calls have cost so far. */
 export interface ModelCallTotals {
   readonly calls: number;
   readonly promptTokens: number;
@@ -46,9 +51,29 @@ export interface ModelCallTotals {
   readonly completionTokens: number;
   /** The largest request of a turn; 0: none was counted. */
   readonly peakTokens: number;
+  /** The same by model, for turns and for compactions. */
+  readonly models: readonly (ModelSpending & Pick<ModelCallRow, "purpose">)[];
 }
 
-type RawTotals = Record<"calls" | "prompt" | "cached" | "completion" | "peak", number>;
+type RawSpending = Record<"calls" | "uncounted" | "prompt" | "cached" | "completion", number> & {
+  model: string;
+};
+
+const SPENDING = `model, count(*) as calls,
+  count(*) filter (where outcome = 'answered' and prompt_tokens is null) as uncounted,
+  coalesce(sum(prompt_tokens), 0)::bigint as prompt, coalesce(sum(cached_tokens), 0)::bigint as cached,
+  coalesce(sum(completion_tokens), 0)::bigint as completion`;
+
+function toSpending({ model, calls, uncounted, prompt, cached, completion }: RawSpending): ModelSpending {
+  return {
+    model,
+    calls,
+    uncounted,
+    promptTokens: prompt,
+    cachedTokens: cached,
+    completionTokens: completion,
+  };
+}
 
 /** Rows of `model_calls`. */
 export class ModelCallStore {
@@ -71,24 +96,35 @@ export class ModelCallStore {
 
   /** What a channel has cost so far, by what the providers reported. */
   async totals(channel: ChannelId): Promise<ModelCallTotals> {
-    const [row] = await this.#db.query<RawTotals>(
+    const rows = await this.#db.query<RawSpending & { purpose: "turn" | "compaction"; peak: number }>(
       {
         name: "model_call_totals",
-        text: `select count(*) as calls, coalesce(sum(prompt_tokens), 0)::bigint as prompt,
-                      coalesce(sum(cached_tokens), 0)::bigint as cached,
-                      coalesce(sum(completion_tokens), 0)::bigint as completion,
-                      coalesce(max(prompt_tokens) filter (where purpose = 'turn'), 0) as peak
-                 from model_calls where channel_id = $1`,
+        text: `select purpose, ${SPENDING}, coalesce(max(prompt_tokens), 0) as peak
+                 from model_calls where channel_id = $1 group by purpose, model order by purpose desc, model`,
       },
       [channel],
     );
-    return {
-      calls: row?.calls ?? 0,
-      promptTokens: row?.prompt ?? 0,
-      cachedTokens: row?.cached ?? 0,
-      completionTokens: row?.completion ?? 0,
-      peakTokens: row?.peak ?? 0,
-    };
+    const peaks = rows.flatMap(({ purpose, peak }) => (purpose === "turn" ? [peak] : []));
+    const models = rows.map((row) => ({ purpose: row.purpose, ...toSpending(row) }));
+    const { uncounted: _, ...sum } = totalSpending(models);
+    return { ...sum, peakTokens: Math.max(0, ...peaks), models };
+  }
+
+  /**
+   * What the calls of a channel's compactions have cost, by job and model.
+   * @returns the key null: calls of an older version, which has not said for which job they were
+   */
+  async ofJobs(channel: ChannelId): Promise<ReadonlyMap<JobId | null, readonly ModelSpending[]>> {
+    const rows = await this.#db.query<RawSpending & { job: number | null }>(
+      {
+        name: "model_calls_of_jobs",
+        text: `select job_id as job, ${SPENDING} from model_calls
+                where channel_id = $1 and purpose = 'compaction' group by job_id, model order by model`,
+      },
+      [channel],
+    );
+    const byJob = Map.groupBy(rows, ({ job }) => (job === null ? null : jobId(job)));
+    return new Map(Array.from(byJob, ([job, ofJob]) => [job, ofJob.map(toSpending)]));
   }
 }
 

@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import type { InboundImage } from "../../../src/core/message.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
-import { text } from "../../support/model-behaviours.ts";
+import { status, text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
 
@@ -98,6 +98,43 @@ test("to an agent that sees none, a picture is a name, and it is not kept", asyn
   await answered(weir, "unseen");
   assert.doesNotMatch(shown(server, 0), /<image>/);
   assert.deepEqual(await weir.daemon.store.attached.imagesOf("test", ["p2"], 9), []);
+});
+
+test("a model that is said not to see is sent no picture, and none is kept for it", async () => {
+  await using server = await startModelServer();
+  const blind = `${AGENT}sees_images = true\n[models."test-model"]\nsees_images = false\n`;
+  await using weir = await start(server, blind);
+  server.respond(() => text("I see its name"));
+  await weir.say(WORDS, { room: "blind", id: "b1", ...PICTURED });
+  await answered(weir, "blind");
+  assert.match(shown(server, 0), /\[image cat\.png, image\/png, 20 bytes\]/);
+  assert.doesNotMatch(shown(server, 0), /<image>/);
+  assert.deepEqual(await weir.daemon.store.attached.imagesOf("test", ["b1"], 9), []);
+});
+
+test("a fallback that is said not to see answers without the picture, and is estimated without it", async () => {
+  await using server = await startModelServer();
+  const config =
+    `[llm]\nmax_retries = 0\n${AGENT}sees_images = true\nfallbacks = ["blind"]\n` +
+    `[models."blind"]\nsees_images = false\n`;
+  await using weir = await start(server, config);
+  server.respond(({ model }) =>
+    model === "blind" ? text("a cat, by its name", { usage: { prompt: 900 } }) : status(500, {}),
+  );
+  await weir.say(WORDS, { room: "fallback", id: "f1", ...PICTURED });
+  await answered(weir, "fallback");
+  assert.deepEqual(
+    server.requests.map(({ body }) => [body.model, /<image>/.test(JSON.stringify(body.messages))]),
+    [
+      ["test-model", true],
+      ["blind", false],
+    ],
+  );
+  const { id } = (await weir.daemon.store.channels.find({ platform: "test", name: "fallback" })) ?? {};
+  assert.ok(id !== undefined);
+  const { lastUsage } = await weir.daemon.store.load(id);
+  assert.equal(lastUsage?.model, "blind");
+  assert.ok(lastUsage.estimated < 1600, `${lastUsage.estimated} tokens without two pictures`);
 });
 
 test("pictures that do not fit beside the words are left out, and the words are answered", async () => {

@@ -133,7 +133,7 @@ test("what was omitted is told at once by its extract, and what of it was delete
   await weir.platform.until(() => weir.platform.texts(room).length === 2);
   assert.equal(weir.events.filter(({ type }) => type === "emergency").length, 1);
   const told =
-    /truncated due to context limits\].*\nWhat is left of them\. .*\n> An extract, word for word, of \d+ messages/;
+    /truncated due to context limits\].*\n\nWhat is left of them\. .*\n> An extract, word for word, of \d+ messages/;
   assert.match(dynamic(), told);
   assert.match(dynamic(), /^> \[.{16}\] Ann: The contract with Nordwind ends on 2026-12-31/m);
   assert.match(dynamic(), /^> \[.{16}\] Ann: The door code of the archive is 774411/m);

@@ -111,3 +111,14 @@ test("an estimate that is short of what the server counts is learned though the 
     assert.equal((await turn(scene, weir, "one", `and ${number}?`)).requests, 1);
   }
 });
+
+test("a window that was learned to be too small for the prompt keeps no daemon from starting again", async () => {
+  await using scene = await openScene();
+  scene.server.respond(() => text("noted", { usage: "none" }));
+  {
+    await using weir = await scene.start({ window: 20_000, compaction: NO_COMPACTION });
+    weir.daemon.models.learnWindow("test-model", 1100);
+  }
+  await using again = await scene.start({ window: 20_000, compaction: NO_COMPACTION });
+  assert.equal(again.daemon.models.windowOf("test-model", 20_000), 1100);
+});

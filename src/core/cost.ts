@@ -1,0 +1,71 @@
+/** Dollars for a million tokens. */
+export interface ModelPrice {
+  readonly input: number;
+  /** Of the input, what the provider had in its cache. */
+  readonly cached: number;
+  readonly output: number;
+}
+
+/** What calls of one model have cost, in tokens as its provider reported them. */
+export interface ModelSpending {
+  readonly model: string;
+  readonly calls: number;
+  /** Answered calls of which the provider reported nothing. */
+  readonly uncounted: number;
+  readonly promptTokens: number;
+  /** Part of `promptTokens`. */
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+}
+
+/** What calls have cost, as far as that is known. */
+export interface Cost {
+  /** Null: of none of the tokens a price is known. */
+  readonly dollars: number | null;
+  /** Models that have counted tokens and no known price. */
+  readonly unpriced: readonly string[];
+  /** Answered calls of which the provider reported nothing: what they cost is in no sum. */
+  readonly uncounted: number;
+}
+
+const MILLION = 1_000_000;
+
+/** Puts prices to tokens. What a provider takes for writing its cache is not reported, and not counted. */
+export function costOf(
+  spendings: readonly ModelSpending[],
+  priceOf: (model: string) => ModelPrice | undefined,
+): Cost {
+  let dollars: number | null = null;
+  const unpriced = new Set<string>();
+  let uncounted = 0;
+  for (const one of spendings) {
+    uncounted += one.uncounted;
+    if (one.promptTokens === 0 && one.completionTokens === 0) continue;
+    const price = priceOf(one.model);
+    if (price === undefined) unpriced.add(one.model);
+    else dollars = (dollars ?? 0) + dollarsOf(one, price);
+  }
+  return { dollars, unpriced: [...unpriced], uncounted };
+}
+
+function dollarsOf(
+  { promptTokens, cachedTokens, completionTokens }: ModelSpending,
+  { input, cached, output }: ModelPrice,
+): number {
+  // Nobody has more in a cache than was sent.
+  const fromCache = Math.min(cachedTokens, promptTokens);
+  return ((promptTokens - fromCache) * input + fromCache * cached + completionTokens * output) / MILLION;
+}
+
+/** The sum of spendings of whatever models. */
+export function totalSpending(spendings: readonly ModelSpending[]): Omit<ModelSpending, "model"> {
+  const sum = (of: (one: ModelSpending) => number): number =>
+    spendings.reduce((total, one) => total + of(one), 0);
+  return {
+    calls: sum(({ calls }) => calls),
+    uncounted: sum(({ uncounted }) => uncounted),
+    promptTokens: sum(({ promptTokens }) => promptTokens),
+    cachedTokens: sum(({ cachedTokens }) => cachedTokens),
+    completionTokens: sum(({ completionTokens }) => completionTokens),
+  };
+}

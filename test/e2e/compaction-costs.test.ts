@@ -1,0 +1,66 @@
+// proves: src/cli/compactions.ts, src/store/turns/model-calls.ts, src/channel/model-usage.ts
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { test } from "node:test";
+import { z } from "zod";
+import { compactions, fillLog, listen, openScene, quiet, script, SUMMARISER } from "../support/compaction.ts";
+import { openHome } from "../support/e2e.ts";
+import { text } from "../support/model-behaviours.ts";
+import { connectionUrl } from "../support/weir.ts";
+
+const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
+const PRICED = `[models."${SUMMARISER}"]\nprice_in = 10\nprice_out = 100\nprice_cached = 1\n`;
+
+const job = z.looseObject({
+  id: z.number(),
+  spent: z.array(z.looseObject({ model: z.string(), calls: z.number(), promptTokens: z.number() })),
+  cost: z.object({ dollars: z.number().nullable(), unpriced: z.array(z.string()) }),
+});
+
+test("weir compactions tells what each cost, and of those that an older version has paid for that it does not know", async () => {
+  await using scene = await openScene();
+  script(scene.server, () => text(SUMMARY, { usage: { prompt: 4000, cached: 1000, completion: 50 } }));
+  await fillLog(scene.open, "room", 30);
+  {
+    await using weir = await scene.start({ compaction: "keep_messages = 6" });
+    for (let round = 0; round < 2; round++) {
+      await listen(weir, "room", 31 + round * 100, 130 + round * 100);
+      await quiet(weir, "room");
+    }
+    assert.ok(compactions(weir, "room", "committed").length >= 2);
+  }
+  const rows = await scene.open.sql<{ job_id: number | null }>(
+    "select job_id from model_calls where purpose = 'compaction' order by id",
+  );
+  assert.ok(rows.length >= 2 && rows.every(({ job_id: id }) => id !== null), "each call is for a job");
+
+  await using home = await openHome({
+    modelUrl: scene.server.url,
+    config: `[database]\nurl = "env:SCENE"\n${PRICED}`,
+  });
+  await writeFile(path.join(home.folder, ".env"), `SCENE=${connectionUrl(scene.connection)}\n`);
+  const list = async (...args: string[]): Promise<string[]> => {
+    const { code, out, stderr } = await home.run("compactions", "test:room", ...args);
+    assert.equal(code, 0, stderr);
+    return out;
+  };
+  const count = (shown: string, pattern: RegExp): number => shown.match(pattern)?.length ?? 0;
+  // 3,000 tokens at $10 and 1,000 at $1 for a million, and 50 at $100.
+  const each = /1 model call, 4,000 tokens in \(1,000 cached, 25 %\), 50 out; \$0\.036$/gm;
+  const whole = (await list()).join("\n");
+  assert.equal(count(whole, each), rows.length, whole);
+  assert.match(whole, /\nall compactions by today's prices: .*; \$0\.\d+$/);
+
+  await scene.open.sql("update model_calls set job_id = null where job_id = $1", rows[0]?.job_id);
+  const older = (await list()).join("\n");
+  assert.equal(count(older, each), rows.length - 1, older);
+  assert.equal(count(older, /^ +its cost was not recorded$/gm), 1, older);
+  assert.match(older, /; 1 call of them by a version that did not say for which$/);
+  const jobs = (await list("--json")).map((line) => job.parse(JSON.parse(line)));
+  assert.deepEqual(
+    jobs.map(({ cost }) => cost.dollars),
+    [null, ...Array<number>(rows.length - 1).fill(0.036)],
+  );
+  assert.deepEqual(jobs[0]?.spent, []);
+});

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { z } from "zod";
+import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
+import type { Model, ModelRequest } from "../../../src/llm/model.ts";
+import { status, text } from "../../support/model-behaviours.ts";
+import { ask, SEARCH_HISTORY } from "../../support/model-calls.ts";
+import { type ModelServer, type RecordedRequest, startModelServer } from "../../support/model-server.ts";
+
+function modelOf(server: ModelServer, marked = "marked"): Model {
+  return createChatModel({
+    baseUrl: server.url,
+    apiKey: undefined,
+    isOpenAi: false,
+    takesCacheKey: false,
+    takesCacheMarkers: (model) => model === marked,
+    timeouts: { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 },
+  });
+}
+
+const MESSAGES: ModelRequest["messages"] = [
+  { role: "system", text: "You are Weir. 🦫" },
+  { role: "user", text: "[Compaction Summary]: 昔々" },
+  { role: "user", text: "one" },
+  { role: "assistant", text: "", calls: [{ id: "c1", name: "search_history", arguments: "{}" }] },
+  { role: "tool", callId: "c1", text: "nothing" },
+  { role: "assistant", text: "two", calls: [] },
+  { role: "user", text: "three" },
+  { role: "user", text: "now it is noon" },
+];
+const REQUEST = { model: "marked", messages: MESSAGES, tools: [SEARCH_HISTORY], stableEnds: [1, 2, 7] };
+
+const bodySchema = z.looseObject({ messages: z.array(z.looseObject({ content: z.unknown() })) });
+const markedSchema = z.tuple([
+  z.strictObject({
+    type: z.literal("text"),
+    text: z.string(),
+    cache_control: z.strictObject({ type: z.literal("ephemeral") }),
+  }),
+]);
+
+/** The places of the messages with a marker. */
+function markedIn({ raw }: RecordedRequest): number[] {
+  const { messages } = bodySchema.parse(JSON.parse(raw));
+  return messages.flatMap(({ content }, place) => (markedSchema.safeParse(content).success ? [place] : []));
+}
+
+async function sent(overrides: Partial<ModelRequest> = {}): Promise<RecordedRequest> {
+  await using server = await startModelServer();
+  server.respond(() => text("ok"));
+  const { failure } = await ask(modelOf(server), { ...REQUEST, ...overrides });
+  assert.equal(failure, undefined);
+  const [request] = server.requests;
+  assert.ok(request !== undefined);
+  return request;
+}
+
+describe("cache markers", () => {
+  test("stand at the end of the system prompt, of the summaries, and of what the next request begins with", async () => {
+    const request = await sent();
+    assert.deepEqual(markedIn(request), [0, 1, 6]);
+    assert.equal(request.raw.match(/cache_control/g)?.length, 3);
+  });
+
+  test("change no byte of a text", async () => {
+    const marked = await sent();
+    const plain = await sent({ model: "plain" });
+    const textsOf = ({ body }: RecordedRequest) => body.messages.map(({ role, content }) => [role, content]);
+    assert.deepEqual(textsOf(marked), textsOf(plain));
+    assert.deepEqual(markedIn(plain), []);
+    assert.doesNotMatch(plain.raw, /cache_control/);
+  });
+
+  test("never stand on calls, results, pictures and empty texts, but before them", async () => {
+    assert.deepEqual(markedIn(await sent({ stableEnds: [5] })), [2]);
+    const images = [{ type: "image/png", base64: "AAAA" }];
+    const messages = [...MESSAGES.slice(0, 3), { role: "user", text: "look", images } as const];
+    assert.deepEqual(markedIn(await sent({ messages, stableEnds: [4] })), [2]);
+    const empty = [{ role: "user", text: " \n" } as const, { role: "user", text: "hi" } as const];
+    assert.deepEqual(markedIn(await sent({ messages: empty, stableEnds: [1] })), []);
+  });
+
+  test("are never more than three, and none where nothing is stable", async () => {
+    const messages = Array.from({ length: 9 }, (_, place) => ({ role: "user", text: `m${place}` }) as const);
+    assert.deepEqual(markedIn(await sent({ messages, stableEnds: [1, 2, 3, 4, 5, 6] })), [3, 4, 5]);
+    assert.deepEqual(markedIn(await sent({ stableEnds: [] })), []);
+    assert.deepEqual(markedIn(await sent({ stableEnds: [0] })), []);
+    assert.deepEqual(markedIn(await sent({ stableEnds: [1, 1, 99] })), [0, 7]);
+  });
+
+  for (const [name, refusal] of [
+    [
+      "names them",
+      { error: { message: "messages.0.content.0.cache_control: Extra inputs are not permitted" } },
+    ],
+    [
+      "wants plain texts",
+      { detail: [{ loc: ["body", "messages", 0], msg: "Input should be a valid string" }] },
+    ],
+  ] as const) {
+    test(`are left out for good of what a model is sent whose server ${name}`, async () => {
+      await using server = await startModelServer();
+      server.reply(status(400, refusal));
+      server.respond(() => text("ok"));
+      const model = modelOf(server);
+      const { answer } = await ask(model, REQUEST);
+      assert.equal(answer?.text, "ok");
+      await ask(model, REQUEST);
+      assert.deepEqual(
+        server.requests.map((request) => markedIn(request).length),
+        [3, 0, 0],
+      );
+    });
+  }
+});

@@ -1,0 +1,29 @@
+import type { LlmConfig, ModelConfig } from "../../src/config/config.ts";
+
+/** `[llm]` of a test: no server, and nothing said of models. */
+export function llm(overrides: Partial<LlmConfig> = {}): LlmConfig {
+  return {
+    baseUrl: null,
+    apiKey: null,
+    firstTokenTimeoutMs: 500,
+    idleTimeoutMs: 500,
+    maxRetries: 3,
+    models: [],
+    ...overrides,
+  };
+}
+
+/** One of `[models."NAME"]`, of which nothing else is said. */
+export function modelSaid(overrides: Partial<ModelConfig>): ModelConfig {
+  return {
+    name: "small",
+    contextWindow: 0,
+    maxOutputTokens: 0,
+    priceIn: "unknown",
+    priceOut: "unknown",
+    priceCached: "price_in",
+    seesImages: true,
+    cacheMarkers: "auto",
+    ...overrides,
+  };
+}
