@@ -1,15 +1,18 @@
 import { sceneOf } from "../channel/turns/turn-channel.ts";
 import { UsageAnchor } from "../channel/model-usage.ts";
 import { fitContext } from "../context/emergency.ts";
-import { type Budget, usableTokens, usageOf } from "../context/usage.ts";
+import { sectionLimits, type SectionLimits } from "../context/sections/fit.ts";
+import { type Budget, pressureOf, usableTokens, usageOf } from "../context/usage.ts";
 import { type Calibration, realTokens } from "../core/calibration.ts";
-import type { Context, Section } from "../core/context.ts";
+import { type Context, contextCharacters, type Focus, type Pressure, type Section } from "../core/context.ts";
 import { dueMessages, writtenTo } from "../core/history.ts";
 import { formatAddress } from "../core/ids.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { CompactionTotals } from "../store/compaction/compactions.ts";
 import type { ModelCallTotals } from "../store/turns/model-calls.ts";
 import { type Agent, budgetOf } from "../turn/agent.ts";
+import { type CompactionMonitor, monitorCompaction } from "./compaction-monitor.ts";
+import { type CostsByType, costsByType } from "./context-costs.ts";
 import { nextSources } from "../turn/context-sources.ts";
 
 /** The next model request of a channel, in numbers and texts. */
@@ -22,6 +25,12 @@ export interface ContextReport {
   readonly usable: number;
   /** Tokens of the next request, as far as the model's own count is known. */
   readonly tokens: number;
+  /** The same by Weir's own estimate. */
+  readonly estimatedTokens: number;
+  /** UTF-16 units of the next request. */
+  readonly characters: number;
+  /** The system prompt's share of those tokens. */
+  readonly systemShare: number;
   /** Tokens of the whole request, omitted entries included, over the usable window. */
   readonly usage: number;
   /** How near the next tier is, in a word. */
@@ -39,8 +48,17 @@ export interface ContextReport {
     readonly tokens: number;
     readonly count: number;
   }[];
+  /** Tokens by what they are spent on. */
+  readonly types: CostsByType;
   /** What of the segments comes from the agent's folder, the most important first. */
   readonly sections: readonly SectionReport[];
+  /** Keys of the sections that the budget has cut. */
+  readonly truncated: readonly string[];
+  /** What the messages to answer are about. */
+  readonly focus: Focus;
+  /** What sections may take: one and all in characters, all and those behind the messages in estimated tokens. */
+  readonly budget: SectionLimits;
+  readonly monitor: CompactionMonitor;
   readonly log: {
     readonly entries: number;
     readonly coveredTo: number;
@@ -59,9 +77,6 @@ export interface ContextReport {
   readonly compactions: CompactionTotals;
 }
 
-/** `low`: far from a compaction; `medium`: one may be written ahead; `high`: one is due; `critical`: messages are left out. */
-export type Pressure = "low" | "medium" | "high" | "critical";
-
 /** A section without its text. */
 export type SectionReport = Omit<Section, "text">;
 
@@ -76,23 +91,26 @@ export function nextRequest(
   agent: Agent,
   { channel, history, lastUsage }: Looked,
   { model, now }: { model: string; now: Date },
-): { readonly context: Context; readonly budget: Budget } {
+): { readonly context: Context; readonly budget: Budget; readonly tokensBefore: number } {
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
   const situation = { running: null, now, scene: sceneOf(channel), usable: usableTokens(budget) };
   const sources = nextSources(agent, history, situation);
-  return { context: fitContext(sources, budget).context, budget };
+  const { context, tokensBefore } = fitContext(sources, budget);
+  return { context, budget, tokensBefore };
 }
 
 /** Builds the report from a snapshot. Pure. */
 export function reportContext(agent: Agent, snapshot: Looked, situation: ReportSituation): ContextReport {
   const { channel, history } = snapshot;
-  const { context, budget } = nextRequest(agent, snapshot, situation);
+  const { context, budget, tokensBefore } = nextRequest(agent, snapshot, situation);
   const { omission } = history;
   const usage = usageOf(context, history, budget);
   const tokensOf = inRealTokens(context.tokens, budget.calibration);
   const segments = context.segments.map(({ key, label, tokens, count }) => {
     return { key, label, tokens: tokensOf(tokens), count };
   });
+  const tokens = segments.reduce((sum, segment) => sum + segment.tokens, 0);
+  const system = segments.find(({ key }) => key === "system")?.tokens ?? 0;
   return {
     channel: formatAddress(channel.address),
     agent: agent.config.id,
@@ -100,7 +118,10 @@ export function reportContext(agent: Agent, snapshot: Looked, situation: ReportS
     window: budget.window,
     reserve: budget.reserve,
     usable: usableTokens(budget),
-    tokens: segments.reduce((sum, { tokens }) => sum + tokens, 0),
+    tokens,
+    estimatedTokens: context.tokens,
+    characters: contextCharacters(context),
+    systemShare: tokens === 0 ? 0 : system / tokens,
     usage,
     pressure: pressureOf(usage, budget),
     calibration: budget.calibration,
@@ -110,7 +131,12 @@ export function reportContext(agent: Agent, snapshot: Looked, situation: ReportS
       emergency: budget.emergencyThreshold,
     },
     segments,
+    types: costsByType(context, tokensOf),
     sections: context.sections.map(({ text: _text, ...section }) => section),
+    truncated: context.sections.filter(({ state }) => state === "cut").map(({ key }) => key),
+    focus: context.focus,
+    budget: sectionLimits(usableTokens(budget)),
+    monitor: monitorCompaction(agent, history, budget, { estimated: tokensBefore, usage }),
     log: {
       entries: history.lastSeq,
       coveredTo: history.coveredTo,
@@ -127,12 +153,6 @@ export function reportContext(agent: Agent, snapshot: Looked, situation: ReportS
     spent: situation.spent,
     compactions: situation.compactions,
   };
-}
-
-function pressureOf(usage: number, budget: Budget): Pressure {
-  if (usage >= budget.emergencyThreshold) return "critical";
-  if (usage >= budget.backgroundThreshold) return "high";
-  return usage >= budget.target ? "medium" : "low";
 }
 
 /** The provider counts only whole requests, so each part has the same rate. */

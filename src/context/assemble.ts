@@ -1,5 +1,6 @@
 import type {
   Context,
+  Focus,
   ModelImage,
   ModelMessage,
   Section,
@@ -37,6 +38,7 @@ export interface ContextSources {
   readonly system: string;
   /** What of the system prompt and the dynamic part comes from the agent's folder. */
   readonly sections: readonly Section[];
+  readonly focus: Focus;
   readonly history: History;
   readonly turn: TurnRange;
   readonly dynamic: DynamicPart;
@@ -61,7 +63,7 @@ export const NO_TRIMS: Trims = { cap: {} };
 
 /** Puts a context together, from the most to the least stable part. Pure. */
 export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Context {
-  const { tools, system, sections, history, turn, dynamic, renderer } = sources;
+  const { tools, system, sections, focus, history, turn, dynamic, renderer } = sources;
   const view = turnView(history, turn);
   let lineBefore: LineBefore | null = null;
   const render = (entries: readonly Entry[], options: RenderOptions): Shown[] => {
@@ -104,7 +106,7 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
     messages: [],
   };
   const all = [toolSegment, ...segments];
-  return { tools, sections, segments: all, tokens: all.reduce((sum, { tokens }) => sum + tokens, 0) };
+  return { tools, sections, focus, segments: all, tokens: all.reduce((sum, { tokens }) => sum + tokens, 0) };
 }
 
 /** A message and its estimate: rendered entries bring theirs, so that a long channel is not counted again. */

@@ -1,6 +1,7 @@
 import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
+import { ContextRecordStore } from "./turns/context-records.ts";
 import { AttachmentStore } from "./log/attachments.ts";
 import { ChannelStore } from "./channels/channels.ts";
 import { CompactionStore } from "./compaction/compactions.ts";
@@ -31,6 +32,7 @@ export interface Store {
   readonly turns: TurnStore;
   readonly deliveries: DeliveryStore;
   readonly modelCalls: ModelCallStore;
+  readonly contextRecords: ContextRecordStore;
   readonly search: SearchStore;
   readonly memories: MemoryStore;
   readonly jobs: JobStore;
@@ -60,6 +62,7 @@ export function createStore(db: Database): Store {
     turns: new TurnStore(db),
     deliveries: new DeliveryStore(db),
     modelCalls: new ModelCallStore(db),
+    contextRecords: new ContextRecordStore(db),
     search: new SearchStore(db),
     memories: new MemoryStore(db),
     jobs: new JobStore(db),

@@ -103,6 +103,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
   return {
     ...stablePart(agent, agent.time.day(now), sections.static),
     sections: [...sections.static, ...sections.dynamic],
+    focus: sections.focus,
     history,
     turn,
     renderer: agent.renderer,

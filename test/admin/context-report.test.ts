@@ -11,6 +11,11 @@ import { Conversation } from "../context/conversation.ts";
 
 const compactions = {
   committed: { background: 2, aggressive: 1, emergency: 0, forced: 0 },
+  saved: { background: 8000, aggressive: 200, emergency: 0, forced: 0 },
+  landed: 1,
+  waiting: 1,
+  failed: 0,
+  stale: 2,
   sourceTokens: 9000,
   summaryTokens: 800,
 };
@@ -122,7 +127,7 @@ describe("the report as a screen", () => {
     );
     assert.match(
       screen,
-      /compactions so far: 2 background, 1 aggressive; 9,000 tokens of messages told in 800\n/,
+      /compactions so far: 2 background, 1 aggressive; 9,000 tokens of messages told in 800\n {4}tokens saved: background 8,000, aggressive 200; 1 written ahead and landed, 1 written ahead and waiting, 2 void since something changed meanwhile\n/,
     );
   });
 

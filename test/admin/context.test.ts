@@ -12,6 +12,11 @@ const plain = defaultAgent();
 const agent = { ...plain, config: { ...plain.config, contextWindow: 12_000 } };
 const compactions = {
   committed: { background: 2, aggressive: 1, emergency: 0, forced: 0 },
+  saved: { background: 8000, aggressive: 200, emergency: 0, forced: 0 },
+  landed: 0,
+  waiting: 0,
+  failed: 0,
+  stale: 0,
   sourceTokens: 9000,
   summaryTokens: 800,
 };

@@ -1,9 +1,9 @@
-import type { Section, SectionKind } from "../../core/context.ts";
+import type { Focus, Section, SectionKind, Signal } from "../../core/context.ts";
 import { escapeLabels } from "../render.ts";
 import { storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { fitSections, limitsBehind, type SectionLimits } from "./fit.ts";
-import { type Focus, focusOf, raiseOf, type Signal } from "./focus.ts";
+import { focusOf, raiseOf } from "./focus.ts";
 import { type AgentFile, type AgentFiles, type Asked, SECTION_KINDS } from "./section.ts";
 
 /** Where a request is made for, as far as sections depend on it. */
@@ -22,9 +22,9 @@ export interface Sections {
   readonly static: readonly Section[];
   /** Behind the messages. */
   readonly dynamic: readonly Section[];
+  /** By what the newest messages are about, they were chosen. */
+  readonly focus: Focus;
 }
-
-const NO_SECTIONS: Sections = { static: [], dynamic: [] };
 
 /** What of the plan words each kind is about. */
 const LISTENS: Readonly<Partial<Record<SectionKind, readonly Signal[]>>> = {
@@ -40,8 +40,8 @@ export function chooseSections(
   asked: readonly Asked[],
   limits: SectionLimits,
 ): Sections {
-  if (files.length === 0) return NO_SECTIONS;
   const focus = focusOf(asked.map(({ text }) => text));
+  if (files.length === 0) return { static: [], dynamic: [], focus };
   const skills = files.filter(({ kind }) => kind === "skills");
   const chosen = files.flatMap((file) => {
     if (file.kind === "skills") return [];
@@ -56,7 +56,7 @@ export function chooseSections(
     limits,
   );
   const rest = byPriority.filter(({ place }) => place === "dynamic");
-  return { static: fixed, dynamic: fitSections(rest, limitsBehind(limits, fixed)) };
+  return { static: fixed, dynamic: fitSections(rest, limitsBehind(limits, fixed)), focus };
 }
 
 /** Static sections as they fit: the same in each request of a day, and counting them takes milliseconds. */

@@ -112,6 +112,8 @@ describe("the sections of a request", () => {
   });
 
   test("are none without files", () => {
-    assert.deepEqual(chooseSections(filesOf(), GENERAL, asks("hi"), LIMITS), { static: [], dynamic: [] });
+    const { focus, ...sections } = chooseSections(filesOf(), GENERAL, asks("go on with src/a.ts"), LIMITS);
+    assert.deepEqual(sections, { static: [], dynamic: [] });
+    assert.deepEqual(focus.paths, ["src/a.ts"]);
   });
 });

@@ -1,0 +1,2 @@
+-- Migrations are numbered without a gap. This one changes nothing.
+select 1;
