@@ -1,10 +1,11 @@
 import { sceneOf } from "../channel/turns/turn-channel.ts";
 import { UsageAnchor } from "../channel/model-usage.ts";
-import { fitContext } from "../context/emergency.ts";
+import { type Fit, fitContext } from "../context/emergency.ts";
+import { focusOf } from "../context/sections/focus.ts";
 import { sectionLimits, type SectionLimits } from "../context/sections/fit.ts";
 import { type Budget, pressureOf, usableTokens, usageOf } from "../context/usage.ts";
 import { type Calibration, realTokens } from "../core/calibration.ts";
-import { type Context, contextCharacters, type Focus, type Pressure, type Section } from "../core/context.ts";
+import { contextCharacters, type Focus, type Pressure, type Section } from "../core/context.ts";
 import { dueMessages, writtenTo } from "../core/history.ts";
 import { formatAddress } from "../core/ids.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
@@ -91,20 +92,20 @@ export function nextRequest(
   agent: Agent,
   { channel, history, lastUsage }: Looked,
   { model, now }: { model: string; now: Date },
-): { readonly context: Context; readonly budget: Budget; readonly tokensBefore: number } {
+): Pick<Fit, "context" | "history" | "tokensBefore"> & { readonly budget: Budget } {
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
   const situation = { running: null, now, scene: sceneOf(channel), usable: usableTokens(budget) };
   const sources = nextSources(agent, history, situation);
-  const { context, tokensBefore } = fitContext(sources, budget);
-  return { context, budget, tokensBefore };
+  return { ...fitContext(sources, budget), budget };
 }
 
 /** Builds the report from a snapshot. Pure. */
 export function reportContext(agent: Agent, snapshot: Looked, situation: ReportSituation): ContextReport {
   const { channel, history } = snapshot;
-  const { context, budget, tokensBefore } = nextRequest(agent, snapshot, situation);
+  const { context, budget, tokensBefore, history: shown } = nextRequest(agent, snapshot, situation);
   const { omission } = history;
-  const usage = usageOf(context, history, budget);
+  // What an emergency would leave out now counts as well: else it would hide its own cause.
+  const usage = usageOf(context, shown, budget);
   const tokensOf = inRealTokens(context.tokens, budget.calibration);
   const segments = context.segments.map(({ key, label, tokens, count }) => {
     return { key, label, tokens: tokensOf(tokens), count };
@@ -134,7 +135,7 @@ export function reportContext(agent: Agent, snapshot: Looked, situation: ReportS
     types: costsByType(context, tokensOf),
     sections: context.sections.map(({ text: _text, ...section }) => section),
     truncated: context.sections.filter(({ state }) => state === "cut").map(({ key }) => key),
-    focus: context.focus,
+    focus: context.focus ?? focusOf(dueMessages(history).map(({ text }) => text)),
     budget: sectionLimits(usableTokens(budget)),
     monitor: monitorCompaction(agent, history, budget, { estimated: tokensBefore, usage }),
     log: {

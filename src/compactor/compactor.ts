@@ -299,13 +299,8 @@ export class ChannelCompactor {
     const { target, runner, events } = this.#parts;
     const startedAt = performance.now();
     const history = await target.history.snapshot();
-    const told = {
-      type: "compaction",
-      channel: target.channel,
-      job: job.id,
-      kind: job.kind,
-      tier: job.tier,
-    } as const;
+    const { id, kind, tier } = job;
+    const told = { type: "compaction", channel: target.channel, job: id, kind, tier } as const;
     const nothing = { tokensAfter: null, memories: 0, model: null, reason: null };
     events.emit({ ...told, ...rangeOf(job), ...nothing, phase: "started", ms: 0 });
     const abandon = new AbortController();
@@ -323,12 +318,7 @@ export class ChannelCompactor {
     if (end.kind === "left" && !abandon.signal.aborted) return;
     const ms = Math.round(performance.now() - startedAt);
     if ("summary" in end && end.summary.kind === "model") this.#lastJobMs = ms;
-    const ended = {
-      ...told,
-      ...nothing,
-      ms,
-      ...rangeOf(end.kind === "left" ? job : end.job),
-    };
+    const ended = { ...told, ...nothing, ms, ...rangeOf(end.kind === "left" ? job : end.job) };
     switch (end.kind) {
       case "committed": {
         const { tokens, model, kind: madeBy } = end.summary;

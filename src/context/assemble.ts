@@ -38,7 +38,8 @@ export interface ContextSources {
   readonly system: string;
   /** What of the system prompt and the dynamic part comes from the agent's folder. */
   readonly sections: readonly Section[];
-  readonly focus: Focus;
+  /** Null: there was nothing to choose from. */
+  readonly focus: Focus | null;
   readonly history: History;
   readonly turn: TurnRange;
   readonly dynamic: DynamicPart;

@@ -98,8 +98,8 @@ export interface Context {
   readonly tools: readonly ToolSpec[];
   /** What of it comes from the agent's folder; the segments hold their texts. */
   readonly sections: readonly Section[];
-  /** By what the messages to answer are about, sections were chosen. */
-  readonly focus: Focus;
+  /** By what the messages to answer are about, sections were chosen; null: there was nothing to choose from, and nobody has looked. */
+  readonly focus: Focus | null;
   readonly segments: readonly Segment[];
   /** Estimated tokens of the whole request. */
   readonly tokens: number;

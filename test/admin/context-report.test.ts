@@ -95,6 +95,29 @@ describe("the report of a context", () => {
   });
 });
 
+describe("the monitor of a report", () => {
+  test("says how far the next tier is, in the tokens that the report has", () => {
+    const { monitor, tokens, usable } = report(chatter(20).history);
+    assert.equal(monitor.due, null);
+    assert.equal(monitor.tiers.background, Math.floor(usable * 0.8));
+    assert.deepEqual(monitor.next, {
+      tier: "background",
+      at: monitor.tiers.background,
+      left: monitor.tiers.background - tokens,
+    });
+  });
+
+  test("says what is due, and that no tier is left above emergency", () => {
+    const { monitor, pressure, usage } = report(chatter(1000).history);
+    assert.equal(monitor.due?.what, "leaf");
+    assert.equal(monitor.due.tier, "aggressive");
+    assert.equal(monitor.due.fromSeq, 1);
+    assert.equal(monitor.next, null);
+    assert.equal(pressure, "critical");
+    assert.ok(usage > 0.95);
+  });
+});
+
 describe("the tokens of a report", () => {
   const { history } = chatter(20);
   const { tokens: estimated } = report(history);

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { setImmediate as afterOthers } from "node:timers/promises";
 import { sectionLimits } from "../../context/sections/fit.ts";
+import { focusOf } from "../../context/sections/focus.ts";
 import { pressureOf, usableTokens, usageOf } from "../../context/usage.ts";
 import { type Context, contextCharacters, type ModelMessage } from "../../core/context.ts";
 import type { RecalledIds } from "../../core/entry.ts";
@@ -76,9 +77,9 @@ function hashed(message: ModelMessage): unknown {
 }
 
 /** The record of a request, without its texts. Pure. */
-export function recordOf(
+function recordOf(
   { at, model, context, history, budget, reported }: SentContext,
-  turn: Pick<TurnRange, "id">,
+  turn: Pick<TurnRange, "id" | "toSeq">,
   recalled: RecalledIds,
   prefix: RecordedPrefix,
 ): ContextRecord {
@@ -102,7 +103,7 @@ export function recordOf(
     sections: context.sections.map(({ text, ...section }) => {
       return { ...section, sha256: createHash("sha256").update(text).digest("hex") };
     }),
-    focus: context.focus,
+    focus: context.focus ?? focusOf(answeredMessages(history, turn).map(({ text }) => text)),
     budget: { each, all },
     raw:
       first === undefined || last === undefined

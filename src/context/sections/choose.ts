@@ -22,9 +22,11 @@ export interface Sections {
   readonly static: readonly Section[];
   /** Behind the messages. */
   readonly dynamic: readonly Section[];
-  /** By what the newest messages are about, they were chosen. */
-  readonly focus: Focus;
+  /** By what the newest messages are about, they were chosen; null: there was nothing to choose from, and nobody has looked. */
+  readonly focus: Focus | null;
 }
+
+const NO_SECTIONS: Sections = { static: [], dynamic: [], focus: null };
 
 /** What of the plan words each kind is about. */
 const LISTENS: Readonly<Partial<Record<SectionKind, readonly Signal[]>>> = {
@@ -40,8 +42,8 @@ export function chooseSections(
   asked: readonly Asked[],
   limits: SectionLimits,
 ): Sections {
+  if (files.length === 0) return NO_SECTIONS;
   const focus = focusOf(asked.map(({ text }) => text));
-  if (files.length === 0) return { static: [], dynamic: [], focus };
   const skills = files.filter(({ kind }) => kind === "skills");
   const chosen = files.flatMap((file) => {
     if (file.kind === "skills") return [];

@@ -84,6 +84,14 @@ function noMutex(): HistoryMutex {
 /** Wrong writes to the log and to a channel's row, and to the history that shows them. */
 export const LOG_MUTANTS: readonly Mutant[] = [
   {
+    name: "a kept context outlives a deletion",
+    breaks: ["I12"],
+    install: async (db) =>
+      db.script(
+        "drop trigger entries_void_context on entries; drop trigger revisions_void_context on revisions; drop trigger memories_void_context on memories",
+      ),
+  },
+  {
     name: "no dead-call expiry",
     breaks: ["I5"],
     config: writesWhenDue,

@@ -62,16 +62,16 @@ async function idOf(weir: TestWeir, room: string): Promise<number> {
 }
 
 /** What became of a request that another process makes. */
-async function request(channel: number, redo: number | null = null): Promise<unknown> {
-  return (await requestAs(channel, redo)).answer;
+async function request(channel: number, job: number | null = null): Promise<unknown> {
+  return (await requestAs(channel, job)).answer;
 }
 
 async function requestAs(
   channel: number,
-  redo: number | null = null,
+  job: number | null = null,
 ): Promise<{ readonly id: number; readonly answer: unknown }> {
   const { requests } = beside.store;
-  const id = await requests.add(channelId(channel), redo === null ? null : jobId(redo));
+  const id = await requests.add(channelId(channel), job === null ? null : jobId(job));
   for (;;) {
     const { answer } = await requests.state(id);
     if (answer !== undefined) return { id, answer };
