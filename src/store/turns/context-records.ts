@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Focus, Pressure, Section, SegmentKey } from "../../core/context.ts";
 import type { RecalledIds } from "../../core/entry.ts";
 import { type ChannelId, jobId, type JobId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
+import { storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
 
 /** What the last request of a turn was made of. Of what people wrote it holds no more than the words by which sections were chosen. */
@@ -127,7 +128,7 @@ export class ContextRecordStore {
         seenTo,
         JSON.stringify(shown),
         content.recalled.memories,
-        JSON.stringify(content),
+        storableJson(content),
         KEPT_RECORDS,
       ],
     );
@@ -171,4 +172,11 @@ export class ContextRecordStore {
     );
     return rows.map(({ turn_id: id, at }) => ({ turn: turnId(id), at }));
   }
+}
+
+/** As JSON that the database takes: a NUL or half a character may stand in a file's name, or where a text was cut. */
+function storableJson(content: Content): string {
+  return JSON.stringify(content, (_, value: unknown) =>
+    typeof value === "string" ? storableText(value) : value,
+  );
 }

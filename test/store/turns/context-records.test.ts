@@ -93,6 +93,15 @@ describe("the record of a turn's context", () => {
     assert.deepEqual(await records.list(told.id), [{ turn: told.turn, at: recordOf(told.turn).at }]);
   });
 
+  test("is kept whatever its words are made of", async () => {
+    const told = await answered("odd");
+    const focus = { summary: "a\u0000b \ud83d 漢字 👩‍👩‍👧", paths: ["\udc00"], symbols: [], signals: [] };
+    const record = { ...recordOf(told.turn), focus };
+    assert.equal(await records.keep(told.id, record, { seenTo: told.seq, answered: [] }), true);
+    const kept = await records.find(told.id, told.turn);
+    assert.match(kept?.focus.summary ?? "", /漢字 👩‍👩‍👧$/);
+  });
+
   test("is one a turn, and the oldest go", async () => {
     const { id, epoch } = await weir.channel("pruned");
     const turns: TurnId[] = [];
