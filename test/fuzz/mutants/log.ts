@@ -6,6 +6,7 @@ import { ChannelStore } from "../../../src/store/channels/channels.ts";
 import { LogStore } from "../../../src/store/log/log.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { Mutant } from "./mutant.ts";
+import { changeFunction } from "./sql.ts";
 import { writesWhenDue } from "./write-ahead.ts";
 
 /**
@@ -86,10 +87,17 @@ export const LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "a kept context outlives a deletion",
     breaks: ["I12"],
-    install: async (db) =>
-      db.script(
-        "drop trigger entries_void_context on entries; drop trigger revisions_void_context on revisions; drop trigger memories_void_context on memories",
-      ),
+    async install(db) {
+      await db.script(`
+        drop trigger entries_void_context on entries;
+        drop trigger revisions_void_context on revisions;
+        drop trigger memories_void_context on memories`);
+      await changeFunction(db, "keep_context_record", [
+        ["e.deleted_at is not null or md5(e.text) <> a->>1", "false"],
+        // So that not only a message of the last turns finds it out.
+        ["offset p_kept", "offset 1000"],
+      ]);
+    },
   },
   {
     name: "no dead-call expiry",
