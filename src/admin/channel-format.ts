@@ -1,4 +1,5 @@
 import { formatNumber } from "../text/format.ts";
+import { isFileKind } from "../context/sections/section.ts";
 import { counted, sliceWhole } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayableLine } from "../text/displayable.ts";
@@ -96,7 +97,11 @@ export function formatContextReport(report: ContextReport): string {
         ({ label, tokens, count }) =>
           `  ${label.padEnd(24)} ${formatNumber(tokens).padStart(9)} tokens  ${counted(count, "item").padStart(12)}`,
       ),
-    ...(report.sections.length === 0 ? [] : ["", ...formatSections(report.sections)]),
+    `  by type: ${describeCounts(report.types)}`,
+    ...formatSections(
+      "from the agent's folder",
+      report.sections.filter(({ kind }) => isFileKind(kind)),
+    ),
     "",
     `  log: ${counted(report.log.entries, "entry", "entries")}, ${formatNumber(report.log.due)} waiting for an answer`,
   ];
@@ -112,8 +117,7 @@ export function formatContextReport(report: ContextReport): string {
       `  omitted: ${counted(count, "older message")} (${formatNumber(tokens)} tokens, ${minute(firstAt)} to ${minute(lastAt)}); the log still has them`,
     );
   }
-  const done = describeCompactions(report.compactions);
-  if (done !== null) lines.push(`  ${done}`);
+  lines.push(...describeCompactions(report.compactions).map((line) => `  ${line}`));
   lines.push(...describeSpent(report.spent));
   const { peakTokens } = report.spent;
   if (peakTokens > 0) lines.push(`  largest request so far: ${formatNumber(peakTokens)} tokens`);
@@ -135,18 +139,51 @@ function describeSpent({ cost, compactions, ...spent }: ContextReport["spent"]):
   return lines;
 }
 
-/** `compactions so far: 12 background, 1 aggressive; 45,000 tokens of messages told in 3,200`; null: there was none. */
-function describeCompactions({ committed, sourceTokens, summaryTokens }: CompactionTotals): string | null {
-  const tiers = Object.entries(committed).filter(([, count]) => count > 0);
-  if (tiers.length === 0) return null;
-  const list = tiers.map(([tier, count]) => `${formatNumber(count)} ${tier}`).join(", ");
-  const saved = `${counted(sourceTokens, "token")} of messages told in ${formatNumber(summaryTokens)}`;
-  return `compactions so far: ${list}; ${saved}`;
+/** `system 340, tools 120, history 2,210`: what is not 0. */
+function describeCounts(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .filter(([, count]) => count !== 0)
+    .map(([name, count]) => `${name} ${formatNumber(count)}`)
+    .join(", ");
 }
 
-/** The sections from the agent's folder, one a line: which file, how much of it, and why it is there. Pure. */
-export function formatSections(sections: readonly SectionReport[]): string[] {
-  return ["  from the agent's folder:", ...sections.map((section) => `    ${sectionRow(section)}`)];
+/** What the compactions of a channel have done so far, a line or two; none: there was none. */
+function describeCompactions(totals: CompactionTotals): string[] {
+  const { committed, saved, landed, waiting, failed, stale, sourceTokens, summaryTokens } = totals;
+  const tiers = Object.entries(committed).filter(([, count]) => count > 0);
+  const phases = describePhases({ landed, waiting, failed, stale });
+  if (tiers.length === 0) return phases === "" ? [] : [`compactions so far: none is in the view; ${phases}`];
+  const list = tiers.map(([tier, count]) => `${formatNumber(count)} ${tier}`).join(", ");
+  const told = `${counted(sourceTokens, "token")} of messages told in ${formatNumber(summaryTokens)}`;
+  const savedList = describeCounts(saved);
+  const second = [savedList === "" ? "" : `tokens saved: ${savedList}`, phases].filter((part) => part !== "");
+  const first = `compactions so far: ${list}; ${told}`;
+  return second.length === 0 ? [first] : [first, `  ${second.join("; ")}`];
+}
+
+function describePhases({
+  landed,
+  waiting,
+  failed,
+  stale,
+}: Pick<CompactionTotals, "landed" | "waiting" | "failed" | "stale">): string {
+  const said = [
+    [landed, "written ahead and landed"],
+    [waiting, "written ahead and waiting"],
+    [failed, "failed"],
+    [stale, "void since something changed meanwhile"],
+  ] as const;
+  return said
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${formatNumber(count)} ${what}`)
+    .join(", ");
+}
+
+/** The sections, one a line: how much of which, where it comes from, and why it is there. Pure. */
+export function formatSections(head: string, sections: readonly SectionReport[]): string[] {
+  return sections.length === 0
+    ? []
+    : ["", `  ${head}:`, ...sections.map((section) => `    ${sectionRow(section)}`)];
 }
 
 /** A section on one line. Pure. */

@@ -1,3 +1,5 @@
+import { sceneOf } from "../channel/turns/turn-channel.ts";
+import type { AgentFile } from "../context/sections/section.ts";
 import type { JobKind, Tier } from "../core/compaction.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
@@ -57,14 +59,27 @@ export async function readRequest(
   id: ChannelId,
 ): Promise<{ readonly snapshot: ChannelSnapshot; readonly situation: ReportSituation }> {
   const { models, config } = agent;
-  const [snapshot, spent, compactions, model] = await Promise.all([
-    store.load(id),
+  const snapshot = await store.load(id);
+  const [notes, spent, compactions, model] = await Promise.all([
+    readNotes(store, agent, snapshot.channel),
     store.modelCalls.totals(id),
     store.compactions.totals(id),
     // The report must not depend on a server that does not answer.
     models.resolve(config.model).catch(() => config.model),
   ]);
-  return { snapshot, situation: { model, spent, compactions, now } };
+  return { snapshot, situation: { model, spent, compactions, now, notes } };
+}
+
+/** The agent's notes of a channel, as its next turn would be shown them. */
+async function readNotes(
+  store: Store,
+  { notes: keeper, config }: Agent,
+  channel: ChannelRow,
+): Promise<readonly AgentFile[]> {
+  if (keeper === null) return [];
+  const { fileNames } = sceneOf(channel);
+  const { gone } = await store.notes.look(channel.id, config.id, keeper.filesOf(fileNames));
+  return keeper.read(fileNames, gone);
 }
 
 /** Builds the report from a channel's rows. Writes nothing. */

@@ -1,8 +1,13 @@
 import { formatNumber } from "../text/format.ts";
 import { z } from "zod";
 import type { ChannelCompactor } from "../compactor/compactor.ts";
+import { MIN_SOURCE_TOKENS } from "../compactor/policy/policy.ts";
+import type { ForcedOutcome } from "../compactor/target.ts";
+import type { ChannelId, JobId } from "../core/ids.ts";
+import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
-import type { CompactionStore } from "../store/compaction/compactions.ts";
+import type { CompactionRecord, CompactionStore } from "../store/compaction/compactions.ts";
+import type { LogStore } from "../store/log/log.ts";
 
 /** The outcome of a compaction that a person asked for, as sent between processes. */
 export type CompactAnswer = z.infer<typeof Answer>;
@@ -47,7 +52,53 @@ export async function forceCompaction(
   compactor: Pick<ChannelCompactor, "force">,
   compactions: Pick<CompactionStore, "find">,
 ): Promise<CompactAnswer> {
-  const outcome = await compactor.force();
+  return answerTo(await compactor.force(), compactions);
+}
+
+/** What a redo needs of the store. */
+export interface RedoStores {
+  readonly compactions: Pick<CompactionStore, "find" | "covering">;
+  readonly log: Pick<LogStore, "tokensLeft">;
+}
+
+/**
+ * Writes the live summary of a compaction again, with the prompt and the model of today, and waits for it. It extracts no memories.
+ * @param id as `weir compactions` shows it
+ */
+export async function redoCompaction(
+  compactor: Pick<ChannelCompactor, "redo">,
+  { compactions, log }: RedoStores,
+  channel: ChannelId,
+  id: JobId,
+): Promise<CompactAnswer> {
+  const record = await compactions.find(id, channel);
+  if (record === undefined)
+    return { kind: "nothing", reason: `there is no compaction #${id} in this channel` };
+  const covering = record.summary?.live === false ? await compactions.covering(channel, record) : null;
+  const reason =
+    reasonAgainst(record, covering) ??
+    ((await log.tokensLeft(channel, record.fromSeq, record.toSeq)) < MIN_SOURCE_TOKENS
+      ? "next to nothing is left of its messages: they were deleted"
+      : null);
+  if (reason !== null) return { kind: "nothing", reason };
+  return answerTo(await compactor.redo(record), compactions);
+}
+
+/** Why the summary of a compaction cannot be written again; null: it can. @param covering what covers its messages by now */
+function reasonAgainst({ id, state, summary }: CompactionRecord, covering: JobId | null): string | null {
+  if (state === "running" || state === "staged") return `#${id} is under way`;
+  if (state === "ahead") return `#${id} is written ahead, and has not landed yet`;
+  if (summary === null) return `#${id} has ended without a summary`;
+  if (summary.live) return null;
+  return covering === null
+    ? `the messages of #${id} were reset since`
+    : `#${id} was replaced by a later one, #${covering}`;
+}
+
+async function answerTo(
+  outcome: ForcedOutcome,
+  compactions: Pick<CompactionStore, "find">,
+): Promise<CompactAnswer> {
   if (outcome.kind === "failed") return { kind: "failed" };
   if (outcome.kind === "nothing") return { kind: "nothing", reason: outcome.reason };
   const { job, summary, ms } = outcome;
@@ -80,6 +131,18 @@ export function describeAnswer(answer: CompactAnswer): string {
   const how = model === null ? ", by an extract without a model" : "";
   const kept = memories === 0 ? "" : ` ${counted(memories, "memory", "memories")} kept.`;
   return `Summarised ${range}: ${tokens}, in ${(ms / 1000).toFixed(1)} s${how}.${kept}`;
+}
+
+/** The answer to a redo in one line for a person. */
+export function describeRedo(answer: CompactAnswer): string {
+  if (answer.kind === "failed")
+    return "The summary could not be written again now, and stays as it is; the log tells why.";
+  if (answer.kind === "nothing") return `Nothing was written again: ${answer.reason}.`;
+  const { job, messages, fromSeq, toSeq, tokensBefore, tokensAfter, ms, model } = answer;
+  const range = `${counted(messages, "message")} (entries ${formatNumber(fromSeq)}–${formatNumber(toSeq)})`;
+  const how = model === null ? "an extract without a model" : `by ${displayableLine(model)}`;
+  const tokens = `${formatNumber(tokensBefore)} tokens before, ${formatNumber(tokensAfter)} now`;
+  return `Written again, as #${job}: the summary of ${range}, ${tokens}, ${how}, in ${(ms / 1000).toFixed(1)} s.`;
 }
 
 /** The summary that it made, indented; "" if none. */

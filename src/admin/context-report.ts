@@ -1,16 +1,22 @@
 import { sceneOf } from "../channel/turns/turn-channel.ts";
 import { UsageAnchor } from "../channel/model-usage.ts";
-import { fitContext } from "../context/emergency.ts";
-import { type Budget, usableTokens, usageOf } from "../context/usage.ts";
+import { type Fit, fitContext } from "../context/emergency.ts";
+import { focusOf } from "../context/sections/focus.ts";
+import { contextSections } from "../context/sections/list.ts";
+import type { AgentFile } from "../context/sections/section.ts";
+import { sectionLimits, type SectionLimits } from "../context/sections/fit.ts";
+import { type Budget, pressureOf, usableTokens, usageOf } from "../context/usage.ts";
 import { type Calibration, realTokens } from "../core/calibration.ts";
 import { type Cost, costOf, type ModelSpending, totalSpending } from "../core/cost.ts";
-import type { Context, Section } from "../core/context.ts";
+import { contextCharacters, type Focus, type Pressure, type Section } from "../core/context.ts";
 import { dueMessages, writtenTo } from "../core/history.ts";
 import { formatAddress } from "../core/ids.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { CompactionTotals } from "../store/compaction/compactions.ts";
 import type { ModelCallTotals } from "../store/turns/model-calls.ts";
 import { type Agent, budgetOf } from "../turn/agent.ts";
+import { type CompactionMonitor, monitorCompaction } from "./compaction-monitor.ts";
+import { type CostsByType, costsByType } from "./context-costs.ts";
 import { nextSources } from "../turn/context-sources.ts";
 
 /** The next model request of a channel, in numbers and texts. */
@@ -23,6 +29,12 @@ export interface ContextReport {
   readonly usable: number;
   /** Tokens of the next request, as far as the model's own count is known. */
   readonly tokens: number;
+  /** The same by Weir's own estimate. */
+  readonly estimatedTokens: number;
+  /** UTF-16 units of the next request. */
+  readonly characters: number;
+  /** The system prompt's share of those tokens. */
+  readonly systemShare: number;
   /** Tokens of the whole request, omitted entries included, over the usable window. */
   readonly usage: number;
   /** How near the next tier is, in a word. */
@@ -40,8 +52,17 @@ export interface ContextReport {
     readonly tokens: number;
     readonly count: number;
   }[];
-  /** What of the segments comes from the agent's folder, the most important first. */
+  /** Tokens by what they are spent on. */
+  readonly types: CostsByType;
+  /** What all of it is made of, in the order in which it is sent; estimated tokens. */
   readonly sections: readonly SectionReport[];
+  /** Keys of the sections that the budget has cut. */
+  readonly truncated: readonly string[];
+  /** What the messages to answer are about. */
+  readonly focus: Focus;
+  /** What sections may take: one and all in characters, all and those behind the messages in estimated tokens. */
+  readonly budget: SectionLimits;
+  readonly monitor: CompactionMonitor;
   readonly log: {
     readonly entries: number;
     readonly coveredTo: number;
@@ -67,15 +88,14 @@ export interface SpentReport extends ModelCallTotals {
   readonly compactions: Omit<ModelSpending, "model"> & { readonly cost: Cost };
 }
 
-/** `low`: far from a compaction; `medium`: one may be written ahead; `high`: one is due; `critical`: messages are left out. */
-export type Pressure = "low" | "medium" | "high" | "critical";
-
 /** A section without its text. */
 export type SectionReport = Omit<Section, "text">;
 
 export interface ReportSituation extends Pick<ContextReport, "model" | "compactions"> {
   readonly spent: ModelCallTotals;
   readonly now: Date;
+  /** The agent's notes of the channel. */
+  readonly notes: readonly AgentFile[];
 }
 
 type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
@@ -84,24 +104,28 @@ type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
 export function nextRequest(
   agent: Agent,
   { channel, history, lastUsage }: Looked,
-  { model, now }: { model: string; now: Date },
-): { readonly context: Context; readonly budget: Budget } {
+  { model, now, notes }: Pick<ReportSituation, "model" | "now" | "notes">,
+): Pick<Fit, "context" | "history" | "tokensBefore"> & { readonly budget: Budget } {
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
-  const situation = { running: null, now, scene: sceneOf(channel), usable: usableTokens(budget) };
+  const situation = { running: null, now, notes, scene: sceneOf(channel), usable: usableTokens(budget) };
   const sources = nextSources(agent, history, situation);
-  return { context: fitContext(sources, budget).context, budget };
+  return { ...fitContext(sources, budget), budget };
 }
 
 /** Builds the report from a snapshot. Pure. */
 export function reportContext(agent: Agent, snapshot: Looked, situation: ReportSituation): ContextReport {
   const { channel, history } = snapshot;
-  const { context, budget } = nextRequest(agent, snapshot, situation);
+  const { context, budget, tokensBefore, history: shown } = nextRequest(agent, snapshot, situation);
   const { omission } = history;
-  const usage = usageOf(context, history, budget);
+  // What an emergency would leave out now counts as well: else it would hide its own cause.
+  const usage = usageOf(context, shown, budget);
+  const sections = contextSections(context);
   const tokensOf = inRealTokens(context.tokens, budget.calibration);
   const segments = context.segments.map(({ key, label, tokens, count }) => {
     return { key, label, tokens: tokensOf(tokens), count };
   });
+  const tokens = segments.reduce((sum, segment) => sum + segment.tokens, 0);
+  const system = segments.find(({ key }) => key === "system")?.tokens ?? 0;
   return {
     channel: formatAddress(channel.address),
     agent: agent.config.id,
@@ -109,7 +133,10 @@ export function reportContext(agent: Agent, snapshot: Looked, situation: ReportS
     window: budget.window,
     reserve: budget.reserve,
     usable: usableTokens(budget),
-    tokens: segments.reduce((sum, { tokens }) => sum + tokens, 0),
+    tokens,
+    estimatedTokens: context.tokens,
+    characters: contextCharacters(context),
+    systemShare: tokens === 0 ? 0 : system / tokens,
     usage,
     pressure: pressureOf(usage, budget),
     calibration: budget.calibration,
@@ -119,7 +146,12 @@ export function reportContext(agent: Agent, snapshot: Looked, situation: ReportS
       emergency: budget.emergencyThreshold,
     },
     segments,
-    sections: context.sections.map(({ text: _text, ...section }) => section),
+    types: costsByType(context, tokensOf),
+    sections: sections.map(({ text: _text, ...section }) => section),
+    truncated: sections.filter(({ state }) => state === "cut").map(({ key }) => key),
+    focus: context.focus ?? focusOf(dueMessages(history).map(({ text }) => text)),
+    budget: sectionLimits(usableTokens(budget)),
+    monitor: monitorCompaction(agent, history, budget, { estimated: tokensBefore, usage }),
     log: {
       entries: history.lastSeq,
       coveredTo: history.coveredTo,
@@ -145,12 +177,6 @@ function reportSpent({ models: { priceOf } }: Agent, spent: ModelCallTotals): Sp
     cost: costOf(spent.models, priceOf),
     compactions: { ...totalSpending(ofCompactions), cost: costOf(ofCompactions, priceOf) },
   };
-}
-
-function pressureOf(usage: number, budget: Budget): Pressure {
-  if (usage >= budget.emergencyThreshold) return "critical";
-  if (usage >= budget.backgroundThreshold) return "high";
-  return usage >= budget.target ? "medium" : "low";
 }
 
 /** The provider counts only whole requests, so each part has the same rate. */

@@ -1,6 +1,7 @@
 import { formatNumber } from "../text/format.ts";
 import leven from "leven";
-import { isFileKind } from "../context/sections/section.ts";
+import { isFileKind, isOperators } from "../context/sections/section.ts";
+import { contextSections } from "../context/sections/list.ts";
 import type { Context, ModelMessage, Section, ToolSpec } from "../core/context.ts";
 import { counted, truncateMiddle } from "../text/text.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
@@ -25,7 +26,7 @@ export function formatSegments(report: ContextReport, typed: Typed): string {
     return `  ${part.key.padEnd(10)} ${part.label.padEnd(24)} ${count} tokens  ${shareOf(part, report).padStart(6)}`;
   });
   const total = `${formatNumber(tokens)} of ${formatNumber(usable)} usable tokens. ${typed("context detail KEY")} shows one in full.`;
-  const sections = report.sections.length === 0 ? [] : ["", ...formatSections(report.sections)];
+  const sections = formatSections("made of, in the order in which it is sent", report.sections);
   return [head, "", ...rows, ...sections, "", total].join("\n");
 }
 
@@ -64,7 +65,7 @@ function formatSection(section: Section, masked: (text: string) => string): stri
 
 /** The answer to an unknown key. Pure. */
 export function unknownKey(key: string, { segments, sections }: ContextReport): string {
-  const keys = [...segments, ...sections].map((part) => part.key);
+  const keys = [...new Set([...segments, ...sections].map((part) => part.key))];
   const all = `The keys are ${keys.join(", ")}.`;
   if (key === "") return `Of which part? ${all}`;
   const near = keys
@@ -105,21 +106,27 @@ async function showContext(parts: CommandParts, command: AskedCommand): Promise<
   const isUnderstood = (word === "list" && key === "") || (word === "detail" && more.length === 0);
   if (!isUnderstood)
     return `This is ${typed("context")}, ${typed("context list")} or ${typed("context detail KEY")}.`;
-  const isOperators = OPERATORS.has(key) || isFileKey(key);
-  if (isOperators && !command.isNamedOwner)
+  if (OPERATORS.has(key) && !command.isNamedOwner)
     return forOwners(typed(`context detail ${key}`), command.channel.address.platform);
   return describeParts(parts, command, word === "list" ? null : key);
 }
 
 /** Parts from the operator, not from the conversation. */
-const OPERATORS: ReadonlySet<string> = new Set(["system", "tools"]);
+const OPERATORS: ReadonlySet<string> = new Set(["system", "tools", "identity"]);
+
+/** Sections without a text of their own, and the part that shows them. */
+const HOLDERS: Readonly<Record<string, string>> = { identity: "system", now: "dynamic" };
+
+/** Whoever may not read what stands in the folder is not told which files there are, either. */
 function isFileKey(key: string): boolean {
-  return isFileKind(key.split(":")[0] ?? "");
+  const kind = key.split(":")[0] ?? "";
+  return isFileKind(kind);
 }
 
 /** What stands in the agent's folder, and whom it tells of, is the operator's business. */
 function forAsker<Report extends ContextReport>(report: Report, { isNamedOwner }: AskedCommand): Report {
-  return isNamedOwner ? report : { ...report, sections: [] };
+  if (isNamedOwner) return report;
+  return { ...report, sections: report.sections.filter((section) => !isOperators(section)) };
 }
 
 async function describeContext(parts: CommandParts, command: AskedCommand): Promise<string> {
@@ -147,12 +154,18 @@ async function describeParts(
   const masked = (text: string): string => withoutSecrets(text, secrets);
   if (key === null) return columns(masked(formatSegments(report, typed)));
   const { context } = nextRequest(agent, snapshot, situation);
-  const holdsOperators = key === "dynamic" && context.sections.some(({ place }) => place === "dynamic");
-  if (holdsOperators && !command.isNamedOwner)
-    return forOwners(typed(`context detail ${key}`), channel.address.platform);
-  const section = context.sections.find((one) => one.key.toLowerCase() === key);
-  if (section !== undefined) return columns(formatSection(section, masked));
-  const segment = report.segments.find((one) => one.key === key);
-  if (segment === undefined) return unknownKey(key, report);
-  return columns(formatSegment(segment, report, context, masked));
+  const refused = forOwners(typed(`context detail ${key}`), channel.address.platform);
+  const sections = contextSections(context);
+  const segment = report.segments.find((one) => one.key === (HOLDERS[key] ?? key));
+  if (segment !== undefined) {
+    const holdsOperators =
+      segment.key === "dynamic" && sections.some((one) => one.place === "dynamic" && isOperators(one));
+    if (holdsOperators && !command.isNamedOwner) return refused;
+    return columns(formatSegment(segment, report, context, masked));
+  }
+  const section = sections.find((one) => one.key.toLowerCase() === key);
+  if (section === undefined)
+    return isFileKey(key) && !command.isNamedOwner ? refused : unknownKey(key, report);
+  if (isOperators(section) && !command.isNamedOwner) return refused;
+  return columns(formatSection(section, masked));
 }

@@ -4,10 +4,16 @@ import { errorMessage } from "../core/errors.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { CompactionStore } from "../store/compaction/compactions.ts";
 import type { RequestStore, WaitingRequest } from "../store/commands/requests.ts";
-import { type CompactAnswer, forceCompaction, storableAnswer } from "./compact-answer.ts";
+import {
+  type CompactAnswer,
+  forceCompaction,
+  redoCompaction,
+  type RedoStores,
+  storableAnswer,
+} from "./compact-answer.ts";
 
 export interface RequestServerParts {
-  readonly store: { readonly requests: RequestStore; readonly compactions: CompactionStore };
+  readonly store: RedoStores & { readonly requests: RequestStore; readonly compactions: CompactionStore };
   readonly registry: Pick<ChannelRegistry, "visit">;
   /** Whether this daemon can deliver to the channel. */
   readonly serves: (channel: ChannelAddress) => boolean;
@@ -23,7 +29,7 @@ const CLEAN_EVERY_MS = 3_600_000;
 const OTHERS_FIRST_MS = 500;
 
 /**
- * Takes requests from other commands (`weir compact`), and answers in the same row. It hears of a request by
+ * Takes requests from other commands (`weir compact`, `weir compact --redo`), and answers in the same row. It hears of a request by
  * NOTIFY and polls as well, so a lost connection costs seconds and no request.
  */
 export class RequestServer implements AsyncDisposable {
@@ -121,11 +127,12 @@ export class RequestServer implements AsyncDisposable {
     void work.finally(() => this.#work.delete(work));
   }
 
-  async #answer({ id, channel }: WaitingRequest): Promise<void> {
+  async #answer({ id, channel, redo }: WaitingRequest): Promise<void> {
     const { store, registry } = this.#parts;
     let answer: CompactAnswer = { kind: "failed" };
     try {
       answer = await registry.visit(channel, async ({ compactor }) => {
+        if (redo !== null) return redoCompaction(compactor, store, channel, redo);
         return forceCompaction(compactor, store.compactions);
       });
     } catch (error) {

@@ -5,6 +5,8 @@ import type { Memory } from "../core/memory.ts";
 import { counted, sliceWhole } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayableLine } from "../text/displayable.ts";
+import { isOperators } from "../context/sections/section.ts";
+import type { RecordedSection } from "../store/turns/context-records.ts";
 import type { AnswerRecord } from "../store/turns/answer-provenance.ts";
 
 /** Limit of entries that are looked up: a turn may search often. */
@@ -19,15 +21,19 @@ export const whyCommand: Command = {
 };
 
 /** `/why`: what the last answer was made of, in its current text, with the filter of recall. */
-async function explainLastAnswer(parts: CommandParts, { channel }: AskedCommand): Promise<string> {
+async function explainLastAnswer(
+  parts: CommandParts,
+  { channel, isNamedOwner }: AskedCommand,
+): Promise<string> {
   const { store, agentOf } = parts;
   const answer = await store.answers.last(channel.id);
   if (answer === null) return "I have not answered anything here yet.";
   const entries = await store.log.readAt(channel.id, answer.seqs);
   const recalled = recalledBy(entries, answer.recalled);
-  const [earlier, memories] = await Promise.all([
+  const [earlier, memories, record] = await Promise.all([
     store.log.readAt(channel.id, recalled.entries),
     store.memories.visible(askingChannel(parts, channel), recalled.memories),
+    store.contextRecords.find(channel.id, answer.turn),
   ]);
   return formatWhy(
     {
@@ -41,6 +47,7 @@ async function explainLastAnswer(parts: CommandParts, { channel }: AskedCommand)
       earlier: earlier.flatMap((entry): RecalledEntry[] =>
         entry.kind === "user" || entry.kind === "assistant" ? [entry] : [],
       ),
+      sections: (record?.sections ?? []).filter((section) => isNamedOwner || !isOperators(section)),
     },
     agentOf(channel),
   );
@@ -72,6 +79,8 @@ interface WhyReport extends Pick<AnswerRecord, "at" | "turnMs" | "modelMs" | "ca
   readonly earlier: readonly RecalledEntry[];
   /** Names, in the order of the calls. */
   readonly tools: readonly string[];
+  /** Of its context, as far as the asker may know of them; none where its record is not kept. */
+  readonly sections: readonly RecordedSection[];
 }
 
 /** Shown lines of each kind. */
@@ -105,9 +114,15 @@ function formatWhy(
       earlier.map(line),
       "No earlier message was looked up for it.",
     ),
+    ...list("Sections of its context:", report.sections.map(sectionLine)),
     describeTools(report.tools),
     describeModel(report),
   ].join("\n");
+}
+
+function sectionLine({ key, source, reason, evidence, state }: RecordedSection): string {
+  const why = evidence.length === 0 ? reason : `${reason}; more so for ${evidence.join(", ")}`;
+  return displayableLine(`${key}, ${source} (${why}${state === "whole" ? "" : `; ${state}`})`);
 }
 
 function list(head: string, items: readonly string[], none = ""): string[] {

@@ -1,4 +1,5 @@
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import type { CompactOptions } from "./compact.ts";
 import type { CompactionsOptions } from "./compactions.ts";
 import type { ContextOptions } from "./context.ts";
 import type { CommonOptions, Io } from "./io.ts";
@@ -79,8 +80,12 @@ function addChat(program: Command, io: Io): void {
 function addViews(program: Command, io: Io): void {
   withConfig(program.command("context"))
     .argument("<channel>", "main, or platform:name")
-    .description("show what the next model call of a channel would be sent")
+    .description(
+      "show what the next model call of a channel would be sent, or what one of its last turns was sent",
+    )
     .option("--json", "as JSON")
+    .option("--turn <id>", "the last request of this turn, as far as it is kept; last: of the newest")
+    .option("--text", "with --turn: also what it had in view, as it reads now")
     .action(async (channel: string, options: ContextOptions) => {
       const { showContext } = await import("./context.ts");
       await showContext(io, channel, options);
@@ -121,7 +126,11 @@ function addCompactions(program: Command, io: Io): void {
   withConfig(program.command("compact"))
     .argument("<channel>", "main, or platform:name")
     .description("summarise what is old in a channel now; a running daemon does it, if there is one")
-    .action(async (channel: string, options: CommonOptions) => {
+    .option(
+      "--redo <id>",
+      "instead, write the summary of this compaction again; weir compactions shows the ids",
+    )
+    .action(async (channel: string, options: CompactOptions) => {
       const { compact } = await import("./compact.ts");
       await compact(io, channel, options);
     });

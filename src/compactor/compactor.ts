@@ -6,6 +6,7 @@ import { StaleEpochError } from "../store/database/errors.ts";
 import type { JobEnd } from "./job-runner.ts";
 import type { CompactorParts, ForcedOutcome } from "./target.ts";
 import { type CompactionState, type Decision, decide, mustLand } from "./policy/policy.ts";
+import { AskedWork } from "./asked.ts";
 import { BackoffTimer } from "../async/backoff.ts";
 import { leadTokens } from "./policy/lead.ts";
 import { countLive, mustProgress, PRIORITY, priorityOf } from "./policy/priority.ts";
@@ -39,9 +40,7 @@ export class ChannelCompactor {
   #lastJobMs = 0;
   /** The tier of the last leaf, if its calls sufficed only for the beginning of its range. */
   #cutShort: Tier | null = null;
-  #forced: PromiseWithResolvers<ForcedOutcome> | null = null;
-  /** What a forced compaction has committed of what was written ahead. */
-  #forcedSoFar: ForcedOutcome | null = null;
+  readonly #asked = new AskedWork();
 
   /** @param isLeftOver the log has a live job of this channel */
   constructor(parts: CompactorParts, isLeftOver: boolean) {
@@ -72,7 +71,7 @@ export class ChannelCompactor {
   consider(): void {
     if (this.#closing.signal.aborted || this.#lookTimer !== undefined) return;
     const { target } = this.#parts;
-    const isAsked = this.#isLeftOver || this.#forced !== null || this.#cutShort !== null;
+    const isAsked = this.#isLeftOver || this.#asked.isAny || this.#cutShort !== null;
     if (!isAsked && !target.mayBeFull(target.history.current)) return;
     const waitMs = Math.max(0, this.#parts.timing.lookEveryMs - (performance.now() - this.#lookedAt));
     this.#lookTimer = setTimeout(() => {
@@ -87,11 +86,17 @@ export class ChannelCompactor {
   /** Compacts all that may be compacted, at any usage; never rejects. */
   async force(): Promise<ForcedOutcome> {
     if (this.#closing.signal.aborted) return { kind: "failed", reason: "the channel is being closed" };
-    if (this.#forced === null) this.#forcedSoFar = null;
-    this.#forced ??= Promise.withResolvers<ForcedOutcome>();
-    const { promise } = this.#forced;
+    const answer = this.#asked.force();
     this.consider();
-    return promise;
+    return answer;
+  }
+
+  /** Writes a live summary again, whatever else is due; never rejects. */
+  async redo(range: NonNullable<CompactionState["redoOf"]>): Promise<ForcedOutcome> {
+    if (this.#closing.signal.aborted) return { kind: "failed", reason: "the channel is being closed" };
+    const answer = this.#asked.redo(range);
+    this.consider();
+    return answer;
   }
 
   /** Aborts the attempt if a reset or a deletion has ended its job in the log. Never rejects. */
@@ -117,7 +122,7 @@ export class ChannelCompactor {
     this.#lookTimer = undefined;
     this.#modelBackoff.cancel();
     this.#databaseBackoff.cancel();
-    this.#answerForced({ kind: "failed", reason: "the channel is being closed" });
+    this.#asked.fail("the channel is being closed");
     await this.#looking;
     await this.#running;
   }
@@ -185,7 +190,7 @@ export class ChannelCompactor {
       .filter((one) => one.fromSeq >= fromSeq && one.toSeq <= last.job.toSeq)
       .reduce((sum, { span }) => sum + (span?.messages ?? 0), 0);
     target.onCommitted({ ...last.job, fromSeq }, messages);
-    this.#forcedSoFar = { kind: "committed", job: { ...last.job, fromSeq }, summary: last.summary, ms };
+    this.#asked.landed({ kind: "committed", job: { ...last.job, fromSeq }, summary: last.summary, ms });
   }
 
   /** While the circuit is open, the back-off begins anew: else the next look would wait for the next message. */
@@ -212,17 +217,23 @@ export class ChannelCompactor {
     const state = await this.#state();
     const decision = (this.#parts.decide ?? decide)(state);
     if (decision.kind === "idle" && !state.isResting) this.#cutShort = null;
-    if (decision.kind === "blocked") {
+    if (state.redoOf !== null) {
+      // What else is due is decided once the person has an answer.
+      if (decision.kind === "blocked") {
+        this.#asked.answerRedo({ kind: "nothing", reason: decision.reason });
+        this.consider();
+      }
+    } else if (decision.kind === "blocked") {
       const { tier, reason } = decision;
       // Reported once, and not again when only a number in it has changed.
       const news = `${tier} ${reason.replaceAll(/\d+/g, "")}`;
       if (this.#blocked !== news)
         events.emit({ type: "compaction_blocked", channel: target.channel, tier, reason });
       this.#blocked = news;
-      this.#answerForced({ kind: "nothing", reason });
+      this.#asked.answerForced({ kind: "nothing", reason });
     } else this.#blocked = null;
     if (decision.kind === "idle")
-      this.#answerForced({ kind: "nothing", reason: "there is nothing to summarise" });
+      this.#asked.answerForced({ kind: "nothing", reason: "there is nothing to summarise" });
     return { ...decision, history: state.history, liveSummaries: countLive(state.history) };
   }
 
@@ -234,7 +245,8 @@ export class ChannelCompactor {
       ...measured,
       history,
       leadTokens: leadTokens(history, this.#lastJobMs, measured.stretchTokens),
-      isForced: this.#forced !== null,
+      isForced: this.#asked.isForced,
+      redoOf: this.#asked.redoOf,
       isResting: this.#modelBackoff.isWaiting || this.#isCircuitOpen,
       cutShort: this.#cutShort,
     };
@@ -287,13 +299,8 @@ export class ChannelCompactor {
     const { target, runner, events } = this.#parts;
     const startedAt = performance.now();
     const history = await target.history.snapshot();
-    const told = {
-      type: "compaction",
-      channel: target.channel,
-      job: job.id,
-      kind: job.kind,
-      tier: job.tier,
-    } as const;
+    const { id, kind, tier } = job;
+    const told = { type: "compaction", channel: target.channel, job: id, kind, tier } as const;
     const nothing = { tokensAfter: null, memories: 0, model: null, reason: null };
     events.emit({ ...told, ...rangeOf(job), ...nothing, phase: "started", ms: 0 });
     const abandon = new AbortController();
@@ -311,12 +318,7 @@ export class ChannelCompactor {
     if (end.kind === "left" && !abandon.signal.aborted) return;
     const ms = Math.round(performance.now() - startedAt);
     if ("summary" in end && end.summary.kind === "model") this.#lastJobMs = ms;
-    const ended = {
-      ...told,
-      ...nothing,
-      ms,
-      ...rangeOf(end.kind === "left" ? job : end.job),
-    };
+    const ended = { ...told, ...nothing, ms, ...rangeOf(end.kind === "left" ? job : end.job) };
     switch (end.kind) {
       case "committed": {
         const { tokens, model, kind: madeBy } = end.summary;
@@ -348,7 +350,7 @@ export class ChannelCompactor {
       case "failed":
         events.emit({ ...ended, phase: "failed", reason: end.reason });
         // A forced compaction is answered now; a further one does not wait for the back-off.
-        if (job.tier === "forced") this.#answerForced({ kind: "failed", reason: end.reason });
+        if (job.tier === "forced") this.#asked.ended(job, { kind: "failed", reason: end.reason });
         this.#backOff();
     }
   }
@@ -366,7 +368,7 @@ export class ChannelCompactor {
       this.#parts.target.onCommitted(end.job, made?.span?.messages ?? 0);
     }
     if (end.job.tier === "forced")
-      this.#answerForced({ kind: "committed", job: end.job, summary: end.summary, ms });
+      this.#asked.ended(end.job, { kind: "committed", job: end.job, summary: end.summary, ms });
   }
 
   #failed(error: unknown): void {
@@ -379,14 +381,8 @@ export class ChannelCompactor {
     this.#isLeftOver = true;
     const { channel } = this.#parts.target;
     this.#parts.events.emit({ type: "compaction_interrupted", channel, why: errorMessage(error) });
-    this.#answerForced({ kind: "failed", reason: "the database was away" });
+    this.#asked.fail("the database was away");
     this.#databaseBackoff.schedule(() => this.consider());
-  }
-
-  #answerForced(outcome: ForcedOutcome): void {
-    this.#forced?.resolve(outcome.kind === "nothing" ? (this.#forcedSoFar ?? outcome) : outcome);
-    this.#forced = null;
-    this.#forcedSoFar = null;
   }
 }
 

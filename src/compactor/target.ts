@@ -32,7 +32,7 @@ export interface CompactionTarget {
   lacksRoom(history: History): boolean;
   measure(
     history: History,
-  ): Omit<CompactionState, "history" | "isForced" | "isResting" | "cutShort" | "leadTokens">;
+  ): Omit<CompactionState, "history" | "isForced" | "redoOf" | "isResting" | "cutShort" | "leadTokens">;
   /** Longest text of the summary that this job makes, estimated tokens. */
   summaryCap(history: History, job: JobPlan): number;
   /** Omits entries that no longer fit, at once and without a model. @returns whether any entry was omitted */

@@ -1,5 +1,6 @@
 import type {
   Context,
+  Focus,
   ModelImage,
   ModelMessage,
   Section,
@@ -42,6 +43,8 @@ export interface ContextSources {
   readonly system: string;
   /** What of the system prompt comes from the agent's folder. */
   readonly sections: readonly Section[];
+  /** Null: there was nothing to choose from. */
+  readonly focus: Focus | null;
   readonly history: History;
   readonly turn: TurnRange;
   readonly dynamic: DynamicPart;
@@ -79,7 +82,7 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
 
 /** @param pruning null: results stay whole; undefined: those of earlier turns are short */
 function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | null | undefined): Context {
-  const { tools, system, sections, history, turn, dynamic, renderer } = sources;
+  const { tools, system, sections, focus, history, turn, dynamic, renderer } = sources;
   const view = turnView(history, turn);
   let lineBefore: LineBefore | null = null;
   const render = (
@@ -134,6 +137,7 @@ function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | 
   return {
     tools,
     sections: [...sections, ...now.sections],
+    focus,
     segments: all,
     tokens: all.reduce((sum, { tokens }) => sum + tokens, 0),
   };

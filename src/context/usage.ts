@@ -1,6 +1,6 @@
 import { type Calibration, estimatedRoom, realTokens } from "../core/calibration.ts";
 import { LEVELS, MAX_LIVE_SUMMARIES, SUMMARIES_SHARE } from "../core/compaction.ts";
-import type { Context } from "../core/context.ts";
+import type { Context, Pressure } from "../core/context.ts";
 import type { History } from "../core/history.ts";
 import { SUMMARY_LABEL_TOKENS } from "./render.ts";
 
@@ -88,4 +88,11 @@ export function summaryCap(budget: Budget, level: number, left = Infinity): numb
 export function usageOf(context: Context, history: History, budget: Budget): number {
   const estimated = context.tokens + (history.omission?.tokens ?? 0);
   return realTokens(estimated, budget.calibration) / usableTokens(budget);
+}
+
+/** How near the next tier is, in a word. */
+export function pressureOf(usage: number, budget: Budget): Pressure {
+  if (usage >= budget.emergencyThreshold) return "critical";
+  if (usage >= budget.backgroundThreshold) return "high";
+  return usage >= budget.target ? "medium" : "low";
 }

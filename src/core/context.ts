@@ -95,6 +95,22 @@ export interface Section {
 
 /** Whom a section concerns. */
 export type SectionScope = "all agents" | "agent" | "channel" | "person";
+/** What the newest messages are about, as far as plain reading tells. */
+export interface Focus {
+  /** Beginning of the newest message, on one line. */
+  readonly summary: string;
+  /** Files that are named. */
+  readonly paths: readonly string[];
+  /** Names of code: in backticks, in CamelCase, with dots. */
+  readonly symbols: readonly string[];
+  /** What is to be done. */
+  readonly signals: readonly Signal[];
+}
+
+export type Signal = "continue" | "plan" | "change" | "verify";
+
+/** `low`: far from a compaction; `medium`: one may be written ahead; `high`: one is due; `critical`: messages are left out. */
+export type Pressure = "low" | "medium" | "high" | "critical";
 
 /** What is sent to the model for one call. */
 export interface Context {
@@ -104,6 +120,8 @@ export interface Context {
    * `context/sections/list.ts` has the whole list.
    */
   readonly sections: readonly Section[];
+  /** By what the messages to answer are about, sections were chosen; null: there was nothing to choose from, and nobody has looked. */
+  readonly focus: Focus | null;
   readonly segments: readonly Segment[];
   /** Estimated tokens of the whole request. */
   readonly tokens: number;
@@ -137,4 +155,17 @@ export function imageCount(context: Context): number {
     (sum, message) => sum + (message.role === "user" ? (message.images?.length ?? 0) : 0),
     0,
   );
+}
+
+/** UTF-16 units of all that is sent: the messages' texts, their calls, and the tools as JSON. */
+export function contextCharacters(context: Context): number {
+  const spoken = contextMessages(context).reduce((sum, message) => {
+    const calls = message.role === "assistant" ? message.calls : [];
+    return (
+      sum +
+      message.text.length +
+      calls.reduce((all, call) => all + call.name.length + call.arguments.length, 0)
+    );
+  }, 0);
+  return spoken + (context.tools.length === 0 ? 0 : JSON.stringify(context.tools).length);
 }

@@ -1,6 +1,7 @@
 import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
+import { ContextRecordStore } from "./turns/context-records.ts";
 import { AttachmentStore } from "./log/attachments.ts";
 import { ChannelStore } from "./channels/channels.ts";
 import { CompactionStore } from "./compaction/compactions.ts";
@@ -34,6 +35,7 @@ export interface Store {
   readonly deliveries: DeliveryStore;
   readonly modelCalls: ModelCallStore;
   readonly learned: LearnedModelStore;
+  readonly contextRecords: ContextRecordStore;
   readonly search: SearchStore;
   readonly memories: MemoryStore;
   readonly notes: NoteStore;
@@ -65,6 +67,7 @@ export function createStore(db: Database): Store {
     deliveries: new DeliveryStore(db),
     modelCalls: new ModelCallStore(db),
     learned: new LearnedModelStore(db),
+    contextRecords: new ContextRecordStore(db),
     search: new SearchStore(db),
     memories: new MemoryStore(db),
     notes: new NoteStore(db),

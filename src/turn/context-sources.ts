@@ -73,7 +73,7 @@ export interface TurnSituation extends LookedUp {
 
 /**
  * The request that would be sent now, without what would be looked up for it: with the running turn's own part, or with
- * what is due as the next turn's. Pure.
+ * what is due as the next turn's. Pure. @param situation.notes of the channel; default: none
  */
 export function nextSources(
   agent: Agent,
@@ -81,7 +81,8 @@ export function nextSources(
   {
     running,
     ...situation
-  }: { readonly running: TurnRange | null } & Pick<TurnSituation, "now" | "scene" | "usable">,
+  }: { readonly running: TurnRange | null } & Pick<TurnSituation, "now" | "scene" | "usable"> &
+    Partial<Pick<TurnSituation, "notes">>,
 ): ContextSources {
   const next = history.lastSeq + 1;
   const fromSeq = running?.fromSeq ?? dueMessages(history)[0]?.seq ?? next;
@@ -108,6 +109,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
   return {
     ...stablePart(agent, agent.time.day(now), sections.static),
     sections: sections.static,
+    focus: sections.focus,
     history,
     turn,
     renderer: agent.renderer,

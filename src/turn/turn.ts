@@ -2,7 +2,7 @@ import { withDeadline } from "../async/deadline.ts";
 import { IMAGE_TOKENS } from "../context/assemble.ts";
 import { type Fit, fitContext } from "../context/emergency.ts";
 import type { Anchor } from "../core/calibration.ts";
-import { extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
+import { type Budget, extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
 import { type Context, contextMessages, imageCount, stableEnds } from "../core/context.ts";
 import type { EntryReference, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
@@ -72,10 +72,17 @@ export interface TurnChannel {
   /** Shows the answer so far; null: what was shown is void. Must not throw or wait. */
   showDraft(text: string | null): void;
   /** Called for every request before it is sent. Must not throw or wait. */
-  onRequest(model: string, context: Context): void;
+  onRequest(model: string, context: Context, made: MadeOf): void;
   /** Called for every model call. */
   onCall(record: ModelCallRecord, estimatedTokens: number): void;
   onToolFailure(tool: string, why: string): void;
+}
+
+/** What a request was made of. */
+export interface MadeOf {
+  /** As the request shows it. */
+  readonly history: History;
+  readonly budget: Budget;
 }
 
 export type TurnOutcome =
@@ -319,7 +326,7 @@ class TurnRun {
     const estimatedFor = (model: string): number =>
       agent.models.seesImages(model) ? estimated : estimated - pictures;
     this.#sent = { model: name, estimated, budget };
-    this.#channel.onRequest(name, fit.context);
+    this.#channel.onRequest(name, fit.context, { history: fit.history, budget });
     return agent.models.model.answer(
       {
         model: name,

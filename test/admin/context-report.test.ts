@@ -12,6 +12,11 @@ import { Conversation } from "../context/conversation.ts";
 
 const compactions = {
   committed: { background: 2, aggressive: 1, emergency: 0, forced: 0 },
+  saved: { background: 8000, aggressive: 200, emergency: 0, forced: 0 },
+  landed: 1,
+  waiting: 1,
+  failed: 0,
+  stale: 2,
   sourceTokens: 9000,
   summaryTokens: 800,
 };
@@ -54,7 +59,7 @@ function report(
   return reportContext(
     { ...agent, config },
     { channel, history, lastUsage },
-    { model: "some-model", spent, compactions, now },
+    { model: "some-model", spent, compactions, now, notes: [] },
   );
 }
 
@@ -98,6 +103,29 @@ describe("the report of a context", () => {
   });
 });
 
+describe("the monitor of a report", () => {
+  test("says how far the next tier is, in the tokens that the report has", () => {
+    const { monitor, tokens, usable } = report(chatter(20).history);
+    assert.equal(monitor.due, null);
+    assert.equal(monitor.tiers.background, Math.floor(usable * 0.8));
+    assert.deepEqual(monitor.next, {
+      tier: "background",
+      at: monitor.tiers.background,
+      left: monitor.tiers.background - tokens,
+    });
+  });
+
+  test("says what is due, and that no tier is left above emergency", () => {
+    const { monitor, pressure, usage } = report(chatter(1000).history);
+    assert.equal(monitor.due?.what, "leaf");
+    assert.equal(monitor.due.tier, "aggressive");
+    assert.equal(monitor.due.fromSeq, 1);
+    assert.equal(monitor.next, null);
+    assert.equal(pressure, "critical");
+    assert.ok(usage > 0.95);
+  });
+});
+
 describe("the tokens of a report", () => {
   const { history } = chatter(20);
   const { tokens: estimated } = report(history);
@@ -130,7 +158,7 @@ describe("the report as a screen", () => {
     );
     assert.match(
       screen,
-      /compactions so far: 2 background, 1 aggressive; 9,000 tokens of messages told in 800\n/,
+      /compactions so far: 2 background, 1 aggressive; 9,000 tokens of messages told in 800\n {4}tokens saved: background 8,000, aggressive 200; 1 written ahead and landed, 1 written ahead and waiting, 2 void since something changed meanwhile\n/,
     );
   });
 

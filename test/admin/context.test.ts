@@ -12,6 +12,11 @@ const plain = defaultAgent();
 const agent = { ...plain, config: { ...plain.config, contextWindow: 12_000 } };
 const compactions = {
   committed: { background: 2, aggressive: 1, emergency: 0, forced: 0 },
+  saved: { background: 8000, aggressive: 200, emergency: 0, forced: 0 },
+  landed: 0,
+  waiting: 0,
+  failed: 0,
+  stale: 0,
   sourceTokens: 9000,
   summaryTokens: 800,
 };
@@ -31,7 +36,13 @@ function look({ history }: Conversation) {
     place: null,
   };
   const channel = { ...row, epoch: 1, lastSeq, settledTo, coveredTo, omittedTo };
-  const situation = { model: "some-model", spent, compactions, now: new Date("2026-11-21T20:00:00Z") };
+  const situation = {
+    model: "some-model",
+    spent,
+    compactions,
+    notes: [],
+    now: new Date("2026-11-21T20:00:00Z"),
+  };
   const snapshot = { channel, history, lastUsage: null };
   const report = reportContext(agent, snapshot, situation);
   const detail = (key: string): string => {
@@ -98,7 +109,7 @@ describe("/context detail", () => {
 
 test("of a key that there is not: the one that was meant, and all there are", () => {
   const { report } = small;
-  const all = "The keys are tools, system, summaries, history, due, dynamic, turn.";
+  const all = "The keys are tools, system, summaries, history, due, dynamic, turn, identity, now.";
   assert.equal(unknownKey("histroy", report), `There is no part "histroy". Did you mean history? ${all}`);
   assert.equal(unknownKey("xyzzyplugh", report), `There is no part "xyzzyplugh". ${all}`);
   assert.equal(unknownKey("", report), `Of which part? ${all}`);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { ask, type CompactTimes } from "../../src/cli/compact.ts";
+import { ask, type CompactTimes, parseCompaction } from "../../src/cli/compact.ts";
 import { openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
 
@@ -50,4 +50,11 @@ test("Ctrl-C withdraws what nobody has taken", async () => {
   controller.abort();
   await assert.rejects(asked, /Interrupted/);
   assert.equal(await requests.take(id), false);
+});
+
+test("a compaction is named by its number, with or without its mark", () => {
+  assert.equal(parseCompaction("12"), 12);
+  assert.equal(parseCompaction("#12"), 12);
+  for (const typed of ["", "0", "-1", "1.5", "twelve", "9".repeat(16), "#", "12 or 1=1"])
+    assert.throws(() => parseCompaction(typed), /--redo takes the number of a compaction/);
 });

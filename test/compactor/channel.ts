@@ -110,6 +110,7 @@ export function stateOf(
     firstKept: Math.min(waiting?.seq ?? history.lastSeq + 1, turn?.fromSeq ?? Infinity),
     tokensOf,
     isForced: false,
+    redoOf: null,
     isResting: false,
     cutShort: null,
     ...values,

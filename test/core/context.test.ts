@@ -24,7 +24,7 @@ function contextOf(parts: Partial<Record<SegmentKey, readonly ModelMessage[]>>):
     const messages = parts[key] ?? [];
     return { key, label: key, tokens: 0, count: messages.length, messages };
   });
-  return { tools: [], sections: [], segments, tokens: 0 };
+  return { tools: [], sections: [], focus: null, segments, tokens: 0 };
 }
 
 describe("what the next request begins with", () => {

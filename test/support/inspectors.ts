@@ -1,4 +1,5 @@
 // Runs several commands of Weir in one process of their own. Arguments: a JSON list of lists of words.
+import { OperatorError } from "../../src/core/errors.ts";
 import { createProgram } from "../../src/cli/program.ts";
 
 const { stdin, stdout, stderr } = process;
@@ -11,4 +12,12 @@ const io = {
   tellReady: () => undefined,
 };
 const commands: string[][] = JSON.parse(process.argv[2] ?? "[]");
-for (const words of commands) await createProgram(io).parseAsync(["node", "weir", ...words]);
+for (const words of commands) {
+  try {
+    await createProgram(io).parseAsync(["node", "weir", ...words]);
+  } catch (error) {
+    // What an operator is told instead of an answer.
+    if (!(error instanceof OperatorError)) throw error;
+    stderr.write(`${error.message}\n`);
+  }
+}

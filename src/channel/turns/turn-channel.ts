@@ -21,6 +21,7 @@ import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
 import { billLine } from "../model-usage.ts";
 import { TurnNotes } from "./turn-notes.ts";
+import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, type TurnRecall } from "./turn-recall.ts";
 import type { UsageAnchor } from "../model-usage.ts";
 import type { DueImages } from "../../context/assemble.ts";
@@ -32,6 +33,7 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly draft: Draft | null;
   readonly usage: UsageAnchor;
   readonly lastRequest: LastRequest;
+  readonly sent: LastSent;
   /** Takes the lines of its model calls; whoever runs the turn stores them. */
   readonly bill: ModelCallRow[];
   /** Called before every model call: its request may be what makes a compaction due. */
@@ -109,8 +111,9 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     },
     attached: async () => attachedTo(parts, history.current, turn),
     snapshot: async () => history.snapshot(),
-    onRequest(model, context) {
+    onRequest(model, context, made) {
       parts.lastRequest.note(model, context);
+      parts.sent.note(now(), model, context, made);
       parts.onRequest();
     },
     anchor: (model) => parts.usage.of(model),
@@ -135,6 +138,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     showDraft: (text) => draft?.show(text),
     onCall(record, estimatedTokens) {
       parts.usage.note(record, estimatedTokens);
+      parts.sent.answered(record);
       parts.bill.push(billLine(parts, { turn: turn.id }, record, estimatedTokens));
     },
     onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel, tool, why }),

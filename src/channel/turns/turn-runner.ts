@@ -11,6 +11,7 @@ import { budgetOf } from "../../turn/agent.ts";
 import { type FirstRecall, firstRecall, recallFor } from "../../turn/first-recall.ts";
 import { runTurn, type TurnResult } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
+import { LastSent, PrefixChain, storeContextRecord } from "./context-record.ts";
 import { createTurnChannel } from "./turn-channel.ts";
 import type { Draft } from "../delivery/draft.ts";
 import { nextTurn } from "./next-turn.ts";
@@ -49,6 +50,7 @@ interface RunParts {
   readonly draft: Draft | null;
   readonly bill: ModelCallRow[];
   readonly recall: TurnRecall;
+  readonly sent: LastSent;
 }
 
 /** What a channel keeps of its model requests. */
@@ -75,6 +77,7 @@ export class TurnRunner {
   #expected: { readonly seq: Seq; turn: RunningTurn | null } | null = null;
   /** The last turn with failures of its own, and their number. */
   #failed: { readonly turn: TurnId; readonly times: number } | null = null;
+  readonly #prefixes = new PrefixChain();
   #takenTo: Seq = 0;
   #running: { turn: RunningTurn; interrupt: AbortController; startedAt: number } | null = null;
 
@@ -229,13 +232,14 @@ export class TurnRunner {
     const idempotencyKey = randomUUID();
     const asked = await this.#askedBy(turn);
     const bill: ModelCallRow[] = [];
+    const sent = new LastSent();
     const draft = this.#outbox.openDraft(turn.id, idempotencyKey, asked.inReplyTo);
     using _ = showTyping(platform, address, asked.inReplyTo);
     const channel = formatAddress(address);
     const { fromSeq, toSeq, attempts: attempt } = turn;
     events.emit({ type: "turn_started", channel, turn: turn.id, fromSeq, toSeq, attempt });
     try {
-      const result = await this.#run(turn, { asked, draft, bill, recall }, interrupt.signal);
+      const result = await this.#run(turn, { asked, draft, bill, recall, sent }, interrupt.signal);
       // Its message's id must be stored before the settlement reads it.
       await draft?.close();
       if (interrupt.signal.aborted && interrupt.signal.reason !== STOP) return false;
@@ -243,6 +247,8 @@ export class TurnRunner {
       // One transaction with the turn: if its outcome is unknown, the rows of its model calls are not written twice.
       const told = { ...result, calls: bill.splice(0), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
+      if (sent.current !== null)
+        storeContextRecord(this.#parts, this.#prefixes, turn, sent.current, recall.found);
       return true;
     } finally {
       for (const line of bill) storeBillLine(this.#parts, line);
@@ -253,7 +259,7 @@ export class TurnRunner {
 
   async #run(
     turn: RunningTurn,
-    { asked, draft, bill, recall }: RunParts,
+    { asked, draft, bill, recall, sent }: RunParts,
     signal: AbortSignal,
   ): Promise<TurnResult> {
     const { agent, now } = this.#parts;
@@ -269,6 +275,7 @@ export class TurnRunner {
       turn,
       draft,
       bill,
+      sent,
       usage: this.#request.usage,
       lastRequest: this.#request.last,
       onRequest: this.#request.onRequest,

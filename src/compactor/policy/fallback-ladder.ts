@@ -49,8 +49,9 @@ export function nextStep(state: FallbackState): Step {
   }
 }
 
+/** What a person wants better is not replaced by something worse. */
 function isHopeless({ plan, refusedBefore }: FallbackState): boolean {
-  return plan.kind === "redo" && refusedBefore + 1 >= MAX_REDOS;
+  return plan.kind === "redo" && plan.tier !== "forced" && refusedBefore + 1 >= MAX_REDOS;
 }
 
 /** An omitted range must be covered whole, or an emergency omission would last. */

@@ -40,6 +40,8 @@ export interface CompactionState extends SummariesState {
   readonly tokensOf: (entry: Entry) => number;
   /** A person asked for it. */
   readonly isForced: boolean;
+  /** The summary that a person wants written again; null: none. */
+  readonly redoOf: Pick<JobPlan, "fromSeq" | "toSeq"> | null;
   /** Why the last leaf was begun, if its calls sufficed for the beginning of its range alone; else null. */
   readonly cutShort: Tier | null;
   /** Redos and background work wait: the summariser is away or was just refused. */
@@ -70,13 +72,14 @@ const IDLE: Decision = { kind: "idle" };
 const LAND: Decision = { kind: "land" };
 
 /**
- * Decides what a channel's one job is to be now. In order: a merge where no more summaries fit; the commit of what was written ahead,
+ * Decides what a channel's one job is to be now. In order: a summary that a person wants written again; a merge where no more summaries fit; the commit of what was written ahead,
  * where room is wanted; what a person asked for; an omitted range; aggressive; the rest of a leaf that was cut short; a merge;
  * background; a stretch to write ahead; a redo. What is blocked does not hold up what comes after it. Pure: the same state gives
  * the same decision.
  */
 export function decide(state: CompactionState): Decision {
   const { history, rules, isForced, isResting } = state;
+  if (state.redoOf !== null) return redoOf(state, state.redoOf);
   if (!rules.enabled && !isForced) return IDLE;
   if (history.summaries.filter(isWritten).length >= MAX_LIVE_SUMMARIES) return mergeNow(state);
   if (mustLand(state)) return LAND;
@@ -308,4 +311,26 @@ function redo({ history }: CompactionState): Decision {
   const oldest = history.summaries.find((summary) => isWritten(summary) && summary.needsRedo);
   const plan = oldest === undefined ? null : planOf("redo", [oldest], oldest.level);
   return plan === null ? IDLE : { kind: "job", plan };
+}
+
+/** It takes no room that was not taken before, so nothing else has to come first. */
+function redoOf(
+  { history }: CompactionState,
+  { fromSeq, toSeq }: Pick<JobPlan, "fromSeq" | "toSeq">,
+): Decision {
+  const live = history.summaries.find(
+    (one) => isWritten(one) && one.fromSeq === fromSeq && one.toSeq === toSeq,
+  );
+  const plan = live === undefined ? null : planOf("redo", [live], live.level);
+  if (plan === null) return cannotRedo("another summary covers its messages by now");
+  // It was made of the text as it was, and would replace the new one.
+  const isMerged = history.ahead.some(
+    (one) => one.kind === "merge" && one.fromSeq <= fromSeq && one.toSeq >= toSeq,
+  );
+  if (isMerged) return cannotRedo("a merged summary is written already that is about to take its place");
+  return { kind: "job", plan: { ...plan, tier: "forced" } };
+}
+
+function cannotRedo(reason: string): Decision {
+  return { kind: "blocked", tier: "forced", reason };
 }

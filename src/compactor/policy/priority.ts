@@ -19,7 +19,7 @@ export function priorityOf(plan: JobPlan, liveSummaries: number): number {
     const isWaitedFor = liveSummaries >= MAX_LIVE_SUMMARIES || plan.tier !== "background";
     return isWaitedFor ? PRIORITY.full : PRIORITY.merge;
   }
-  if (plan.kind === "redo") return PRIORITY.redo;
+  if (plan.kind === "redo") return plan.tier === "forced" ? PRIORITY.forced : PRIORITY.redo;
   if (plan.isAhead === true) return PRIORITY.ahead;
   if (plan.tier === "emergency") return PRIORITY.omitted;
   return PRIORITY[plan.tier];

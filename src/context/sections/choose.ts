@@ -1,9 +1,9 @@
-import type { FileKind, Section } from "../../core/context.ts";
+import type { FileKind, Focus, Section, Signal } from "../../core/context.ts";
 import { escapeLabels } from "../render.ts";
 import { storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { fitSections, limitsBehind, type SectionLimits } from "./fit.ts";
-import { type Focus, focusOf, raiseOf, type Signal } from "./focus.ts";
+import { focusOf, raiseOf } from "./focus.ts";
 import { type AgentFile, type AgentFiles, type Asked, SECTION_KINDS } from "./section.ts";
 
 /** Where a request is made for, as far as sections depend on it. */
@@ -22,9 +22,11 @@ export interface Sections {
   readonly static: readonly Section[];
   /** Behind the messages. */
   readonly dynamic: readonly Section[];
+  /** By what the newest messages are about, they were chosen; null: there was nothing to choose from, and nobody has looked. */
+  readonly focus: Focus | null;
 }
 
-const NO_SECTIONS: Sections = { static: [], dynamic: [] };
+const NO_SECTIONS: Sections = { static: [], dynamic: [], focus: null };
 
 /** What of the plan words each kind is about. */
 const LISTENS: Readonly<Partial<Record<FileKind, readonly Signal[]>>> = {
@@ -61,7 +63,7 @@ export function chooseSections(
     limits,
   );
   const rest = byPriority.filter(({ place }) => place === "dynamic");
-  return { static: fixed, dynamic: fitSections(rest, limitsBehind(limits, fixed)) };
+  return { static: fixed, dynamic: fitSections(rest, limitsBehind(limits, fixed)), focus };
 }
 
 /** Static sections as they fit: the same in each request of a day, and counting them takes milliseconds. */

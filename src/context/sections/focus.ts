@@ -1,16 +1,4 @@
-/** What the newest messages are about, as far as plain reading tells. */
-export interface Focus {
-  /** Beginning of the newest message, on one line. */
-  readonly summary: string;
-  /** Files that are named. */
-  readonly paths: readonly string[];
-  /** Names of code: in backticks, in CamelCase, with dots. */
-  readonly symbols: readonly string[];
-  /** What is to be done. */
-  readonly signals: readonly Signal[];
-}
-
-export type Signal = "continue" | "plan" | "change" | "verify";
+import type { Focus, Signal } from "../../core/context.ts";
 
 const SUMMARY_LENGTH = 160;
 const MOST_PATHS = 6;

@@ -116,7 +116,15 @@ const BUILT_IN_KINDS = {
 
 export const SECTION_KINDS: Readonly<Record<SectionKind, KindRules>> = { ...FILE_KINDS, ...BUILT_IN_KINDS };
 
-/** Of a file of the agent's folder: what stands there is the operator's business. */
+/**
+ * The operator's business: what stands in the agent's folder, and whom it tells of. What the agent itself has noted of a channel
+ * is its people's.
+ */
+export function isOperators({ kind, scope }: Pick<Section, "kind" | "scope">): boolean {
+  return isFileKind(kind) && (scope !== "channel" || kind === "channel");
+}
+
+/** What a file of the agent's folder is. */
 export function isFileKind(kind: string): kind is FileKind {
   return Object.hasOwn(FILE_KINDS, kind);
 }

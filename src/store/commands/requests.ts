@@ -1,4 +1,4 @@
-import { type ChannelAddress, type ChannelId, channelId } from "../../core/ids.ts";
+import { type ChannelAddress, type ChannelId, channelId, jobId, type JobId } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 import { randomUUID } from "node:crypto";
 import { storableText } from "../../text/text.ts";
@@ -9,6 +9,8 @@ export interface WaitingRequest {
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
   readonly ageMs: number;
+  /** The compaction whose summary is to be written again; null: the channel is to be compacted. */
+  readonly redo: JobId | null;
 }
 
 /** How a request stands, for whoever asked. */
@@ -27,6 +29,8 @@ const TOPIC = "weir_requests";
 const FORGOTTEN_AFTER_S = 60;
 /** How long a request stays after its end, for whoever looks at the database. */
 const KEPT_FOR_S = 86_400;
+/** Other kinds are left to daemons of a later version. */
+const KNOWN_KINDS = ["compact", "redo"] as const;
 
 /** Rows of `requests`: added → taken → answered; or withdrawn before it was taken. */
 export class RequestStore {
@@ -36,14 +40,19 @@ export class RequestStore {
     this.#db = db;
   }
 
-  /** Asks; whoever listens is told in the same moment. @returns the request's id */
-  async add(channel: ChannelId): Promise<number> {
+  /**
+   * Asks; whoever listens is told in the same moment.
+   * @param redo see {@link WaitingRequest}
+   * @returns the request's id
+   */
+  async add(channel: ChannelId, redo: JobId | null = null): Promise<number> {
     const [row] = await this.#db.query<{ id: number }>(
       {
         name: "request_add",
-        text: "insert into requests (channel_id, kind) values ($1, 'compact') returning id",
+        text: `insert into requests (channel_id, kind, job_id)
+               values ($1, case when $2::bigint is null then 'compact' else 'redo' end, $2) returning id`,
       },
-      [channel],
+      [channel, redo],
     );
     if (row === undefined) throw new Error("request_add returned no row");
     return row.id;
@@ -84,15 +93,21 @@ export class RequestStore {
       platform: string;
       name: string;
       age_ms: number;
-    }>({
-      name: "requests_waiting",
-      text: `select r.id, r.channel_id, c.platform, c.name,
+      job_id: number | null;
+    }>(
+      {
+        name: "requests_waiting",
+        text: `select r.id, r.channel_id, c.platform, c.name, r.job_id,
                     (extract(epoch from clock_timestamp() - r.created_at) * 1000)::float8 as age_ms
                from requests r join channels c on c.id = r.channel_id
-              where r.taken_at is null and r.created_at > now() - ${FORGOTTEN_AFTER_S} * interval '1 s' order by r.id`,
-    });
-    return rows.map(({ id, channel_id: channel, platform, name, age_ms: ageMs }) => {
-      return { id, channel: channelId(channel), address: { platform, name }, ageMs };
+              where r.taken_at is null and r.kind = any($1)
+                and r.created_at > now() - ${FORGOTTEN_AFTER_S} * interval '1 s' order by r.id`,
+      },
+      [KNOWN_KINDS],
+    );
+    return rows.map(({ id, channel_id: channel, platform, name, age_ms: ageMs, job_id: job }) => {
+      const redo = job === null ? null : jobId(job);
+      return { id, channel: channelId(channel), address: { platform, name }, ageMs, redo };
     });
   }
 
@@ -101,9 +116,10 @@ export class RequestStore {
     const rows = await this.#db.query(
       {
         name: "request_take",
-        text: "update requests set taken_at = clock_timestamp() where id = $1 and taken_at is null returning id",
+        text: `update requests set taken_at = clock_timestamp(), taken_as = kind
+                where id = $1 and taken_at is null and kind = any($2) returning id`,
       },
-      [id],
+      [id, KNOWN_KINDS],
     );
     return rows.length === 1;
   }

@@ -44,6 +44,15 @@ export interface CompactionRecord {
 export interface CompactionTotals {
   /** Committed ones of each tier. */
   readonly committed: Readonly<Record<Tier, number>>;
+  /** Estimated tokens by which those of each tier have made the view shorter. */
+  readonly saved: Readonly<Record<Tier, number>>;
+  /** Committed ones that were written ahead, and have landed together with others. */
+  readonly landed: number;
+  /** Written ahead, and waiting. */
+  readonly waiting: number;
+  /** Ended without a summary: failed, or voided by a deletion, an edit, a reset, another summary. */
+  readonly failed: number;
+  readonly stale: number;
   /** Estimated tokens of the messages that they have covered, and of the summaries that they have written of them. */
   readonly sourceTokens: number;
   readonly summaryTokens: number;
@@ -72,6 +81,18 @@ interface RawCompaction {
   summary_text: string;
 }
 
+interface RawTotals {
+  tier: Tier;
+  jobs: number;
+  source: number;
+  told: number;
+  saved: number;
+  landed: number;
+  waiting: number;
+  failed: number;
+  stale: number;
+}
+
 const SELECT = `select j.id, j.kind, j.tier, j.state, j.attempt, j.from_seq, j.to_seq, j.level, j.source_tokens, j.memories,
   j.created_at, j.ended_at, j.reason, s.kind as summary_kind, s.model as summary_model, s.tokens as summary_tokens,
   s.live as summary_live, s.needs_redo as summary_needs_redo, s.text as summary_text,
@@ -97,30 +118,67 @@ export class CompactionStore {
   }
 
   async totals(channel: ChannelId): Promise<CompactionTotals> {
-    const rows = await this.#db.query<{ tier: Tier; jobs: number; source: number; told: number }>(
+    const rows = await this.#db.query<RawTotals & Record<string, unknown>>(
       {
         name: "compaction_totals",
-        text: `select j.tier, count(*) as jobs,
-                      coalesce(sum(j.source_tokens) filter (where j.kind = 'leaf'), 0)::bigint as source,
-                      coalesce(sum(s.tokens) filter (where j.kind = 'leaf'), 0)::bigint as told
-                 from jobs j join summaries s on s.job_id = j.id
-                where j.channel_id = $1 and j.state = 'committed' group by j.tier`,
+        text: `select j.tier, count(s.id) as jobs,
+                      coalesce(sum(j.source_tokens) filter (where j.kind = 'leaf' and s.id is not null), 0)::bigint as source,
+                      coalesce(sum(s.tokens) filter (where j.kind = 'leaf'), 0)::bigint as told,
+                      coalesce(sum(j.source_tokens - s.tokens), 0)::bigint as saved,
+                      count(s.id) filter (where j.is_ahead) as landed,
+                      count(*) filter (where j.state = 'ahead') as waiting,
+                      count(*) filter (where j.state = 'failed') as failed,
+                      count(*) filter (where j.state in ('stale', 'void')) as stale
+                 from jobs j left join summaries s on s.job_id = j.id and j.state = 'committed'
+                where j.channel_id = $1 group by j.tier`,
       },
       [channel],
     );
     const committed: Record<Tier, number> = { background: 0, aggressive: 0, emergency: 0, forced: 0 };
-    for (const { tier, jobs } of rows) committed[tier] = jobs;
-    const sum = (of: (row: (typeof rows)[number]) => number): number =>
-      rows.reduce((total, row) => total + of(row), 0);
-    return { committed, sourceTokens: sum(({ source }) => source), summaryTokens: sum(({ told }) => told) };
+    const saved: Record<Tier, number> = { background: 0, aggressive: 0, emergency: 0, forced: 0 };
+    for (const row of rows) {
+      committed[row.tier] = row.jobs;
+      saved[row.tier] = row.saved;
+    }
+    const sum = (of: (row: RawTotals) => number): number => rows.reduce((total, row) => total + of(row), 0);
+    return {
+      committed,
+      saved,
+      landed: sum(({ landed }) => landed),
+      waiting: sum(({ waiting }) => waiting),
+      failed: sum(({ failed }) => failed),
+      stale: sum(({ stale }) => stale),
+      sourceTokens: sum(({ source }) => source),
+      summaryTokens: sum(({ told }) => told),
+    };
   }
 
-  async find(job: JobId): Promise<CompactionRecord | undefined> {
+  /** @param channel undefined: of whatever channel */
+  async find(job: JobId, channel?: ChannelId): Promise<CompactionRecord | undefined> {
     const [row] = await this.#db.query<RawCompaction>(
-      { name: "compaction_find", text: `${SELECT} where j.id = $1` },
-      [job],
+      {
+        name: "compaction_find",
+        text: `${SELECT} where j.id = $1 and ($2::bigint is null or j.channel_id = $2)`,
+      },
+      [job, channel ?? null],
     );
     return row && toRecord(row);
+  }
+
+  /** The compaction whose live summary covers these entries by now; null: a reset does, or none. */
+  async covering(
+    channel: ChannelId,
+    { fromSeq, toSeq }: Pick<CompactionRecord, "fromSeq" | "toSeq">,
+  ): Promise<JobId | null> {
+    const [row] = await this.#db.query<{ id: number | null }>(
+      {
+        name: "compaction_covering",
+        text: `select s.job_id as id from summaries s
+                where s.channel_id = $1 and s.live and s.from_seq <= $2 and s.to_seq >= $3`,
+      },
+      [channel, fromSeq, toSeq],
+    );
+    return row === undefined || row.id === null ? null : jobId(row.id);
   }
 
   /** The job that is under way. */

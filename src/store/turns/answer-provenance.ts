@@ -1,9 +1,10 @@
 import type { RecalledIds } from "../../core/entry.ts";
-import { type ChannelId, memoryId, type Seq } from "../../core/ids.ts";
+import { type ChannelId, memoryId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 
 /** How an answer came about. */
 export interface AnswerRecord {
+  readonly turn: TurnId;
   readonly at: Date;
   /** The turn's entries, by seq: the messages that it answered, its calls with their results, the answer itself. */
   readonly seqs: readonly Seq[];
@@ -88,6 +89,7 @@ export class AnswerProvenanceStore {
     ]);
     const { entries: found = [], memories = [] } = answer.recalled ?? {};
     return {
+      turn: turnId(answer.turn_id),
       at: answer.at,
       seqs: entries.map(({ seq }) => seq),
       recalled: { entries: found, memories: memories.map(memoryId) },

@@ -33,6 +33,11 @@ const ROWS: readonly (readonly [what: string, state: Partial<FallbackState>, ste
     { plan: REDO, modelsLeft: 0, refusedBefore: 2 },
     "final digest",
   ],
+  [
+    "one that a person asked for leaves the summary as it is, however often",
+    { plan: { ...REDO, tier: "forced" }, modelsLeft: 0, refusedBefore: 9 },
+    "give_up",
+  ],
   ["not before every model has refused it", { plan: REDO, refusedBefore: 2 }, "other_model"],
   ["nor while nobody is there", { plan: REDO, refusedBefore: 9, failure: "unavailable" }, "give_up"],
   ["a merge where no summary fits", { plan: MERGE, modelsLeft: 0, mustProgress: true }, "digest"],
@@ -70,7 +75,7 @@ describe("what to try after an attempt has failed", () => {
         let attempts = 0;
         for (const failure of failures) {
           attempts++;
-          isHopeless = kind === "redo" && refusedBefore >= 2 && failure === "refused";
+          isHopeless = kind === "redo" && tier !== "forced" && refusedBefore >= 2 && failure === "refused";
           const step = nextStep({
             plan: { kind, tier, fromSeq: 1, toSeq },
             ...tried,

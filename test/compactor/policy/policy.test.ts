@@ -269,3 +269,30 @@ describe("what is due and cannot be done", () => {
     assert.equal(told(decide(waiting)), "leaf emergency 1-30 at 1");
   });
 });
+
+describe("a summary that a person wants written again", () => {
+  const wants = (fromSeq: number, toSeq: number, history: History, values: Partial<CompactionState> = {}) =>
+    decide(stateOf(history, filledTo(0.99), { redoOf: { fromSeq, toSeq }, ...values }));
+
+  test("comes before all else, also while the model rests or nothing is compacted by itself", () => {
+    const full = summarised([1, 1, 1, 1]);
+    assert.equal(told(wants(11, 20, full, { isForced: true, isResting: true })), "redo forced 11-20 at 1");
+    assert.equal(told(wants(1, 10, summarised([2, 1]))), "redo forced 1-10 at 2");
+  });
+
+  test("is blocked where it is none any more: another one covers its entries, or a reset", () => {
+    for (const history of [summarised([1]), summarised([1, 1], { kind: "reset", text: "" })]) {
+      const decision = wants(11, 20, history);
+      assert.ok(decision.kind === "blocked");
+      assert.equal(decision.reason, "another summary covers its messages by now");
+    }
+  });
+
+  test("is blocked where a merged one of it waits: that was made of the text as it was", () => {
+    const ahead = [{ kind: "merge", fromSeq: 1, toSeq: 20 }] as const;
+    const decision = wants(11, 20, { ...summarised([1, 1, 1]), ahead });
+    assert.ok(decision.kind === "blocked");
+    assert.match(decision.reason, /about to take its place/);
+    assert.equal(told(wants(21, 30, { ...summarised([1, 1, 1]), ahead })), "redo forced 21-30 at 1");
+  });
+});

@@ -113,6 +113,7 @@ describe("the sections of a request", () => {
   });
 
   test("are none without files", () => {
-    assert.deepEqual(chooseSections(filesOf(), GENERAL, asks("hi"), LIMITS), { static: [], dynamic: [] });
+    const none = { static: [], dynamic: [], focus: null };
+    assert.deepEqual(chooseSections(filesOf(), GENERAL, asks("hi"), LIMITS), none);
   });
 });

@@ -6,6 +6,7 @@ import { ChannelStore } from "../../../src/store/channels/channels.ts";
 import { LogStore } from "../../../src/store/log/log.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { Mutant } from "./mutant.ts";
+import { changeFunction } from "./sql.ts";
 import { writesWhenDue } from "./write-ahead.ts";
 
 /**
@@ -83,6 +84,21 @@ function noMutex(): HistoryMutex {
 
 /** Wrong writes to the log and to a channel's row, and to the history that shows them. */
 export const LOG_MUTANTS: readonly Mutant[] = [
+  {
+    name: "a kept context outlives a deletion",
+    breaks: ["I12"],
+    async install(db) {
+      await db.script(`
+        drop trigger entries_void_context on entries;
+        drop trigger revisions_void_context on revisions;
+        drop trigger memories_void_context on memories`);
+      await changeFunction(db, "keep_context_record", [
+        ["e.deleted_at is not null or md5(e.text) <> a->>1", "false"],
+        // So that not only a message of the last turns finds it out.
+        ["offset p_kept", "offset 1000"],
+      ]);
+    },
+  },
   {
     name: "no dead-call expiry",
     breaks: ["I5"],

@@ -16,6 +16,7 @@ import {
   ask,
   checkFold,
   compaction,
+  hold,
   openScene,
   quiet,
   reading,
@@ -198,6 +199,7 @@ async function inspectorsTell({ scene, folder }: World): Promise<string[]> {
     ...ROOMS.flatMap((room) =>
       ["log", "context", "compactions"].map((name) => [name, `test:${room}`, "--json"]),
     ),
+    ...ROOMS.map((room) => ["context", `test:${room}`, "--turn", "last", "--text", "--json"]),
   ];
   const { stdout, stderr } = await run(process.execPath, [program, JSON.stringify(asked)], {
     cwd: folder,
@@ -338,6 +340,68 @@ test("the deletion of a thread takes what was said in it, and leaves its root in
     const telling = left.filter((row) => holdsSecret(row));
     assert.ok(telling.length > 0 && telling.every((row) => row["channel_id"] === ids.general));
     assert.equal((await scene.open.sql("select from memories")).length, 1);
+  });
+});
+
+/** Somebody says the secret to the agent, and the context of the turn that answers is kept. */
+async function askWithSecret({ scene, weir }: World): Promise<void> {
+  script(scene.server, () => text(SUMMARY));
+  const before = (await scene.open.sql("select from context_records")).length;
+  await weir.say(SECRET, { room: "general", id: "general-asked", author: authorOf(ANN) });
+  while ((await scene.open.sql("select from context_records")).length === before) await delay(5);
+  assert.ok((await rowsWith(scene.open, SECRETS[0])).includes("context_records"));
+}
+
+const WITHDRAWALS: Readonly<Record<string, (world: World) => Promise<void>>> = {
+  "a deletion": async ({ weir }) => {
+    for (const id of ["general-5", "general-asked"])
+      await weir.daemon.inbox.receive({ type: "deletion", platform: "test", id, at: new Date() });
+  },
+  "/forget me": async ({ weir }) => {
+    assert.match(await command(weir, "general", "forget me yes"), /^Forgotten: /);
+  },
+};
+
+for (const [what, withdraw] of Object.entries(WITHDRAWALS)) {
+  test(`${what} takes a secret from the contexts that are kept`, async () => {
+    await openWorld(async (world) => {
+      await askWithSecret(world);
+      await withdraw(world);
+      await checkGone(world);
+    });
+  });
+}
+
+test("an edit takes a secret from the contexts that are kept, at once", async () => {
+  await openWorld(async (world) => {
+    await askWithSecret(world);
+    const edit = { type: "edit", platform: "test", id: "general-asked", text: "Never mind." } as const;
+    await world.weir.daemon.inbox.receive({ ...edit, at: new Date() });
+    assert.ok(!(await rowsWith(world.scene.open, SECRETS[0])).includes("context_records"));
+  });
+});
+
+test("a turn that a deletion came into leaves no context that tells of it", async () => {
+  await openWorld(async ({ scene, weir }) => {
+    const { open, server } = scene;
+    const held = hold();
+    script(
+      server,
+      () => text(SUMMARY),
+      () => held.behaviour,
+    );
+    const asked = server.requests.length;
+    await weir.say(SECRET, { room: "general", id: "general-late", author: authorOf(ANN) });
+    while (server.requests.length === asked) await delay(5);
+    await weir.say("and is it deep?", { room: "general", id: "general-more", author: authorOf(BEN) });
+    for (const id of ["general-5", "general-late"])
+      await weir.daemon.inbox.receive({ type: "deletion", platform: "test", id, at: new Date() });
+    held.release(text("noted", { usage: "none" }));
+    await weir.event("turn_settled", () =>
+      weir.events.some((event) => event.type === "turn_settled" && event.inReplyTo.includes("general-more")),
+    );
+    await quiet(weir, "general");
+    for (const secret of SECRETS) assert.deepEqual(await rowsWith(open, secret), []);
   });
 });
 

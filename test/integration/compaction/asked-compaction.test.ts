@@ -1,14 +1,15 @@
-// proves: src/admin/request-server.ts, src/admin/compact-answer.ts
+// proves: src/admin/request-server.ts, src/admin/compact-answer.ts, src/compactor/asked.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseAnswer } from "../../../src/admin/compact-answer.ts";
-import { channelId } from "../../../src/core/ids.ts";
+import { describeRedo, parseAnswer } from "../../../src/admin/compact-answer.ts";
+import { channelId, jobId } from "../../../src/core/ids.ts";
 import { RequestServer } from "../../../src/admin/request-server.ts";
 import type { ChannelRegistry } from "../../../src/channel/registry.ts";
 import { openStore, SILENT } from "../../store/open-store.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { createTestDatabase } from "../../support/database.ts";
+import { TEST_DIGESTER } from "../../support/digester.ts";
 import { status, text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
@@ -61,13 +62,16 @@ async function idOf(weir: TestWeir, room: string): Promise<number> {
 }
 
 /** What became of a request that another process makes. */
-async function request(channel: number): Promise<unknown> {
-  return (await requestAs(channel)).answer;
+async function request(channel: number, job: number | null = null): Promise<unknown> {
+  return (await requestAs(channel, job)).answer;
 }
 
-async function requestAs(channel: number): Promise<{ readonly id: number; readonly answer: unknown }> {
+async function requestAs(
+  channel: number,
+  job: number | null = null,
+): Promise<{ readonly id: number; readonly answer: unknown }> {
   const { requests } = beside.store;
-  const id = await requests.add(channelId(channel));
+  const id = await requests.add(channelId(channel), job === null ? null : jobId(job));
   for (;;) {
     const { answer } = await requests.state(id);
     if (answer !== undefined) return { id, answer };
@@ -131,6 +135,117 @@ test("a request of another process is taken by the daemon and answered", async (
       text: SUMMARY,
     },
   );
+});
+
+/** What a person is told of a request to write a summary again. */
+async function redo(channel: number, job: number): Promise<string> {
+  const answer = parseAnswer(await request(channel, job));
+  assert.ok(answer !== undefined);
+  return describeRedo(answer);
+}
+
+test("a summary is written again on request: with today's model, from the messages, and without memories", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  server.respond(() => text(SUMMARY));
+  await talk(weir, "redone");
+  const channel = await idOf(weir, "redone");
+  const first = parseAnswer(await request(channel));
+  assert.ok(first?.kind === "committed");
+  const before = server.requests.length;
+  server.respond(() => text("The river is measured each morning, by Ann."));
+  assert.match(
+    await redo(channel, first.job),
+    /^Written again, as #\d+: the summary of 35 messages \(entries 1–35\), \d+ tokens before, \d+ now, by test-model, in /,
+  );
+  const asked = server.requests.slice(before);
+  assert.equal(asked.length, 1);
+  assert.match(JSON.stringify(asked[0]?.body.messages), /On day 7 the river/);
+  assert.equal(asked[0]?.body.tools, undefined, "it saves no memories");
+  const { history } = await weir.daemon.store.load(channelId(channel));
+  assert.deepEqual(
+    history.summaries.map((one) => [one.fromSeq, one.toSeq, one.text]),
+    [[1, 35, "The river is measured each morning, by Ann."]],
+  );
+  const jobs = await weir.daemon.store.compactions.list(channelId(channel), 20);
+  assert.deepEqual(
+    jobs.map(({ kind, tier, memories }) => [kind, tier, memories]),
+    [
+      ["leaf", "forced", 0],
+      ["redo", "forced", 0],
+    ],
+  );
+  assert.match(await redo(channel, first.job), /#\d+ was replaced by a later one, #\d+\.$/);
+});
+
+test("a redo that cannot be is refused in plain words", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  server.respond(() => text(SUMMARY));
+  await talk(weir, "refused");
+  const channel = await idOf(weir, "refused");
+  assert.equal(
+    await redo(channel, 999_999),
+    "Nothing was written again: there is no compaction #999999 in this channel.",
+  );
+  const made = parseAnswer(await request(channel));
+  assert.ok(made?.kind === "committed");
+  const other = await beside.channel("refused-elsewhere");
+  assert.match(await redo(other.id, made.job), /there is no compaction #\d+ in this channel/);
+  // A refused one changes nothing, however often it is asked for: no extract takes the place of a good summary.
+  server.respond(() => text(""));
+  for (let time = 1; time <= 4; time++)
+    assert.match(
+      await redo(channel, made.job),
+      /^The summary could not be written again now, and stays as it is/,
+    );
+  const { history } = await weir.daemon.store.load(channelId(channel));
+  assert.deepEqual(
+    history.summaries.map((one) => [one.kind, one.text]),
+    [["model", SUMMARY]],
+  );
+  await command(weir, "refused", "reset");
+  assert.match(await redo(channel, made.job), /the messages of #\d+ were reset since\.$/);
+});
+
+test("a redo of a summary whose messages were deleted is refused", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  server.respond(() => text(SUMMARY));
+  await talk(weir, "emptied");
+  const channel = await idOf(weir, "emptied");
+  const made = parseAnswer(await request(channel));
+  assert.ok(made?.kind === "committed");
+  for (let index = 1; index <= 35; index++)
+    await beside.store.log.delete(channelId(channel), `emptied-${index}`, TEST_DIGESTER);
+  assert.match(
+    await redo(channel, made.job),
+    /next to nothing is left of its messages: they were deleted\.$/,
+  );
+});
+
+test("a summary that is written ahead is not written again before it has landed", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  await talk(weir, "waiting");
+  const channel = await idOf(weir, "waiting");
+  const owner = await beside.sql<{ epoch: number }>("select epoch from channels where id = $1", channel);
+  const job = await beside.store.jobs.begin(
+    { channel: channelId(channel), epoch: owner[0]?.epoch ?? 0 },
+    { kind: "leaf", tier: "background", fromSeq: 1, toSeq: 9, level: 1, sourceTokens: 300, isAhead: true },
+  );
+  assert.match(await redo(channel, job.id), /#\d+ is under way\.$/);
+  const result = {
+    parts: [],
+    memories: [],
+    summary: { kind: "model", text: SUMMARY, tokens: 20, model: "m" },
+  };
+  await beside.sql(
+    "update jobs set state = 'ahead', result = $2 where id = $1",
+    job.id,
+    JSON.stringify(result),
+  );
+  assert.match(await redo(channel, job.id), /#\d+ is written ahead, and has not landed yet\.$/);
 });
 
 test("an answer has the summary as a deletion has left it, whenever that came", async () => {

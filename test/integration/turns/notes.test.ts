@@ -1,4 +1,4 @@
-// proves: src/channel/turns/turn-notes.ts, src/channel/gone-notes.ts, src/store/memory/notes.ts
+// proves: src/channel/turns/turn-notes.ts, src/channel/gone-notes.ts, src/store/memory/notes.ts, src/admin/channel-report.ts
 // What an agent notes of a channel is read in that channel alone, and tells nothing that was taken back.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -7,6 +7,7 @@ import path from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { InboundMessage } from "../../../src/core/message.ts";
+import { command } from "../../support/commands.ts";
 import { openStore } from "../../store/open-store.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
@@ -112,6 +113,12 @@ test("what is noted in a channel is shown there and in its threads, and nowhere 
   const place = { workspace: "w", channel: "a thread", parent: { id: "yard", name: "yard" } };
   const thread = await ask(scene, "thread", "and here?", { kind: "thread", place });
   assert.match(thread.dynamic, shown);
+
+  // What was noted of people's own words is no secret of the operator's.
+  const shownTo = async (room: string): Promise<string> =>
+    command(weir, room, "context detail memory:discord-yard", undefined, "discord");
+  assert.match(await shownTo("yard"), /noted in this conversation[^]*\n- The lift is serviced in May\./);
+  assert.match(await shownTo("office"), /for the owners|owner/);
 
   wants(server, { name: "note", arguments: { text: "Ann has told me a secret" } });
   await ask(scene, "ann", "psst", dm);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { createTestDatabase } from "../../support/database.ts";
+import { jobId } from "../../../src/core/ids.ts";
 import { openStore } from "../open-store.ts";
 
 const database = await createTestDatabase();
@@ -23,6 +24,7 @@ test("a request is taken by one and answered, and whoever asked reads the answer
     channel,
     address: { platform: "test", name: "taken" },
     ageMs: 0,
+    redo: null,
   });
   const takes = await Promise.all([taken.take(id), taken.take(id)]);
   assert.equal(takes.filter(Boolean).length, 1);
@@ -30,6 +32,21 @@ test("a request is taken by one and answered, and whoever asked reads the answer
   assert.equal(await asked.withdraw(id), false);
   await taken.answer(id, { kind: "nothing" });
   assert.deepEqual(await asked.state(id), { isTaken: true, answer: { kind: "nothing" } });
+});
+
+test("a request to write a summary again is left by a daemon that would compact instead", async () => {
+  const { id: channel } = await daemon.channel("again");
+  const id = await asked.add(channel, jobId(7));
+  assert.equal((await taken.waiting()).find((request) => request.id === id)?.redo, 7);
+  const older =
+    "update requests set taken_at = clock_timestamp() where id = $1 and taken_at is null returning id";
+  assert.deepEqual(await daemon.sql(older, id), []);
+  assert.deepEqual(await asked.state(id), { isTaken: false, answer: undefined });
+  assert.equal(await taken.take(id), true);
+  await taken.answer(id, { kind: "nothing" });
+  assert.deepEqual(await asked.state(id), { isTaken: true, answer: { kind: "nothing" } });
+  const plain = await asked.add(channel);
+  assert.deepEqual(await daemon.sql(older, plain), [{ id: plain }], "as before");
 });
 
 test("what is withdrawn can be taken by nobody", async () => {

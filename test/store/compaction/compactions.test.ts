@@ -34,6 +34,8 @@ async function room(name: string, messages: number): ReturnType<typeof weir.chan
   return owner;
 }
 
+const PHASES = { landed: 0, waiting: 0, failed: 1, stale: 0 };
+
 test("the list holds each job with its summary, newest last, and the live job is in it", async () => {
   const { id, epoch } = await room("listed", 12);
   const owner = { channel: id, epoch };
@@ -57,6 +59,8 @@ test("the list holds each job with its summary, newest last, and the live job is
 
   assert.deepEqual(await store.compactions.totals(id), {
     committed: { background: 1, aggressive: 0, emergency: 0, forced: 0 },
+    saved: { background: 810, aggressive: 0, emergency: 0, forced: 0 },
+    ...PHASES,
     sourceTokens: 900,
     summaryTokens: 90,
   });

@@ -1,0 +1,151 @@
+import { createHash, type Hash } from "node:crypto";
+import { setImmediate as afterOthers } from "node:timers/promises";
+import { sectionLimits } from "../../context/sections/fit.ts";
+import { contextSections } from "../../context/sections/list.ts";
+import { focusOf } from "../../context/sections/focus.ts";
+import { pressureOf, usableTokens, usageOf } from "../../context/usage.ts";
+import { type Context, contextCharacters, type ModelMessage } from "../../core/context.ts";
+import type { RecalledIds } from "../../core/entry.ts";
+import { errorMessage } from "../../core/errors.ts";
+import { answeredMessages, type TurnRange } from "../../core/history.ts";
+import { formatAddress } from "../../core/ids.ts";
+import type { ModelCallRecord } from "../../llm/model.ts";
+import type { ContextRecord, RecordedPrefix, SeenByTurn } from "../../store/turns/context-records.ts";
+import type { MadeOf } from "../../turn/turn.ts";
+import type { ActorParts } from "../channel-context.ts";
+
+/** A request that was sent, and what its provider has counted. */
+export interface SentContext extends MadeOf {
+  readonly at: Date;
+  readonly model: string;
+  readonly context: Context;
+  readonly reported: ContextRecord["reported"];
+}
+
+/** The last request of a turn that runs. */
+export class LastSent {
+  #sent: SentContext | null = null;
+
+  /** Null: none was sent. */
+  get current(): SentContext | null {
+    return this.#sent;
+  }
+
+  note(at: Date, model: string, context: Context, made: MadeOf): void {
+    this.#sent = { at, model, context, ...made, reported: null };
+  }
+
+  answered({ outcome, usage }: ModelCallRecord): void {
+    if (this.#sent === null || outcome !== "answered" || usage === undefined) return;
+    const { promptTokens, cachedTokens } = usage;
+    this.#sent = { ...this.#sent, reported: { promptTokens, cachedTokens } };
+  }
+}
+
+/** Hashes the prefixes of a channel's requests, and compares each with the one before. */
+export class PrefixChain {
+  #last: Pick<RecordedPrefix, "sha256" | "messages"> | null = null;
+
+  /** Pure but for what it remembers: the next one is compared with this one. */
+  next(model: string, { tools, segments }: Context): RecordedPrefix {
+    const messages = segments
+      .slice(
+        0,
+        segments.findIndex(({ key }) => key === "dynamic"),
+      )
+      .flatMap((segment) => segment.messages);
+    const last = this.#last;
+    const hash = createHash("sha256").update(JSON.stringify([model, tools]));
+    let before: string | null = null;
+    for (const [index, message] of messages.entries()) {
+      if (index === last?.messages) before = digest(hash);
+      hash.update(JSON.stringify(hashed(message)));
+    }
+    const sha256 = digest(hash);
+    if (messages.length === last?.messages) before = sha256;
+    this.#last = { sha256, messages: messages.length };
+    return { ...this.#last, continues: last === null ? null : before === last.sha256 };
+  }
+}
+
+function digest(hash: Hash): string {
+  return hash.copy().digest("hex");
+}
+
+/** Pictures by their number: a later request shows them no more. */
+function hashed(message: ModelMessage): unknown {
+  return message.role === "user" ? { ...message, images: message.images?.length ?? 0 } : message;
+}
+
+/** The record of a request, without its texts. Pure. */
+function recordOf(
+  { at, model, context, history, budget, reported }: SentContext,
+  turn: Pick<TurnRange, "id" | "toSeq">,
+  recalled: RecalledIds,
+  prefix: RecordedPrefix,
+): ContextRecord {
+  const usage = usageOf(context, history, budget);
+  const usable = usableTokens(budget);
+  const { each, all } = sectionLimits(usable);
+  const { omission, entries } = history;
+  const [first, last] = [entries[0], entries.at(-1)];
+  return {
+    turn: turn.id,
+    at,
+    model,
+    window: budget.window,
+    usable,
+    tokens: context.tokens,
+    characters: contextCharacters(context),
+    usage,
+    pressure: pressureOf(usage, budget),
+    reported,
+    segments: context.segments.map(({ key, label, tokens, count }) => ({ key, label, tokens, count })),
+    sections: contextSections(context).map(({ text, ...section }) => {
+      return { ...section, sha256: createHash("sha256").update(text).digest("hex") };
+    }),
+    focus: context.focus ?? focusOf(answeredMessages(history, turn).map(({ text }) => text)),
+    budget: { each, all },
+    raw:
+      first === undefined || last === undefined
+        ? null
+        : { fromSeq: first.seq, toSeq: last.seq, count: entries.length },
+    summaries: history.summaries
+      .filter(({ kind }) => kind !== "reset")
+      .map(({ fromSeq, toSeq, level, tokens }) => ({ fromSeq, toSeq, level, tokens, compaction: null })),
+    recalled,
+    omission: omission && {
+      fromSeq: omission.fromSeq,
+      toSeq: omission.toSeq,
+      count: omission.count,
+      tokens: omission.tokens,
+    },
+    prefix,
+  };
+}
+
+/**
+ * Stores the record of a settled turn without anybody waiting for it. One that cannot be stored is logged and lost; so is one whose
+ * texts were taken back meanwhile.
+ */
+export function storeContextRecord(
+  { store, address, owner, log }: Pick<ActorParts, "store" | "address" | "owner" | "log">,
+  chain: PrefixChain,
+  turn: TurnRange,
+  sent: SentContext,
+  recalled: RecalledIds,
+): void {
+  const keep = async (): Promise<void> => {
+    // Hashing takes a moment: the answer goes first.
+    await afterOthers();
+    const seen: SeenByTurn = {
+      seenTo: sent.history.lastSeq,
+      answered: answeredMessages(sent.history, turn).map(({ seq, text }) => ({ seq, text })),
+    };
+    const prefix = chain.next(sent.model, sent.context);
+    await store.contextRecords.keep(owner.channel, recordOf(sent, turn, recalled, prefix), seen);
+  };
+  keep().catch((error: unknown) => {
+    log.warn({ channel: formatAddress(address), why: errorMessage(error) }, "context_record_not_stored");
+  });
+}

@@ -1,0 +1,182 @@
+import { createHash } from "node:crypto";
+import type { Focus, Pressure, Section, SegmentKey } from "../../core/context.ts";
+import type { RecalledIds } from "../../core/entry.ts";
+import { type ChannelId, jobId, type JobId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
+import { storableText } from "../../text/text.ts";
+import type { Database } from "../database/database.ts";
+
+/** What the last request of a turn was made of. Of what people wrote it holds no more than the words by which sections were chosen. */
+export interface ContextRecord {
+  readonly turn: TurnId;
+  /** When the request was sent. */
+  readonly at: Date;
+  readonly model: string;
+  /** Tokens. */
+  readonly window: number;
+  /** Tokens of the window that a request may use. */
+  readonly usable: number;
+  /** Estimated tokens of the whole request. */
+  readonly tokens: number;
+  /** UTF-16 units of its texts. */
+  readonly characters: number;
+  /** Tokens of the whole request, omitted entries included, over the usable window. */
+  readonly usage: number;
+  readonly pressure: Pressure;
+  /** What the provider has counted; null: nothing. */
+  readonly reported: { readonly promptTokens: number; readonly cachedTokens: number } | null;
+  readonly segments: readonly {
+    readonly key: SegmentKey;
+    readonly label: string;
+    /** Estimated. */
+    readonly tokens: number;
+    readonly count: number;
+  }[];
+  readonly sections: readonly RecordedSection[];
+  readonly focus: Focus;
+  /** Limits of the sections, in characters. */
+  readonly budget: { readonly each: number; readonly all: number };
+  /** Entries that were shown as they are; null: none. */
+  readonly raw: { readonly fromSeq: Seq; readonly toSeq: Seq; readonly count: number } | null;
+  /** Summaries that were shown, oldest first. */
+  readonly summaries: readonly RecordedSummary[];
+  /** What recall found for it. */
+  readonly recalled: RecalledIds;
+  readonly omission: {
+    readonly fromSeq: Seq;
+    readonly toSeq: Seq;
+    readonly count: number;
+    /** Estimated. */
+    readonly tokens: number;
+  } | null;
+  /** Everything before the dynamic part. */
+  readonly prefix: RecordedPrefix;
+}
+
+/** A section without its text. */
+export type RecordedSection = Omit<Section, "text"> & {
+  /** Of what was shown of it, in hexadecimal. */
+  readonly sha256: string;
+};
+
+export interface RecordedSummary {
+  readonly fromSeq: Seq;
+  readonly toSeq: Seq;
+  readonly level: number;
+  /** Estimated. */
+  readonly tokens: number;
+  /** Whose summary it was, as `weir compactions` shows it; null: unknown by now. */
+  readonly compaction: JobId | null;
+}
+
+export interface RecordedPrefix {
+  /** In hexadecimal. */
+  readonly sha256: string;
+  /** Messages in it. */
+  readonly messages: number;
+  /** Whether it begins with the whole prefix of the turn before, so that a cache could hit; null: no turn was before since the start. */
+  readonly continues: boolean | null;
+}
+
+/** What a turn answers, as its request shows it. */
+export interface SeenByTurn {
+  /** The newest entry that it can have seen. */
+  readonly seenTo: Seq;
+  /** The messages that it answers, as far as they have a text. */
+  readonly answered: readonly { readonly seq: Seq; readonly text: string }[];
+}
+
+/** Turns of a channel whose records are kept, the newest. */
+export const KEPT_RECORDS = 20;
+
+/** In the row's JSON: what has no column of its own. */
+type Content = Omit<ContextRecord, "turn" | "at">;
+
+interface RawRecord {
+  turn_id: number;
+  at: Date;
+  content: Content;
+  jobs: { from: number; to: number; job: number }[];
+}
+
+/** Rows of `context_records`. */
+export class ContextRecordStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * Keeps the record of a turn, and only the newest of a channel.
+   * @returns false: it may tell of what was deleted, edited or forgotten since its turn began, and is not kept
+   */
+  async keep(
+    channel: ChannelId,
+    { turn, at, ...content }: ContextRecord,
+    { seenTo, answered }: SeenByTurn,
+  ): Promise<boolean> {
+    const shown = answered.map(({ seq, text }) => [seq, createHash("md5").update(text).digest("hex")]);
+    const [row] = await this.#db.query<{ kept: boolean }>(
+      {
+        name: "context_record_keep",
+        text: "select keep_context_record($1, $2, $3, $4, $5, $6, $7, $8) as kept",
+      },
+      [
+        channel,
+        turn,
+        at,
+        seenTo,
+        JSON.stringify(shown),
+        content.recalled.memories,
+        storableJson(content),
+        KEPT_RECORDS,
+      ],
+    );
+    return row?.kept ?? false;
+  }
+
+  /** @param turn null: the newest that is kept @returns undefined: it is not kept */
+  async find(channel: ChannelId, turn: TurnId | null): Promise<ContextRecord | undefined> {
+    const [row] = await this.#db.query<RawRecord & Record<string, unknown>>(
+      {
+        name: "context_record_find",
+        text: `select r.turn_id, r.at, r.content, coalesce((
+                 select jsonb_agg(jsonb_build_object('from', s.from_seq, 'to', s.to_seq, 'job', s.job_id) order by s.id)
+                   from summaries s where s.channel_id = r.channel_id and s.job_id is not null and s.created_at <= r.at), '[]') as jobs
+                 from context_records r where r.channel_id = $1 and ($2::bigint is null or r.turn_id = $2)
+                order by r.turn_id desc limit 1`,
+      },
+      [channel, turn],
+    );
+    if (row === undefined) return undefined;
+    const { turn_id: id, at, content, jobs } = row;
+    return {
+      turn: turnId(id),
+      at,
+      ...content,
+      summaries: content.summaries.map((summary) => {
+        const made = jobs.findLast(({ from, to }) => from === summary.fromSeq && to === summary.toSeq);
+        return { ...summary, compaction: made === undefined ? null : jobId(made.job) };
+      }),
+    };
+  }
+
+  /** The turns whose records are kept, the newest first. */
+  async list(channel: ChannelId): Promise<{ readonly turn: TurnId; readonly at: Date }[]> {
+    const rows = await this.#db.query<{ turn_id: number; at: Date }>(
+      {
+        name: "context_record_list",
+        text: "select turn_id, at from context_records where channel_id = $1 order by turn_id desc",
+      },
+      [channel],
+    );
+    return rows.map(({ turn_id: id, at }) => ({ turn: turnId(id), at }));
+  }
+}
+
+/** As JSON that the database takes: a NUL or half a character may stand in a file's name, or where a text was cut. */
+function storableJson(content: Content): string {
+  return JSON.stringify(content, (_, value: unknown) =>
+    typeof value === "string" ? storableText(value) : value,
+  );
+}
