@@ -15,6 +15,7 @@ import { LogStore } from "./log/log.ts";
 import { MemoryStore } from "./memory/memories.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
+import { PastStore } from "./turns/past.ts";
 import { PersonalDataStore } from "./log/personal-data.ts";
 import { RunCommandStore } from "./commands/requests.ts";
 import type { Database } from "./database/database.ts";
@@ -36,6 +37,7 @@ export interface Store {
   readonly jobs: JobStore;
   readonly compactions: CompactionStore;
   readonly requests: RequestStore;
+  readonly past: PastStore;
   readonly people: PersonalDataStore;
   readonly runCommands: RunCommandStore;
   readonly answers: AnswerProvenanceStore;
@@ -65,6 +67,7 @@ export function createStore(db: Database): Store {
     jobs: new JobStore(db),
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),
+    past: new PastStore(db),
     people: new PersonalDataStore(db),
     runCommands: new RunCommandStore(db),
     answers: new AnswerProvenanceStore(db),

@@ -133,7 +133,7 @@ function notForLength(error: ModelError): ModelError {
 const FOLDER_WITHIN_MS = 50;
 
 /** The words round an extract, and the mark of each of its lines, in estimated tokens. */
-const EXTRACT_FRAME_TOKENS = 60;
+export const EXTRACT_FRAME_TOKENS = 60;
 
 /** How often a request that is refused for its length is made shorter and sent again. */
 const MAX_RETRIES = 2;
