@@ -13,7 +13,7 @@ import type { PastCalls, PastTurn } from "../store/turns/past.ts";
 import type { Store } from "../store/store.ts";
 import { formatTuning, type TuneColumn, type TuneReport } from "../tune/format.ts";
 import { expectedLength } from "../tune/lengths.ts";
-import { playLog } from "../tune/play.ts";
+import { type Played, playLog } from "../tune/play.ts";
 import { isTunable, settingOf, TUNABLE_KEYS, variantsOf } from "../tune/settings.ts";
 import { type At, Simulation, type SimulationParts } from "../tune/simulation.ts";
 import { type Agent, budgetOf } from "../turn/agent.ts";
@@ -62,36 +62,22 @@ export async function tune(io: Io, name: string, options: TuneOptions): Promise<
       ...(options.at !== undefined && { at: options.at }),
     };
     const rate = rateOf(known.calls);
-    const prompts = loadPrompts(promptSources(config));
     const parts: SimulationParts[] = [];
+    const prompts = loadPrompts(promptSources(config));
     for (const [index, one] of agents.entries()) {
-      const agent = await agentOf(one, {
-        config,
-        models,
-        prompts,
-        rate,
-        isWindowTried: triesWindow(variants[index - 1]),
-      });
+      const isWindowTried = triesWindow(variants[index - 1]);
+      const agent = await agentOf(one, { config, models, prompts, rate, isWindowTried });
       parts.push({ ...common, agent, budget: budgetOf(agent, model) });
     }
-    const simulations = parts.map((one) => new Simulation(one));
-    const progress = to - from < WORTH_A_BAR ? null : new Progress(io.stderr, to - from + 1);
-    const signal = io.shutdown;
-    const onEntry = (): void => progress?.step();
-    const isWhole = await playLog(simulations, {
-      store,
-      channel: channel.id,
-      from,
-      to,
-      turns,
-      signal,
-      onEntry,
-    });
-    progress?.end();
-    if (!isWhole) return;
-    const columns = simulations.map((simulation, index) =>
-      columnOf(simulation, parts[index], keysOf(variants), nameOf(index, agents.length)),
+    const columns = await playColumns(
+      io,
+      parts,
+      { store, channel: channel.id, from, to, turns },
+      keysOf(variants),
     );
+    if (columns === null) return;
+    if (options.at !== undefined && columns.every(({ visible }) => visible === null))
+      throw new OperatorError("That turn has sent no request: all that it was to answer is deleted.");
     const report: TuneReport = {
       channel: formatAddress(channel.address),
       agent: now.id,
@@ -243,21 +229,28 @@ function assumedOf(
   };
 }
 
-function columnOf(
-  simulation: Simulation,
-  parts: SimulationParts | undefined,
+/** @returns null: somebody has ended it */
+async function playColumns(
+  io: Io,
+  all: readonly SimulationParts[],
+  played: Omit<Played, "signal" | "onEntry">,
   keys: readonly string[],
-  name: string,
-): TuneColumn {
-  const settings = Object.fromEntries(
-    keys.map((key) => [key, parts === undefined ? "" : settingOf(parts.agent.config, key)]),
+): Promise<TuneColumn[] | null> {
+  const columns = all.map((parts) => ({ parts, simulation: new Simulation(parts) }));
+  const entries = played.to - played.from + 1;
+  const progress = entries < WORTH_A_BAR ? null : new Progress(io.stderr, entries);
+  const isWhole = await playLog(
+    columns.map(({ simulation }) => simulation),
+    { ...played, signal: io.shutdown, onEntry: () => progress?.step() },
   );
-  return {
-    name,
-    settings,
-    window: parts?.budget.window ?? 0,
-    usable: parts === undefined ? 0 : usableTokens(parts.budget),
-    outcome: simulation.outcome,
-    visible: simulation.visible,
-  };
+  progress?.end();
+  if (!isWhole) return null;
+  return columns.map(({ parts: { agent, budget }, simulation: { outcome, visible } }, index) => ({
+    name: nameOf(index, columns.length),
+    settings: Object.fromEntries(keys.map((key) => [key, settingOf(agent.config, key)])),
+    window: budget.window,
+    usable: usableTokens(budget),
+    outcome,
+    visible,
+  }));
 }

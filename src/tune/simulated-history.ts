@@ -48,7 +48,7 @@ export class SimulatedHistory {
 
   omit(toSeq: Seq): void {
     const leaving = this.#history.entries.filter(({ seq }) => seq <= toSeq);
-    this.#omitted.push(...leaving.map(omittedOf));
+    for (const entry of leaving) this.#omitted.push(omittedOf(entry));
     this.#history = omit(this.#history, toSeq);
     this.#tally.omissions++;
     this.#tally.omitted += leaving.length;

@@ -69,6 +69,8 @@ interface RunningJob extends PlannedSummary {
   readonly endsAt: number;
 }
 
+/** Raw entries up to which the compactor looks behind each; of a longer view it looks behind so many parts of it. */
+const LONG_VIEW = 600;
 /** Jobs that may end between two entries, or behind the last one. */
 const MOST_JOBS = 1000;
 
@@ -90,6 +92,8 @@ export class Simulation {
   readonly #open = new Set<string>();
   #job: RunningJob | null = null;
   #jobMs = 0;
+  /** Entries since the last look. */
+  #unseen = 0;
   #dynamicTokens = 0;
   /** Of the last request that was measured. */
   #measured: {
@@ -137,9 +141,10 @@ export class Simulation {
     this.#now = now;
     this.#past.append(entry);
     this.#tokensTo.push((this.#tokensTo.at(-1) ?? 0) + entry.tokens);
+    const { requests } = this.#tally;
     this.#goOn(entry);
     this.#beginTurns();
-    this.#look();
+    if (this.#tally.requests > requests || this.#isTimeToLook()) this.#look();
     while (this.#resets[0] !== undefined && this.#resets[0] <= entry.seq)
       this.#reset(this.#resets.shift() ?? 0);
   }
@@ -240,8 +245,15 @@ export class Simulation {
     return longer.omitTo === null ? longer : fit;
   }
 
+  /** A view of thousands of entries is not measured at each: what one of them adds is little. */
+  #isTimeToLook(): boolean {
+    this.#unseen++;
+    return this.#unseen > this.history.entries.length / LONG_VIEW;
+  }
+
   /** What the compactor does soon after each change. */
   #look(): void {
+    this.#unseen = 0;
     while (this.#mayBeDue()) {
       if (this.history.ahead.length > 0 && mustLand(this.#state(), this.#job?.plan.isAhead === true))
         this.#past.land();

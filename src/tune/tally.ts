@@ -165,5 +165,7 @@ export class Tally {
 function isSame(now: ModelMessage | undefined, before: ModelMessage | undefined): boolean {
   if (now === before) return true;
   if (now === undefined || before === undefined) return false;
-  return now.role === before.role && now.text === before.text && isDeepStrictEqual(now, before);
+  if (now.role !== before.role || now.text !== before.text) return false;
+  // What people said, most of all messages, has nothing else: there are no pictures.
+  return now.role === "user" || isDeepStrictEqual(now, before);
 }

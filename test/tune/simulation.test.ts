@@ -133,7 +133,9 @@ describe("what a simulated channel tells", () => {
     assert.ok(compactions.emergency > 0);
     assert.equal(simulation.history.omission, null, "at the end all is covered");
   });
+});
 
+describe("what a simulated channel tells of its requests", () => {
   test("is what a turn saw: summaries, what was left out, and what is raw, without a gap", () => {
     const spoken = talk(1000);
     for (const summariserMs of [60_000, 6 * 3_600_000]) {
@@ -165,6 +167,17 @@ describe("what a simulated channel tells", () => {
     );
     const paid = tokens.sent - tokens.inPrefix + 0.1 * tokens.inPrefix;
     assert.ok(Math.abs(tokens.atFullPrice - paid) <= 1);
+  });
+
+  test("is as exact in a view of thousands of entries, give or take a few of them", () => {
+    const long = { writeAhead: false, maxRawMessages: 1500, maxRawTokens: 100_000_000 };
+    const spoken = talk(1800);
+    const simulation = simulationOf({ window: 1_000_000, rules: long }, { summariserMs: 0 });
+    let first = 0;
+    play(simulation, spoken, () => {
+      if (first === 0 && simulation.history.coveredTo > 0) first = simulation.history.lastSeq;
+    });
+    assert.ok(first > 1500 && first <= 1506, `covered at ${first}`);
   });
 
   test("is the same however often it is played", () => {
