@@ -15,7 +15,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["turn", "compactor"],
   ["channel"],
   ["router"],
-  ["admin"],
+  ["admin", "tune"],
   ["agents.ts"],
   ["daemon.ts"],
   ["cli"],

@@ -8,6 +8,7 @@ import type { MemoriesOptions } from "./memories.ts";
 import type { MigrateOptions } from "./migrate.ts";
 import type { ReplayOptions } from "./replay/replay.ts";
 import type { ChatOptions } from "./session.ts";
+import type { TuneOptions } from "./tune.ts";
 
 const MAX_PORT = 65_535;
 
@@ -28,6 +29,7 @@ export function createProgram(io: Io): Command {
   addViews(program, io);
   addMemories(program, io);
   addCompactions(program, io);
+  addTune(program, io);
   addUpkeep(program, io);
   return program;
 }
@@ -136,6 +138,32 @@ function addCompactions(program: Command, io: Io): void {
     });
 }
 
+function addTune(program: Command, io: Io): void {
+  withConfig(program.command("tune"))
+    .argument("<channel>", "main, or platform:name")
+    .description(
+      "play a channel's log again with other settings, without a model, and show side by side what it would have cost",
+    )
+    .option(
+      "--set <key=value>",
+      "a setting to try, such as compaction.target=0.4; several values, 0.4,0.5, are columns; may be repeated",
+      (text: string, all: readonly string[] | undefined) => [...(all ?? []), text],
+    )
+    .option("--from <seq>", "first entry; nothing is known of what came before", positiveNumber)
+    .option("--to <seq>", "last entry", positiveNumber)
+    .option("--at <seq>", "show what the turn saw that answers this entry; turn:NUMBER for a turn", turnAt)
+    .option(
+      "--summariser-seconds <s>",
+      "how long a summary takes; default: the median of the channel's own, else 20",
+      seconds,
+    )
+    .option("--json", "as JSON")
+    .action(async (channel: string, options: TuneOptions) => {
+      const { tune } = await import("./tune.ts");
+      await tune(io, channel, options);
+    });
+}
+
 function addUpkeep(program: Command, io: Io): void {
   withConfig(program.command("migrate"))
     .description("bring the database up to this version, and end; a daemon does so by itself when it starts")
@@ -178,6 +206,22 @@ function portNumber(text: string): number {
   const port = wholeNumber(text);
   if (port > MAX_PORT) throw new InvalidArgumentError(`Expected at most ${MAX_PORT}.`);
   return port;
+}
+
+function turnAt(text: string): NonNullable<TuneOptions["at"]> {
+  return text.startsWith("turn:")
+    ? { turn: positiveNumber(text.slice("turn:".length)) }
+    : { seq: positiveNumber(text) };
+}
+
+/** Longest time that is taken, s. */
+const MOST_SECONDS = 86_400;
+
+function seconds(text: string): number {
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  if (!(value >= 0 && value <= MOST_SECONDS))
+    throw new InvalidArgumentError(`Expected a number of seconds, ${MOST_SECONDS} at most.`);
+  return value;
 }
 
 function positiveNumber(text: string): number {

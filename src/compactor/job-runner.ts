@@ -293,7 +293,7 @@ export class JobRunner {
 /** Most edits that a redo of a merged summary is shown. */
 const MAX_EDITS = 20;
 /** Largest share of the summariser's window for the raw text of a merge or redo. */
-const RAW_SHARE = 0.6;
+export const RAW_SHARE = 0.6;
 
 /** @param range the beginning of the job's range, if only that was summarised */
 function rangeOf(job: Job, range: SummarisedRange | null): Job {

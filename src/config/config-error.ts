@@ -25,8 +25,9 @@ export interface ConfigProblem {
 export class ConfigError extends OperatorError {
   readonly problems: readonly ConfigProblem[];
 
-  constructor(problems: readonly ConfigProblem[]) {
-    super(formatProblems(problems));
+  /** @param what has them */
+  constructor(problems: readonly ConfigProblem[], what = "The configuration") {
+    super(formatProblems(problems, what));
     this.problems = problems;
   }
 }
@@ -48,9 +49,9 @@ export function configProblem(
   };
 }
 
-function formatProblems(problems: readonly ConfigProblem[]): string {
+function formatProblems(problems: readonly ConfigProblem[], what: string): string {
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  return [`The configuration has ${count}:`, ...problems.map(formatProblem)].join("\n\n");
+  return [`${what} has ${count}:`, ...problems.map(formatProblem)].join("\n\n");
 }
 
 function formatProblem(problem: ConfigProblem): string {

@@ -3,14 +3,17 @@ import { checkAgents } from "./check-agents.ts";
 import { checkModels } from "./check-models.ts";
 import { checkBindings, checkSlack } from "./check-platforms.ts";
 import { checkFile, problemsIn, type CheckedFile, type ProblemAt } from "./check-file.ts";
-import type { Config } from "./config.ts";
+import { assert } from "../core/errors.ts";
+import type { AgentConfig, Config } from "./config.ts";
 import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";
 import { readEnvironment, type Environment } from "./environment.ts";
 import { resolveReferences } from "./references.ts";
 import { resolveConfig } from "./resolve.ts";
 import { isPublicKeyName } from "./schema-walk.ts";
+import { redact } from "./redact.ts";
 import { readTextFile } from "./text-file.ts";
 import { parseToml } from "./toml-document.ts";
+import { copyTree, isTable, setAt, valueAt } from "./value-tree.ts";
 
 export interface LoadOptions {
   /** `--config FILE`, relative to `cwd`. Without it, `config.toml` in `cwd`, which need not exist. */
@@ -57,6 +60,49 @@ export function loadConfig(options: LoadOptions): Config {
   ];
   if (problems.length > 0) throw new ConfigError(problems.toSorted(byPlace));
   return deepFreeze(config);
+}
+
+/** A value that is tried in place of what the file says. */
+export interface TriedSetting {
+  /** As the file has it, `compaction.target`. */
+  readonly key: string;
+  readonly value: unknown;
+}
+
+/**
+ * An agent as it would be with some values of its table changed: all else comes from the file, and defaults follow (a target that
+ * nobody set follows the background threshold).
+ * @param agent its place in the configuration, from 0
+ * @returns deeply frozen
+ * @throws ConfigError with what is wrong with these values, or with the file as it would be with them
+ */
+export function trySettings(
+  options: LoadOptions,
+  agent: number,
+  settings: readonly TriedSetting[],
+): AgentConfig {
+  const path = resolve(options.cwd, options.file ?? "config.toml");
+  const source = readSource(path, options);
+  const folder = source.exists ? dirname(path) : options.cwd;
+  const { agents = [{ id: "main" }], models, ...rest } = source.checked.config;
+  // What [models] says of a window goes over the agent's, but not over what is tried.
+  const isWindowTried = settings.some(({ key }) => key === "context_window");
+  const value = copyTree({ ...rest, agents, ...(models !== undefined && !isWindowTried && { models }) });
+  const table = valueAt(value, ["agents", agent]);
+  if (isTable(value) && isTable(table))
+    for (const one of settings) setAt(table, one.key.split("."), one.value);
+  const problemAt: ProblemAt = (place, fields) => {
+    const key = place.slice(2).join(".");
+    return configProblem({ key: key === "" ? null : `--set ${redact(key)}`, ...fields });
+  };
+  const checked = checkFile({ value: isTable(value) ? value : {}, locate: () => null }, problemAt);
+  const { references } = resolveReferences(checked.config, {}, null);
+  const config = resolveConfig(checked.config, references, { path: null, folder });
+  const problems = [...checked.problems, ...checkAgents(config, checked, problemAt)];
+  if (problems.length > 0) throw new ConfigError(problems, "What --set says");
+  const tried = config.agents[agent];
+  assert(tried !== undefined, `there is no agent at place ${agent}`);
+  return deepFreeze(tried);
 }
 
 interface Source {

@@ -18,6 +18,7 @@ import { MemoryStore } from "./memory/memories.ts";
 import { NoteStore } from "./memory/notes.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
+import { PastStore } from "./turns/past.ts";
 import { PersonalDataStore } from "./log/personal-data.ts";
 import { RunCommandStore } from "./commands/requests.ts";
 import type { Database } from "./database/database.ts";
@@ -42,6 +43,7 @@ export interface Store {
   readonly jobs: JobStore;
   readonly compactions: CompactionStore;
   readonly requests: RequestStore;
+  readonly past: PastStore;
   readonly people: PersonalDataStore;
   readonly runCommands: RunCommandStore;
   readonly answers: AnswerProvenanceStore;
@@ -74,6 +76,7 @@ export function createStore(db: Database): Store {
     jobs: new JobStore(db),
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),
+    past: new PastStore(db),
     people: new PersonalDataStore(db),
     runCommands: new RunCommandStore(db),
     answers: new AnswerProvenanceStore(db),

@@ -146,7 +146,7 @@ function notForLength(error: ModelError): ModelError {
 const FOLDER_WITHIN_MS = 50;
 
 /** The words round an extract, and the mark of each of its lines, in estimated tokens. */
-const EXTRACT_FRAME_TOKENS = 60;
+export const EXTRACT_FRAME_TOKENS = 60;
 
 function withoutImages(found: LookedUp): LookedUp {
   return { ...found, attached: { ...found.attached, images: [] } };

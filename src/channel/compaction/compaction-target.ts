@@ -17,7 +17,7 @@ import type { Context } from "../../core/context.ts";
 import { dueMessages, type History, type TurnRange, writtenTo } from "../../core/history.ts";
 import { formatAddress } from "../../core/ids.ts";
 import type { StaleEpochError } from "../../store/database/errors.ts";
-import { budgetOf } from "../../turn/agent.ts";
+import { type Agent, budgetOf } from "../../turn/agent.ts";
 import { nextSources } from "../../turn/context-sources.ts";
 import type { ActorParts } from "../channel-context.ts";
 import { sceneOf } from "../turns/turn-channel.ts";
@@ -58,30 +58,12 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
     // However many messages there are, and whatever is due of the summaries.
     lacksRoom: (current) => mayBeFull({ ...current, summaries: [] }, { ...known(current), ...NO_LIMITS }),
     measure(current) {
-      const limits = budget();
       const running = parts.running();
       const size = sizes.of(current, running);
-      return {
-        tokens: size.all + recalledSpare(size, lastRequest) + (current.omission?.tokens ?? 0),
-        tokenBudgetAt: (share) => tokenBudgetAt(limits, share),
-        keepTokens: keepTokens(limits),
-        summaryCap: summaryCap(limits, 1),
-        summaryRoom: summaryRoom(limits),
-        stretchTokens: stretchTokens(limits),
-        leastOfLeaf: leastOfLeaf(limits),
-        rules: compaction,
-        firstKept: firstKept(current, running),
-        tokensOf: agent.renderer.stubTokens(current.entries),
-      };
+      const tokens = size.all + recalledSpare(size, lastRequest);
+      return measureHistory(agent, current, { limits: budget(), tokens, running });
     },
-    summaryCap(current, { fromSeq, toSeq, level }) {
-      const limits = budget();
-      const others = current.summaries.filter(
-        (one) => one.kind !== "reset" && (one.toSeq < fromSeq || one.fromSeq > toSeq),
-      );
-      const used = others.reduce((sum, { tokens }) => sum + tokens + SUMMARY_LABEL_TOKENS, 0);
-      return summaryCap(limits, level, summaryRoom(limits) - used);
-    },
+    summaryCap: (current, plan) => capOfSummary(current, plan, budget()),
     async relieve() {
       // A turn that runs makes its own requests fit, before each of them.
       if (parts.running() !== null) return false;
@@ -103,6 +85,43 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
   };
 }
 
+/**
+ * What the policy decides by. Pure.
+ * @param now.tokens estimated, of the request that would be sent, with what will be recalled for it
+ */
+export function measureHistory(
+  { config, renderer }: Pick<Agent, "config" | "renderer">,
+  history: History,
+  now: { readonly limits: Budget; readonly tokens: number; readonly running: TurnRange | null },
+): ReturnType<CompactionTarget["measure"]> {
+  const { limits, tokens, running } = now;
+  return {
+    tokens: tokens + (history.omission?.tokens ?? 0),
+    tokenBudgetAt: (share) => tokenBudgetAt(limits, share),
+    keepTokens: keepTokens(limits),
+    summaryCap: summaryCap(limits, 1),
+    summaryRoom: summaryRoom(limits),
+    stretchTokens: stretchTokens(limits),
+    leastOfLeaf: leastOfLeaf(limits),
+    rules: config.compaction,
+    firstKept: firstKept(history, running),
+    tokensOf: renderer.stubTokens(history.entries),
+  };
+}
+
+/** Longest text of the summary that a job makes, estimated tokens. Pure. */
+export function capOfSummary(
+  history: History,
+  { fromSeq, toSeq, level }: Pick<JobPlan, "fromSeq" | "toSeq" | "level">,
+  limits: Budget,
+): number {
+  const others = history.summaries.filter(
+    (one) => one.kind !== "reset" && (one.toSeq < fromSeq || one.fromSeq > toSeq),
+  );
+  const used = others.reduce((sum, { tokens }) => sum + tokens + SUMMARY_LABEL_TOKENS, 0);
+  return summaryCap(limits, level, summaryRoom(limits) - used);
+}
+
 /** Nothing is due but by the size of the window. */
 const NO_LIMITS = {
   ahead: null,
@@ -110,7 +129,12 @@ const NO_LIMITS = {
   maxRawTokens: Number.POSITIVE_INFINITY,
 } as const;
 
-function knownRequest(rules: CompactionConfig, everyRequest: number, budget: () => Budget): KnownRequest {
+/** What {@link mayBeFull} goes by. @param everyRequest tokens of what is in every request, whatever was said */
+export function knownRequest(
+  rules: CompactionConfig,
+  everyRequest: number,
+  budget: () => Budget,
+): KnownRequest {
   const { enabled, writeAhead, keepMessages, maxRawMessages, maxRawTokens } = rules;
   const ahead = (): ReturnType<NonNullable<KnownRequest["ahead"]>> => {
     const limits = budget();
@@ -177,25 +201,28 @@ function requestSources(
 }
 
 /** Estimated tokens of a request: all of it, what is the same whatever was said, and what changes with each. */
-interface RequestSize {
+export interface RequestSize {
   readonly all: number;
   readonly fixed: number;
   readonly dynamic: number;
 }
 
-function sizeOfRequest(context: Context): RequestSize {
+export function sizeOfRequest(context: Context): RequestSize {
   const fixed = tokensIn(context, ["tools", "system"]);
   return { all: context.tokens, fixed, dynamic: tokensIn(context, ["dynamic"]) };
 }
 
 /** Does not render what was said: most channels are far from full when they are loaded, and many are never asked. */
-function sizeWithoutEntries(sources: ContextSources): RequestSize {
+export function sizeWithoutEntries(sources: ContextSources): RequestSize {
   const history = { ...sources.history, entries: [], summaries: [] };
   return sizeOfRequest(assemble({ ...sources, history }));
 }
 
 /** By how much the dynamic part of the last request was larger than that of one without recall. */
-function recalledSpare({ dynamic }: RequestSize, lastRequest: LastRequest): number {
+export function recalledSpare(
+  { dynamic }: RequestSize,
+  lastRequest: Pick<LastRequest, "dynamicTokens">,
+): number {
   return Math.max(0, lastRequest.dynamicTokens - dynamic);
 }
 

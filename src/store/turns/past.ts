@@ -1,0 +1,143 @@
+import type { JobKind } from "../../core/compaction.ts";
+import type { RecalledIds, RememberedStatement } from "../../core/entry.ts";
+import type { TurnRange } from "../../core/history.ts";
+import { type ChannelId, type MemoryId, memoryId, type Seq, turnId } from "../../core/ids.ts";
+import type { Database } from "../database/database.ts";
+import { readStatements } from "../memory/memories.ts";
+import type { TurnState } from "./turns.ts";
+
+/** A settled turn, as the log has it. */
+export interface PastTurn extends TurnRange {
+  readonly state: TurnState;
+  /** The last entry that it wrote; null: none. */
+  readonly lastSeq: Seq | null;
+  /** What was found for its answer. */
+  readonly recalled: RecalledIds;
+}
+
+/** How long the committed summaries of one kind and level are, all together; estimated tokens. */
+export interface SummaryLengths {
+  readonly kind: JobKind;
+  /** Level of the summaries. */
+  readonly level: number;
+  /** Written by a model, or extracts without one. */
+  readonly madeBy: "model" | "digest";
+  readonly count: number;
+  /** Of what they were written of. */
+  readonly sourceTokens: number;
+  readonly tokens: number;
+}
+
+/** What a channel's model calls were like. */
+export interface PastCalls {
+  /** The model of the last turn; null: no turn was answered. */
+  readonly model: string | null;
+  /** Of the answered requests of turns that a provider has counted: what we had estimated, and what was reported. */
+  readonly estimated: number;
+  readonly reported: number;
+  /** Median of the summariser's answered calls, ms; null: there is none. */
+  readonly summariserMs: number | null;
+}
+
+interface RawPastTurn {
+  id: number;
+  from_seq: number;
+  to_seq: number;
+  state: TurnState;
+  last_seq: number | null;
+  recalled: { entries: number[]; memories: number[] } | null;
+}
+
+/** How a channel was answered and compacted so far, for whoever looks back. It writes nothing. */
+export class PastStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The settled turns whose last message is among from..to, in the order in which they began. */
+  async turns(channel: ChannelId, from: Seq, to: Seq): Promise<PastTurn[]> {
+    const rows = await this.#db.query<RawPastTurn & Record<string, unknown>>(
+      {
+        name: "past_turns",
+        text: `select t.id, t.from_seq, t.to_seq, t.state, w.last_seq, w.recalled
+                 from turns t left join (
+                   select e.turn_id, max(e.seq) as last_seq,
+                          (array_agg(e.data->'recalled') filter (where e.kind = 'assistant'))[1] as recalled
+                     from entries e where e.channel_id = $1 and e.turn_id is not null group by e.turn_id
+                 ) w on w.turn_id = t.id
+                where t.channel_id = $1 and t.state <> 'running' and t.to_seq between $2 and $3 order by t.id`,
+      },
+      [channel, from, to],
+    );
+    return rows.map(({ id, from_seq: fromSeq, to_seq: toSeq, state, last_seq: lastSeq, recalled }) => {
+      const { entries = [], memories = [] } = recalled ?? {};
+      const found = { entries, memories: memories.map(memoryId) };
+      return { id: turnId(id), fromSeq, toSeq, state, lastSeq, recalled: found };
+    });
+  }
+
+  /** What is left of these memories, by id: what a turn had recalled. */
+  async statements(ids: readonly MemoryId[]): Promise<ReadonlyMap<number, RememberedStatement>> {
+    return readStatements(this.#db, ids);
+  }
+
+  /** Up to where each `/reset` has covered the channel, in order. */
+  async resets(channel: ChannelId): Promise<Seq[]> {
+    const rows = await this.#db.query<{ to_seq: number }>(
+      {
+        name: "past_resets",
+        text: "select to_seq from summaries where channel_id = $1 and kind = 'reset' order by to_seq",
+      },
+      [channel],
+    );
+    return rows.map((row) => row.to_seq);
+  }
+
+  async summaryLengths(channel: ChannelId): Promise<SummaryLengths[]> {
+    const rows = await this.#db.query<
+      Pick<SummaryLengths, "kind" | "level" | "count" | "tokens"> & {
+        made_by: "model" | "digest";
+        source: number;
+      }
+    >(
+      {
+        name: "past_summary_lengths",
+        text: `select j.kind, j.level, s.kind as made_by, count(*) as count,
+                      sum(j.source_tokens)::bigint as source, sum(s.tokens)::bigint as tokens
+                 from jobs j join summaries s on s.job_id = j.id
+                where j.channel_id = $1 and j.state = 'committed' and j.source_tokens > 0
+                group by j.kind, j.level, s.kind order by j.kind, j.level, s.kind`,
+      },
+      [channel],
+    );
+    return rows.map(({ made_by: madeBy, source: sourceTokens, ...rest }) => ({
+      ...rest,
+      madeBy,
+      sourceTokens,
+    }));
+  }
+
+  async calls(channel: ChannelId): Promise<PastCalls> {
+    const [row] = await this.#db.query<{
+      model: string | null;
+      estimated: number;
+      reported: number;
+      median: number | null;
+    }>(
+      {
+        name: "past_calls",
+        text: `select (array_agg(model order by id desc) filter (where purpose = 'turn'))[1] as model,
+                      coalesce(sum(estimated_tokens) filter (where purpose = 'turn' and prompt_tokens is not null), 0)::bigint
+                        as estimated,
+                      coalesce(sum(prompt_tokens) filter (where purpose = 'turn'), 0)::bigint as reported,
+                      percentile_cont(0.5) within group (order by total_ms) filter (where purpose = 'compaction') as median
+                 from model_calls where channel_id = $1 and outcome = 'answered'`,
+      },
+      [channel],
+    );
+    const { model = null, estimated = 0, reported = 0, median = null } = row ?? {};
+    return { model, estimated, reported, summariserMs: median };
+  }
+}

@@ -1,0 +1,76 @@
+import { TimeSlice } from "../async/cooperative.ts";
+import type { Entry, EntryReference } from "../core/entry.ts";
+import type { ChannelId, Seq } from "../core/ids.ts";
+import type { Store } from "../store/store.ts";
+import type { PastTurn } from "../store/turns/past.ts";
+import type { ReplayedTurn, Simulation } from "./simulation.ts";
+
+/** Entries that are read at once. */
+const PAGE = 500;
+
+export interface Played {
+  readonly store: Pick<Store, "log" | "past">;
+  readonly channel: ChannelId;
+  readonly from: Seq;
+  readonly to: Seq;
+  /** All of its settled turns whose last message is among from..to, in the order in which they began. */
+  readonly turns: readonly PastTurn[];
+  readonly signal: AbortSignal;
+  /** Called behind each entry. */
+  readonly onEntry: () => void;
+}
+
+/**
+ * Plays a channel's log through simulations, side by side, page by page. It only reads.
+ * @returns false: the signal has ended it, and the simulations are somewhere in the middle
+ */
+export async function playLog(simulations: readonly Simulation[], played: Played): Promise<boolean> {
+  const { store, channel, from, to, signal, onEntry } = played;
+  const slice = new TimeSlice();
+  let next = 0;
+  for (let first = from; first <= to; first += PAGE) {
+    const last = Math.min(to, first + PAGE - 1);
+    const entries = await store.log.read(channel, first, last);
+    const until = played.turns.findIndex(({ toSeq }, index) => index >= next && toSeq > last);
+    const end = until < 0 ? played.turns.length : until;
+    const turns = await withRecalled(played, played.turns.slice(next, end));
+    next = end;
+    for (const simulation of simulations) simulation.expect(turns);
+    slice.beginAnew();
+    for (const entry of entries) {
+      for (const simulation of simulations) {
+        if (signal.aborted) return false;
+        simulation.take(entry);
+        if (slice.isOver) await slice.next();
+      }
+      onEntry();
+    }
+  }
+  for (const simulation of simulations) simulation.end();
+  return true;
+}
+
+/** With what was found for them, as it reads now: what was deleted or forgotten since is not there. */
+async function withRecalled(
+  { store, channel }: Pick<Played, "store" | "channel">,
+  turns: readonly PastTurn[],
+): Promise<ReplayedTurn[]> {
+  const seqs = [...new Set(turns.flatMap(({ recalled }) => recalled.entries))];
+  const ids = [...new Set(turns.flatMap(({ recalled }) => recalled.memories))];
+  const [entries, statements] = await Promise.all([
+    seqs.length === 0 ? [] : store.log.readAt(channel, seqs),
+    store.past.statements(ids),
+  ]);
+  const bySeq = new Map(entries.map((entry) => [entry.seq, toReference(entry)]));
+  return turns.map((turn) => ({
+    turn,
+    recalled: turn.recalled.entries.flatMap((seq) => bySeq.get(seq) ?? []),
+    remembered: turn.recalled.memories.flatMap((id) => statements.get(id) ?? []),
+  }));
+}
+
+function toReference(entry: Entry): EntryReference {
+  const { seq, at, deleted, text } = entry;
+  const author = entry.kind === "user" ? entry.author.name : "you";
+  return { seq, at, author, text: deleted ? null : text };
+}

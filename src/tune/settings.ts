@@ -1,0 +1,79 @@
+import type { AgentConfig } from "../config/config.ts";
+import type { TriedSetting } from "../config/load.ts";
+import { OperatorError } from "../core/errors.ts";
+
+/** Settings that a replay of a log can tell anything of, as config.toml has them, with where they are. */
+const TUNABLE: Readonly<Record<string, (agent: AgentConfig) => number | boolean>> = {
+  context_window: (agent) => agent.contextWindow,
+  max_output_tokens: (agent) => agent.maxOutputTokens,
+  generation_reserve: (agent) => agent.generationReserve,
+  "compaction.enabled": ({ compaction }) => compaction.enabled,
+  "compaction.background_threshold": ({ compaction }) => compaction.backgroundThreshold,
+  "compaction.aggressive_threshold": ({ compaction }) => compaction.aggressiveThreshold,
+  "compaction.emergency_threshold": ({ compaction }) => compaction.emergencyThreshold,
+  "compaction.target": ({ compaction }) => compaction.target,
+  "compaction.keep_messages": ({ compaction }) => compaction.keepMessages,
+  "compaction.write_ahead": ({ compaction }) => compaction.writeAhead,
+  "compaction.max_raw_messages": ({ compaction }) => compaction.maxRawMessages,
+  "compaction.max_raw_tokens": ({ compaction }) => compaction.maxRawTokens,
+};
+
+/** Columns beside "now" that still can be read. */
+const MOST_VARIANTS = 8;
+
+/** Whether a replay can show what this setting changes. */
+export function isTunable(key: string): boolean {
+  return Object.hasOwn(TUNABLE, key);
+}
+
+/** The names of all that can be tried. */
+export const TUNABLE_KEYS: readonly string[] = Object.keys(TUNABLE);
+
+/** What an agent has set, or has by default; "" for a key that cannot be tried. */
+export function settingOf(agent: AgentConfig, key: string): string {
+  return String(isTunable(key) ? (TUNABLE[key]?.(agent) ?? "") : "");
+}
+
+/**
+ * What to try, each list for a column of its own: `key=value` once is one column, `key=a,b,c` is three, and lists of several keys
+ * are tried in all combinations. Pure. Whether the values may be is not looked at.
+ * @throws OperatorError for a text of another form, a key that is named twice, or too many columns
+ */
+export function variantsOf(texts: readonly string[]): TriedSetting[][] {
+  if (texts.length === 0) return [];
+  const wanted = texts.map(parse);
+  const twice = wanted.find(({ key }, index) => wanted.findIndex((one) => one.key === key) !== index);
+  if (twice !== undefined)
+    throw new OperatorError(
+      `--set names ${twice.key} twice. Several values are tried side by side: --set ${twice.key}=A,B.`,
+    );
+  const columns = wanted.reduce((count, { values }) => count * values.length, 1);
+  if (columns > MOST_VARIANTS)
+    throw new OperatorError(`--set asks for ${columns} columns, and ${MOST_VARIANTS} can be read at most.`);
+  return wanted.reduce<TriedSetting[][]>(
+    (variants, { key, values }) =>
+      variants.flatMap((variant) => values.map((value) => [...variant, { key, value }])),
+    [[]],
+  );
+}
+
+/** Longest text after `--set` that an error repeats. */
+const LONGEST_SHOWN = 80;
+
+function parse(text: string): { readonly key: string; readonly values: readonly unknown[] } {
+  const [, key, written] = /^\s*([\w.-]+?)\s*=(.*)$/su.exec(text) ?? [];
+  const values = (written ?? "").split(",").map((value) => value.trim());
+  if (key === undefined || values.includes("")) {
+    const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+    throw new OperatorError(
+      `--set ${JSON.stringify(shown)} is no setting. Expected KEY=VALUE or KEY=VALUE,VALUE, such as compaction.target=0.4,0.5.`,
+    );
+  }
+  return { key, values: [...new Set(values)].map(toValue) };
+}
+
+/** As TOML would read it. */
+function toValue(text: string): unknown {
+  if (text === "true" || text === "false") return text === "true";
+  return /^[+-]?\d+(?:_\d+)*(?:\.\d+)?$/.test(text) ? Number(text.replaceAll("_", "")) : text;
+}

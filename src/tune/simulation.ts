@@ -1,0 +1,393 @@
+import {
+  capOfSummary,
+  knownRequest,
+  mayBeFull,
+  measureHistory,
+  recalledSpare,
+  type RequestSize,
+  sizeOfRequest,
+  sizeWithoutEntries,
+} from "../channel/compaction/compaction-target.ts";
+import { RAW_SHARE } from "../compactor/job-runner.ts";
+import { leadTokens } from "../compactor/policy/lead.ts";
+import { type CompactionState, decide, mustLand } from "../compactor/policy/policy.ts";
+import { assemble, type ContextSources } from "../context/assemble.ts";
+import { type Fit, fitContext } from "../context/emergency.ts";
+import { SUMMARY_LABEL_TOKENS } from "../context/render.ts";
+import { type Budget, extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
+import type { JobPlan } from "../core/compaction.ts";
+import type { Entry, EntryReference, RememberedStatement } from "../core/entry.ts";
+import { answeredMessages, type History, rawFrom, type TurnRange } from "../core/history.ts";
+import type { Seq } from "../core/ids.ts";
+import type { PastTurn, SummaryLengths } from "../store/turns/past.ts";
+import type { Agent } from "../turn/agent.ts";
+import { EXTRACT_FRAME_TOKENS } from "../turn/turn.ts";
+import {
+  contextSources,
+  NOTHING_ATTACHED,
+  nextSources,
+  type OmittedExtract,
+  type Scene,
+} from "../turn/context-sources.ts";
+import type { PlannedSummary } from "./coverage.ts";
+import { fillerText, summaryTokens } from "./lengths.ts";
+import { SimulatedHistory } from "./simulated-history.ts";
+import { type Outcome, Tally, type Visible, type VisibleRange } from "./tally.ts";
+
+/** A channel that is played through with some settings. */
+export interface SimulationParts {
+  /** With the settings to try. */
+  readonly agent: Agent;
+  /** Its calibration has no anchor: the requests that it would have are not those that a provider has counted. */
+  readonly budget: Budget;
+  readonly scene: Scene;
+  /** The first entry that is played; nothing is known of what came before. */
+  readonly from: Seq;
+  readonly lengths: readonly SummaryLengths[];
+  /** How long a summary takes, ms of the channel's own time. */
+  readonly summariserMs: number;
+  /** Up to where each `/reset` has covered the channel, in order. */
+  readonly resets: readonly Seq[];
+  /** Which turn to look at; default: none. */
+  readonly at?: At;
+  /** Called for each request, before it is sent. */
+  readonly onRequest?: (fit: Fit, turn: TurnRange) => void;
+}
+
+/** A turn by its number, or the first that answers up to this entry or a later one. */
+export type At = { readonly turn: number } | { readonly seq: Seq };
+
+/** A turn to be asked again, with what was found for it then. */
+export interface ReplayedTurn {
+  readonly turn: Pick<PastTurn, "id" | "fromSeq" | "toSeq" | "state" | "lastSeq">;
+  readonly recalled: readonly EntryReference[];
+  readonly remembered: readonly RememberedStatement[];
+}
+
+interface RunningJob extends PlannedSummary {
+  /** When it ends, ms since 1970. */
+  readonly endsAt: number;
+}
+
+/** Raw entries up to which the compactor looks behind each; of a longer view it looks behind so many parts of it. */
+const LONG_VIEW = 600;
+/** Jobs that may end between two entries, or behind the last one. */
+const MOST_JOBS = 1000;
+
+/**
+ * Plays a channel's log through the deciders of a running Weir (policy, cut, merges, emergency, the requests of turns), without a
+ * log, a model or a clock: time is that of the entries. It writes nothing.
+ *
+ * Turns happen where they happened. A summariser always works and takes `summariserMs`; how long its texts are is estimated
+ * ({@link summaryTokens}). A turn finds what it found then, as far as that is not in its view.
+ */
+export class Simulation {
+  readonly #parts: SimulationParts;
+  readonly #tally = new Tally();
+  readonly #turns: ReplayedTurn[] = [];
+  readonly #resets: Seq[];
+  readonly #past: SimulatedHistory;
+  #running: ReplayedTurn | null = null;
+  /** Calls of the running turn that wait for their result. */
+  readonly #open = new Set<string>();
+  #job: RunningJob | null = null;
+  #jobMs = 0;
+  /** Entries since the last look. */
+  #unseen = 0;
+  #dynamicTokens = 0;
+  /** Of the last request that was measured. */
+  #measured: {
+    readonly history: History;
+    readonly running: ReplayedTurn | null;
+    readonly size: RequestSize;
+  } | null = null;
+  /** ms since 1970. */
+  #now = 0;
+  /** Estimated tokens of all entries up to each, from the first one played. */
+  readonly #tokensTo: number[] = [];
+  #visible: Visible | null = null;
+  /** Of what is in every request, whatever was said. */
+  #everyRequest: RequestSize | null = null;
+
+  constructor(parts: SimulationParts) {
+    this.#parts = parts;
+    this.#past = new SimulatedHistory(parts.from, this.#tally);
+    this.#resets = parts.resets.filter((seq) => seq >= parts.from);
+  }
+
+  get history(): History {
+    return this.#past.current;
+  }
+
+  /** What the turn that was asked for has seen; null: it has not come yet. */
+  get visible(): Visible | null {
+    return this.#visible;
+  }
+
+  get outcome(): Outcome {
+    const { budget } = this.#parts;
+    return this.#tally.outcome(this.history, budget.calibration.factor, usableTokens(budget));
+  }
+
+  /** Turns that come next, in the order in which they began. To be called before the last message that each answers. */
+  expect(turns: readonly ReplayedTurn[]): void {
+    this.#turns.push(...turns);
+  }
+
+  /** The next entry of the log. */
+  take(entry: Entry): void {
+    const now = Math.max(this.#now, entry.at.getTime());
+    this.#endJobs(now);
+    this.#now = now;
+    this.#past.append(entry);
+    this.#tokensTo.push((this.#tokensTo.at(-1) ?? 0) + entry.tokens);
+    const { requests } = this.#tally;
+    this.#goOn(entry);
+    this.#beginTurns();
+    if (this.#tally.requests > requests || this.#isTimeToLook()) this.#look();
+    while (this.#resets[0] !== undefined && this.#resets[0] <= entry.seq)
+      this.#reset(this.#resets.shift() ?? 0);
+  }
+
+  /** The log ends here: what is being written is still committed. */
+  end(): void {
+    for (let jobs = 0; this.#job !== null && jobs < MOST_JOBS; jobs++) this.#endJobs(this.#job.endsAt);
+  }
+
+  /** The running turn goes on where its last call has its result, and ends with the last entry that it wrote. */
+  #goOn(entry: Entry): void {
+    const running = this.#running;
+    if (running === null) return;
+    const isOwn = "turnId" in entry && entry.turnId === running.turn.id;
+    if (isOwn && entry.kind === "tool_call") for (const { id } of entry.calls) this.#open.add(id);
+    if (isOwn && entry.kind === "tool_result") this.#open.delete(entry.callId);
+    const isLast = entry.seq >= (running.turn.lastSeq ?? 0);
+    const isAskedAgain = isOwn && entry.kind === "tool_result" && this.#open.size === 0;
+    if (isAskedAgain && !(isLast && running.turn.state === "skipped")) this.#ask(running, false);
+    if (isLast) this.#settle(running);
+  }
+
+  #beginTurns(): void {
+    for (let next = this.#turns[0]; next !== undefined && this.#running === null; next = this.#turns[0]) {
+      const { turn } = next;
+      if (turn.toSeq > this.history.lastSeq) return;
+      this.#turns.shift();
+      this.#running = next;
+      this.#open.clear();
+      if (answeredMessages(this.history, turn).length > 0) this.#ask(next, true);
+      if ((turn.lastSeq ?? 0) <= this.history.lastSeq) this.#settle(next);
+    }
+  }
+
+  #settle({ turn }: ReplayedTurn): void {
+    this.#past.settle(turn.toSeq);
+    this.#running = null;
+  }
+
+  /** One request of a turn: what `turn/turn.ts` does before it asks its model. */
+  #ask(replayed: ReplayedTurn, isFirst: boolean): void {
+    let fit = this.#fit(replayed);
+    if (fit.omitTo !== null && this.#past.land()) fit = this.#fit(replayed);
+    if (fit.omitTo !== null) {
+      this.#past.omit(fit.omitTo);
+      fit = this.#withExtract(replayed, fit);
+    }
+    const { context, overflows } = fit;
+    const { omission } = this.history;
+    if (isFirst) {
+      this.#tally.turns++;
+      this.#tally.turnsWithHole += Number(omission !== null);
+      this.#lookAt(replayed, fit);
+    }
+    this.#tally.mostOmitted = Math.max(this.#tally.mostOmitted, omission?.count ?? 0);
+    this.#tally.overflows += Number(overflows);
+    this.#parts.onRequest?.(fit, replayed.turn);
+    // It fails with a word, and is not sent.
+    if (overflows) return;
+    this.#dynamicTokens = context.segments.find(({ key }) => key === "dynamic")?.tokens ?? 0;
+    this.#tally.request(context);
+  }
+
+  #fit(replayed: ReplayedTurn): Fit {
+    return fitContext(this.#sourcesOf(replayed), this.#parts.budget);
+  }
+
+  #sourcesOf({ turn, recalled, remembered }: ReplayedTurn): ContextSources {
+    const { agent, scene, budget } = this.#parts;
+    const hiddenTo = rawFrom(this.history) - 1;
+    return contextSources(agent, {
+      history: this.history,
+      turn,
+      recalled: recalled.filter(({ seq }) => seq <= hiddenTo),
+      remembered: hiddenTo === 0 ? [] : remembered,
+      attached: NOTHING_ATTACHED,
+      extract: this.#extract(),
+      notes: [],
+      now: new Date(this.#now),
+      scene,
+      usable: usableTokens(budget),
+    });
+  }
+
+  /** A stand-in of the extract of what is omitted: it is as long as it may be. */
+  #extract(): OmittedExtract | null {
+    const { omission } = this.history;
+    if (omission === null) return null;
+    const tokens = Math.min(extractTokens(this.#parts.budget), Math.max(1, omission.tokens));
+    return { toSeq: omission.toSeq, text: fillerText(tokens), tokens };
+  }
+
+  #withExtract(replayed: ReplayedTurn, fit: Fit): Fit {
+    const { budget } = this.#parts;
+    const limit = tokenBudgetAt(budget, budget.emergencyThreshold);
+    const extract = this.#extract();
+    if (extract === null || fit.context.tokens + extract.tokens + EXTRACT_FRAME_TOKENS >= limit) return fit;
+    const longer = this.#fit(replayed);
+    return longer.omitTo === null ? longer : fit;
+  }
+
+  /** A view of thousands of entries is not measured at each: what one of them adds is little. */
+  #isTimeToLook(): boolean {
+    this.#unseen++;
+    return this.#unseen > this.history.entries.length / LONG_VIEW;
+  }
+
+  /** What the compactor does soon after each change. */
+  #look(): void {
+    this.#unseen = 0;
+    while (this.#mayBeDue()) {
+      if (this.history.ahead.length > 0 && mustLand(this.#state(), this.#job?.plan.isAhead === true))
+        this.#past.land();
+      this.#relieve();
+      if (this.#job !== null) return;
+      const decision = decide(this.#state());
+      if (decision.kind === "job") return this.#begin(decision.plan);
+      if (decision.kind !== "land" || !this.#past.land()) return;
+    }
+  }
+
+  #mayBeDue(): boolean {
+    const { agent, budget } = this.#parts;
+    const { fixed, dynamic } = (this.#everyRequest ??= sizeWithoutEntries(this.#nextSources()));
+    const everyRequest = fixed + Math.max(dynamic, this.#dynamicTokens);
+    return mayBeFull(
+      this.history,
+      knownRequest(agent.config.compaction, everyRequest, () => budget),
+    );
+  }
+
+  #nextSources(): ContextSources {
+    const { agent, scene, budget } = this.#parts;
+    const now = new Date(this.#now);
+    const running = this.#running?.turn ?? null;
+    return nextSources(agent, this.history, { running, now, scene, usable: usableTokens(budget) });
+  }
+
+  /** Estimated tokens of the request that would be sent now, with what will be recalled for it. */
+  #nextTokens(): number {
+    const [history, running] = [this.history, this.#running];
+    if (this.#measured?.history !== history || this.#measured.running !== running) {
+      const size = sizeOfRequest(assemble(this.#nextSources()));
+      this.#measured = { history, running, size };
+      this.#everyRequest = size;
+    }
+    const { size } = this.#measured;
+    return size.all + recalledSpare(size, { dynamicTokens: this.#dynamicTokens });
+  }
+
+  #state(): CompactionState {
+    const { agent, budget } = this.#parts;
+    const running = this.#running?.turn ?? null;
+    const measured = measureHistory(agent, this.history, {
+      limits: budget,
+      tokens: this.#nextTokens(),
+      running,
+    });
+    return {
+      ...measured,
+      history: this.history,
+      leadTokens: leadTokens(this.history, this.#jobMs, measured.stretchTokens),
+      isForced: false,
+      isResting: false,
+      cutShort: null,
+      redoOf: null,
+    };
+  }
+
+  /** Emergency between turns: a turn that runs makes its own requests fit. */
+  #relieve(): void {
+    const { budget } = this.#parts;
+    if (this.#running !== null) return;
+    if (this.#nextTokens() < tokenBudgetAt(budget, budget.emergencyThreshold)) return;
+    const { omitTo } = fitContext(this.#nextSources(), budget);
+    if (omitTo !== null) this.#past.omit(omitTo);
+  }
+
+  #begin(plan: JobPlan): void {
+    const { budget, lengths, summariserMs } = this.#parts;
+    const tokens = summaryTokens(lengths, plan, capOfSummary(this.history, plan, budget));
+    this.#job = { ...this.#past.plan(plan, tokens), endsAt: this.#now + summariserMs };
+    this.#tally.summariserRead += this.#readBy(plan);
+    this.#tally.summariserWrote += tokens;
+  }
+
+  /** A merge is written from the raw text where that fits the summariser, unless summaries are written ahead. */
+  #readBy({ kind, fromSeq, toSeq, sourceTokens }: JobPlan): number {
+    const { agent, budget, from } = this.#parts;
+    if (kind === "leaf" || agent.config.compaction.writeAhead) return sourceTokens;
+    const raw = (this.#tokensTo[toSeq - from] ?? 0) - (this.#tokensTo[fromSeq - from - 1] ?? 0);
+    return raw < budget.window * RAW_SHARE ? raw : sourceTokens;
+  }
+
+  /** The jobs that have ended by then, each with what was due behind it. */
+  #endJobs(now: number): void {
+    for (let jobs = 0; jobs < MOST_JOBS; jobs++) {
+      const job = this.#job;
+      if (job === null || job.endsAt > now) return;
+      this.#now = Math.max(this.#now, job.endsAt);
+      this.#job = null;
+      this.#jobMs = this.#parts.summariserMs;
+      this.#past.finish(job);
+      this.#look();
+    }
+  }
+
+  #reset(toSeq: Seq): void {
+    this.#past.reset(toSeq);
+    this.#job = null;
+    this.#running = null;
+  }
+
+  #lookAt({ turn }: ReplayedTurn, { context, history }: Fit): void {
+    const { at } = this.#parts;
+    if (at === undefined || this.#visible !== null) return;
+    if ("turn" in at ? turn.id !== at.turn : turn.toSeq < at.seq) return;
+    const ranges: VisibleRange[] = history.summaries.map(({ kind, fromSeq, toSeq, level, tokens }) =>
+      kind === "reset"
+        ? { kind, fromSeq, toSeq, level: null, tokens: 0 }
+        : { kind: "summary", fromSeq, toSeq, level, tokens: tokens + SUMMARY_LABEL_TOKENS },
+    );
+    const { coveredTo, omittedTo, omission } = history;
+    if (omittedTo > coveredTo)
+      ranges.push({
+        kind: "omitted",
+        fromSeq: coveredTo + 1,
+        toSeq: omittedTo,
+        level: null,
+        tokens: omission === null ? 0 : (this.#extract()?.tokens ?? 0),
+      });
+    const rawTokens = context.segments
+      .filter(({ key }) => key === "history" || key === "due" || key === "turn")
+      .reduce((sum, { tokens }) => sum + tokens, 0);
+    const fromSeq = rawFrom(history);
+    if (fromSeq <= turn.toSeq)
+      ranges.push({ kind: "raw", fromSeq, toSeq: turn.toSeq, level: null, tokens: rawTokens });
+    this.#visible = {
+      turn: turn.id,
+      fromSeq: turn.fromSeq,
+      toSeq: turn.toSeq,
+      ranges,
+      tokens: context.tokens,
+    };
+  }
+}

@@ -1,0 +1,171 @@
+import type { Tier } from "../core/compaction.ts";
+import { type Context, contextMessages, type ModelMessage } from "../core/context.ts";
+import type { History } from "../core/history.ts";
+import type { Seq } from "../core/ids.ts";
+import { estimateMessage } from "../context/render.ts";
+import { isDeepStrictEqual } from "node:util";
+
+/** What a provider charges for a cached token, of the price of another one. */
+export const CACHED_PRICE = 0.1;
+
+/** What a channel would have been like. Tokens are the model's own, as far as its provider has counted any. */
+export interface Outcome {
+  readonly entries: number;
+  readonly turns: number;
+  readonly requests: number;
+  readonly tokens: {
+    /** Of all requests of turns. */
+    readonly sent: number;
+    /** Of them, what stood in the same place in the request before. */
+    readonly inPrefix: number;
+    readonly prefixShare: number;
+    readonly mean: number;
+    readonly largest: number;
+    /** Of the largest request, over the usable window. */
+    readonly largestShare: number;
+    /** What was read by the summariser, its instructions not counted. */
+    readonly summariserRead: number;
+    readonly summariserWrote: number;
+    /** Requests, and what the summariser reads, where a cached token costs {@link CACHED_PRICE} of another. */
+    readonly atFullPrice: number;
+  };
+  readonly compactions: {
+    /** Summaries that were committed, by tier; what was written ahead is of the background. */
+    readonly background: number;
+    readonly aggressive: number;
+    readonly emergency: number;
+    /** Of all these, the merged ones. */
+    readonly merges: number;
+    readonly writtenAhead: number;
+    /** Of those written ahead, the committed ones. */
+    readonly landed: number;
+    /** Commits, of one summary or several: each renews the prompt from its head. */
+    readonly commits: number;
+    /** Jobs whose range was another one when they ended. */
+    readonly stale: number;
+  };
+  readonly emergencies: {
+    readonly omissions: number;
+    /** Entries that were left out, each omission's once. */
+    readonly entries: number;
+    /** Turns that were asked while entries were left out. */
+    readonly turns: number;
+    /** The most messages that one request had left out. */
+    readonly most: number;
+    /** Requests over the usable window even in their shortest form. */
+    readonly overflows: number;
+  };
+  /** Live at the end. */
+  readonly summaries: { readonly count: number; readonly tokens: number };
+}
+
+/** What a turn saw. */
+export interface Visible {
+  readonly turn: number;
+  readonly fromSeq: Seq;
+  readonly toSeq: Seq;
+  /** Oldest first; they tile 1..toSeq. `after`: said behind the turn's last message, and not shown. */
+  readonly ranges: readonly VisibleRange[];
+  readonly tokens: number;
+}
+
+export interface VisibleRange {
+  readonly kind: "summary" | "reset" | "omitted" | "raw";
+  readonly fromSeq: Seq;
+  readonly toSeq: Seq;
+  /** Of a summary; else null. */
+  readonly level: number | null;
+  /** Estimated, of what stands for the range in the request; 0: nothing does. */
+  readonly tokens: number;
+}
+
+/** Counts what a simulated channel sends and commits; estimated tokens. */
+export class Tally {
+  entries = 0;
+  turns = 0;
+  requests = 0;
+  #sent = 0;
+  #inPrefix = 0;
+  #largest = 0;
+  #before: readonly ModelMessage[] = [];
+  summariserRead = 0;
+  summariserWrote = 0;
+  readonly committed: Record<Tier, number> = { background: 0, aggressive: 0, emergency: 0, forced: 0 };
+  merges = 0;
+  writtenAhead = 0;
+  landed = 0;
+  commits = 0;
+  stale = 0;
+  omissions = 0;
+  omitted = 0;
+  turnsWithHole = 0;
+  mostOmitted = 0;
+  overflows = 0;
+
+  /** A request is sent. */
+  request(context: Context): void {
+    const messages = contextMessages(context);
+    let shared = 0;
+    while (shared < messages.length && isSame(messages[shared], this.#before[shared])) shared++;
+    const fresh = messages.slice(shared).reduce((sum, message) => sum + estimateMessage(message), 0);
+    if (this.requests > 0) this.#inPrefix += shared === 0 ? 0 : Math.max(0, context.tokens - fresh);
+    this.#before = messages;
+    this.requests++;
+    this.#sent += context.tokens;
+    this.#largest = Math.max(this.#largest, context.tokens);
+  }
+
+  /**
+   * @param factor the model's tokens for each estimated one
+   * @param usable tokens of the window that a request may use
+   */
+  outcome({ summaries }: History, factor: number, usable: number): Outcome {
+    const real = (tokens: number): number => Math.round(tokens * factor);
+    const live = summaries.filter(({ kind }) => kind !== "reset");
+    const { background, aggressive, emergency } = this.committed;
+    const fresh = this.#sent - this.#inPrefix;
+    return {
+      entries: this.entries,
+      turns: this.turns,
+      requests: this.requests,
+      tokens: {
+        sent: real(this.#sent),
+        inPrefix: real(this.#inPrefix),
+        prefixShare: this.#sent === 0 ? 0 : this.#inPrefix / this.#sent,
+        mean: this.requests === 0 ? 0 : real(this.#sent / this.requests),
+        largest: real(this.#largest),
+        largestShare: (this.#largest * factor) / usable,
+        summariserRead: real(this.summariserRead),
+        summariserWrote: real(this.summariserWrote),
+        atFullPrice: real(fresh + CACHED_PRICE * this.#inPrefix + this.summariserRead),
+      },
+      compactions: {
+        background,
+        aggressive,
+        emergency,
+        merges: this.merges,
+        writtenAhead: this.writtenAhead,
+        landed: this.landed,
+        commits: this.commits,
+        stale: this.stale,
+      },
+      emergencies: {
+        omissions: this.omissions,
+        entries: this.omitted,
+        turns: this.turnsWithHole,
+        most: this.mostOmitted,
+        overflows: this.overflows,
+      },
+      summaries: { count: live.length, tokens: real(live.reduce((sum, { tokens }) => sum + tokens, 0)) },
+    };
+  }
+}
+
+/** Rendered once, what does not change is the same object in both requests, as a rule. */
+function isSame(now: ModelMessage | undefined, before: ModelMessage | undefined): boolean {
+  if (now === before) return true;
+  if (now === undefined || before === undefined) return false;
+  if (now.role !== before.role || now.text !== before.text) return false;
+  // What people said, most of all messages, has nothing else: there are no pictures.
+  return now.role === "user" || isDeepStrictEqual(now, before);
+}
