@@ -27,6 +27,7 @@ import { start } from "./start.ts";
 import { summariserTokens } from "./summariser-tokens.ts";
 import { type Figure, reachesBar, type Row } from "./support/figure.ts";
 import { throughput } from "./throughput.ts";
+import { tokens } from "./tokens.ts";
 import { turn } from "./turn.ts";
 
 const FIGURES: readonly Figure[] = [
@@ -44,6 +45,7 @@ const FIGURES: readonly Figure[] = [
   memory,
   start,
   digest,
+  tokens,
   recallQuality,
   replay,
   slack,
@@ -152,7 +154,7 @@ async function runInProcess(figure: Figure): Promise<Measured> {
   let rows: readonly Row[] = [];
   child.on("message", (told: Told) => {
     if ("rows" in told) rows = told.rows;
-    else console.log(`  … ${told.progress}`);
+    else console.error(`  … ${told.progress}`);
   });
   const [code] = await once(child, "exit");
   return { figure: figure.name, rows, failure: code === 0 ? null : `ended with ${String(code)}` };

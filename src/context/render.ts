@@ -12,7 +12,7 @@ import { type Summary, type SummarySpan, viewOrder } from "../core/history.ts";
 import { headForm, type HeadForm, lineHead, type LineBefore } from "../text/line-head.ts";
 import { counted, displayName, sliceWhole, truncateMiddle } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
-import { estimateTokens, HEAVIEST_UNIT, MESSAGE_OVERHEAD } from "../text/tokens.ts";
+import { estimateTokens, HEAVIEST_UNIT, LIGHTEST_UNIT, MESSAGE_OVERHEAD } from "../text/tokens.ts";
 
 /** The texts that entries need besides their own; the templates in `prompts/` have them. */
 export interface EntryTexts {
@@ -338,9 +338,6 @@ function capArguments(json: string, cap: number): string {
 /** OpenAI's limit for the name of a function: a longer one is the model's invention. */
 const LONGEST_NAME = 64;
 
-/** No character of a text weighs less, in tokens: so much of a text is measured, however long it is. */
-const LIGHTEST_CHARACTER = 0.135;
-
 /** Behind what is too short to say more of what was cut: nobody is to take the beginning for the whole. */
 const CUT_SHORT = " […]";
 
@@ -356,7 +353,8 @@ function shortened(text: string, length: number, size: number): string {
 export function capText(body: string, cap: number, head = ""): string {
   const size = head.length + body.length;
   if (size * HEAVIEST_UNIT + 1 + MESSAGE_OVERHEAD <= cap) return head + body;
-  const most = Math.max(0, Math.ceil(cap / LIGHTEST_CHARACTER));
+  // More than this weighs over the cap whatever it is: so much of a text is measured, however long it is.
+  const most = Math.max(0, Math.ceil(cap / LIGHTEST_UNIT));
   // Nothing of the middle can be left. Joined, all of a paste would be copied, for each cap that is tried.
   const isLong = body.length > 2 * (most + 1);
   const text = head + (isLong ? body.slice(0, most + 1) + body.slice(-(most + 1)) : body);

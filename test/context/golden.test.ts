@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fitContext } from "../../src/context/emergency.ts";
+import { type Fit, fitContext } from "../../src/context/emergency.ts";
 import { contextSections } from "../../src/context/sections/list.ts";
 import type { AgentFile } from "../../src/context/sections/section.ts";
 import { type Context, contextMessages, type FileKind } from "../../src/core/context.ts";
@@ -54,18 +54,22 @@ function isGolden(name: string, context: Context): void {
   assert.equal(text, readFileSync(path, "utf8"));
 }
 
+function fitOf(agent: Agent, talk: Conversation, more: Partial<TurnSituation>, window: number): Fit {
+  const seen = talk.seen.at(-1);
+  assert.ok(seen !== undefined);
+  const budget = budgetOf(window, window / 4, 4);
+  const usable = window - window / 4;
+  const situation = { ...seen, ...NOTHING_LOOKED_UP, now: NOW, usable, scene: SCENE, ...more };
+  return fitContext(contextSources(agent, situation), budget);
+}
+
 function contextOf(
   agent: Agent,
   talk: Conversation,
   more: Partial<TurnSituation> = {},
   window = 32_768,
 ): Context {
-  const seen = talk.seen.at(-1);
-  assert.ok(seen !== undefined);
-  const budget = budgetOf(window, window / 4, 4);
-  const usable = window - window / 4;
-  const situation = { ...seen, ...NOTHING_LOOKED_UP, now: NOW, usable, scene: SCENE, ...more };
-  return fitContext(contextSources(agent, situation), budget).context;
+  return fitOf(agent, talk, more, window).context;
 }
 
 function harbour(): Conversation {
@@ -144,7 +148,7 @@ test("a channel with everything: folder, notes, memories, recalled messages, a s
 
 test("a small window in an emergency: what was left out, an extract of it, and a section that was cut", () => {
   const talk = new Conversation();
-  for (let number = 1; number <= 60; number++)
+  for (let number = 1; number <= 90; number++)
     talk.say(`reading ${number}: the river stood ${number} hands above the old mark by the mill`, {
       author: number % 2,
     });
@@ -155,5 +159,13 @@ test("a small window in an emergency: what was left out, an extract of it, and a
   );
   const current = { folder: "agents/main", files: [file("memory", "MEMORY", memory)], problems: [] };
   const agent = { ...defaultAgent(), folder: { ...NO_FOLDER, shownAs: "agents/main", current } };
-  isGolden("small", contextOf(agent, talk, {}, 4096));
+  const extract = {
+    toSeq: 0,
+    text: "[2026-11-21 14:06] Ben: reading 1: the river stood 1 hands above the old mark",
+    tokens: 30,
+  };
+  // The extract is of just what is omitted.
+  const omission = fitOf(agent, talk, {}, 4096).history.omission;
+  assert.ok(omission !== null);
+  isGolden("small", contextOf(agent, talk, { extract: { ...extract, toSeq: omission.toSeq } }, 4096));
 });

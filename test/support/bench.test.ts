@@ -42,4 +42,11 @@ describe("npm run bench", () => {
     assert.equal(stdout, "");
     assert.match(stderr, /^--json: ".*" is a folder/);
   });
+
+  test("ends with 0 where a figure reaches its bars, progress apart: the token formula, by a real tokenizer", async () => {
+    const { code, stdout, stderr } = await bench("tokens", "--quick", "--check");
+    assert.equal(code, 0, stdout);
+    assert.match(stdout, /all together: p99/);
+    assert.match(stderr, /… English/);
+  });
 });

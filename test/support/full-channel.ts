@@ -2,6 +2,7 @@ import { createAgents } from "../../src/agents.ts";
 import { sceneOf } from "../../src/channel/turns/turn-channel.ts";
 import { assemble } from "../../src/context/assemble.ts";
 import { usableTokens, usageOf } from "../../src/context/usage.ts";
+import type { Author } from "../../src/core/message.ts";
 import { openModels } from "../../src/llm/model-provider.ts";
 import { loadPrompts, promptSources } from "../../src/prompts/load.ts";
 import { budgetOf } from "../../src/turn/agent.ts";
@@ -22,6 +23,7 @@ const READING_TOKENS = 110;
  * @param share the last reading brings usage at most 0.02 over it, with the smallest window that the tests have
  * @param lines those that the daemon is to run with
  * @param words of another text than a reading
+ * @param author who says it, where that matters
  * @returns how many
  */
 export async function fillTo(
@@ -30,6 +32,7 @@ export async function fillTo(
   share: number,
   lines: ConfigLines = {},
   words: (number: number) => string = reading,
+  author?: (number: number) => Author,
 ): Promise<number> {
   const { open } = scene;
   const config = await scene.config(lines);
@@ -51,7 +54,8 @@ export async function fillTo(
     const upTo = count + Math.max(1, Math.floor(missing / READING_TOKENS));
     while (count < upTo) {
       count++;
-      await open.say(id, words(count), { addressed: false, id: `${room}-${count}` });
+      const said = author === undefined ? {} : { author: author(count) };
+      await open.say(id, words(count), { addressed: false, id: `${room}-${count}`, ...said });
     }
   }
 }

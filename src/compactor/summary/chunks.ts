@@ -2,7 +2,7 @@ import type { Entry } from "../../core/entry.ts";
 import type { Seq } from "../../core/ids.ts";
 import { SliceCounter, type Slices } from "../../async/cooperative.ts";
 import { sliceWhole } from "../../text/text.ts";
-import { estimateTokens, sumTokens } from "../../text/tokens.ts";
+import { estimateTokens, HEAVIEST_UNIT, sumTokens } from "../../text/tokens.ts";
 import type { TranscriptLine } from "./transcript.ts";
 
 /** A line of a transcript, or a piece of a long line. How a line is cut depends on its text alone. */
@@ -37,8 +37,6 @@ export const MIN_CHUNK_TOKENS = 250;
 const MIN_BODY_TOKENS = 60;
 /** Marks the continuation of a long text. */
 const GOES_ON = "… ";
-/** Upper bound of the tokens of one character. */
-const HEAVIEST_CHARACTER = 2.6;
 
 /** A transcript in one piece. */
 export function wholeTranscript(lines: readonly TranscriptLine[]): string {
@@ -226,7 +224,7 @@ function* slicesOf(word: string, maxTokens: number): Generator<Counted> {
     yield { text: word, tokens };
     return;
   }
-  const length = Math.floor(maxTokens / HEAVIEST_CHARACTER);
+  const length = Math.floor(maxTokens / HEAVIEST_UNIT);
   for (let rest = word; rest !== "";) {
     const cut = sliceWhole(rest, 0, length);
     // A backslash stays with the character that it escapes.

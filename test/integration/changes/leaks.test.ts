@@ -9,6 +9,7 @@ import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";
+import type { Author } from "../../../src/core/message.ts";
 import type { Asker } from "../../../src/platforms/platform.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
@@ -23,6 +24,7 @@ import {
   type Scene,
   script,
 } from "../../support/compaction.ts";
+import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import type { ChatRequest } from "../../support/model-server.ts";
 import { connectionUrl, type TestWeir } from "../../support/weir.ts";
@@ -108,11 +110,9 @@ async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN
     });
   const ids = { general: await of("general", "channel"), thread: await of("thread", "thread") };
   const ben = { addressed: false, author: authorOf(BEN) };
-  for (let number = 1; number <= 64; number++) {
-    const words = number === 5 ? SECRET : number === 6 ? ASKED : reading(number);
-    const author = authorOf(number === 5 ? ANN : number === 6 ? asks : BEN);
-    await open.say(ids.general, words, { addressed: false, author, id: `general-${number}` });
-  }
+  const words = (number: number): string => (number === 5 ? SECRET : number === 6 ? ASKED : reading(number));
+  const author = (number: number): Author => authorOf(number === 5 ? ANN : number === 6 ? asks : BEN);
+  await fillTo(scene, "general", BACKGROUND, {}, words, author);
   await open.say(ids.thread, SECRET, { addressed: false, author: authorOf(ANN), id: "general-5" });
   await open.say(ids.thread, "a thread about the safe", { ...ben, id: "thread-1" });
   const folder = await mkdtemp(path.join(tmpdir(), "weir-leaks-"));

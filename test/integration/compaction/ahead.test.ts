@@ -2,6 +2,7 @@
 // Summaries that are written ahead of their need, and land together.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { estimateTokens } from "../../../src/text/tokens.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import {
   agentRequests,
@@ -29,6 +30,8 @@ const SUMMARY = "Ann measures the river each morning; the readings are in the gr
 /** Readings after which one stretch is written, and two; nothing is due. */
 const ONE = 55;
 const TWO = 85;
+/** With what stands there before it, over the window: there is room for it once both stretches have landed. */
+const PASTE_TOKENS = 3500;
 
 interface JobState extends Record<string, unknown> {
   readonly id: number;
@@ -116,7 +119,8 @@ test("what is written lands without a model where room is wanted at once, also w
   await compaction(weir, room, "written", 2);
   await quiet(weir, room);
   assert.equal((await waiting(scene)).length, 2);
-  const paste = `what do you think of this? ${"a long line of a log that nobody will read again ".repeat(208)}`;
+  const logged = "a long line of a log that nobody will read again ";
+  const paste = `what do you think of this? ${logged.repeat(Math.round(PASTE_TOKENS / estimateTokens(logged)))}`;
   const lines = said(await ask(weir, server, room, paste));
   assert.deepEqual(
     weir.events.filter(({ type }) => type === "emergency"),

@@ -27,6 +27,8 @@ async function start({ url }: ModelServer, config = CONFIG): Promise<TestWeir> {
 
 const USABLE = 8192 - 2048;
 const PARAGRAPH = "The quick brown fox jumps over the lazy dog and reports to the committee. ".repeat(8);
+/** So many alone fill the window. */
+const FULL = Math.ceil(USABLE / estimateTokens(PARAGRAPH));
 
 test("a conversation that outgrows the window is answered all the same, and every request fits", async () => {
   await using server = await startModelServer();
@@ -75,7 +77,7 @@ test("what was omitted is recalled when it is asked for", async () => {
   server.respond(() => text("noted"));
   await weir.say("My sister's parrot is called Archibald", { room: "recall" });
   await weir.event("turn_settled", ({ channel }) => channel === "test:recall");
-  for (let index = 0; index < 30; index++)
+  for (let index = 0; index < FULL; index++)
     await weir.say(`${index}: ${PARAGRAPH}`, { room: "recall", addressed: false });
   await weir.say("so much for the foxes", { room: "recall" });
   await weir.event("emergency", ({ channel }) => channel === "test:recall");

@@ -100,7 +100,7 @@ test("a window that is far smaller than believed is found in one turn, though th
 
 test("an estimate that is short of what the server counts is learned though the server never reports", async () => {
   await using scene = await openScene();
-  refuseOver(scene, 8192, 2, contextLengthError("openai", 8192));
+  refuseOver(scene, 8192, 2.5, contextLengthError("openai", 8192));
   await using weir = await scene.start({ window: 8192, compaction: NO_COMPACTION });
   await listen(weir, "one", 1, 150);
   const first = await turn(scene, weir, "one", "and?");
