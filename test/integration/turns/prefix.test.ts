@@ -1,6 +1,10 @@
 // proves: src/context/assemble.ts, src/context/render.ts
 import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { after, test } from "node:test";
+import { command } from "../../support/commands.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ChatRequest, type ModelServer, startModelServer } from "../../support/model-server.ts";
@@ -105,4 +109,69 @@ test("over a long conversation with tools, edits and restarts each request begin
     [...broken].every((turn, index, all) => index === 0 || turn - (all[index - 1] ?? 0) >= STEP),
     `broken at ${[...broken].join(", ")}`,
   );
+});
+
+test("what changes with every turn, memories, notes and skills, leaves the prefix as it is", async (t) => {
+  const agentsDir = await mkdtemp(path.join(tmpdir(), "weir-prefix-"));
+  t.after(async () => rm(agentsDir, { recursive: true, force: true }));
+  const write = async (file: string, words: string): Promise<void> => {
+    await mkdir(path.dirname(path.join(agentsDir, file)), { recursive: true });
+    await writeFile(path.join(agentsDir, file), words);
+  };
+  await write("main/SOUL.md", "You are calm.");
+  await using server = await startModelServer();
+  const noted = new Set<number>();
+  let turn = 0;
+  server.respond((request) => {
+    // A summariser is offered other tools.
+    if (request.tools?.some((tool) => tool.function.name === "note") !== true)
+      return text("Ann counts turns.");
+    if (noted.has(turn)) return text(`answer ${turn}`, { usage: "none" });
+    noted.add(turn);
+    return toolCalls([
+      { name: "memory_write", arguments: { text: `Ann has counted to ${turn}.` } },
+      { name: "note", arguments: { text: `it was turn ${turn}` } },
+    ]);
+  });
+  await using fresh = await createTestDatabase();
+  await using weir = await startWeir({
+    connection: fresh.connection,
+    modelUrl: server.url,
+    config: CONFIG.replace("enabled = false", "keep_messages = 2"),
+    agentsDir,
+  });
+  const shown = { memories: 0, notes: 0, skills: 0 };
+  let before: ChatRequest | undefined;
+  for (turn = 1; turn <= 40; turn++) {
+    await write("main/MEMORY.md", `The operator has written ${turn} times.`);
+    await write("main/skills/count/SKILL.md", `---\nname: count\ndescription: counts to ${turn}\n---\nx`);
+    const id = `n-${turn}`;
+    await command(weir, "notes", `remember Ann likes the number ${turn}, and to count turns`);
+    const sent = server.requests.length;
+    await weir.say(`turn:${turn} how far do we count turns, and what number does Ann like?`, {
+      room: "notes",
+      id,
+    });
+    await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes(id));
+    for (const { body } of server.requests.slice(sent)) {
+      checkPairs(body);
+      const stable = before === undefined ? [] : stablePart(before);
+      const now = stablePart(body);
+      const at = stable.findIndex((line, index) => line !== now[index]);
+      assert.equal(at, -1, `turn ${turn} begins otherwise: ${stable[at]} became ${now[at]}`);
+      before = body;
+    }
+    const dynamic = server.requests[sent]?.body.messages.at(-1)?.content ?? "";
+    if (turn === 10) {
+      // What is remembered is looked up where something has left the view; that may change the prefix.
+      assert.match(await command(weir, "notes", "compact"), /summarised/i);
+      before = undefined;
+    }
+    shown.memories += Number(dynamic.includes("Ann likes the number"));
+    shown.notes += Number(
+      dynamic.includes(`Ann has counted to ${turn - 1}.`) && dynamic.includes(`it was turn ${turn - 1}`),
+    );
+    shown.skills += Number(dynamic.includes("- count: counts to"));
+  }
+  assert.ok(shown.notes >= 35 && shown.skills >= 20 && shown.memories >= 20, JSON.stringify(shown));
 });
