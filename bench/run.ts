@@ -9,6 +9,7 @@ import { cpus, totalmem, type } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { existingFolder, readUsage, UsageError, writableFile } from "../test/support/usage.ts";
+import { agentFolder } from "./agent-folder.ts";
 import { cost } from "./cost.ts";
 import { digest } from "./digest.ts";
 import { discord } from "./discord.ts";
@@ -32,6 +33,7 @@ import { turn } from "./turn.ts";
 
 const FIGURES: readonly Figure[] = [
   turn,
+  agentFolder,
   throughput,
   listening,
   replyLatency,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
@@ -40,6 +40,8 @@ export interface BenchDaemonOptions {
   readonly agents: readonly BenchAgent[];
   /** Lines of `[daemon]`. */
   readonly daemon?: string;
+  /** Texts of files under `agents/`, by their paths; default: none. */
+  readonly agentFiles?: Readonly<Record<string, string>>;
 }
 
 /** A folder that the server's own account may enter, too. Disposing removes it. */
@@ -53,6 +55,11 @@ export async function startBenchDaemon(options: BenchDaemonOptions): Promise<Ben
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await makeFolder());
   await writeFile(path.join(folder.path, "config.toml"), configText(options));
+  for (const [file, text] of Object.entries(options.agentFiles ?? {})) {
+    const target = path.join(folder.path, "agents", file);
+    await mkdir(path.dirname(target), { recursive: true });
+    await writeFile(target, text);
+  }
   const config = loadConfig({
     cwd: folder.path,
     env: options.modelUrl === null ? {} : { OPENAI_BASE_URL: options.modelUrl },
