@@ -5,7 +5,7 @@ import type { Memory } from "../core/memory.ts";
 import { counted, sliceWhole } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayableLine } from "../text/displayable.ts";
-import { isOperators } from "../context/sections/section.ts";
+import { isFileKind, isOperators } from "../context/sections/section.ts";
 import type { RecordedSection } from "../store/turns/context-records.ts";
 import type { AnswerRecord } from "../store/turns/answer-provenance.ts";
 
@@ -47,7 +47,9 @@ async function explainLastAnswer(
       earlier: earlier.flatMap((entry): RecalledEntry[] =>
         entry.kind === "user" || entry.kind === "assistant" ? [entry] : [],
       ),
-      sections: (record?.sections ?? []).filter((section) => isNamedOwner || !isOperators(section)),
+      sections: (record?.sections ?? []).filter(
+        (section) => isFileKind(section.kind) && (isNamedOwner || !isOperators(section)),
+      ),
     },
     agentOf(channel),
   );
@@ -79,7 +81,7 @@ interface WhyReport extends Pick<AnswerRecord, "at" | "turnMs" | "modelMs" | "ca
   readonly earlier: readonly RecalledEntry[];
   /** Names, in the order of the calls. */
   readonly tools: readonly string[];
-  /** Of its context, as far as the asker may know of them; none where its record is not kept. */
+  /** Files that were part of its context, as far as the asker may know of them; none where its record is not kept. */
   readonly sections: readonly RecordedSection[];
 }
 

@@ -120,7 +120,7 @@ function describeSections({ sections, budget }: ContextRecord): string[] {
     `  sections (${limits}):`,
     ...sections.flatMap((section) => [
       `    ${sectionRow(section)}`,
-      `      priority ${section.priority}, sha256 ${section.sha256.slice(0, 16)}…`,
+      `      priority ${section.priority}${section.sha256 === null ? "" : `, sha256 ${section.sha256.slice(0, 16)}…`}`,
     ]),
   ];
 }

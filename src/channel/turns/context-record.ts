@@ -102,7 +102,7 @@ function recordOf(
     reported,
     segments: context.segments.map(({ key, label, tokens, count }) => ({ key, label, tokens, count })),
     sections: contextSections(context).map(({ text, ...section }) => {
-      return { ...section, sha256: createHash("sha256").update(text).digest("hex") };
+      return { ...section, sha256: text === "" ? null : createHash("sha256").update(text).digest("hex") };
     }),
     focus: context.focus ?? focusOf(answeredMessages(history, turn).map(({ text }) => text)),
     budget: { each, all },

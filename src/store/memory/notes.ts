@@ -39,7 +39,8 @@ export class NoteStore {
       {
         name: "notes_look",
         text: `select coalesce((select taken_back from search_progress where channel_id = $1), 0) as taken_back,
-                      array(select id from notes where agent = $2 and gone_at is not null and file = any($3)) as gone`,
+                      coalesce((select jsonb_agg(id) from notes
+                                 where agent = $2 and gone_at is not null and file = any($3)), '[]') as gone`,
       },
       [channel, agent, files],
     );

@@ -54,8 +54,8 @@ export interface ContextRecord {
 
 /** A section without its text. */
 export type RecordedSection = Omit<Section, "text"> & {
-  /** Of what was shown of it, in hexadecimal. */
-  readonly sha256: string;
+  /** Of the text that was shown of it, in hexadecimal; null: it is messages or tools, not a text. */
+  readonly sha256: string | null;
 };
 
 export interface RecordedSummary {

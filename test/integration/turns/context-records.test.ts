@@ -106,10 +106,16 @@ test("the context of each turn is kept: numbers, ranges, hashes and the sections
     assert.deepEqual(second.raw, { fromSeq: 1, toSeq: 3, count: 3 });
     assert.deepEqual(second.focus.paths, ["src/crane.ts"]);
     assert.deepEqual(second.focus.signals, ["change"]);
-    const [section] = second.sections;
-    assert.equal(section?.key, "memory");
-    assert.deepEqual(section.evidence, ["src/crane.ts"]);
-    assert.match(section.sha256, /^[0-9a-f]{64}$/);
+    const section = second.sections.find(({ key }) => key === "memory");
+    assert.deepEqual(section?.evidence, ["src/crane.ts"]);
+    assert.match(section.sha256 ?? "", /^[0-9a-f]{64}$/);
+    const of = (size: (one: { readonly tokens: { readonly after: number } }) => number): number =>
+      second.sections.reduce((sum, one) => sum + size(one), 0);
+    assert.equal(
+      of(({ tokens }) => tokens.after),
+      second.tokens,
+      "the sections are all that was sent",
+    );
     assert.doesNotMatch(JSON.stringify(second), /1998/, "no text of a section");
   });
 });
