@@ -105,9 +105,13 @@ export class NoteKeeper {
     return file;
   }
 
-  /** What stands in a file: its length in UTF-16 units, and the lines of the agent's own. */
+  /** What stands in a file: its length in UTF-16 units, and the lines of the agent's own. @throws an Error where it cannot be read */
   async look(path: string): Promise<{ readonly length: number; readonly lines: readonly OwnLine[] }> {
-    const outcome = readTextFile(join(this.#parts.root, path), posix.join(this.#parts.shownAs, path));
+    const absolute = join(this.#parts.root, path);
+    // Of a pipe there is no end to be read.
+    const isThere = await stat(absolute).catch(() => null);
+    if (isThere !== null && !isThere.isFile()) throw new Error("it is no file");
+    const outcome = readTextFile(absolute, posix.join(this.#parts.shownAs, path));
     if (outcome !== null && "problem" in outcome) throw new Error(outcome.problem.message);
     const text = outcome?.value ?? "";
     return { length: text.length, lines: ownLines(text) };
