@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { AgentId, ChannelId, Owner, TurnId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Database, Queryable } from "../database/database.ts";
@@ -19,7 +20,7 @@ export interface GoneNote {
   readonly isOld: boolean;
 }
 
-/** Lines that are read at once. */
+/** Lines that are read at once, or looked through before something else has its turn. */
 const PAGE = 1000;
 
 /** What was taken back in a channel, as far as its notes are concerned. */
@@ -143,10 +144,12 @@ export async function takeRetoldNotes(
     },
     [channel, seqs.reduce((least, seq) => Math.min(least, seq))],
   );
-  const telling = notes.flatMap(({ id, text, turn }) => {
+  const telling: { readonly id: number; readonly turn: number; readonly told: ReadonlySet<string> }[] = [];
+  for (const [index, { id, text, turn }] of notes.entries()) {
     const told = tellingTerms(text).intersection(terms);
-    return told.size === 0 ? [] : [{ id, turn, told }];
-  });
+    if (told.size > 0) telling.push({ id, turn, told });
+    if (index % PAGE === PAGE - 1) await setImmediate();
+  }
   const gone: number[] = [];
   for (const [turn, lines] of Map.groupBy(telling, (one) => one.turn)) {
     const asked = termsOf(await readAsked(client, turn));
