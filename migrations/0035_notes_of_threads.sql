@@ -64,3 +64,7 @@ begin
 end $$;
 create constraint trigger notes_void_context after update of gone_at on notes deferrable initially deferred
   for each row when (old.gone_at is null and new.gone_at is not null) execute function notes_void_context();
+
+-- A turn asks for the lines of its files that are to go, or have gone.
+create index notes_gone_of_file on notes (agent, file) where gone_at is not null;
+comment on column notes.gone_at is 'since when it tells of something that was taken back; the row goes a month later, unless the line still stands in the file';

@@ -10,7 +10,7 @@ import type { GoneNote, NoteStore } from "../store/memory/notes.ts";
 const EVERY_MS = 1000;
 /** How long a file that could not be written is left alone, ms. */
 const AGAIN_MS = 30_000;
-/** How long nobody looks for a line that was not in its file, ms. */
+/** How long nobody looks again for a line that has left its file, or was not there, ms. */
 const ABSENT_MS = 60_000;
 /** Lines that are left alone for a while. */
 const MOST_RESTING = 10_000;
@@ -35,7 +35,7 @@ class GoneNotes implements AsyncDisposable {
   readonly #keepers: ReadonlyMap<AgentId, NoteKeeper>;
   readonly #log: Logger;
   readonly #closing = new AbortController();
-  /** Until when a line is left alone that was not in its file, where another daemon may have it, or whose file could not be written. */
+  /** Until when nobody looks for a line: it has left its file, or another daemon has that, or it could not be written. */
   readonly #restsUntil = new BoundedMap<number>(MOST_RESTING);
   #running: Promise<void> = Promise.resolve();
 
@@ -82,7 +82,10 @@ class GoneNotes implements AsyncDisposable {
     }
   }
 
-  /** A line that was looked for in vain for a month is forgotten. @returns false: the file could not be written; others still can */
+  /**
+   * A line that has left its file is known for a month: somebody's editor may still have it, and bring it back.
+   * @returns false: the file could not be written; others still can
+   */
   async #takeOut(
     agent: AgentId,
     keeper: NoteKeeper,
@@ -96,7 +99,8 @@ class GoneNotes implements AsyncDisposable {
       this.#log.error({ agent, why: errorMessage(error) }, "note_not_removed_yet");
       return false;
     }
-    await this.#notes.drop([...found, ...lines.filter(({ isOld }) => isOld).map(({ id }) => id)]);
+    const over = lines.filter(({ id, isOld }) => isOld && !found.includes(id));
+    await this.#notes.drop(over.map(({ id }) => id));
     return true;
   }
 }
