@@ -16,7 +16,7 @@ const MAX_BYTES = 1_048_576;
  * Changes a text file that a person may edit meanwhile: a reader sees the old text or the new one, never a part, and what an editor
  * saves in between stays. The one gap is an editor that replaces the file in the microseconds between the last look and the rename.
  * @param change gets "" where there is no file; returns the text as it was where nothing is to change
- * @throws what the file system does, also of a link; an Error where the file is no UTF-8, too long, or never at rest
+ * @throws what the file system does, also of a link; an Error where it is no file, no UTF-8, too long, or never at rest
  */
 export async function changeFile(path: string, change: (text: string) => string): Promise<void> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -31,7 +31,8 @@ export async function changeFile(path: string, change: (text: string) => string)
 async function openExisting(path: string): Promise<FileHandle | null> {
   try {
     // A link is not followed: what it leads to is none of ours to replace.
-    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    // A pipe would be waited for: without a writer, for ever.
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (isMissingFile(error)) return null;
     throw error;
@@ -58,6 +59,7 @@ async function create(path: string, text: string): Promise<boolean> {
 /** @returns false: somebody else was at the file, and their text is to be changed */
 async function replace(path: string, file: FileHandle, change: (text: string) => string): Promise<boolean> {
   const before = await stateOf(file);
+  if (!before.isFile()) throw new Error("it is no file");
   const text = await readWhole(file);
   const next = change(text);
   if (next === text) return true;
@@ -104,6 +106,7 @@ interface FileState {
   readonly mtimeNs: bigint;
   readonly size: bigint;
   readonly mode: bigint;
+  isFile(): boolean;
 }
 
 async function stateOf(file: FileHandle): Promise<FileState> {

@@ -26,6 +26,8 @@ export interface NoteKeeperParts {
 
 interface Known {
   readonly mtimeMs: number;
+  /** Also of a file that was made readable, or was given its old date. */
+  readonly ctimeMs: number;
   readonly size: number;
   readonly gone: string;
   readonly file: AgentFile | null;
@@ -81,19 +83,19 @@ export class NoteKeeper {
     const path = this.fileOf(channel, kind);
     const shown = posix.join(this.#parts.shownAs, path);
     const absolute = join(this.#parts.root, path);
-    let mark: Pick<Known, "mtimeMs" | "size">;
+    let mark: Pick<Known, "mtimeMs" | "ctimeMs" | "size">;
     try {
       const found = await stat(absolute);
       if (!found.isFile()) return null;
-      mark = { mtimeMs: found.mtimeMs, size: found.size };
+      mark = { mtimeMs: found.mtimeMs, ctimeMs: found.ctimeMs, size: found.size };
     } catch (error) {
       if (!isMissingFile(error)) this.#parts.onProblem(`${shown}: cannot be read`);
       return null;
     }
     const key = [...gone].join(" ");
     const before = this.#known.get(path);
-    if (before?.mtimeMs === mark.mtimeMs && before.size === mark.size && before.gone === key)
-      return before.file;
+    const isSame = before?.mtimeMs === mark.mtimeMs && before.ctimeMs === mark.ctimeMs;
+    if (isSame && before.size === mark.size && before.gone === key) return before.file;
     const outcome = readTextFile(absolute, shown);
     if (outcome !== null && "problem" in outcome)
       this.#parts.onProblem(`${shown}: ${outcome.problem.message}`);
@@ -105,9 +107,13 @@ export class NoteKeeper {
     return file;
   }
 
-  /** What stands in a file: its length in UTF-16 units, and the lines of the agent's own. */
+  /** What stands in a file: its length in UTF-16 units, and the lines of the agent's own. @throws an Error where it cannot be read */
   async look(path: string): Promise<{ readonly length: number; readonly lines: readonly OwnLine[] }> {
-    const outcome = readTextFile(join(this.#parts.root, path), posix.join(this.#parts.shownAs, path));
+    const absolute = join(this.#parts.root, path);
+    // Of a pipe there is no end to be read.
+    const isThere = await stat(absolute).catch(() => null);
+    if (isThere !== null && !isThere.isFile()) throw new Error("it is no file");
+    const outcome = readTextFile(absolute, posix.join(this.#parts.shownAs, path));
     if (outcome !== null && "problem" in outcome) throw new Error(outcome.problem.message);
     const text = outcome?.value ?? "";
     return { length: text.length, lines: ownLines(text) };

@@ -1,7 +1,7 @@
 /** Lines of a file of notes. What the agent has written ends with the id of its row in the log; all else is a person's. Pure. */
 
 /** `- 14:05 the lift is broken <!-- note 12 -->`; a reader of Markdown does not see the mark. */
-const MARK = / *<!-- note (\d{1,15}) -->[ \t]*$/;
+const MARK = /(?<! ) *<!-- note (\d{1,15}) -->[ \t]*$/;
 const MARKS = new RegExp(MARK.source, "gm");
 
 /** A line that the agent has written. */
@@ -16,11 +16,17 @@ export const LONGEST_NOTE = 500;
 
 /** What an agent wants to note, on one line, and as plain text: it can neither close the mark nor make one. */
 export function noteText(text: string): string {
-  return text
-    .replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
-    .replaceAll(/<!--|--!?>/g, "--")
-    .trim();
+  let said = text.replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").replaceAll(TURNING, "");
+  // What is left and right of a part may make one again.
+  for (let before = ""; before !== said;) {
+    before = said;
+    said = said.replaceAll(/<!--|--!?>/g, "--");
+  }
+  return said.trim();
 }
+
+/** Characters that turn the direction of what follows: a person would read another line than stands there. */
+const TURNING = /[\u202A-\u202E\u2066-\u2069]/g;
 
 function lineOf({ id, text }: OwnLine): string {
   return `- ${text} <!-- note ${id} -->`;

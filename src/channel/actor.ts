@@ -163,6 +163,19 @@ export class ChannelActor {
     this.compactor.consider();
   }
 
+  /**
+   * A text was edited or deleted before we heard of it: by us, or by another daemon, and then the history still has the old one.
+   * @param text as it is now; null: it is deleted
+   */
+  async changedBefore(messageId: string, text: string | null): Promise<void> {
+    const { entries } = await this.history.snapshot();
+    const entry = entries.find((one) => one.kind === "user" && one.messageId === messageId);
+    if (entry?.kind !== "user" || entry.deleted || entry.text === text) return;
+    // An edit that a turn may have read stands in a notice.
+    const isNoted = entries.some((one) => one.kind === "notice" && one.edits?.seq === entry.seq);
+    if (text === null || !isNoted) await this.changed(entry.seq, null);
+  }
+
   /** An edit or a deletion may have been committed although its write failed. */
   doubt(): void {
     this.#isInDoubt = true;

@@ -4,16 +4,16 @@ import { BoundedMap } from "../async/bounded-map.ts";
 import { pause } from "../async/clock.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
-import type { NoteStore } from "../store/memory/notes.ts";
+import type { GoneNote, NoteStore } from "../store/memory/notes.ts";
 
 /** How often it is looked whether a line is to leave its file, whoever took back what it tells, ms. */
 const EVERY_MS = 1000;
-/** … after a file could not be written, ms. */
+/** How long a file that could not be written is left alone, ms. */
 const AGAIN_MS = 30_000;
-/** How long nobody looks for a line that was not in its file, ms. */
+/** How long nobody looks again for a line that has left its file, or was not there, ms. */
 const ABSENT_MS = 60_000;
-/** Lines that are known not to be there. */
-const MOST_ABSENT = 10_000;
+/** Lines that are left alone for a while. */
+const MOST_RESTING = 10_000;
 
 /**
  * Takes the lines out of agents' notes that tell of what was taken back. Turns leave them out from the commit on; this makes the
@@ -35,8 +35,8 @@ class GoneNotes implements AsyncDisposable {
   readonly #keepers: ReadonlyMap<AgentId, NoteKeeper>;
   readonly #log: Logger;
   readonly #closing = new AbortController();
-  /** Lines that were not in their file, and until when nobody looks again: another daemon may have the folder with the line. */
-  readonly #absentUntil = new BoundedMap<number>(MOST_ABSENT);
+  /** Until when nobody looks for a line: it has left its file, or another daemon has that, or it could not be written. */
+  readonly #restsUntil = new BoundedMap<number>(MOST_RESTING);
   #running: Promise<void> = Promise.resolve();
 
   constructor(notes: NoteStore, keepers: ReadonlyMap<AgentId, NoteKeeper>, log: Logger) {
@@ -58,28 +58,49 @@ class GoneNotes implements AsyncDisposable {
   async #run(): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      let isDone = true;
-      for (const [agent, keeper] of this.#keepers) isDone = (await this.#sweep(agent, keeper)) && isDone;
-      await pause(isDone ? EVERY_MS : AGAIN_MS, signal);
+      for (const [agent, keeper] of this.#keepers) {
+        try {
+          await this.#sweep(agent, keeper);
+        } catch (error) {
+          this.#log.error({ agent, why: errorMessage(error) }, "notes_not_looked_through");
+        }
+      }
+      await pause(EVERY_MS, signal);
     }
   }
 
-  /** @returns false: a file could not be written, or the log not be read */
-  async #sweep(agent: AgentId, keeper: NoteKeeper): Promise<boolean> {
-    try {
-      const gone = await this.#notes.gone(agent);
+  async #sweep(agent: AgentId, keeper: NoteKeeper): Promise<void> {
+    for (let behind: number | undefined = 0; behind !== undefined && !this.#closing.signal.aborted;) {
+      const gone: readonly GoneNote[] = await this.#notes.gone(agent, behind);
       const now = performance.now();
-      const wanted = gone.filter(({ id }) => (this.#absentUntil.get(String(id)) ?? 0) <= now);
+      const wanted = gone.filter(({ id }) => (this.#restsUntil.get(String(id)) ?? 0) <= now);
       for (const [file, lines] of Map.groupBy(wanted, (one) => one.file)) {
-        const ids = lines.map(({ id }) => id);
-        const found = await keeper.remove(file, new Set(ids));
-        await this.#notes.drop(found);
-        for (const id of ids) this.#absentUntil.set(String(id), now + ABSENT_MS);
+        const rest = (await this.#takeOut(agent, keeper, file, lines)) ? ABSENT_MS : AGAIN_MS;
+        for (const { id } of lines) this.#restsUntil.set(String(id), now + rest);
       }
-      return true;
+      behind = gone.at(-1)?.id;
+    }
+  }
+
+  /**
+   * A line that has left its file is known for a month: somebody's editor may still have it, and bring it back.
+   * @returns false: the file could not be written; others still can
+   */
+  async #takeOut(
+    agent: AgentId,
+    keeper: NoteKeeper,
+    file: string,
+    lines: readonly GoneNote[],
+  ): Promise<boolean> {
+    let found: readonly number[];
+    try {
+      found = await keeper.remove(file, new Set(lines.map(({ id }) => id)));
     } catch (error) {
       this.#log.error({ agent, why: errorMessage(error) }, "note_not_removed_yet");
       return false;
     }
+    const over = lines.filter(({ id, isOld }) => isOld && !found.includes(id));
+    await this.#notes.drop(over.map(({ id }) => id));
+    return true;
   }
 }

@@ -16,6 +16,7 @@ import type { ReactionRow } from "../store/log/reactions.ts";
 import type { Store } from "../store/store.ts";
 import { redactMessages, REDACTED_AT_ONCE } from "./redact-messages.ts";
 import { retryWrite } from "../async/retry.ts";
+import { storableText } from "../text/text.ts";
 import type { Commands } from "./text-commands.ts";
 import { writeThrough } from "./write-through.ts";
 
@@ -120,9 +121,16 @@ export class MessageChanges {
     let receipt: Receipt = { outcome: "unknown_message" };
     for (const row of await this.#channelsOf(event)) {
       const changed = await this.#changeIn(row, write);
+      if (changed.outcome !== "accepted") await this.#takeUp(row, event);
       if (receipt.outcome !== "accepted") receipt = changed;
     }
     return receipt;
+  }
+
+  /** Of several daemons on one database one writes a change, and all have to know it. */
+  async #takeUp({ id }: ChannelRow, event: InboundEdit | InboundDeletion): Promise<void> {
+    const text = event.type === "edit" ? storableText(event.text) : null;
+    await (await this.#parts.registry.inMemory(id))?.changedBefore(storableText(event.id), text);
   }
 
   async #changeIn(row: ChannelRow, write: (channel: ChannelRow) => Promise<Change>): Promise<Receipt> {

@@ -161,6 +161,15 @@ const MAX_JOINED = 40;
  */
 export function tellingTerms(text: string): Set<string> {
   const looked = text.slice(0, MAX_LENGTH);
+  const plain = looked.replaceAll(INVISIBLE, "");
+  const found = termsTold(looked);
+  return plain === looked ? found : found.union(termsTold(plain));
+}
+
+/** Characters that nobody sees: a word with one inside is the same word to whoever reads it. */
+const INVISIBLE = /\p{Cf}+/gu;
+
+function termsTold(looked: string): Set<string> {
   const found = new Set<string>(looked.match(DATE) ?? []);
   const rest = looked.replaceAll(DATE, " ");
   for (const [number] of rest.matchAll(SPACED_NUMBER)) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
   appendFile,
   chmod,
@@ -137,4 +138,19 @@ test("what is no text, or cannot be written, is left as it is", async (t) => {
     changeFile(path.join(file, "below.md"), () => "x"),
     /E(?:NOTDIR|EXIST)/,
   );
+});
+
+test("what is no file is neither waited for nor replaced", async (t) => {
+  const root = await folder(t);
+  const pipe = path.join(root, "MEMORY.md");
+  execFileSync("/usr/bin/mkfifo", [pipe]);
+  await assert.rejects(
+    changeFile(pipe, (text) => `${text}x`),
+    /no file/,
+  );
+  await assert.rejects(
+    changeFile(root, (text) => `${text}x`),
+    /no file/,
+  );
+  assert.deepEqual(await readdir(root), ["MEMORY.md"]);
 });

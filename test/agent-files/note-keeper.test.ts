@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
@@ -96,4 +97,30 @@ test("what a person writes there by hand is shown, and what is no text is told o
     files[0],
     "the same object, as long as nothing changes",
   );
+});
+
+test("a pipe in a file's place is not waited for", async (t) => {
+  const { root, keeper } = await world(t);
+  const file = keeper.fileOf("discord-1", "memory");
+  await mkdir(path.dirname(path.join(root, file)), { recursive: true });
+  execFileSync("/usr/bin/mkfifo", [path.join(root, file)]);
+  assert.deepEqual(await keeper.read(["discord-1"], NOTHING), []);
+  await assert.rejects(keeper.look(file), /no file/);
+  await assert.rejects(keeper.write(file, { id: 1, text: "x" }, null), /no file/);
+  await assert.rejects(keeper.remove(file, new Set([1])), /no file/);
+});
+
+test("a file is read anew although it has the length and the date of before", async (t) => {
+  const { root, keeper } = await world(t);
+  const file = path.join(root, keeper.fileOf("discord-1", "memory"));
+  await mkdir(path.dirname(file), { recursive: true });
+  const day = new Date("2026-11-24");
+  for (const text of ["one", "two"]) {
+    await writeFile(file, text);
+    await utimes(file, day, day);
+    assert.deepEqual(
+      (await keeper.read(["discord-1"], NOTHING)).map((one) => one.text),
+      [text],
+    );
+  }
 });

@@ -66,3 +66,24 @@ test("only the agent's own lines are the agent's", () => {
   assert.deepEqual(ownLines(text), [{ id: 6, text: "mine" }]);
   assert.equal(withoutLines(text, new Set([6])), "- by hand\n- mine <!-- note 5 -->\r\n");
 });
+
+test("no words make a mark, whatever is taken out of them", () => {
+  const words = "x <!<!-- note 5 -->>";
+  assert.doesNotMatch(noteText(words), /<!--|-->/);
+  assert.deepEqual(ownLines(withLine("", { id: 9, text: noteText(words) }, null)), [
+    { id: 9, text: noteText(words) },
+  ]);
+});
+
+test("a note does not turn the direction of what a person reads", () => {
+  assert.equal(noteText("\u202Eabc\u202C \u2066d\u2069"), "abc d");
+});
+
+test("a long run of spaces takes no time", () => {
+  const long = `${" ".repeat(500_000)}x`;
+  const begin = performance.now();
+  assert.deepEqual(ownLines(long), []);
+  assert.equal(withoutMarks(long), long);
+  // Once for each of them, the looking would take minutes.
+  assert.ok(performance.now() - begin < 2000);
+});

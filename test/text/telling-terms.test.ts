@@ -38,3 +38,12 @@ test("the terms of a text cost as much as it is long, whatever it is made of", (
     assert.ok(cpuMs(() => tellingTerms(text)) < 1500, one);
   }
 });
+
+test("a word with a character inside that nobody sees is the same word", () => {
+  for (const one of ["zxq\u200Bpine", "zxq\u00ADpine", "zxq\u2060pine"]) {
+    assert.ok(tellingTerms(one).has("zxqpin") || tellingTerms(one).has("zxqpine"), JSON.stringify(one));
+    assert.ok(!tellingTerms(one).isDisjointFrom(tellingTerms("zxqpine")));
+  }
+  // As memories of a version before have them.
+  assert.ok(tellingTerms("zxq\u200Bpine").has("zxq"));
+});

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { setImmediate as afterOthers } from "node:timers/promises";
 import { sectionLimits } from "../../context/sections/fit.ts";
 import { contextSections } from "../../context/sections/list.ts";
@@ -56,20 +56,32 @@ export class PrefixChain {
       .flatMap((segment) => segment.messages);
     const last = this.#last;
     const hash = createHash("sha256").update(JSON.stringify([model, tools]));
-    let before: string | null = null;
-    for (const [index, message] of messages.entries()) {
-      if (index === last?.messages) before = digest(hash);
-      hash.update(JSON.stringify(hashed(message)));
-    }
-    const sha256 = digest(hash);
-    if (messages.length === last?.messages) before = sha256;
+    const add = (some: readonly ModelMessage[]): string => {
+      hash.update(some.map(digestOf).join(""));
+      return hash.copy().digest("hex");
+    };
+    const common = last === null || last.messages > messages.length ? 0 : last.messages;
+    const before = add(messages.slice(0, common));
+    const sha256 = add(messages.slice(common));
     this.#last = { sha256, messages: messages.length };
-    return { ...this.#last, continues: last === null ? null : before === last.sha256 };
+    return {
+      ...this.#last,
+      continues: last === null ? null : common === last.messages && before === last.sha256,
+    };
   }
 }
 
-function digest(hash: Hash): string {
-  return hash.copy().digest("hex");
+/** A message is rendered once: most of a prefix was hashed for the turn before. */
+const DIGESTS = new WeakMap<ModelMessage, string>();
+
+function digestOf(message: ModelMessage): string {
+  const digest =
+    DIGESTS.get(message) ??
+    createHash("sha256")
+      .update(JSON.stringify(hashed(message)))
+      .digest("base64");
+  DIGESTS.set(message, digest);
+  return digest;
 }
 
 /** Pictures by their number: a later request shows them no more. */

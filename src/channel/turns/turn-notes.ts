@@ -31,22 +31,22 @@ function refused(why: keyof typeof WHY_NOT, cause?: unknown): ToolFailure {
   return new ToolFailure(WHY_NOT[why], cause === undefined ? undefined : { cause });
 }
 
+/** Whose notes they are. */
+type NoteParts = Pick<ActorParts, "store" | "owner"> & {
+  readonly agent: { readonly config: Pick<ActorParts["agent"]["config"], "id"> };
+};
+
 /** What one turn reads and writes of a channel's notes. What is taken back meanwhile, it neither shows nor writes. */
 export class TurnNotes {
-  readonly #parts: Pick<ActorParts, "store" | "owner" | "agent">;
+  readonly #parts: NoteParts;
   readonly #turn: TurnId;
   readonly #keeper: NoteKeeper;
   readonly #channels: readonly string[];
-  /** Edits and deletions of the channel, as the turn has seen them; null: it has not. */
+  /** Edits and deletions of the channel, and of a thread's channel, as the turn has seen them; null: it has not. */
   #takenBack: number | null = null;
 
   /** @param channels the channel's name as a file; of a thread, its channel's behind it */
-  constructor(
-    parts: Pick<ActorParts, "store" | "owner" | "agent">,
-    turn: TurnId,
-    keeper: NoteKeeper,
-    channels: readonly string[],
-  ) {
+  constructor(parts: NoteParts, turn: TurnId, keeper: NoteKeeper, channels: readonly string[]) {
     this.#parts = parts;
     this.#turn = turn;
     this.#keeper = keeper;
@@ -100,7 +100,8 @@ export class TurnNotes {
     try {
       await this.#keeper.write(file, { id, text }, old?.id ?? null);
     } catch (error) {
-      await store.notes.drop([id]);
+      // The line may stand in the file all the same: it leaves it as one that was taken back does.
+      await store.notes.take(id);
       throw refused("failed", error);
     }
     if (old !== null) await store.notes.drop([old.id]);

@@ -1,4 +1,5 @@
-import type { AgentId, ChannelId, Owner, Seq, TurnId } from "../../core/ids.ts";
+import { setImmediate } from "node:timers/promises";
+import type { AgentId, ChannelId, Owner, TurnId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { readAsked, termsOf, type Unsaid } from "./retold.ts";
@@ -15,11 +16,16 @@ export interface NoteDraft {
 export interface GoneNote {
   readonly id: number;
   readonly file: string;
+  /** Since over a month. */
+  readonly isOld: boolean;
 }
+
+/** Lines that are read at once, or looked through before something else has its turn. */
+const PAGE = 1000;
 
 /** What was taken back in a channel, as far as its notes are concerned. */
 export interface NotesLook {
-  /** Counts the edits and deletions of the channel. */
+  /** Counts the edits and deletions of the channel, and of the channel that a thread belongs to. */
   readonly takenBack: number;
   /** Lines that are to leave their files. */
   readonly gone: ReadonlySet<number>;
@@ -38,7 +44,7 @@ export class NoteStore {
     const [row] = await this.#db.query<{ taken_back: number; gone: number[] }>(
       {
         name: "notes_look",
-        text: `select coalesce((select taken_back from search_progress where channel_id = $1), 0) as taken_back,
+        text: `select notes_taken_back($1) as taken_back,
                       coalesce((select jsonb_agg(id) from notes
                                  where agent = $2 and gone_at is not null and file = any($3)), '[]') as gone`,
       },
@@ -83,31 +89,37 @@ export class NoteStore {
     await this.#db.query({ name: "notes_drop", text: "delete from notes where id = any($1)" }, [ids]);
   }
 
-  /**
-   * Lines of an agent's files that tell of something that was taken back, and may still stand there. What was in no file for a
-   * month is forgotten.
-   */
-  async gone(agent: AgentId): Promise<GoneNote[]> {
+  /** A line that may have come to stand in its file, or not: it is to leave it, and tells nothing any more. */
+  async take(id: number): Promise<void> {
     await this.#db.query(
       {
-        name: "notes_gone_long",
-        text: "delete from notes where agent = $1 and gone_at < clock_timestamp() - interval '30 days'",
+        name: "note_take",
+        text: "update notes set text = '', gone_at = clock_timestamp() where id = $1 and gone_at is null",
       },
-      [agent],
+      [id],
     );
-    return this.#db.query<{ id: number; file: string }>(
+  }
+
+  /**
+   * Lines of an agent's files that tell of something that was taken back, and may still stand there: the first of those behind an
+   * id, by id.
+   */
+  async gone(agent: AgentId, behind = 0): Promise<GoneNote[]> {
+    const rows = await this.#db.query<{ id: number; file: string; is_old: boolean }>(
       {
         name: "notes_gone",
-        text: "select id, file from notes where agent = $1 and gone_at is not null order by id limit 1000",
+        text: `select id, file, gone_at < clock_timestamp() - interval '30 days' as is_old from notes
+                where agent = $1 and gone_at is not null and id > $2 order by id limit $3`,
       },
-      [agent],
+      [agent, behind, PAGE],
     );
+    return rows.map(({ id, file, is_old: isOld }) => ({ id, file, isOld }));
   }
 }
 
 /**
- * Takes the lines that tell what is said no more: that share a term with it which the messages that their turn answers do not have.
- * Their texts go at once; the files follow.
+ * Takes the lines that tell what is said no more, here and in the channel's threads, which are shown its notes: that share a term
+ * with it which the messages that their turn answers do not have. Their texts go at once; the files follow.
  * @param client in a transaction that holds the channel's row lock and has changed the texts
  */
 export async function takeRetoldNotes(
@@ -115,20 +127,33 @@ export async function takeRetoldNotes(
   channel: ChannelId,
   { seqs, terms }: Unsaid,
 ): Promise<void> {
+  // Else the database takes all that may tell of it, as for a daemon that knows no notes.
+  await client.query({
+    name: "notes_looked_for",
+    text: "select set_config('weir.looks_for_notes', 'on', true)",
+  });
   if (terms.size === 0) return;
-  const notes = await client.query<{ id: number; text: string; turn: number; read_to: Seq }>(
+  const notes = await client.query<{ id: number; text: string; turn: number }>(
     {
       name: "notes_behind",
-      text: `select id, text, turn_id as turn, read_to from notes
-              where channel_id = $1 and gone_at is null and read_to >= $2 order by id`,
+      text: `select id, text, turn_id as turn from notes
+              where channel_id = $1 and gone_at is null and read_to >= $2
+             union all
+             select n.id, n.text, n.turn_id from thread_channels($1) t join notes n on n.channel_id = t
+              where n.gone_at is null`,
     },
-    [channel, Math.min(...seqs)],
+    [channel, seqs.reduce((least, seq) => Math.min(least, seq))],
   );
-  const gone: number[] = [];
-  for (const { id, text, turn } of notes) {
+  const telling: { readonly id: number; readonly turn: number; readonly told: ReadonlySet<string> }[] = [];
+  for (const [index, { id, text, turn }] of notes.entries()) {
     const told = tellingTerms(text).intersection(terms);
-    if (told.size === 0) continue;
-    if (told.difference(termsOf(await readAsked(client, turn))).size > 0) gone.push(id);
+    if (told.size > 0) telling.push({ id, turn, told });
+    if (index % PAGE === PAGE - 1) await setImmediate();
+  }
+  const gone: number[] = [];
+  for (const [turn, lines] of Map.groupBy(telling, (one) => one.turn)) {
+    const asked = termsOf(await readAsked(client, turn));
+    for (const { id, told } of lines) if (told.difference(asked).size > 0) gone.push(id);
   }
   if (gone.length === 0) return;
   await client.query(
@@ -136,6 +161,6 @@ export async function takeRetoldNotes(
       name: "notes_take",
       text: "update notes set text = '', gone_at = clock_timestamp() where id = any($1)",
     },
-    [gone],
+    [gone.toSorted((a, b) => a - b)],
   );
 }

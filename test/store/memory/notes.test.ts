@@ -53,7 +53,7 @@ test("a line that retells a deleted text is to go, by its number; the others sta
   await store.log.delete(channel, secret, TEST_DIGESTER);
   const { gone } = await store.notes.look(channel, MAIN, [FILE]);
   assert.deepEqual([...gone], [told]);
-  assert.deepEqual(await store.notes.gone(MAIN), [{ id: told, file: FILE }]);
+  assert.deepEqual(await store.notes.gone(MAIN), [{ id: told, file: FILE, isOld: false }]);
   assert.equal(await store.notes.textOf(channel, kept ?? 0), "the crane is red");
   assert.equal(await store.notes.textOf(channel, told ?? 0), null);
   assert.deepEqual(await open.sql("select text from notes where id = $1", told), [{ text: "" }]);

@@ -1,0 +1,167 @@
+// proves: src/store/memory/notes.ts
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { agentId, type ChannelId, turnId, type TurnId } from "../../../src/core/ids.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { type OpenStore, openStore } from "../open-store.ts";
+
+const AGENT = agentId("main");
+const digester = {
+  ofEntries: async () => ({ text: "", tokens: 0 }),
+  ofTexts: async () => ({ text: "", tokens: 0 }),
+};
+
+interface Room {
+  readonly id: ChannelId;
+  /** Somebody asks; the model notes. @returns null: refused */
+  readonly note: (asked: string, text: string, takenBack?: number) => Promise<number | null>;
+  readonly takenBack: () => Promise<number>;
+}
+
+interface World {
+  readonly open: OpenStore;
+  readonly room: (name: string, parent?: string) => Promise<Room>;
+  /** What the rows say, by id; "": it is to go. */
+  readonly texts: () => Promise<string[]>;
+  readonly remove: (channel: ChannelId, message: string) => Promise<unknown>;
+}
+
+async function world(t: TestContext): Promise<World> {
+  const database = await createTestDatabase();
+  t.after(async () => database[Symbol.asyncDispose]());
+  const open = openStore(database.connection);
+  t.after(async () => open[Symbol.asyncDispose]());
+  const { store } = open;
+  return {
+    open,
+    async room(name, parent) {
+      const id = await store.channels.open({
+        address: { platform: "test", name },
+        kind: parent === undefined ? "channel" : "thread",
+        workspace: "",
+        agent: AGENT,
+        ...(parent !== undefined && {
+          place: { workspace: "", channel: name, parent: { id: parent, name: parent } },
+        }),
+      });
+      const owner = { channel: id, epoch: await store.channels.take(id) };
+      const takenBack = async (): Promise<number> => (await store.notes.look(id, AGENT, [])).takenBack;
+      return {
+        id,
+        takenBack,
+        async note(asked, text, seen) {
+          const seq = await open.say(id, asked);
+          const [turn] = await open.sql<{ id: TurnId }>(
+            `insert into turns (channel_id, epoch, from_seq, to_seq, state, reason, settled_at)
+             values ($1, $2, $3, $3, 'stopped', 'test', now()) returning id`,
+            id,
+            owner.epoch,
+            seq,
+          );
+          assert.ok(turn !== undefined);
+          const note = { agent: AGENT, file: "MEMORY.md", text };
+          return store.notes.add(owner, turnId(turn.id), note, seen ?? (await takenBack()));
+        },
+      };
+    },
+    texts: async () =>
+      (await open.sql<{ text: string }>("select text from notes order by id")).map(({ text }) => text),
+    remove: async (channel, message) => store.log.delete(channel, message, digester),
+  };
+}
+
+test("a deletion takes what retells it in the channel and its threads, and nothing else", async (t) => {
+  const { open, room, texts, remove } = await world(t);
+  const yard = await room("yard");
+  const thread = await room("thread", "yard");
+  const office = await room("office");
+  await open.say(yard.id, "the code is zxqpine", { id: "secret" });
+  await open.say(yard.id, "ok", { id: "nothing" });
+  for (const one of [yard, thread, office]) {
+    await one.note("please", "The code: zxqpine.");
+    await one.note("please", "The lift is red.");
+    await one.note("is it zxqpine?", "It is zxqpine.");
+  }
+  const all = ["The code: zxqpine.", "The lift is red.", "It is zxqpine."];
+  await remove(yard.id, "nothing");
+  assert.deepEqual(await texts(), [...all, ...all, ...all]);
+  await remove(yard.id, "secret");
+  const left = ["", ...all.slice(1)];
+  assert.deepEqual(await texts(), [...left, ...left, ...all]);
+});
+
+test("a thread's turn that has seen its channel's notes notes nothing once a text of the channel was taken back", async (t) => {
+  const { open, room, texts, remove } = await world(t);
+  const yard = await room("yard");
+  const thread = await room("thread", "yard");
+  await open.say(yard.id, "the code is zxqpine", { id: "secret" });
+  const seen = await thread.takenBack();
+  await remove(yard.id, "secret");
+  assert.equal(await thread.note("please", "zxqpine", seen), null);
+  assert.deepEqual(await texts(), []);
+  assert.notEqual(await thread.note("please", "the lift"), null);
+});
+
+test("a deletion in a channel and a note in its thread wait for each other", async (t) => {
+  const { open, room, texts } = await world(t);
+  const yard = await room("yard");
+  const thread = await room("thread", "yard");
+  await open.say(yard.id, "the code is zxqpine", { id: "secret" });
+  const seen = await thread.takenBack();
+  let noted: Promise<number | null> | undefined;
+  await open.db.transaction(async (client) => {
+    await client.query({ name: "", text: "select delete_message($1, $2)" }, [yard.id, "secret"]);
+    noted = thread.note("please", "zxqpine", seen);
+    const until = performance.now() + 5000;
+    // The line has to wait for the lock.
+    for (let waiting = 0; waiting === 0;) {
+      assert.ok(performance.now() < until, "nothing waits");
+      const [row] = await open.sql<{ waiting: number }>(
+        "select count(*)::int as waiting from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())",
+      );
+      waiting = row?.waiting ?? 0;
+    }
+  });
+  assert.equal(await noted, null);
+  assert.deepEqual(await texts(), []);
+});
+
+test("what a daemon of a version before takes back takes every line that may tell of it", async (t) => {
+  const { open, room, texts } = await world(t);
+  const yard = await room("yard");
+  const thread = await room("thread", "yard");
+  const office = await room("office");
+  await yard.note("please", "written before");
+  await open.say(yard.id, "the code is zxqpine", { id: "secret" });
+  for (const one of [yard, thread, office]) await one.note("please", "zxqpine");
+  // As that version deletes.
+  await open.sql("select delete_message($1, $2)", yard.id, "secret");
+  assert.deepEqual(await texts(), ["written before", "", "", "zxqpine"]);
+  await open.say(office.id, "the code is 774411", { id: "edited" });
+  await office.note("please", "774411");
+  await open.sql("select * from revise_message($1, 'edited', 'never mind', 3, now())", office.id);
+  assert.deepEqual(await texts(), ["written before", "", "", "zxqpine", ""]);
+});
+
+test("a line that goes takes the records of the threads that were shown it", async (t) => {
+  const { open, room, remove } = await world(t);
+  const yard = await room("yard");
+  const thread = await room("thread", "yard");
+  const office = await room("office");
+  await open.say(yard.id, "the code is zxqpine", { id: "secret" });
+  await open.say(yard.id, "the lift is red", { id: "other" });
+  await yard.note("please", "zxqpine");
+  for (const one of [thread, office]) {
+    await one.note("please", "something else");
+    await open.sql(
+      `insert into context_records (turn_id, channel_id, at, seen_to, memories, content)
+       select max(id), $1, now(), 1, '{}', '{}' from turns where channel_id = $1`,
+      one.id,
+    );
+  }
+  const kept = async (): Promise<number> => (await open.sql("select from context_records")).length;
+  await remove(yard.id, "other");
+  assert.equal(await kept(), 2);
+  await remove(yard.id, "secret");
+  assert.deepEqual(await open.sql("select channel_id from context_records"), [{ channel_id: office.id }]);
+});
