@@ -63,3 +63,6 @@ export const ANY_CARD: fc.Arbitrary<Card> = fc.record({
   lists: fc.array(fc.record({ label: NAME, lines: fc.array(NAME, { maxLength: 80 }) }), { maxLength: 30 }),
   text: NAME,
 });
+
+/** Cards are large: to make a failing one smaller takes minutes. */
+export const AS_IT_IS = { endOnFailure: true };

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { drawCard } from "../../../src/platforms/terminal/card.ts";
-import { ANY_CARD, CARD } from "../cards.ts";
+import { ANY_CARD, AS_IT_IS, CARD } from "../cards.ts";
 
 const PLAIN = { colour: false, columns: 80 };
 
@@ -50,6 +50,7 @@ ${" ".repeat(34)}▲ ▲   ▲
         assert.equal(text.split("\n").length, rows);
         assert.ok(text.isWellFormed());
       }),
+      AS_IT_IS,
     );
   });
 });

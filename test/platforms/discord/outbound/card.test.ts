@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { toEmbed } from "../../../../src/platforms/discord/outbound/card.ts";
-import { ANY_CARD, CARD } from "../../cards.ts";
+import { ANY_CARD, AS_IT_IS, CARD } from "../../cards.ts";
 
 describe("a card as an embed", () => {
   test("has the bar with the marks on its scale, the facts side by side, and the lists below them", () => {
@@ -47,6 +47,11 @@ describe("a card as an embed", () => {
 });
 
 describe("any card as an embed", () => {
+  test("has at most 25 fields", () => {
+    const fields = Array.from({ length: 40 }, (_, index) => ({ label: `${index}`, value: "x" }));
+    assert.equal(toEmbed({ ...CARD, fields }).fields.length, 25);
+  });
+
   test("keeps all of Discord's limits, whatever stands in it", () => {
     fc.assert(
       fc.property(ANY_CARD, (card) => {
@@ -62,6 +67,7 @@ describe("any card as an embed", () => {
         assert.ok(parts.join("").length <= 6000);
         assert.ok(parts.every((part) => part.isWellFormed() && !part.includes("\0")));
       }),
+      AS_IT_IS,
     );
   });
 
@@ -76,6 +82,7 @@ describe("any card as an embed", () => {
         for (const { value } of fields.filter(({ inline }) => !inline))
           assert.match(value, /^```\n(?:(?!```)[^])*\n```$/);
       }),
+      AS_IT_IS,
     );
   });
 });

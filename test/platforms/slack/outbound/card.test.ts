@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { type Block, toBlocks } from "../../../../src/platforms/slack/outbound/card.ts";
 import { refusalOfBlocks } from "../../../support/slack/blocks.ts";
-import { ANY_CARD, CARD } from "../../cards.ts";
+import { ANY_CARD, AS_IT_IS, CARD } from "../../cards.ts";
 
 function textsOf(blocks: readonly Block[]) {
   return blocks.flatMap((block) => {
@@ -62,6 +62,7 @@ describe("a card as blocks", () => {
         assert.ok(JSON.stringify(blocks).length <= 11_000);
         for (const { text } of textsOf(blocks)) assert.ok(text.isWellFormed() && text.trim() !== "");
       }),
+      AS_IT_IS,
     );
   });
 
@@ -74,6 +75,7 @@ describe("a card as blocks", () => {
             assert.match(text, /^(?:\*[^*_~`\n]+\*)?(?:(?:^|\n)```\n(?:(?!```)[^])*\n```)?$/);
         }
       }),
+      AS_IT_IS,
     );
   });
 });
