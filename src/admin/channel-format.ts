@@ -1,4 +1,5 @@
 import { formatNumber } from "../text/format.ts";
+import { cellOf, filledCells } from "../text/gauge.ts";
 import { isFileKind } from "../context/sections/section.ts";
 import { counted, sliceWhole } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
@@ -26,7 +27,7 @@ function toSection(lines: readonly string[]): string {
   return `\n${lines.map((line) => `  ${line}`).join("\n")}`;
 }
 
-function describeSummaries({ summaries }: ChannelReport): string[] {
+export function describeSummaries({ summaries }: ChannelReport): string[] {
   if (summaries.length === 0) return ["Nothing is summarised yet."];
   const items = summaries.flatMap((summary) => {
     const { fromSeq, toSeq, entries, level, tokens } = summary;
@@ -53,7 +54,7 @@ const DOING = {
   redo: "A summary being written again",
 } as const;
 
-function describeJob({ job }: ChannelReport, time: TimeFormat): string[] {
+export function describeJob({ job }: ChannelReport, time: TimeFormat): string[] {
   if (job === null) return [];
   const attempt = job.attempt > 1 ? `, attempt ${job.attempt}` : "";
   const range = `entries ${formatNumber(job.fromSeq)}–${formatNumber(job.toSeq)}, about ${counted(job.sourceTokens, "token")}`;
@@ -61,7 +62,7 @@ function describeJob({ job }: ChannelReport, time: TimeFormat): string[] {
   return [`${DOING[job.kind]}: ${range} (${job.tier}, ${since}${attempt})`];
 }
 
-function describeMemories({ memories }: ChannelReport, time: TimeFormat): string[] {
+export function describeMemories({ memories }: ChannelReport, time: TimeFormat): string[] {
   if (memories.length === 0) return ["Nothing is remembered yet."];
   const count = counted(memories.length, "memory", "memories");
   const total = memories.length < MAX_MEMORIES ? count : `${count} or more`;
@@ -81,13 +82,26 @@ function describeMemory(
 
 const BAR_WIDTH = 40;
 
+/** `54 %`, `3.2 %` */
+export function percent(share: number): string {
+  return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
+}
+
+/** `54 % of 11,904 usable tokens: low`. Pure. */
+export function describeUsage({
+  usage,
+  usable,
+  pressure,
+}: Pick<ContextReport, "usage" | "usable" | "pressure">): string {
+  return `${percent(usage)} of ${formatNumber(usable)} usable tokens: ${pressure}`;
+}
+
 /** The report as a screen that explains itself. Pure. */
 export function formatContextReport(report: ContextReport): string {
-  const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
   const lines = [
     displayableLine(`${report.channel} · agent ${report.agent} · model ${report.model}`),
     "",
-    `  ${usageBar(report)}  ${percent(report.usage)} of ${formatNumber(report.usable)} usable tokens: ${report.pressure}`,
+    `  ${usageBar(report)}  ${describeUsage(report)}`,
     `  window ${formatNumber(report.window)}, of which ${formatNumber(report.reserve)} are kept for the answer`,
     `  marks: background ${percent(report.thresholds.background)}, aggressive ${percent(report.thresholds.aggressive)}, emergency ${percent(report.thresholds.emergency)}`,
     "",
@@ -140,7 +154,7 @@ function describeSpent({ cost, compactions, ...spent }: ContextReport["spent"]):
 }
 
 /** `system 340, tools 120, history 2,210`: what is not 0. */
-function describeCounts(counts: Readonly<Record<string, number>>): string {
+export function describeCounts(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .filter(([, count]) => count !== 0)
     .map(([name, count]) => `${name} ${formatNumber(count)}`)
@@ -161,7 +175,7 @@ function describeCompactions(totals: CompactionTotals): string[] {
   return second.length === 0 ? [first] : [first, `  ${second.join("; ")}`];
 }
 
-function describePhases({
+export function describePhases({
   landed,
   waiting,
   failed,
@@ -187,27 +201,33 @@ export function formatSections(head: string, sections: readonly SectionReport[])
 }
 
 /** A section on one line. Pure. */
-export function sectionRow({ key, source, tokens, reason, evidence, ...section }: SectionReport): string {
+export function sectionRow(section: SectionReport): string {
+  const { key, source, tokens } = section;
   const size = `${formatNumber(tokens.after)} tokens`;
-  const why = evidence.length === 0 ? reason : `${reason}; more so for ${evidence.join(", ")}`;
-  return displayableLine(`${key.padEnd(20)} ${size.padStart(13)}  ${source} (${why}${describeCut(section)})`);
+  const why = `${describeReason(section)}${describeCut(section)}`;
+  return displayableLine(`${key.padEnd(20)} ${size.padStart(13)}  ${source} (${why})`);
 }
 
-function describeCut({ state, characters }: Pick<SectionReport, "state" | "characters">): string {
+export function describeReason({ reason, evidence }: Pick<SectionReport, "reason" | "evidence">): string {
+  return evidence.length === 0 ? reason : `${reason}; more so for ${evidence.join(", ")}`;
+}
+
+/** `, cut from 12,000 to 900 characters`; nothing where it is whole. */
+export function describeCut({ state, characters }: Pick<SectionReport, "state" | "characters">): string {
   const [before, after] = [formatNumber(characters.before), formatNumber(characters.after)];
   if (state === "cut") return `, cut from ${before} to ${after} characters`;
   return state === "left out" ? `, left out: no room for its ${before} characters` : "";
 }
 
-function minute(date: Date): string {
+export function minute(date: Date): string {
   return date.toISOString().slice(0, 16).replace("T", " ");
 }
 
 function usageBar({ usage, thresholds }: ContextReport): string {
-  const filled = Math.min(BAR_WIDTH, Math.round(usage * BAR_WIDTH));
+  const filled = filledCells(usage, BAR_WIDTH);
   const cells: string[] = Array.from({ length: BAR_WIDTH }, (_, index) => (index < filled ? "█" : "░"));
   for (const share of Object.values(thresholds)) {
-    const place = Math.min(BAR_WIDTH - 1, Math.floor(share * BAR_WIDTH));
+    const place = cellOf(share, BAR_WIDTH);
     if (place >= filled) cells[place] = "┊";
   }
   return cells.join("");

@@ -1,5 +1,6 @@
 import { sceneOf } from "../channel/turns/turn-channel.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
+import type { CommandAnswer } from "../core/card.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
 import type { Author } from "../core/message.ts";
 import type { Asker, InboundCommand, PlatformCapabilities, PlatformCommand } from "../platforms/platform.ts";
@@ -16,7 +17,7 @@ import type { OwnersConfig } from "./permissions.ts";
  */
 export interface Command extends CommandRule {
   /** @returns the answer to the asker */
-  run(parts: CommandParts, command: AskedCommand): Promise<string>;
+  run(parts: CommandParts, command: AskedCommand): Promise<CommandAnswer>;
 }
 
 /** A command as help lists it, and its permission. */

@@ -1,4 +1,5 @@
 import type { InboundCommand, PlatformCommand } from "../platforms/platform.ts";
+import type { CommandAnswer } from "../core/card.ts";
 import type { Commands } from "../router/text-commands.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import { type Command, type CommandParts, type CommandRule, type Typed, typedWith } from "./command.ts";
@@ -10,6 +11,7 @@ import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts
 import { resetCommand } from "./reset.ts";
 import { statusCommand } from "./status.ts";
 import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
+import { insideCodeBlock } from "../text/text.ts";
 import { whyCommand } from "./why.ts";
 
 /** The only command that also works in a channel that the log does not have. */
@@ -65,7 +67,7 @@ export function helpLines(
 
 /** Creates the slash commands. Only the asker gets the answer; no command waits for the mailbox. */
 export function createCommands(parts: CommandParts): Commands {
-  const run = async (command: InboundCommand): Promise<string> => {
+  const run = async (command: InboundCommand): Promise<CommandAnswer> => {
     const { asker, argument, said } = command;
     const { platform } = command.channel;
     const wanted = commandNamed(command.name);
@@ -109,9 +111,8 @@ function prefixIn({ kind }: ChannelRow, prefix: string, said = ""): string {
   return kind === "thread" && prefix !== "/" && mention !== undefined ? `${mention} /` : prefix;
 }
 
-/** The text cannot end the block. */
 function asCodeBlock(text: string): string {
-  return `\`\`\`\n${text.replaceAll("```", "`\u200b``")}\n\`\`\``;
+  return `\`\`\`\n${insideCodeBlock(text)}\n\`\`\``;
 }
 
 async function permissionFor(

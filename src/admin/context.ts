@@ -2,13 +2,15 @@ import { formatNumber } from "../text/format.ts";
 import leven from "leven";
 import { isFileKind, isOperators } from "../context/sections/section.ts";
 import { contextSections } from "../context/sections/list.ts";
+import type { Card, CommandAnswer } from "../core/card.ts";
 import type { Context, ModelMessage, Section, ToolSpec } from "../core/context.ts";
 import { counted, truncateMiddle } from "../text/text.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import { type ContextReport, nextRequest, reportContext } from "./context-report.ts";
 import { type AskedCommand, type Command, channelTitle, type CommandParts, type Typed } from "./command.ts";
 import { formatChannelReport, formatSections, sectionRow } from "./channel-format.ts";
-import { readRequest, reportChannel } from "./channel-report.ts";
+import { contextCard } from "./context-card.ts";
+import { type ChannelReport, readRequest, reportChannel } from "./channel-report.ts";
 import { forOwners } from "./permissions.ts";
 import { withoutSecrets } from "./secrets.ts";
 
@@ -99,7 +101,7 @@ export const contextCommand: Command = {
 };
 
 /** `/context`, `/context list`, `/context detail KEY` */
-async function showContext(parts: CommandParts, command: AskedCommand): Promise<string> {
+async function showContext(parts: CommandParts, command: AskedCommand): Promise<CommandAnswer> {
   const [word = "", key = "", ...more] = command.argument.toLowerCase().split(/\s+/);
   const { typed } = command;
   if (word === "") return describeContext(parts, command);
@@ -129,15 +131,32 @@ function forAsker<Report extends ContextReport>(report: Report, { isNamedOwner }
   return { ...report, sections: report.sections.filter((section) => !isOperators(section)) };
 }
 
-async function describeContext(parts: CommandParts, command: AskedCommand): Promise<string> {
+/** What the log's texts tell, without secrets. */
+function maskedReport(report: ChannelReport, masked: (text: string) => string): ChannelReport {
+  return {
+    ...report,
+    channel: masked(report.channel),
+    sections: report.sections.map((section) => ({ ...section, evidence: section.evidence.map(masked) })),
+    summaries: report.summaries.map((summary) => ({ ...summary, text: masked(summary.text) })),
+    memories: report.memories.map((memory) => ({
+      ...memory,
+      statement: masked(memory.statement),
+      assertedBy: masked(memory.assertedBy),
+    })),
+  };
+}
+
+async function describeContext(parts: CommandParts, command: AskedCommand): Promise<Card> {
   const { channel, columns } = command;
   const agent = parts.agentOf(channel);
   const report = await reportChannel(
     { store: parts.store, agent, now: parts.now(), isFresh: false },
     channel,
   );
-  const shown = { ...forAsker(report, command), channel: channelTitle(channel) };
-  return columns(formatChannelReport(shown, agent.time));
+  const shown = maskedReport({ ...forAsker(report, command), channel: channelTitle(channel) }, (text) =>
+    withoutSecrets(text, parts.secrets),
+  );
+  return contextCard(shown, agent.time, columns(formatChannelReport(shown, agent.time)));
 }
 
 /** @param key null: all of them, as a list */

@@ -1,9 +1,13 @@
 import { formatChannelReport } from "../admin/channel-format.ts";
 import { reportChannel } from "../admin/channel-report.ts";
+import { contextCard } from "../admin/context-card.ts";
 import { createAgents } from "../agents.ts";
 import type { Config } from "../config/config.ts";
+import { isColourUnwanted } from "../config/load.ts";
+import type { Card } from "../core/card.ts";
 import { OperatorError } from "../core/errors.ts";
 import { openModels } from "../llm/model-provider.ts";
+import { drawCard } from "../platforms/terminal/card.ts";
 import { loadPrompts, promptSources } from "../prompts/load.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Store } from "../store/store.ts";
@@ -48,8 +52,15 @@ async function showNext(
   await models.recallLearned();
   const { agent } = agents.of(channel.agent);
   const report = await reportChannel({ store, agent, now: new Date(), isFresh: true }, channel);
+  const text = formatChannelReport(report, agent.time);
   if (options.json === true) sayJson(io, report, 2);
-  else say(io, formatChannelReport(report, agent.time));
+  else if (io.stdout.isTTY) draw(io, contextCard(report, agent.time, text));
+  else say(io, text);
+}
+
+/** What is piped stays plain. */
+function draw({ stdout }: Io, card: Card): void {
+  stdout.write(`${drawCard(card, { colour: !isColourUnwanted(), columns: stdout.columns })}\n`);
 }
 
 async function showTurn(

@@ -1,3 +1,4 @@
+import type { Card } from "./card.ts";
 import type { ChannelAddress, Seq } from "./ids.ts";
 
 /**
@@ -159,6 +160,8 @@ export interface OutboundMessage {
   /** What is there may be its beginning alone: a draft of it was shown. Default: it is the whole text or another message. */
   readonly mayBeInPart?: boolean;
   readonly text: string;
+  /** Drawn with the text, which sums it up; only where the platform draws cards. */
+  readonly card?: Card;
   /** False while the answer is still being written: more will come by `edit`. */
   readonly final: boolean;
   /** The messages that this one answers, by the platform's ids. */

@@ -1,3 +1,4 @@
+import type { Card, CommandAnswer } from "../core/card.ts";
 import type { Absence } from "../core/entry.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type {
@@ -56,9 +57,10 @@ export interface Platform extends AsyncDisposable {
   /**
    * Tells one person something, where nobody else sees it; it does not last. Default: the platform cannot.
    * @param person the platform's id
+   * @param card drawn in place of the text, if the platform draws cards
    * @throws PlatformError
    */
-  tellAlone?(channel: ChannelAddress, person: string, text: string): Promise<void>;
+  tellAlone?(channel: ChannelAddress, person: string, text: string, card?: Card): Promise<void>;
   /**
    * Shows people that an answer to these messages is being made, until the next text, or `isWorking` false, or, where
    * nobody says so any more, for some seconds: call it again while it lasts. Best effort: does not throw, tells nobody.
@@ -81,6 +83,8 @@ export interface PlatformCapabilities {
   readonly commandPrefix?: string;
   /** Texts are shown in a proportional font, and Markdown's code blocks are not: columns need one. Default: they are not. */
   readonly isProportional?: true;
+  /** Cards are drawn. One that the platform does not take is an error that is not retryable. Default: they are not. */
+  readonly drawsCards?: true;
   /**
    * Which channels this adapter can deliver to just now. A daemon leaves alone what is due in the others
    * (a terminal session answers the channel that it shows).
@@ -118,8 +122,8 @@ export interface PlatformInbox {
    * @throws what `list` throws; WeirError if the database does not answer
    */
   meetServers(platform: string, list: () => Promise<readonly Server[]>): Promise<void>;
-  /** Runs a command (`status`, `stop`, …) that bypasses the mailbox. Resolves with a text for the asker alone. */
-  command(command: InboundCommand): Promise<string>;
+  /** Runs a command (`status`, `stop`, …) that bypasses the mailbox. Resolves with an answer for the asker alone. */
+  command(command: InboundCommand): Promise<CommandAnswer>;
 }
 
 /**

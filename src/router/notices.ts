@@ -1,9 +1,10 @@
 import type { Logger } from "pino";
+import { answerText, type Card, type CommandAnswer } from "../core/card.ts";
 import { errorMessage } from "../core/errors.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
-import type { InboundMessage } from "../core/message.ts";
+import type { InboundMessage, OutboundMessage } from "../core/message.ts";
 import { splitText } from "../text/split-message.ts";
-import type { Platform } from "../platforms/platform.ts";
+import { type Platform, PlatformError } from "../platforms/platform.ts";
 
 /** Limit of messages per text: a channel is for people to talk in. */
 const MAX_PARTS = 10;
@@ -39,17 +40,47 @@ export class Notices {
   answer(
     channel: ChannelAddress,
     { id, author, kind }: Pick<InboundMessage, "id" | "author" | "kind">,
-    text: string,
+    answer: CommandAnswer,
     sign: string | null,
   ): void {
     const platform = this.#platformOf(channel);
     if (platform === undefined) return;
+    const parts = partsOf(answerText(answer), platform.capabilities.maxTextLength);
+    const card = typeof answer === "string" ? null : answer;
     // In a direct message nobody else reads, and a private answer does not last.
     if (platform.tellAlone !== undefined && kind !== "dm") {
-      const parts = partsOf(text, platform.capabilities.maxTextLength);
-      this.#unlessItFails(channel, "notice_not_sent", tellAll(platform, channel, author.id, parts));
+      const drawn = async (one: Card): Promise<unknown> =>
+        platform.tellAlone?.(channel, author.id, one.summary, one);
+      const written = async (): Promise<unknown> => tellAll(platform, channel, author.id, parts);
+      this.#unlessItFails(channel, "notice_not_sent", this.#draw(platform, channel, card, drawn, written));
     } else if (sign !== null && platform.react !== undefined) this.acknowledge(channel, id, sign);
-    else this.tell(channel, id, text);
+    else {
+      const drawn = async (one: Card): Promise<unknown> =>
+        platform.send({ ...noticeOf(channel, id, "card", one.summary), card: one });
+      const written = async (): Promise<unknown> => sendAll(platform, channel, id, parts);
+      this.#unlessItFails(channel, "notice_not_sent", this.#draw(platform, channel, card, drawn, written));
+    }
+  }
+
+  /** Shows a card, or its text if the platform draws none or does not take this one. */
+  async #draw(
+    { capabilities }: Platform,
+    channel: ChannelAddress,
+    card: Card | null,
+    drawn: (card: Card) => Promise<unknown>,
+    written: () => Promise<unknown>,
+  ): Promise<void> {
+    if (card !== null && capabilities.drawsCards === true) {
+      try {
+        await drawn(card);
+        return;
+      } catch (error) {
+        // A card that may have come through must not be followed by its text.
+        if (!(error instanceof PlatformError) || error.retryable) throw error;
+        this.#log.info({ channel: formatAddress(channel), why: errorMessage(error) }, "card_refused");
+      }
+    }
+    await written();
   }
 
   /** Puts an emoji under a message. Returns at once. */
@@ -87,14 +118,19 @@ async function sendAll(
   parts: readonly string[],
 ): Promise<void> {
   for (const [index, text] of parts.entries()) {
-    await platform.send({
-      channel,
-      idempotencyKey: `notice-${formatAddress(channel)}-${messageId}-${index}`,
-      mayBeThere: false,
-      text,
-      final: true,
-      inReplyTo: [messageId],
-      kind: "notice",
-    });
+    await platform.send(noticeOf(channel, messageId, String(index), text));
   }
+}
+
+/** @param part of the answer to this message */
+function noticeOf(channel: ChannelAddress, messageId: string, part: string, text: string): OutboundMessage {
+  return {
+    channel,
+    idempotencyKey: `notice-${formatAddress(channel)}-${messageId}-${part}`,
+    mayBeThere: false,
+    text,
+    final: true,
+    inReplyTo: [messageId],
+    kind: "notice",
+  };
 }

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { BoundedMap } from "../async/bounded-map.ts";
+import type { CommandAnswer } from "../core/card.ts";
 import { type AgentId, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
@@ -124,7 +125,7 @@ export class Router implements PlatformInbox {
     }
   }
 
-  async command(command: InboundCommand): Promise<string> {
+  async command(command: InboundCommand): Promise<CommandAnswer> {
     return (await this.#refuseCommand(command)) ?? (await this.#parts.commands.run(command));
   }
 

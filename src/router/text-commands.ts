@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { CommandAnswer } from "../core/card.ts";
 import { errorMessage } from "../core/errors.ts";
 import { formatAddress } from "../core/ids.ts";
 import type { MemoryDraft } from "../core/memory.ts";
@@ -11,7 +12,7 @@ import type { Notices } from "./notices.ts";
 
 export interface Commands {
   has(name: string): boolean;
-  run(command: InboundCommand): Promise<string>;
+  run(command: InboundCommand): Promise<CommandAnswer>;
   /** Whether a command's message is kept: the log has the message once the command has run. */
   keepsMessage(name: string): boolean;
   /** The memory that the author of a message asks for; null: none. */

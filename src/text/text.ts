@@ -62,6 +62,47 @@ function isInsidePair(text: string, index: number): boolean {
   return before >= 0xd800 && before <= 0xdbff && after >= 0xdc00 && after <= 0xdfff;
 }
 
+/**
+ * As much of a text as fits once each character is escaped; an ellipsis stands for the rest. Pure.
+ * @param limit of the escaped text, in UTF-16 units
+ */
+export function fitEscaped(text: string, limit: number, escape: (character: string) => string): string {
+  let fitting = "";
+  let cut = "";
+  for (const character of text) {
+    fitting += escape(character);
+    if (fitting.length < limit) cut = fitting;
+    else if (fitting.length > limit) return `${cut}…`;
+  }
+  return fitting;
+}
+
+/**
+ * As many lines as fit once each character is escaped, and how many are left out. A line has at most a third of the room. Pure.
+ * @param limit of the escaped text, in UTF-16 units; 60 at least
+ */
+export function fitLines(
+  lines: readonly string[],
+  limit: number,
+  escape: (character: string) => string,
+): string {
+  const shown = lines.map((line) => fitEscaped(line, Math.floor(limit / 3), escape));
+  const all = shown.join("\n");
+  if (all.length <= limit) return all;
+  let fitting = "";
+  for (const [index, line] of shown.entries()) {
+    const more = `… and ${formatNumber(lines.length - index)} more`;
+    if (fitting.length + line.length + 1 + more.length + 1 > limit) return fitting + more;
+    fitting += `${line}\n`;
+  }
+  return fitting;
+}
+
+/** A text that cannot end the Markdown code block in which it stands. */
+export function insideCodeBlock(text: string): string {
+  return text.replaceAll(/`(?=``)/g, "`\u200b");
+}
+
 /** `1 message`, `1,024 messages`. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${formatNumber(count)} ${count === 1 ? noun : plural}`;

@@ -3,71 +3,11 @@ import { describe, test } from "node:test";
 import { formatChannelReport } from "../../src/admin/channel-format.ts";
 import { type ChannelReport, MAX_MEMORIES } from "../../src/admin/channel-report.ts";
 import { agentId, memoryId } from "../../src/core/ids.ts";
+import { EMPTY_REPORT } from "./empty-report.ts";
 import { createTimeFormat } from "../../src/text/time.ts";
 import type { MemoryRecord } from "../../src/store/memory/memories.ts";
 
-const NOTHING_SPENT = { calls: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
-const FREE = { dollars: null, unpriced: [], uncounted: 0 };
-const EMPTY: ChannelReport = {
-  channel: "terminal:main",
-  agent: "main",
-  model: "some-model",
-  window: 10_000,
-  reserve: 2000,
-  usable: 8000,
-  tokens: 4000,
-  estimatedTokens: 4000,
-  characters: 16_000,
-  systemShare: 0.1,
-  usage: 0.5,
-  calibration: { factor: 1, anchor: null },
-  thresholds: { background: 0.8, aggressive: 0.85, emergency: 0.95 },
-  segments: [],
-  pressure: "low",
-  types: {
-    system: 400,
-    tools: 0,
-    summaries: 0,
-    history: 3600,
-    memory: 0,
-    skills: 0,
-    notes: 0,
-    candidates: 0,
-    other: 0,
-  },
-  sections: [],
-  truncated: [],
-  focus: { summary: "", paths: [], symbols: [], signals: [] },
-  budget: { each: 1000, all: 8000, tokens: 2000, dynamicTokens: 1000 },
-  monitor: {
-    due: null,
-    tiers: { background: 6400, aggressive: 6800, emergency: 7600 },
-    next: { tier: "background", at: 6400, left: 2400 },
-    ahead: [],
-  },
-  log: { entries: 500, coveredTo: 0, writtenTo: 0, omittedTo: 0, due: 0 },
-  omission: null,
-  compactions: {
-    committed: { background: 0, aggressive: 0, emergency: 0, forced: 0 },
-    saved: { background: 0, aggressive: 0, emergency: 0, forced: 0 },
-    landed: 0,
-    waiting: 0,
-    failed: 0,
-    stale: 0,
-    sourceTokens: 0,
-    summaryTokens: 0,
-  },
-  spent: {
-    ...NOTHING_SPENT,
-    peakTokens: 0,
-    models: [],
-    cost: FREE,
-    compactions: { ...NOTHING_SPENT, uncounted: 0, cost: FREE },
-  },
-  summaries: [],
-  job: null,
-  memories: [],
-};
+const EMPTY = EMPTY_REPORT;
 
 function memory(id: number, overrides: Partial<MemoryRecord> = {}): MemoryRecord {
   const at = new Date("2026-11-20T10:00:00Z");

@@ -1,3 +1,4 @@
+import type { CommandAnswer } from "../../src/core/card.ts";
 import type { Absence } from "../../src/core/entry.ts";
 import type { ChannelAddress } from "../../src/core/ids.ts";
 import type {
@@ -25,7 +26,8 @@ export class RecordingInbox implements PlatformInbox, CatchUpLedger {
   readonly failures: (Error | null)[] = [];
   /** Called when an event was taken, before the receipt is on its way. */
   onEvent: (event: InboundEvent) => void = () => {};
-  onCommand: (command: InboundCommand) => string | Promise<string> = ({ name }) => `did ${name}`;
+  onCommand: (command: InboundCommand) => CommandAnswer | Promise<CommandAnswer> = ({ name }) =>
+    `did ${name}`;
   readonly #seqs = new Map<string, number>();
   readonly #waiters: { count: number; resolve: () => void }[] = [];
 
@@ -47,7 +49,7 @@ export class RecordingInbox implements PlatformInbox, CatchUpLedger {
     this.servers.push(...(await list()));
   }
 
-  async command(command: InboundCommand): Promise<string> {
+  async command(command: InboundCommand): Promise<CommandAnswer> {
     this.commands.push(command);
     return await this.onCommand(command);
   }

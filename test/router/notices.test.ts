@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { pino } from "pino";
+import type { Card } from "../../src/core/card.ts";
 import { PlatformError } from "../../src/platforms/platform.ts";
 import { Notices } from "../../src/router/notices.ts";
+import { CARD } from "../platforms/cards.ts";
 import { TestPlatform } from "../support/test-platform.ts";
 
 const CHANNEL = { platform: "test", name: "room" };
@@ -59,5 +61,72 @@ describe("what Weir says of its own accord", () => {
     assert.doesNotMatch(platform.texts().join("\n"), /line (?:12|29) /);
     assert.equal(warned.length, 1);
     assert.match(warned[0] ?? "", /notice_not_sent/);
+  });
+});
+
+describe("the answer to a command that is a card", () => {
+  const asked = { id: "m1", author: { id: "u", name: "Ann", isBot: false }, kind: "channel" } as const;
+
+  function openDrawing(capabilities: { drawsCards?: true } = { drawsCards: true }) {
+    const platform = new TestPlatform({ maxTextLength: LIMIT, ...capabilities });
+    const lines: string[] = [];
+    const notices = new Notices(() => platform, pino({}, { write: (line) => void lines.push(line) }));
+    return { notices, platform, lines };
+  }
+
+  test("is drawn once where the platform can, and is its text elsewhere", async () => {
+    const drawing = openDrawing();
+    drawing.notices.answer(CHANNEL, asked, CARD, null);
+    await settled();
+    assert.deepEqual(
+      drawing.platform.calls.map(({ message: { text, card } }) => [text, card]),
+      [[CARD.summary, CARD]],
+    );
+    const plain = openDrawing({});
+    plain.notices.answer(CHANNEL, asked, CARD, null);
+    await settled();
+    assert.deepEqual(
+      plain.platform.calls.map(({ message: { text, card } }) => [text, card]),
+      [[CARD.text, undefined]],
+    );
+  });
+
+  test("is its text, in as many messages as it takes, where the card is refused", async () => {
+    for (const kind of ["rejected", "gone"] as const) {
+      const { notices, platform, lines } = openDrawing();
+      platform.fail = (_, { card }) => {
+        if (card !== undefined) throw new PlatformError("test", kind, "no");
+      };
+      notices.answer(CHANNEL, asked, { ...CARD, text: textOf(30) }, null);
+      await settled();
+      assert.equal(platform.texts().join("\n"), textOf(30));
+      assert.ok(lines.some((line) => line.includes("card_refused")));
+    }
+  });
+
+  test("is not said a second time where the card may have come through", async () => {
+    const { notices, platform, lines } = openDrawing();
+    platform.fail = () => {
+      throw new PlatformError("test", "unavailable", "no answer");
+    };
+    notices.answer(CHANNEL, asked, CARD, null);
+    await settled();
+    assert.deepEqual(platform.texts(), []);
+    assert.ok(lines.some((line) => line.includes("notice_not_sent")));
+  });
+
+  test("is shown to the asker alone where the platform can, also as a text", async () => {
+    const { notices, platform } = openDrawing();
+    const alone: string[] = [];
+    Object.assign(platform, {
+      // oxlint-disable-next-line require-await -- an interface's method
+      tellAlone: async (_: unknown, person: string, text: string, card?: Card) => {
+        if (card !== undefined) throw new PlatformError("test", "rejected", "no");
+        alone.push(`${person}: ${text}`);
+      },
+    });
+    notices.answer(CHANNEL, asked, CARD, null);
+    await settled();
+    assert.deepEqual([alone, platform.texts()], [[`u: ${CARD.text}`], []]);
   });
 });

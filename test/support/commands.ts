@@ -1,3 +1,4 @@
+import { answerText, type CommandAnswer } from "../../src/core/card.ts";
 import type { Asker } from "../../src/platforms/platform.ts";
 import type { TestWeir } from "./weir.ts";
 
@@ -12,13 +13,20 @@ export async function command(
   asker: Asker = ANN,
   platform = "test",
 ): Promise<string> {
+  return answerText(await commandAnswer(weir, room, typed, asker, platform));
+}
+
+/** The same, as the platform is given it. */
+export async function commandAnswer(
+  weir: TestWeir,
+  room: string,
+  typed: string,
+  asker: Asker = ANN,
+  platform = "test",
+): Promise<CommandAnswer> {
   const [name = "", ...rest] = typed.replace(/^\//, "").split(" ");
-  return weir.daemon.inbox.command({
-    channel: { platform, name: room },
-    name,
-    argument: rest.join(" "),
-    asker,
-  });
+  const channel = { platform, name: room };
+  return weir.daemon.inbox.command({ channel, name, argument: rest.join(" "), asker });
 }
 
 /** The author of a message, by who gives a command. */

@@ -4,7 +4,16 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 
 import { formatAddress, parseAddress } from "../../src/core/ids.ts";
-import { displayName, normalForm, sliceWhole, storableText, truncateMiddle } from "../../src/text/text.ts";
+import {
+  displayName,
+  fitEscaped,
+  fitLines,
+  insideCodeBlock,
+  normalForm,
+  sliceWhole,
+  storableText,
+  truncateMiddle,
+} from "../../src/text/text.ts";
 import { createTimeFormat } from "../../src/text/time.ts";
 import { cpuMs } from "../support/cpu-time.ts";
 
@@ -149,5 +158,48 @@ describe("an address", () => {
     );
     assert.deepEqual(parseAddress("main"), { platform: "terminal", name: "main" });
     assert.deepEqual(parseAddress(":main"), { platform: "terminal", name: ":main" });
+  });
+});
+
+describe("a text that is escaped", () => {
+  const entity = (character: string): string => (character === "&" ? "&amp;" : character);
+
+  test("fits, and is cut between characters, never within an escape", () => {
+    assert.equal(fitEscaped("a & b", 9, entity), "a &amp; b");
+    assert.equal(fitEscaped("a & b", 8, entity), "a &amp;…");
+    assert.equal(fitEscaped("a & b", 7, entity), "a …");
+    assert.equal(fitEscaped("😀😀", 3, entity), "😀…");
+    fc.assert(
+      fc.property(wellFormed, fc.integer({ min: 1, max: 40 }), (text, limit) => {
+        const fitting = fitEscaped(text, limit, entity);
+        const whole = text.replaceAll("&", "&amp;");
+        assert.ok(fitting.length <= limit && fitting.isWellFormed());
+        if (whole.length <= limit) assert.equal(fitting, whole);
+        else assert.ok(fitting.endsWith("…") && whole.startsWith(fitting.slice(0, -1)));
+      }),
+    );
+  });
+
+  test("of several lines fits, and tells how many are missing", () => {
+    const lines = Array.from({ length: 100 }, (_, index) => `${index} & more`);
+    const shown = fitLines(lines, 100, entity).split("\n");
+    assert.equal(shown.at(-1), `… and ${101 - shown.length} more`);
+    fc.assert(
+      fc.property(
+        fc.array(wellFormed, { maxLength: 50 }),
+        fc.integer({ min: 60, max: 300 }),
+        (some, limit) => {
+          assert.ok(fitLines(some, limit, entity).length <= limit);
+        },
+      ),
+    );
+  });
+
+  test("cannot end the code block in which it stands, however many backticks it has", () => {
+    for (let count = 0; count < 20; count++) {
+      const safe = insideCodeBlock("`".repeat(count));
+      assert.ok(!safe.includes("```"));
+      assert.equal(safe.replaceAll("\u200b", ""), "`".repeat(count));
+    }
   });
 });

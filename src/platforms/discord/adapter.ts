@@ -104,6 +104,7 @@ class DiscordPlatform implements Platform {
       maxTextLength: MAX_TEXT_LENGTH,
       hasTextCommands: true,
       isProportional: true,
+      drawsCards: true,
       serves: (channel) => channel.platform === PLATFORM_NAME,
     };
   }

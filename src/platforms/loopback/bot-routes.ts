@@ -65,8 +65,7 @@ export function botRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: Abo
     });
   });
   app.post("/commands/:id/answer", async (c) => {
-    const { text } = await readBody(c, commandAnswer);
-    return chat.answerCommand(c.req.param("id"), text)
+    return chat.answerCommand(c.req.param("id"), await readBody(c, commandAnswer))
       ? c.json({})
       : c.json({ error: "no such command" }, 404);
   });

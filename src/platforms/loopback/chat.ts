@@ -1,5 +1,12 @@
 import { randomUUID } from "node:crypto";
-import type { CommandPost, EventPage, LoopbackEvent, MessagePost, Reply } from "./protocol.ts";
+import type {
+  CommandPost,
+  EventPage,
+  LoopbackAnswer,
+  LoopbackEvent,
+  MessagePost,
+  Reply,
+} from "./protocol.ts";
 
 /** The service keeps everything in memory, so there is an end to it. */
 const MAX_EVENTS = 1_000_000;
@@ -50,7 +57,7 @@ export class LoopbackChat {
   readonly #channels = new Map<string, Map<string, ChatMessage>>();
   readonly #events: LoopbackEvent[] = [];
   readonly #replyIdOfKey = new Map<string, string>();
-  readonly #answers = new Map<string, string | null>();
+  readonly #answers = new Map<string, LoopbackAnswer | null>();
   readonly #eventWaiters = new Set<() => void>();
   readonly #answerWaiters = new Set<() => void>();
   /** The last event of which a client has said, by asking for what comes after it, that it is in safe hands. */
@@ -114,15 +121,15 @@ export class LoopbackChat {
   }
 
   /** @returns false if there is no such command */
-  answerCommand(id: string, text: string): boolean {
+  answerCommand(id: string, answer: LoopbackAnswer): boolean {
     if (!this.#answers.has(id)) return false;
-    this.#answers.set(id, text);
+    this.#answers.set(id, answer);
     wake(this.#answerWaiters);
     return true;
   }
 
   /** Null: not answered yet. Undefined: no such command. */
-  commandAnswer(id: string): string | null | undefined {
+  commandAnswer(id: string): LoopbackAnswer | null | undefined {
     return this.#answers.get(id);
   }
 
@@ -182,7 +189,7 @@ export class LoopbackChat {
     for (let index = after ?? this.#acknowledged; index < this.#events.length; index += 1) {
       const event = this.#events[index];
       if (event === undefined || events.length >= MAX_PAGE_EVENTS || size > MAX_PAGE_TEXT) break;
-      if (event.type === "command" && typeof this.#answers.get(event.id) === "string") continue;
+      if (event.type === "command" && (this.#answers.get(event.id) ?? null) !== null) continue;
       size += "text" in event ? event.text.length : 0;
       events.push(event);
     }

@@ -1,11 +1,12 @@
 import { type Backoff, backoffMs } from "../../async/backoff.ts";
 import { pause } from "../../async/clock.ts";
 import { z } from "zod";
+import { answerText, type CommandAnswer } from "../../core/card.ts";
 import { errorMessage, unreachable, UnstorableError } from "../../core/errors.ts";
 import type { InboundEvent } from "../../core/message.ts";
 import { PlatformError, type PlatformInbox } from "../platform.ts";
 import { type LoopbackClient, PLATFORM_NAME } from "./client.ts";
-import { eventPage, type LoopbackEvent } from "./protocol.ts";
+import { eventPage, type LoopbackAnswer, type LoopbackEvent } from "./protocol.ts";
 
 /** The part of a logger that the feed needs. */
 export interface FeedLog {
@@ -170,22 +171,35 @@ export class EventFeed {
     const { id, name, argument, asker } = event;
     const channel = { platform: PLATFORM_NAME, name: event.channel };
     try {
-      const text = await inbox.command({
+      const answer = await inbox.command({
         channel,
         name,
         argument,
         asker: { id: asker, name: asker, roles: [] },
       });
-      const { client, timeoutMs } = this.#options;
-      await client.call(
-        { method: "POST", path: `/commands/${encodeURIComponent(id)}/answer`, body: { text }, timeoutMs },
-        z.object({}),
-      );
+      await this.#answer(id, answer);
     } catch (error) {
       this.#options.log.warn(
         { command: name, why: errorMessage(error) },
         "a loopback command was not answered",
       );
+    }
+  }
+
+  async #answer(id: string, answer: CommandAnswer): Promise<void> {
+    const { client, timeoutMs } = this.#options;
+    const path = `/commands/${encodeURIComponent(id)}/answer`;
+    const post = async (body: LoopbackAnswer): Promise<unknown> =>
+      client.call({ method: "POST", path, body, timeoutMs }, z.object({}));
+    const text = answerText(answer);
+    if (typeof answer === "string") return void (await post({ text }));
+    const { text: _text, ...card } = answer;
+    try {
+      await post({ text, card });
+    } catch (error) {
+      // A service of an older version knows no cards.
+      if (!(error instanceof PlatformError) || error.kind !== "rejected") throw error;
+      await post({ text });
     }
   }
 

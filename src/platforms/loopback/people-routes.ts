@@ -36,7 +36,9 @@ export function peopleRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: 
       await chat.nextAnswer(until - Date.now(), signal);
       answer = chat.commandAnswer(c.req.param("id"));
     }
-    return answer === undefined ? c.json({ error: "no such command" }, 404) : c.json({ answer });
+    if (answer === undefined) return c.json({ error: "no such command" }, 404);
+    const { text = null, card } = answer ?? {};
+    return c.json({ answer: text, ...(card !== undefined && { card }) });
   });
 
   app.get("/journal", (c) => c.json({ calls: chat.journal }));

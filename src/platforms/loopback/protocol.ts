@@ -57,7 +57,12 @@ export const commandPost = z.strictObject({
 export type CommandPost = z.output<typeof commandPost>;
 
 /** `POST /commands/:id/answer`. */
-export const commandAnswer = z.strictObject({ text });
+export const commandAnswer = z.strictObject({
+  text,
+  /** The answer as data, where it is more than a text. */
+  card: z.looseObject({}).optional(),
+});
+export type LoopbackAnswer = z.output<typeof commandAnswer>;
 
 /** `POST /faults`: how the next `times` calls of an operation go wrong. */
 export const faultPost = z.strictObject({

@@ -1,6 +1,7 @@
 import type { App, HTTPReceiver, SocketModeReceiver } from "@slack/bolt";
 import type { Logger } from "pino";
 import type { SlackConfig } from "../../config/config.ts";
+import type { Card } from "../../core/card.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { unlessAborted } from "../../async/deadline.ts";
@@ -23,6 +24,7 @@ import { openHttpSession } from "./connection/http-session.ts";
 import { findJoinedChannels } from "./web/joined-channels.ts";
 import { missingScopes } from "./manifest.ts";
 import { type Bot, Names, nothing } from "./web/names.ts";
+import { toBlocks } from "./outbound/card.ts";
 import { fitMrkdwn } from "./outbound/mrkdwn.ts";
 import { People } from "./web/people.ts";
 import { MAX_POST_LENGTH, Poster } from "./outbound/poster.ts";
@@ -100,6 +102,7 @@ class SlackPlatform implements Platform {
       hasTextCommands: true,
       commandPrefix: "/weir ",
       isProportional: true,
+      drawsCards: true,
       serves: (channel) => channel.platform === PLATFORM_NAME,
     };
   }
@@ -153,10 +156,11 @@ class SlackPlatform implements Platform {
     await this.#poster.react(messageId, emoji);
   }
 
-  async tellAlone(address: ChannelAddress, user: string, text: string): Promise<void> {
+  async tellAlone(address: ChannelAddress, user: string, text: string, card?: Card): Promise<void> {
     const { channel, threadTs } = placeOf(address);
     const thread = threadTs === null ? {} : { thread_ts: threadTs };
-    const body = { channel, user, text: fitMrkdwn(text, new Map(), MAX_POST_LENGTH), ...thread };
+    const blocks = card === undefined ? {} : { blocks: toBlocks(card) };
+    const body = { channel, user, text: fitMrkdwn(text, new Map(), MAX_POST_LENGTH), ...blocks, ...thread };
     await new SlackApi(this.#apiOptions).call("chat.postEphemeral", body, nothing);
   }
 

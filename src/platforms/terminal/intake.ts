@@ -1,3 +1,4 @@
+import { answerText, type CommandAnswer } from "../../core/card.ts";
 import { errorMessage, unreachable } from "../../core/errors.ts";
 import type { InboundMessage, Receipt } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
@@ -69,7 +70,7 @@ export function refusal(intake: Intake, session: Session): string | null {
   }
 }
 
-/** Runs a typed command. @returns the text to show; never throws */
+/** Runs a typed command. @returns what to show; never throws */
 export async function runCommand(
   inbox: PlatformInbox,
   session: Session,
@@ -79,17 +80,17 @@ export async function runCommand(
     readonly asker: string;
     readonly channel?: string;
   },
-): Promise<string> {
+): Promise<CommandAnswer> {
   const { name, argument } = command;
   const channel = { platform: PLATFORM_NAME, name: command.channel ?? session.channel };
   try {
-    const text = await inbox.command({
+    const answer = await inbox.command({
       channel,
       name,
       argument,
       asker: { id: command.asker, name: command.asker, roles: [] },
     });
-    return name === "help" ? `${text.trimEnd()}\n${SESSION_HELP}` : text;
+    return name === "help" ? `${answerText(answer).trimEnd()}\n${SESSION_HELP}` : answer;
   } catch (error) {
     return `/${name} failed: ${errorMessage(error)}`;
   }

@@ -1,7 +1,9 @@
 import { formatNumber } from "../../text/format.ts";
+import type { CommandAnswer } from "../../core/card.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
 import { displayable, displayableLine, heldBack } from "../../text/displayable.ts";
+import { drawCard } from "./card.ts";
 import { refusal, runCommand, takeIn, typedMessage } from "./intake.ts";
 import { OutputClosedError } from "./output.ts";
 import type { Presenter, Session } from "./presenter.ts";
@@ -180,12 +182,17 @@ export class InteractivePresenter implements Presenter {
         return await this.#print(displayable(typed.why));
       case "command": {
         const command = { name: typed.name, argument: typed.argument, asker: this.#speaker };
-        const text = await runCommand(inbox, this.#session, command);
-        return await this.#print(displayable(text).trimEnd());
+        return await this.#print(this.#draw(await runCommand(inbox, this.#session, command)));
       }
       case "message":
         return await this.#say(typed.speaker, typed.text, inbox);
     }
+  }
+
+  #draw(answer: CommandAnswer): string {
+    if (typeof answer === "string") return displayable(answer).trimEnd();
+    const { colour, screen } = this.#session;
+    return drawCard(answer, { colour, columns: screen.columns ?? 0 });
   }
 
   async #say(speaker: string, text: string, inbox: PlatformInbox): Promise<void> {

@@ -1,4 +1,5 @@
 import type { InboundEvent, InboundMessage, OutboundMessage, Receipt } from "../../core/message.ts";
+import { answerText } from "../../core/card.ts";
 import { errorMessage, unreachable } from "../../core/errors.ts";
 import type { PlatformInbox } from "../platform.ts";
 import { displayableJson } from "../../text/displayable.ts";
@@ -174,7 +175,7 @@ export class JsonlPresenter implements Presenter {
 
   async #stop(channel: string, inbox: PlatformInbox): Promise<void> {
     const command = { name: "stop", argument: "", asker: this.#session.speaker, channel };
-    const text = await runCommand(inbox, this.#session, command);
+    const text = answerText(await runCommand(inbox, this.#session, command));
     await this.#tell({ type: "command", channel, name: "stop", text });
   }
 

@@ -1,3 +1,4 @@
+import { answerText } from "../../core/card.ts";
 import { unreachable } from "../../core/errors.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
@@ -72,7 +73,7 @@ export class LinesPresenter implements Presenter {
         return true;
       case "command": {
         const command = { name: typed.name, argument: typed.argument, asker: this.#speaker };
-        await this.#print(await runCommand(inbox, this.#session, command));
+        await this.#print(answerText(await runCommand(inbox, this.#session, command)));
         return true;
       }
       case "message":

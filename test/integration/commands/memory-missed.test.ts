@@ -1,6 +1,7 @@
 // proves: src/admin/memory.ts, src/platforms/intake/gaps.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { answerText } from "../../../src/core/card.ts";
 import type { ChannelAddress } from "../../../src/core/ids.ts";
 import type { Daemon } from "../../../src/daemon.ts";
 import { botTexts } from "../../platforms/slack/slack-harness.ts";
@@ -20,7 +21,8 @@ async function command(
   name: string,
   argument = "",
 ): Promise<string> {
-  return daemon.inbox.command({ channel, name, argument, asker: { id: "u", name: "Ann", roles: [] } });
+  const asker = { id: "u", name: "Ann", roles: [] };
+  return answerText(await daemon.inbox.command({ channel, name, argument, asker }));
 }
 
 /** Leaves a message of Weir's own as the newest of the channel. */

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { answerText } from "../../../src/core/card.ts";
 import { describeRedo, parseAnswer } from "../../../src/admin/compact-answer.ts";
 import { channelId, jobId } from "../../../src/core/ids.ts";
 import { RequestServer } from "../../../src/admin/request-server.ts";
@@ -47,12 +48,8 @@ async function talk(weir: TestWeir, room: string, messages = 40): Promise<void> 
 
 async function command(weir: TestWeir, room: string, name: string): Promise<string> {
   const channel = { platform: "test", name: room };
-  return weir.daemon.inbox.command({
-    channel,
-    name,
-    argument: "",
-    asker: { id: "u-ann", name: "Ann", roles: [] },
-  });
+  const asker = { id: "u-ann", name: "Ann", roles: [] };
+  return answerText(await weir.daemon.inbox.command({ channel, name, argument: "", asker }));
 }
 
 async function idOf(weir: TestWeir, room: string): Promise<number> {

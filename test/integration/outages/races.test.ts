@@ -1,6 +1,7 @@
 // proves: src/store/channels/channels.ts, src/channel/registry.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { answerText } from "../../../src/core/card.ts";
 import type { ChannelRow } from "../../../src/store/channels/channels.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { stalledStream, text } from "../../support/model-behaviours.ts";
@@ -18,12 +19,8 @@ async function start(server: ModelServer, platform = new TestPlatform()): Promis
 
 async function command(weir: TestWeir, room: string, name: string): Promise<string> {
   const channel = { platform: "test", name: room };
-  return weir.daemon.inbox.command({
-    channel,
-    name,
-    argument: "",
-    asker: { id: "u-ann", name: "Ann", roles: [] },
-  });
+  const asker = { id: "u-ann", name: "Ann", roles: [] };
+  return answerText(await weir.daemon.inbox.command({ channel, name, argument: "", asker }));
 }
 
 async function find(weir: TestWeir, name: string): Promise<ChannelRow> {

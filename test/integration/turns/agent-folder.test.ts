@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { command } from "../../support/commands.ts";
+import { command, commandAnswer } from "../../support/commands.ts";
 import { OWNED, OWNER } from "../../support/owners.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text } from "../../support/model-behaviours.ts";
@@ -147,6 +147,13 @@ test("what stands in the folder is shown to owners alone", async () => {
     const shown = await command(weir, "yard", typed, undefined, "discord");
     assert.doesNotMatch(shown, /SOUL|POLICY|lively|delivery date|crane|users\//, typed);
   }
+  const card = await commandAnswer(weir, "yard", "context", undefined, "discord");
+  assert.doesNotMatch(JSON.stringify(card), /SOUL|POLICY|lively|delivery date|crane|users\/|agent's folder/);
+  const owners = await commandAnswer(weir, "yard", "context", OWNER, "discord");
+  assert.match(
+    JSON.stringify(owners),
+    /"From the agent's folder","lines":\["soul: \d+ tokens, [^"]*SOUL\.md/,
+  );
   const list = await command(weir, "yard", "context list", OWNER, "discord");
   assert.match(list, /soul +\d+ tokens {2}\S+\/main\/SOUL\.md \(always\)/);
   assert.match(list, /memory +\d+ tokens {2}\S+\/main\/MEMORY\.md/);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
+import { answerText } from "../../../src/core/card.ts";
 import { openStore } from "../../store/open-store.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { rowsWith } from "../../store/rows-with.ts";
@@ -134,12 +135,14 @@ test("/memory tells what is remembered here, and nothing of elsewhere", async ()
   await using server = await startModelServer();
   await using weir = await start(server);
   const command = async (room: string): Promise<string> =>
-    weir.daemon.inbox.command({
-      name: "memory",
-      argument: "",
-      asker: { id: "u-ann", name: "Ann", roles: [] },
-      channel: { platform: "test", name: room },
-    });
+    answerText(
+      await weir.daemon.inbox.command({
+        name: "memory",
+        argument: "",
+        asker: { id: "u-ann", name: "Ann", roles: [] },
+        channel: { platform: "test", name: room },
+      }),
+    );
   assert.match(await command("nowhere"), /Nothing has been said/);
   const { memory } = await remember(weir, "told", "Ann likes zxqplums.");
   await weir.say("hello", { room: "untold", addressed: false });

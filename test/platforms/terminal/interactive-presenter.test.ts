@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import type { OutboundMessage } from "../../../src/core/message.ts";
 import type { CompactionNews } from "../../../src/platforms/terminal/settled-turns.ts";
 import type { TerminalOptions } from "../../../src/platforms/terminal/terminal-platform.ts";
+import { CARD } from "../cards.ts";
 import { outbound } from "../contract.ts";
 import { FakeScreen } from "./fake-screen.ts";
 import { openTerminal, type Terminal } from "./terminal-harness.ts";
@@ -251,5 +252,16 @@ describe("what else the interactive terminal tells", () => {
     await session.platform[Symbol.asyncDispose]();
     assert.equal(session.turns.listeners, 0);
     assert.equal(session.output.listenerCount("resize"), 0);
+  });
+});
+
+describe("a command typed into the interactive terminal", () => {
+  test("is answered by a drawing where the answer is a card, above the line that is being typed", async () => {
+    await using session = await open({ colour: true });
+    session.inbox.onCommand = () => CARD;
+    session.input.write("/context\rhalf a li");
+    await session.writes(/system 640/);
+    assert.ok(session.written().includes(`\u001B[33m${"█".repeat(30)}`));
+    assert.match(session.seen(), /^ana> \/context\n#river-watch[^]*86 % of[^]*system 640\nana> half a li$/);
   });
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { InboundMessage } from "../../../src/core/message.ts";
+import { CARD } from "../cards.ts";
 import { outbound } from "../contract.ts";
 import { openTerminal, type Terminal } from "./terminal-harness.ts";
 
@@ -71,6 +72,14 @@ describe("piped lines", () => {
       /^status\(\) for ana\ncontext\(list\) for ben\nhelp\(\) for ben\nIn this terminal.*\n\/as NAME/,
     );
     assert.deepEqual(terminal.inbox.events, []);
+  });
+
+  test("are answered by the text of a card, without colour", async () => {
+    await using terminal = await openTerminal("lines", { colour: true });
+    terminal.inbox.onCommand = () => CARD;
+    terminal.input.end("/context\n");
+    await terminal.platform.closed;
+    assert.equal(terminal.written(), `${CARD.text}\n`);
   });
 
   test("speak for several people where they share the session", async () => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
+import { commandTable } from "../../../src/admin/commands.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import { buildDaemon, type Daemon } from "../../../src/daemon.ts";
@@ -48,7 +49,7 @@ export async function startDiscordWeir(options: DiscordWeirOptions): Promise<Dis
       catchUpMaxAgeMs: 3_600_000,
     },
     log,
-    commands: [{ name: "status", help: "what it does", argument: null }],
+    commands: commandTable(),
     timing: { ...TIMING, ...options.timing },
   });
   const bindings = [{ ...bindPlatform("discord", agentId("main")), ...options.binding }];

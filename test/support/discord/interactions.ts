@@ -6,6 +6,7 @@ import {
   InteractionType,
   PermissionFlagsBits,
 } from "discord.js";
+import type { APIEmbed } from "discord.js";
 
 import { toChannel, toFullMember, toUser } from "./payloads.ts";
 import type { ChannelRecord, CommandRecord, InteractionRecord } from "./records.ts";
@@ -20,6 +21,7 @@ export interface CommandOptions {
 export interface CommandAnswer {
   readonly id: string;
   readonly text: string;
+  readonly embeds: readonly APIEmbed[];
   readonly isEphemeral: boolean;
   /** Deferred, and no text came yet. */
   readonly isLoading: boolean;
@@ -77,8 +79,8 @@ export function answersTo(state: State, interactionId: string): CommandAnswer[] 
   return interaction.messageIds.flatMap((id) => {
     const message = state.messages.get(id);
     if (message === undefined) return [];
-    const { content: text, isEphemeral, isLoading } = message;
-    return [{ id, text, isEphemeral, isLoading }];
+    const { content: text, embeds, isEphemeral, isLoading } = message;
+    return [{ id, text, embeds, isEphemeral, isLoading }];
   });
 }
 

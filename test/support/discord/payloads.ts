@@ -169,6 +169,7 @@ export function toGuildCreate(state: State, guild: GuildRecord): object {
 
 const DENIED: Readonly<Record<Exclude<Access, "all">, bigint>> = {
   no_history: PermissionFlagsBits.ReadMessageHistory,
+  no_embeds: PermissionFlagsBits.EmbedLinks,
   read: PermissionFlagsBits.SendMessages,
   none: PermissionFlagsBits.ViewChannel,
 };

@@ -34,7 +34,7 @@ export interface GuildRecord {
 }
 
 /** What the bot may do in a channel: everything, all but read what was said before, only read, or not even see it. */
-export type Access = "all" | "no_history" | "read" | "none";
+export type Access = "all" | "no_history" | "no_embeds" | "read" | "none";
 
 export interface ThreadRecord {
   readonly ownerId: string;

@@ -15,7 +15,7 @@ export type Fault =
   | { readonly fault: "reset_before" | "reset_after" | "hang_before" | "hang_after" };
 
 export type ScriptedFault = Fault & {
-  /** `chat.postMessage`, `apps.connections.open`, …; `files.download` for a download; `*` for whatever comes. */
+  /** `chat.postMessage`, `apps.connections.open`, …; `files.download` for a download, `response_url` for a post to one; `*` for whatever comes. */
   readonly method: string;
   /** Only calls with this `channel`. */
   readonly channel?: string;

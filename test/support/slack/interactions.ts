@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto";
 
 import { z } from "zod";
 
+import { refusalOfBlocks } from "./blocks.ts";
 import type { Carrier, ParcelType } from "./deliveries.ts";
 import type { EventFeed } from "./events.ts";
+import type { Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { JsonObject, Workspace } from "./model.ts";
 
@@ -105,12 +107,22 @@ export class Interactions {
   }
 
   /** Serves a POST to a response URL. Returns status and body of the answer. */
-  respond(path: string, body: string): { readonly status: number; readonly body: string } {
+  respond(
+    path: string,
+    body: string,
+    fault: Fault | undefined,
+  ): { readonly status: number; readonly body: string } {
     const interaction = this.#open.get(path);
     const parsed = responseBody.safeParse(parseJson(body));
-    const answer = this.#judge(interaction, parsed.success);
+    const refusal = fault?.fault === "error" ? fault.error : refusalOfBlocks(parsed.data?.["blocks"]);
+    const answer =
+      fault?.fault === "status"
+        ? { status: fault.status, body: fault.body ?? "" }
+        : refusal === null
+          ? this.#judge(interaction, parsed.success)
+          : { status: 200, body: JSON.stringify({ ok: false, error: refusal }) };
     this.#journal.add({ kind: "response", body: parsed.data ?? {}, status: answer.status });
-    if (answer.status === 200 && interaction !== undefined && parsed.success) {
+    if (answer.body === "ok" && interaction !== undefined && parsed.success) {
       interaction.usesLeft -= 1;
       this.#show(interaction, parsed.data);
     }

@@ -12,7 +12,7 @@ export interface MethodContext {
   /** A new address for one socket. */
   openConnection(): string;
   /** A text that only one person sees. */
-  addEphemeral(channel: string, user: string, text: string): string;
+  addEphemeral(channel: string, user: string, text: string, blocks: unknown): string;
   /** The line under a thread that says what the assistant is at; empty: none. */
   setStatus(channel: string, threadTs: string, status: string): void;
 }

@@ -1,4 +1,5 @@
 import { ApiError, type Arguments } from "./arguments.ts";
+import { refusalOfBlocks } from "./blocks.ts";
 import { findChannel, type Method, type MethodContext } from "./method.ts";
 import type { JsonObject, SlackChannel, SlackMessage } from "./model.ts";
 import { renderMessage } from "./rendering.ts";
@@ -25,7 +26,7 @@ function postMessage(args: Arguments, context: MethodContext): JsonObject {
     botId: workspace.bot.botId,
     subtype: isBroadcast ? "thread_broadcast" : undefined,
     threadTs: readThread(args, context, channel),
-    blocks: args.json("blocks"),
+    blocks: readBlocks(args),
     attachments: args.list("attachments"),
     metadata: readMetadata(args),
   });
@@ -60,7 +61,7 @@ function postEphemeral(args: Arguments, context: MethodContext): JsonObject {
   const user = args.required("user");
   if (!channel.members.has(user)) throw new ApiError("user_not_in_channel");
   const text = readText(args, context.limits.postLength, context.limits.markdownLength);
-  return { message_ts: context.addEphemeral(channel.id, user, text) };
+  return { message_ts: context.addEphemeral(channel.id, user, text, readBlocks(args)) };
 }
 
 function addReaction(args: Arguments, context: MethodContext): JsonObject {
@@ -117,6 +118,14 @@ function readText(args: Arguments, mostText: number, mostMarkdown: number): stri
   }
   if (text.length > (markdown === undefined ? mostText : mostMarkdown)) throw new ApiError("msg_too_long");
   return text;
+}
+
+/** @throws ApiError `invalid_blocks` or `msg_blocks_too_long` */
+function readBlocks(args: Arguments): unknown {
+  const blocks: unknown = args.json("blocks");
+  const refusal = refusalOfBlocks(blocks);
+  if (refusal !== null) throw new ApiError(refusal);
+  return blocks;
 }
 
 /** A thread_ts that names no message makes a message of its own thread, as in Slack; a reply's names its thread. */

@@ -86,6 +86,7 @@ export interface Ephemeral {
   readonly user: string;
   readonly ts: string;
   readonly text: string;
+  readonly blocks: unknown;
 }
 
 export interface SlackServer extends AsyncDisposable {
@@ -228,7 +229,7 @@ class SlackParts {
       response.writeHead(200, { "content-type": "text/html" }).end("<html>Sign in to Slack</html>");
       return;
     }
-    const answer = this.#interactions.respond(pathname, body);
+    const answer = this.#interactions.respond(pathname, body, this.faults.take("response_url", {}));
     response.writeHead(answer.status).end(answer.body);
   }
 
@@ -242,9 +243,9 @@ class SlackParts {
         const ticket = this.sockets.issueTicket();
         return `${this.origin.replace("http", "ws")}/link/?ticket=${ticket}&app_id=${this.workspace.appId}`;
       },
-      addEphemeral: (channel, user, text) => {
+      addEphemeral: (channel, user, text, blocks) => {
         const ts = this.workspace.channel(channel).timestamps.next();
-        this.ephemerals.push({ channel, user, ts, text });
+        this.ephemerals.push({ channel, user, ts, text, blocks });
         return ts;
       },
       setStatus: (channel, threadTs, status) => {

@@ -9,10 +9,12 @@ import {
 } from "discord.js";
 import type { Logger } from "pino";
 import { z } from "zod";
+import { answerText, type Card, type CommandAnswer } from "../../../core/card.ts";
 import { errorMessage } from "../../../core/errors.ts";
 import { splitText } from "../../../text/split-message.ts";
 import { PlatformError, type PlatformCommand, type PlatformInbox } from "../../platform.ts";
 import { type DiscordApi, DiscordRefusal, PLATFORM_NAME } from "../rest/api.ts";
+import { assertDrawn, toEmbed } from "../outbound/card.ts";
 import { toDiscord } from "../outbound/content.ts";
 import { type InteractionPayload, interactionPayload } from "./payload.ts";
 import type { MessageReader } from "./reader.ts";
@@ -136,7 +138,7 @@ export class SlashCommands {
     return true;
   }
 
-  async #result(interaction: InteractionPayload): Promise<string> {
+  async #result(interaction: InteractionPayload): Promise<CommandAnswer> {
     const { inbox, reader, log } = this.#parts;
     const { data, member, guild_id: guildId, channel_id: channelId = "" } = interaction;
     const user = member?.user ?? interaction.user;
@@ -156,13 +158,48 @@ export class SlashCommands {
     }
   }
 
-  async #answer({ application_id: applicationId, token }: InteractionPayload, text: string): Promise<void> {
+  async #answer(interaction: InteractionPayload, answer: CommandAnswer): Promise<void> {
+    const isDrawn = typeof answer !== "string" && (await this.#draw(interaction, answer));
+    if (!isDrawn) await this.#write(interaction, answerText(answer));
+  }
+
+  /** @returns false: Discord does not take or does not show the card */
+  async #draw(
+    { application_id: applicationId, token, channel_id: channel }: InteractionPayload,
+    card: Card,
+  ): Promise<boolean> {
+    const { api, log } = this.#parts;
+    const { content } = toDiscord(card.summary);
+    const body = {
+      content,
+      embeds: [toEmbed(card)],
+      flags: MessageFlags.Ephemeral,
+      allowed_mentions: { parse: [] },
+    };
+    const route = Routes.webhookMessage(applicationId, token, "@original");
+    try {
+      assertDrawn(await api.call({ method: "PATCH", route, body, isAnonymous: true }));
+      return true;
+    } catch (error) {
+      // The text is written into the same message: it is not said twice, whatever became of the card.
+      log.info({ channel: `${PLATFORM_NAME}:${channel}`, why: errorMessage(error) }, "card_refused");
+      return false;
+    }
+  }
+
+  async #write({ application_id: applicationId, token }: InteractionPayload, text: string): Promise<void> {
     const { api } = this.#parts;
     const parts = splitText(text.trim() === "" ? "Done." : text, PART_LENGTH).slice(0, MAX_PARTS);
     for (const [index, part] of parts.entries()) {
       const { content } = toDiscord(part);
-      const body = { content, flags: MessageFlags.Ephemeral, allowed_mentions: { parse: [] } };
       const isFirst = index === 0;
+      const body = {
+        content,
+        // A card may be there whose answer was lost.
+        ...(isFirst && { embeds: [] }),
+        flags: MessageFlags.Ephemeral,
+        allowed_mentions: { parse: [] },
+      };
       const route = isFirst
         ? Routes.webhookMessage(applicationId, token, "@original")
         : Routes.webhook(applicationId, token);

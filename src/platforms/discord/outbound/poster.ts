@@ -10,6 +10,7 @@ import { PlatformError } from "../../platform.ts";
 import { type DiscordApi, isReplyRefused, parsed } from "../rest/api.ts";
 import type { Directory } from "../rest/directory.ts";
 import { Emojis } from "../rest/emojis.ts";
+import { assertDrawn, toEmbed } from "./card.ts";
 import { type Content, toDiscord } from "./content.ts";
 import { type MessagePayload, messagePayload } from "../inbound/payload.ts";
 import type { People } from "../rest/people.ts";
@@ -27,7 +28,11 @@ export interface PosterParts {
   readonly log: Logger;
 }
 
-const posted = z.object({ id: z.string(), content: z.string() });
+const posted = z.object({
+  id: z.string(),
+  content: z.string(),
+  embeds: z.array(z.unknown()).default([]).catch([]),
+});
 const postedMessages = z.array(messagePayload);
 
 /** Maximum remembered sent messages. */
@@ -120,11 +125,24 @@ export class Poster {
   async #post(message: OutboundMessage, content: Content): Promise<string> {
     const { idempotencyKey: key, channel } = message;
     if (this.#attempts.get(key) === undefined) this.#attempts.set(key, performance.now());
-    const body = { ...bodyOf(content), nonce: nonceOf(key), enforce_nonce: true };
+    const { card } = message;
+    const embeds = card === undefined ? {} : { embeds: [toEmbed(card)] };
+    const body = { ...bodyOf(content), ...embeds, nonce: nonceOf(key), enforce_nonce: true };
     const there = await this.#put(channel, { ...body, ...this.#reference(message) }, body);
+    if (card !== undefined) await this.#keepIfDrawn(channel, there);
     // For a known key, Discord returns the message first sent with it.
     this.#shown.set(there.id, { content: there.content, isPiece: !message.final });
     return there.id;
+  }
+
+  /** A message without its card says too little: it is taken back, and whoever sent it says it in words. */
+  async #keepIfDrawn(channel: ChannelAddress, there: z.infer<typeof posted>): Promise<void> {
+    try {
+      assertDrawn(there);
+    } catch (error) {
+      await this.remove(channel, there.id).catch(() => undefined);
+      throw error;
+    }
   }
 
   /** @param bare the body without a reference, which Discord rejects if the bot may not read the history */

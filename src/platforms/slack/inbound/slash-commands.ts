@@ -1,9 +1,11 @@
 import type { Logger } from "pino";
+import type { Card } from "../../../core/card.ts";
 import { errorMessage } from "../../../core/errors.ts";
 import { splitText } from "../../../text/split-message.ts";
 import { withDeadline } from "../../../async/deadline.ts";
 import type { PlatformCommand, PlatformInbox } from "../../platform.ts";
 import { PLATFORM_NAME } from "../address.ts";
+import { type Block, toBlocks } from "../outbound/card.ts";
 import { fitMrkdwn } from "../outbound/mrkdwn.ts";
 import type { SlashCommand } from "./payload.ts";
 import { MAX_POST_LENGTH } from "../outbound/poster.ts";
@@ -20,6 +22,13 @@ export interface CommandsParts {
 
 /** Acknowledges a command, with or without a text that only the asker sees. */
 export type Acknowledge = (answer?: { response_type: "ephemeral"; text: string }) => Promise<void>;
+
+/** What a command has brought. */
+interface Answer {
+  /** Drawn in place of the texts, if Slack takes it. */
+  readonly card: Card | null;
+  readonly texts: readonly string[];
+}
 
 const PART_LENGTH = 3000;
 /** Slack accepts five posts per command. */
@@ -42,9 +51,11 @@ export class SlashCommands {
   async run(command: SlashCommand, acknowledge: Acknowledge): Promise<void> {
     const answering = this.#answer(command);
     const early = await withDeadline(answering, this.#parts.ackMs);
-    const [first, ...rest] = early ?? [];
+    // Nobody hears whether Slack took the blocks of an acknowledgement.
+    const [first, ...rest] = early === null || early.card !== null ? [] : early.texts;
     await acknowledge(first === undefined ? undefined : { response_type: "ephemeral", text: first });
-    const posting = this.#post(command, early === null ? answering : Promise.resolve(rest));
+    const isBegun = first !== undefined;
+    const posting = this.#post(command, isBegun ? Promise.resolve({ card: null, texts: rest }) : answering);
     this.#underWay.add(posting);
     void posting.finally(() => this.#underWay.delete(posting));
   }
@@ -55,43 +66,66 @@ export class SlashCommands {
   }
 
   /** Does not throw. */
-  async #answer(command: SlashCommand): Promise<readonly string[]> {
+  async #answer(command: SlashCommand): Promise<Answer> {
     const { inbox, reader, log, commands } = this.#parts;
     const { name, argument } = parseSlashText(command.text ?? "", commands);
     try {
       const { name: asker, roleNames = [] } = await reader.person(command.user_id);
-      const text = await inbox.command({
+      const answer = await inbox.command({
         channel: { platform: PLATFORM_NAME, name: command.channel_id },
         name,
         argument,
         asker: { id: command.user_id, name: asker, roles: [], roleNames },
       });
-      return partsOf(text);
+      if (typeof answer === "string") return { card: null, texts: partsOf(answer, MAX_PARTS) };
+      return { card: answer, texts: partsOf(answer.text, MAX_PARTS - 1) };
     } catch (error) {
       log.warn({ platform: PLATFORM_NAME, command: name, why: errorMessage(error) }, "command_failed");
-      return [`/weir ${name} did not work just now. Please try again.`];
+      return { card: null, texts: [`/weir ${name} did not work just now. Please try again.`] };
     }
   }
 
   /** Must not throw: nobody awaits it. */
-  async #post(command: SlashCommand, texts: Promise<readonly string[]>): Promise<void> {
+  async #post({ response_url: url }: SlashCommand, answer: Promise<Answer>): Promise<void> {
     try {
-      for (const text of await texts) await this.#respond(command.response_url, text);
+      const { card, texts } = await answer;
+      if (card !== null && (await this.#draw(url, card))) return;
+      for (const text of texts) await this.#respond(url, { text });
     } catch (error) {
       this.#parts.log.warn({ platform: PLATFORM_NAME, why: errorMessage(error) }, "command_answer_not_sent");
     }
   }
 
-  async #respond(url: string, text: string): Promise<void> {
+  /** @returns false: Slack did not take the card */
+  async #draw(url: string, card: Card): Promise<boolean> {
+    try {
+      const text = fitMrkdwn(card.summary, new Map(), MAX_POST_LENGTH);
+      await this.#respond(url, { text, blocks: toBlocks(card) });
+      return true;
+    } catch (error) {
+      this.#parts.log.info({ platform: PLATFORM_NAME, why: errorMessage(error) }, "card_refused");
+      return false;
+    }
+  }
+
+  async #respond(
+    url: string,
+    content: { readonly text: string; readonly blocks?: readonly Block[] },
+  ): Promise<void> {
     const response = await fetch(url, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ response_type: "ephemeral", replace_original: false, text }),
+      body: JSON.stringify({ response_type: "ephemeral", replace_original: false, ...content }),
       redirect: "error",
       signal: AbortSignal.timeout(this.#parts.callMs),
     });
-    await response.body?.cancel();
-    if (!response.ok) throw new Error(`Slack answered a response_url with ${response.status}`);
+    // Slack may refuse with the status 200: a response_url answers "ok" or JSON.
+    const said = await response.text();
+    const isRefused = /"ok"\s*:\s*false/.test(said);
+    if (!response.ok || isRefused)
+      throw new Error(
+        `Slack ${isRefused ? "refused" : "answered"} a post to a response_url with ${response.status}`,
+      );
   }
 }
 
@@ -107,8 +141,9 @@ function parseSlashText(
   return { name: known?.name ?? name, argument: argument.trim() };
 }
 
-function partsOf(text: string): readonly string[] {
+/** @param most how many posts are left for it */
+function partsOf(text: string, most: number): readonly string[] {
   const parts = splitText(text, PART_LENGTH).map((part) => fitMrkdwn(part, new Map(), MAX_POST_LENGTH));
-  if (parts.length <= MAX_PARTS) return parts;
-  return [...parts.slice(0, MAX_PARTS - 1), "… the rest of this answer is too long for Slack."];
+  if (parts.length <= most) return parts;
+  return [...parts.slice(0, most - 1), "… the rest of this answer is too long for Slack."];
 }

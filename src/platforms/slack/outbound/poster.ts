@@ -9,6 +9,7 @@ import { Cache } from "../../../async/cache.ts";
 import { emojiName } from "./emoji.ts";
 import { type Names, nothing } from "../web/names.ts";
 import { unescapeText } from "../inbound/readable-text.ts";
+import { toBlocks } from "./card.ts";
 import { fitMrkdwn } from "./mrkdwn.ts";
 import { messagePage, posted, type SlackMessage } from "../inbound/payload.ts";
 import type { People } from "../web/people.ts";
@@ -169,6 +170,7 @@ export class Poster {
         channel,
         ...(threadTs !== null && { thread_ts: threadTs }),
         ...this.#body(message),
+        ...(message.card !== undefined && { blocks: toBlocks(message.card) }),
         unfurl_links: false,
         unfurl_media: false,
       };

@@ -4,12 +4,15 @@ import { z } from "zod";
 import { commandTable } from "../../../../src/admin/commands.ts";
 import { until } from "../../../support/patience.ts";
 import type { DiscordServer } from "../../../support/discord/server.ts";
-import { COMMANDS, discordConfig, FAST, openDiscordScene } from "../discord-harness.ts";
+import { toEmbed } from "../../../../src/platforms/discord/outbound/card.ts";
+import { CARD } from "../../cards.ts";
+import { COMMANDS, discordConfig, type DiscordScene, FAST, openDiscordScene } from "../discord-harness.ts";
 import { createDiscord } from "../../../../src/platforms/discord/adapter.ts";
 import { RecordingInbox } from "../../recording-inbox.ts";
 import { pino } from "pino";
 
 const ROUTE_COMMANDS = "/applications/:application/commands";
+const ROUTE_ORIGINAL = "/webhooks/:application/:token/messages/:message";
 const ROUTE_CALLBACK = "/interactions/:interaction/:token/callback";
 const OPTION = { type: z.number(), name: z.string(), description: z.string(), required: z.boolean() };
 const HELD = z.array(
@@ -125,6 +128,53 @@ test("a long answer comes in several messages, all of them private", async () =>
     lines,
   );
 });
+
+test("a card is an embed for the asker alone, below its essence in words", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, ann, general } = scene;
+  await registered(discord);
+  inbox.onCommand = () => CARD;
+  const call = discord.world.command(ann, general, "context");
+  await until("the answer", () => call.responses().some(({ isLoading }) => !isLoading));
+  assert.deepEqual(
+    call.responses().map(({ text, embeds, isEphemeral }) => ({ text, embeds, isEphemeral })),
+    [{ text: CARD.summary, embeds: [toEmbed(CARD)], isEphemeral: true }],
+  );
+  const [{ body } = { body: null }] = discord.journal.calls("PATCH", ROUTE_ORIGINAL);
+  assert.deepEqual(body, {
+    content: CARD.summary,
+    embeds: [toEmbed(CARD)],
+    flags: 64,
+    allowed_mentions: { parse: [] },
+  });
+});
+
+for (const [trouble, arrange] of Object.entries<(scene: DiscordScene) => void>({
+  refuses: ({ discord }) =>
+    discord.faults.next({
+      method: "PATCH",
+      route: ROUTE_ORIGINAL,
+      fault: { kind: "status", status: 403, body: { message: "Missing Permissions", code: 50_013 } },
+    }),
+  "leaves out": ({ discord, general }) => discord.world.setAccess(general, "no_embeds"),
+  "does not acknowledge": ({ discord }) =>
+    discord.faults.next({ method: "PATCH", route: ROUTE_ORIGINAL, fault: { kind: "reset", when: "after" } }),
+}))
+  test(`a card that Discord ${trouble} is the text, in the same place, to the asker alone`, async () => {
+    await using scene = await openDiscordScene();
+    const { discord, inbox, ann, general, lines } = scene;
+    await registered(discord);
+    arrange(scene);
+    inbox.onCommand = () => CARD;
+    const call = discord.world.command(ann, general, "context");
+    await until("the answer", () => call.responses().some(({ text }) => text === CARD.text));
+    assert.deepEqual(
+      call.responses().map(({ text, embeds, isEphemeral }) => ({ text, embeds, isEphemeral })),
+      [{ text: CARD.text, embeds: [], isEphemeral: true }],
+    );
+    assert.ok(lines.some((line) => line.includes("card_refused")));
+    assert.deepEqual(discord.answers(general), []);
+  });
 
 test("a command that comes twice is run once; one whose acknowledgement was lost is run", async () => {
   await using scene = await openDiscordScene();

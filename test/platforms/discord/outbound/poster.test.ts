@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pino } from "pino";
+import { z } from "zod";
 import type { OutboundMessage } from "../../../../src/core/message.ts";
 import { createDiscord } from "../../../../src/platforms/discord/adapter.ts";
+import { toEmbed } from "../../../../src/platforms/discord/outbound/card.ts";
 import { PlatformError } from "../../../../src/platforms/platform.ts";
 import { until } from "../../../support/patience.ts";
 import { ROUTE_MESSAGE, ROUTE_MESSAGES } from "../../../support/discord/server.ts";
+import { CARD } from "../../cards.ts";
 import { COMMANDS, discordConfig, type DiscordScene, FAST, openDiscordScene } from "../discord-harness.ts";
 
 function outbound(channel: string, text: string, rest: Partial<OutboundMessage> = {}): OutboundMessage {
@@ -293,4 +296,28 @@ test("it reacts, and shows that it is typing no oftener than needed", async () =
   platform.showTyping?.({ platform: "discord", name: dm }, [], true);
   await until("the other sign", () => typed() > 1);
   assert.equal(typed(), 2);
+});
+
+test("a card is an embed that mentions nobody; one that Discord leaves out or refuses is no message, and an error", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, platform, general } = scene;
+  const card = outbound(general, CARD.summary, { card: CARD });
+  const id = await platform.send(card);
+  const [{ body } = { body: null }] = discord.journal.calls("POST", ROUTE_MESSAGES);
+  const sent = z.looseObject({ embeds: z.unknown(), allowed_mentions: z.unknown() }).parse(body);
+  assert.deepEqual(sent.embeds, [toEmbed(CARD)]);
+  assert.deepEqual(sent.allowed_mentions, { parse: [], users: [], replied_user: true });
+  discord.world.setAccess(general, "no_embeds");
+  await assert.rejects(platform.send({ ...card, idempotencyKey: "left out" }), { retryable: false });
+  discord.world.setAccess(general, "all");
+  discord.faults.next({
+    method: "POST",
+    route: ROUTE_MESSAGES,
+    fault: { kind: "status", status: 403, body: { message: "Missing Permissions", code: 50_013 } },
+  });
+  await assert.rejects(platform.send({ ...card, idempotencyKey: "refused" }), { retryable: false });
+  assert.deepEqual(
+    discord.messages(general).map((message) => [message.id, message.text]),
+    [[id, CARD.summary]],
+  );
 });

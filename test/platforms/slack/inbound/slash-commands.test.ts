@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, test } from "node:test";
+import { toBlocks } from "../../../../src/platforms/slack/outbound/card.ts";
+import type { ScriptedFault } from "../../../support/slack/faults.ts";
+import { CARD } from "../../cards.ts";
+import { outbound } from "../../contract.ts";
 import { openSlackScene, type SceneOptions, type SlackScene } from "../slack-harness.ts";
 
 const HTTP: SceneOptions = {
@@ -35,6 +39,26 @@ function answered(options: SceneOptions): void {
     ]);
     await slack.world.command(ana, general, "/weir").acknowledged;
     assert.equal(inbox.commands[1]?.name, "help");
+  });
+
+  test("whose answer is a card are answered by blocks, to the asker alone", async () => {
+    await using scene = await openSlackScene(options);
+    const { slack, ana, general, inbox } = scene;
+    inbox.onCommand = () => CARD;
+    const command = slack.world.command(ana, general, "/weir", "context");
+    await posts(scene, command, 1);
+    assert.equal((await command.acknowledged).isAcknowledged, true);
+    assert.deepEqual(
+      command.posts.map(({ body }) => body),
+      [
+        {
+          response_type: "ephemeral",
+          replace_original: false,
+          text: CARD.summary,
+          blocks: toBlocks(CARD),
+        },
+      ],
+    );
   });
 
   test("that take long are acknowledged in time, and answered later", async () => {
@@ -74,6 +98,27 @@ function troubled(options: SceneOptions): void {
     await posts(scene, longer, 5);
     assert.match(longer.posts.at(-1)?.text ?? "", /too long for Slack/);
     assert.ok(slack.journal.responses.every(({ status }) => status === 200));
+  });
+
+  test("whose card is refused, in either of Slack's ways, are answered by its text", async () => {
+    const refusals: ScriptedFault[] = [
+      { method: "response_url", fault: "error", error: "invalid_blocks" },
+      { method: "response_url", fault: "status", status: 400, body: "invalid_blocks" },
+    ];
+    await using scene = await openSlackScene(options);
+    const { slack, ana, general, inbox, lines } = scene;
+    inbox.onCommand = () => ({ ...CARD, text: "too many words ".repeat(3000) });
+    for (const refusal of refusals) {
+      slack.faults.next(refusal);
+      const command = slack.world.command(ana, general, "/weir", "context");
+      await posts(scene, command, 4);
+      assert.match(command.posts[0]?.text ?? "", /^too many words/);
+      assert.match(command.posts.at(-1)?.text ?? "", /too long for Slack/);
+      assert.ok(
+        command.posts.every(({ type, body }) => type === "ephemeral" && body["blocks"] === undefined),
+      );
+    }
+    assert.equal(lines.filter((line) => line.includes("card_refused")).length, 2);
   });
 
   test("that fail say so", async () => {
@@ -182,5 +227,29 @@ test("a person can be told alone, in a channel and in a thread", async () => {
       [general.id, ana.id, "*Stopped.*"],
       [general.id, ana.id, "*Stopped.*"],
     ],
+  );
+});
+
+test("a person is told a card alone, and one that Slack refuses is an error that says so", async () => {
+  await using scene = await openSlackScene();
+  const { slack, ana, general, platform } = scene;
+  const channel = { platform: "slack", name: general.id };
+  await platform.tellAlone?.(channel, ana.id, CARD.summary, CARD);
+  assert.deepEqual(
+    slack.ephemerals.map(({ user, text, blocks }) => [user, text, blocks]),
+    [[ana.id, CARD.summary, toBlocks(CARD)]],
+  );
+  slack.faults.next({ method: "chat.postEphemeral", fault: "error", error: "invalid_blocks" });
+  await assert.rejects(async () => platform.tellAlone?.(channel, ana.id, CARD.summary, CARD), {
+    kind: "rejected",
+    retryable: false,
+  });
+  slack.faults.next({ method: "chat.postMessage", fault: "error", error: "msg_blocks_too_long" });
+  const message = outbound({ platform, channel: general.id }, { text: CARD.summary, card: CARD });
+  await assert.rejects(platform.send(message), { kind: "rejected", retryable: false });
+  await platform.send(message);
+  assert.deepEqual(
+    slack.messages(general).map(({ text, blocks }) => [text, blocks]),
+    [[CARD.summary, toBlocks(CARD)]],
   );
 });

@@ -12,7 +12,7 @@ import {
   unknownMessage,
   unknownWebhook,
 } from "./api-error.ts";
-import { readMessageBody, refuseEmpty, storeUploads } from "./message-body.ts";
+import { permittedEmbeds, readMessageBody, refuseEmpty, storeUploads } from "./message-body.ts";
 import type { MessageBody } from "./message-body.ts";
 import { noContent, ok, param, parseBody } from "./route.ts";
 import type { RestAnswer, RestCall, Route } from "./route.ts";
@@ -115,7 +115,7 @@ function answer(
     channelId: interaction.channelId,
     authorId: call.state.bot.id,
     content: body.content ?? "",
-    embeds: body.embeds ?? [],
+    embeds: permittedEmbeds(call.state.channel(interaction.channelId), body) ?? [],
     files: storeUploads(call, interaction.channelId, id),
     allowedMentions: body.allowed_mentions ?? null,
     isEphemeral: ((body.flags ?? 0) & MessageFlags.Ephemeral) !== 0,
@@ -129,7 +129,7 @@ function answer(
 function change(call: RestCall, message: MessageRecord, body: MessageBody): RestAnswer {
   editMessage(call.state, message, {
     content: body.content ?? undefined,
-    embeds: body.embeds ?? undefined,
+    embeds: permittedEmbeds(call.state.channel(message.channelId), body),
     files: storeUploads(call, message.channelId, message.id),
     allowedMentions: body.allowed_mentions ?? undefined,
   });

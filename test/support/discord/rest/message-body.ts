@@ -2,8 +2,8 @@ import type { APIEmbed } from "discord.js";
 import { z } from "zod";
 
 import { storeFile } from "../files.ts";
-import type { FileRecord } from "../records.ts";
-import { emptyMessage, invalidForm } from "./api-error.ts";
+import type { ChannelRecord, FileRecord } from "../records.ts";
+import { emptyMessage, invalidForm, missingPermissions } from "./api-error.ts";
 import { parseBody } from "./route.ts";
 import type { RestCall } from "./route.ts";
 
@@ -40,7 +40,47 @@ export function readMessageBody(body: unknown): MessageBody {
   if ((parsed.content ?? "").length > MAX_CONTENT_LENGTH) {
     throw invalidForm("content", "BASE_TYPE_MAX_LENGTH", `Must be ${MAX_CONTENT_LENGTH} or fewer in length.`);
   }
+  refuseLargeEmbeds(parsed.embeds ?? []);
   return parsed;
+}
+
+const LONGEST = { title: 256, description: 4096, name: 256, value: 1024 };
+const MAX_EMBEDS = 10;
+const MAX_EMBED_FIELDS = 25;
+const MAX_EMBED_TEXT = 6000;
+
+/** @throws ApiError 50035 */
+function refuseLargeEmbeds(embeds: readonly APIEmbed[]): void {
+  const refuse = (what: string): never => {
+    throw invalidForm("embeds", "BASE_TYPE_BAD_LENGTH", what);
+  };
+  let total = 0;
+  const take = (kind: keyof typeof LONGEST, text: string | undefined, isNeeded: boolean): void => {
+    const { length } = (text ?? "").trim();
+    if (length > LONGEST[kind] || (isNeeded && length === 0)) refuse(kind);
+    total += length;
+  };
+  if (embeds.length > MAX_EMBEDS) refuse("embeds");
+  for (const { title, description, fields = [] } of embeds) {
+    take("title", title, false);
+    take("description", description, false);
+    if (fields.length > MAX_EMBED_FIELDS) refuse("fields");
+    for (const { name, value } of fields) {
+      take("name", name, true);
+      take("value", value, true);
+    }
+  }
+  if (total > MAX_EMBED_TEXT) refuse("total");
+}
+
+/** What is left of embeds in a channel where the bot may not embed links. @throws ApiError 50013 if nothing is left of the message */
+export function permittedEmbeds(
+  { access }: ChannelRecord,
+  { content, embeds }: MessageBody,
+): readonly APIEmbed[] | undefined {
+  if (access !== "no_embeds" || (embeds ?? []).length === 0) return embeds ?? undefined;
+  if ((content ?? "").trim() === "") throw missingPermissions();
+  return [];
 }
 
 /** @throws ApiError 50006 where there is nothing to see */

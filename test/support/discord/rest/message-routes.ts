@@ -11,7 +11,7 @@ import {
   unknownEmoji,
   unknownUser,
 } from "./api-error.ts";
-import { readMessageBody, refuseEmpty, storeUploads } from "./message-body.ts";
+import { permittedEmbeds, readMessageBody, refuseEmpty, storeUploads } from "./message-body.ts";
 import type { MessageBody } from "./message-body.ts";
 import { channelOf, messageOf, noContent, ok, param } from "./route.ts";
 import type { RestAnswer, RestCall, Route } from "./route.ts";
@@ -81,7 +81,7 @@ function create(call: RestCall): RestAnswer {
     content: body.content ?? "",
     replyTo: answeredBy(call.state, channel, body),
     nonce: body.nonce ?? null,
-    embeds: body.embeds ?? [],
+    embeds: permittedEmbeds(channel, body) ?? [],
     files: storeUploads(call, channel.id, id),
     allowedMentions: body.allowed_mentions ?? null,
   });
@@ -124,7 +124,7 @@ function edit(call: RestCall): RestAnswer {
   const body = readMessageBody(call.body);
   editMessage(call.state, message, {
     content: body.content === null ? "" : body.content,
-    embeds: body.embeds ?? undefined,
+    embeds: permittedEmbeds(channel, body),
     files: storeUploads(call, channel.id, message.id),
     allowedMentions: body.allowed_mentions ?? undefined,
   });

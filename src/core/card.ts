@@ -1,0 +1,33 @@
+/**
+ * A command's answer as data, for platforms that draw better than with characters. It holds plain text alone, names and words of people
+ * among it: whoever draws it keeps its own markup out of them.
+ */
+export interface Card {
+  /** What it is about, on one line. */
+  readonly title: string;
+  /** All of it in one line, for notifications and for where nothing is drawn. */
+  readonly summary: string;
+  readonly tone: "calm" | "warning" | "critical";
+  readonly bar: Bar;
+  /** Short facts, the most important first. */
+  readonly fields: readonly { readonly label: string; readonly value: string }[];
+  /** What takes a line each. */
+  readonly lists: readonly { readonly label: string; readonly lines: readonly string[] }[];
+  /** The same answer in the form of every other answer: what is shown where the card cannot be. */
+  readonly text: string;
+}
+
+/** How much of something is taken, with marks on the same scale. */
+export interface Bar {
+  /** 1: all of it; may be more. */
+  readonly share: number;
+  /** Rising. */
+  readonly marks: readonly { readonly label: string; readonly share: number }[];
+}
+
+/** The answer to a command: a text, or a card that has one. */
+export type CommandAnswer = string | Card;
+
+export function answerText(answer: CommandAnswer): string {
+  return typeof answer === "string" ? answer : answer.text;
+}

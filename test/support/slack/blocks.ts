@@ -1,0 +1,35 @@
+import { z } from "zod";
+
+const text = (limit: number) =>
+  z.union([
+    z.strictObject({
+      type: z.literal("plain_text"),
+      text: z.string().min(1).max(limit),
+      emoji: z.boolean().optional(),
+    }),
+    z.strictObject({
+      type: z.literal("mrkdwn"),
+      text: z.string().min(1).max(limit),
+      verbatim: z.boolean().optional(),
+    }),
+  ]);
+const plainText = z.looseObject({ type: z.literal("plain_text"), text: z.string().min(1).max(150) });
+
+/** The blocks that Weir uses, with the limits of https://docs.slack.dev/reference/block-kit/blocks. */
+const blocks = z
+  .array(
+    z.union([
+      z.strictObject({ type: z.literal("header"), text: plainText }),
+      z.strictObject({ type: z.literal("section"), text: text(3000) }),
+      z.strictObject({ type: z.literal("section"), fields: z.array(text(2000)).min(1).max(10) }),
+      z.strictObject({ type: z.literal("context"), elements: z.array(text(2000)).min(1).max(10) }),
+    ]),
+  )
+  .max(50);
+
+/** What Slack says of blocks; null: it takes them. */
+export function refusalOfBlocks(value: unknown): "invalid_blocks" | "msg_blocks_too_long" | null {
+  if (value === undefined) return null;
+  if (!blocks.safeParse(value).success) return "invalid_blocks";
+  return JSON.stringify(value).length > 13_000 ? "msg_blocks_too_long" : null;
+}
