@@ -16,6 +16,9 @@ import type { Behaviour } from "../support/model-server.ts";
 import type { TestWeir } from "../support/weir.ts";
 import { assertNoAuthority, NASTY } from "./corpus.ts";
 
+/** A summariser would take replies that are meant for the agent. */
+const NO_SUMMARIES = "enabled = false";
+
 async function settled(weir: TestWeir, id: string) {
   return weir.event("turn_settled", (event) => event.inReplyTo.includes(id));
 }
@@ -43,7 +46,7 @@ function sizeOf({ body }: Scene["server"]["requests"][number]): number {
 
 test("whatever a model says is stored, shown, and does not stop the channel", async () => {
   await using scene = await openScene();
-  await using weir = await scene.start({ window: 200_000 });
+  await using weir = await scene.start({ window: 200_000, compaction: NO_SUMMARIES });
   for (const [name, nasty] of Object.entries(NASTY)) {
     // Without anything to show there is no answer.
     const isSomething = storableText(nasty).trim() !== "";
