@@ -87,7 +87,11 @@ begin
          where s.channel_id + 0 = p_channel and s.tsv @@ p_pick::tsquery and s.seq + 0 between p_from and p_to limit 4000
       ) c order by ts_rank('{0.4, 0.4, 0.4, 1}', c.tsv, v_terms) desc, c.seq desc limit 300);
     v_near := array(
-      select distinct near from unnest(v_picked) hit, generate_series(greatest(hit - 2, p_from), least(hit + 2, p_to)) near);
+      select distinct near
+        from unnest(v_picked) with ordinality hits (hit, place)
+       cross join lateral (select case when place <= 100 then 2 else 0 end as beside) w
+       cross join lateral
+             generate_series(greatest(hit - beside, p_from), least(hit + beside, p_to)) near);
     -- What was said before a line is in its tsvector as well, with another weight; only words have one.
     v_each := array(select (quoted || case when term ~ '^[=~]' then '' else ':A' end)::tsquery from unnest(p_terms, v_quoted) t (term, quoted));
     select string_agg(concat(s.seq, E'\t',

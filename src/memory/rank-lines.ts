@@ -70,7 +70,8 @@ const TIME =
 export function rankLines(query: RankingQuery, lines: readonly FoundLine[]): RankedLine[] {
   const terms = query.terms.map(({ lexeme }) => ` ${lexeme} `);
   const counts = lines.map(({ words }) => terms.map((term) => count(words, term)));
-  const names = new Set(lines.flatMap(({ author }) => author.toLowerCase().match(NAMES) ?? []));
+  const authors = new Set(lines.map(({ author }) => author.toLowerCase()));
+  const names = new Set([...authors].flatMap((author) => author.match(NAMES) ?? []));
   const weights = query.terms.map(({ lexeme, expected, isCounted }, term) => {
     const said = counts.filter((line) => (line[term] ?? 0) > 0).length;
     const weight = idf(isCounted ? said : Math.max(said, expected * SAID_SHARE), query.size);

@@ -6,7 +6,7 @@ import type { FoundLines, SearchQuery, SearchStore } from "../store/search/searc
 import type { MemoryRecallQuery, RecallMemories } from "./recall-memories.ts";
 import { asksForRecall } from "./recall-worth.ts";
 import { type RankedLine, rankLines } from "./rank-lines.ts";
-import { CANDIDATES, chooseTerms, findPieces, orQuery, pairLexemes, tellingLiterals } from "./terms.ts";
+import { CANDIDATES, chooseTerms, findPieces, pairLexemes, saidQuery, tellingLiterals } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
 const MAX_QUERY = 2000;
@@ -94,7 +94,7 @@ export class Recall {
     });
     const ranking = { question: text, terms, size: to, now: this.#now() };
     return {
-      query: { pick: orQuery(pick), terms: rank.map(({ lexeme }) => lexeme), literals, from, to, limit },
+      query: { pick: saidQuery(pick), terms: rank.map(({ lexeme }) => lexeme), literals, from, to, limit },
       best: ({ lines, literals: exact }) =>
         bestOf(
           rankLines(ranking, lines).filter(({ coverage }) => coverage >= leastCoverage),

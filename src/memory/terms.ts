@@ -55,6 +55,13 @@ export function orQuery(lexemes: readonly string[]): string {
   return lexemes.map((lexeme) => `'${lexeme.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`).join(" | ");
 }
 
+/** The same, where a word is to be said in the line itself, and not in the one before it: pairs and parts of identifiers are so anyway. */
+export function saidQuery(lexemes: readonly string[]): string {
+  return lexemes
+    .map((lexeme) => (/^[=~]/.test(lexeme) ? orQuery([lexeme]) : `${orQuery([lexeme])}:A`))
+    .join(" | ");
+}
+
 /** Full-text search finds 1 % of these runs. */
 const UNSPACED = new RegExp(`[${PAIRED_SCRIPTS}]{2,}`, "gu");
 /** What paths, links, versions, snake_case and camelCase are made of; the index knows them by the same (`identifier_parts`). */

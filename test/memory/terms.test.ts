@@ -3,7 +3,14 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { CANDIDATES, chooseTerms, findPieces, orQuery, tellingLiterals } from "../../src/memory/terms.ts";
+import {
+  CANDIDATES,
+  chooseTerms,
+  findPieces,
+  orQuery,
+  saidQuery,
+  tellingLiterals,
+} from "../../src/memory/terms.ts";
 import { cpuMs } from "../support/cpu-time.ts";
 
 const lexemes = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6 }), { maxLength: 60 });
@@ -56,6 +63,7 @@ describe("the terms of a search", () => {
       "'a' | 'o''clock' | 'back\\\\slash' | 'x & !y'",
     );
     assert.equal(orQuery([]), "");
+    assert.equal(saidQuery(["o'clock", "~寿司", "=tea"]), "'o''clock':A | '~寿司' | '=tea'");
   });
 });
 
