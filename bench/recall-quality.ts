@@ -1,9 +1,15 @@
-import type { ChannelId, Seq } from "../src/core/ids.ts";
-import { agentId } from "../src/core/ids.ts";
-import { CANDIDATES, chooseTerms, orQuery } from "../src/memory/terms.ts";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import type { EntryReference } from "../src/core/entry.ts";
+import { agentId, type ChannelId, type Seq } from "../src/core/ids.ts";
+import { Recall } from "../src/memory/recall.ts";
+import { chooseTerms, orQuery } from "../src/memory/terms.ts";
 import type { Store } from "../src/store/store.ts";
+import { rankDocuments } from "../src/text/terms.ts";
+import { sourcesOf } from "../test/context/agent.ts";
+import { Conversation } from "../test/context/conversation.ts";
+import { contentQuestion, pieceOf } from "./support/asked-passages.ts";
 import { startBenchDaemon } from "./support/daemon.ts";
-import { type Bench, type Figure, median, quantile, type Row } from "./support/figure.ts";
+import { type Bench, type Figure, median, quantile, type Row, sum } from "./support/figure.ts";
 import { startBenchModel } from "./support/model.ts";
 import {
   readMessages,
@@ -13,22 +19,37 @@ import {
 } from "./support/recordings.ts";
 
 const RECORDING = "recall-locomo";
+const JAPANESE = "multilingual-ja-realpersonachat";
 const AT = [5, 10, 20] as const;
+/** Every so many messages of the Japanese recording one is asked for. */
+const EVERY = 6;
+/** What a turn's recalled lines may take, in tokens of o200k. */
+const SHOWN_TOKENS = 650;
 
-/** A recorded conversation in the log: its channel, and our seq of each recorded one. */
+/** A recorded conversation in the log: its channel, our seq of each recorded one, and what was said. */
 interface Loaded {
   readonly channel: ChannelId;
   readonly seqs: Map<number, Seq>;
+  readonly messages: RecordedMessage[];
 }
 
-/** How much of the evidence recall finds, by how many candidates the rarest terms may pick before all terms rank them. */
+interface Asked {
+  readonly question: string;
+  readonly category: string;
+  readonly conversation: Loaded;
+  readonly wanted: readonly Seq[];
+}
+
+/** Finds the best lines for a question, best first. */
+type Way = (asked: Asked) => Promise<Seq[]>;
+
+/** How much of the evidence recall finds, beside plain ways, and how much of it a turn is shown. */
 export const recallQuality: Figure = {
   name: "recall-quality",
-  about: `evidence that recall finds in ${RECORDING}, by the number of candidates`,
+  about: `evidence that recall finds in ${RECORDING} (questions that have an answer), and Japanese passages`,
   needsRecordings: true,
   async run(bench: Bench): Promise<Row[]> {
     const folder = bench.recordings ?? "";
-    const questions = readQuestions(folder, RECORDING).filter(({ evidence }) => evidence.length > 0);
     await using model = await startBenchModel();
     await using weir = await startBenchDaemon({
       modelUrl: model.url,
@@ -36,80 +57,253 @@ export const recallQuality: Figure = {
     });
     const { store } = weir.daemon;
     const loaded = await load(store, readMessages(folder, RECORDING));
+    const questions = inSplit(readQuestions(folder, RECORDING), loaded, bench.split);
     await weir.database.script("analyze entry_search");
+    const recall = new Recall({ search: store.search, now: Date.now });
     const rows: Row[] = [];
-    for (const candidates of [10, CANDIDATES, 1000]) {
-      await score(store, questions.slice(0, 50), loaded, candidates);
-      const { found, ms } = await score(store, questions, loaded, candidates);
-      for (const [index, limit] of AT.entries())
-        rows.push({
-          what: `${candidates} candidates: found at ${limit}`,
-          value: found[index] ?? NaN,
-          unit: "",
-        });
-      rows.push({ what: `${candidates} candidates: p50`, value: median(ms), unit: "ms" });
-      rows.push({ what: `${candidates} candidates: p99`, value: quantile(ms, 0.99), unit: "ms" });
-      bench.progress(`${candidates} candidates`);
+    const plain = plainWays(store, await store.search.frequencies());
+    for (const [name, way] of plain) {
+      const { found } = await score(questions, way);
+      for (const limit of AT) rows.push({ what: `${name}: R@${limit}`, value: found(limit), unit: "" });
+      bench.progress(name);
     }
-    return rows;
+    await score(questions.slice(0, 50), byRecall(recall));
+    const { found, ms } = await score(questions, byRecall(recall));
+    const isWhole = bench.split === null;
+    const bars = isWhole ? { 5: 0.66, 10: 0.75, 20: 0.81 } : null;
+    for (const limit of AT) {
+      const bar = bars === null ? {} : { bar: { atLeast: bars[limit] } };
+      rows.push({ what: `recall: R@${limit}`, value: found(limit), unit: "", ...bar });
+    }
+    for (const category of new Set(questions.map((one) => one.category))) {
+      const bar = isWhole && category === "single-hop" ? { bar: { atLeast: 0.89 } } : {};
+      rows.push({ what: `recall, ${category}: R@10`, value: found(10, category), unit: "", ...bar });
+    }
+    rows.push({ what: "recall: p50", value: median(ms), unit: "ms" });
+    rows.push({ what: "recall: p99", value: quantile(ms, 0.99), unit: "ms" });
+    bench.progress("recall");
+    for (const neighbours of [0, 1]) {
+      const { share, tokens } = await shown(store, recall, questions, neighbours);
+      const what = neighbours === 0 ? "shown of the evidence" : "the same with one line on each side";
+      const bar = isWhole && neighbours === 0 ? { bar: { atLeast: 0.78 } } : {};
+      rows.push({ what, value: share, unit: "", ...bar });
+      rows.push({
+        what: "most tokens of that",
+        value: Math.max(...tokens),
+        unit: "",
+        ...(neighbours === 0 && { bar: { atMost: SHOWN_TOKENS } }),
+      });
+      rows.push({ what: "tokens of that, p50", value: median(tokens), unit: "" });
+    }
+    bench.progress("shown");
+    return [...rows, ...(await japanese(store, recall, folder, bench))];
   },
 };
 
-async function load(store: Store, messages: readonly RecordedMessage[]): Promise<Map<string, Loaded>> {
+/** Pieces of 12 characters, and questions of content words, for every so many messages of the Japanese recording. */
+async function japanese(store: Store, recall: Recall, folder: string, bench: Bench): Promise<Row[]> {
+  const loaded = await load(store, readMessages(folder, JAPANESE), "all");
+  await store.search.forgetErased();
+  const [conversation] = loaded.values();
+  if (conversation === undefined) return [];
+  const rows: Row[] = [];
+  for (const [name, ask] of [
+    ["Japanese pieces of 12 characters", pieceOf],
+    ["Japanese questions of content words", contentQuestion],
+  ] as const) {
+    const asked = conversation.messages.flatMap(({ seq, text }, index): Asked[] => {
+      const question = index % EVERY === 0 ? ask(text) : null;
+      const wanted = conversation.seqs.get(seq);
+      return question === null || wanted === undefined
+        ? []
+        : [{ question, category: name, conversation, wanted: [wanted] }];
+    });
+    const { found } = await score(asked, byRecall(recall));
+    const documents = conversation.messages.map(({ text }) => text);
+    const plain: Way = async ({ question }) =>
+      rankDocuments(question, documents)
+        .slice(0, 20)
+        .map(({ index }) => conversation.seqs.get(conversation.messages[index]?.seq ?? -1) ?? 0);
+    const few = bench.isQuick ? asked.slice(0, 50) : asked;
+    const { found: foundPlain } = await score(few, plain);
+    rows.push({ what: `${name}, ${asked.length}: R@10`, value: found(10), unit: "", bar: { atLeast: 0.95 } });
+    rows.push({ what: `${name}, BM25 of each message: R@10`, value: foundPlain(10), unit: "" });
+    bench.progress(name);
+  }
+  return rows;
+}
+
+/** @param into all of it into one channel of this name; default: one a conversation */
+async function load(
+  store: Store,
+  messages: readonly RecordedMessage[],
+  into?: string,
+): Promise<Map<string, Loaded>> {
   const loaded = new Map<string, Loaded>();
-  for (const { conversation_id: name, seq, author, ts, text } of messages) {
+  for (const [index, message] of messages.entries()) {
+    const { author, ts, text } = message;
+    const name = into ?? message.conversation_id;
     const channel = { platform: "main", name };
     const description = { address: channel, kind: "channel" as const, workspace: "", agent: agentId("main") };
-    const entry = loaded.get(name) ?? { channel: await store.channels.open(description), seqs: new Map() };
+    const entry: Loaded = loaded.get(name) ?? {
+      channel: await store.channels.open(description),
+      seqs: new Map(),
+      messages: [],
+    };
     loaded.set(name, entry);
-    const message = {
-      type: "message" as const,
+    const seq = into === undefined ? message.seq : index;
+    const appended = await store.log.appendMessage(entry.channel, {
+      type: "message",
       channel,
-      kind: "channel" as const,
+      kind: "channel",
       workspace: "",
       addressed: false,
-    };
-    const said = {
       id: String(seq),
       author: { id: author, name: author, isBot: false },
       text,
       at: new Date(ts),
-    };
-    const appended = await store.log.appendMessage(entry.channel, { ...message, ...said });
+    });
     entry.seqs.set(seq, appended.seq);
+    entry.messages.push({ ...message, seq });
   }
-  for (const { channel } of loaded.values()) while ((await store.search.index(channel, 500)) > 0);
+  for (const { channel } of loaded.values()) await store.search.indexAll([channel], 20_000);
   return loaded;
 }
 
-async function score(
-  store: Store,
+/** Those with an answer: the adversarial ones ask for what was never said. Each second conversation is reported, the others are tuned on. */
+function inSplit(
   questions: readonly RecordedQuestion[],
   loaded: ReadonlyMap<string, Loaded>,
-  candidates: number,
-): Promise<{ readonly found: readonly number[]; readonly ms: readonly number[] }> {
-  const frequencies = await store.search.frequencies();
-  const found = AT.map(() => 0);
-  const ms: number[] = [];
-  for (const { conversation_id: name, question, evidence } of questions) {
+  split: Bench["split"],
+): Asked[] {
+  const names = [...loaded.keys()];
+  return questions.flatMap(({ conversation_id: name, question, evidence, category = "" }): Asked[] => {
     const conversation = loaded.get(name);
-    if (conversation === undefined) continue;
+    if (conversation === undefined || evidence.length === 0 || category === "adversarial") return [];
+    if (split !== null && (names.indexOf(name) % 2 === 0) !== (split === "tune")) return [];
+    const wanted = evidence.flatMap((seq) => conversation.seqs.get(seq) ?? []);
+    return [{ question, category, conversation, wanted }];
+  });
+}
+
+const TO = Number.MAX_SAFE_INTEGER;
+
+function byRecall(recall: Recall): Way {
+  return async ({ question, conversation: { channel, seqs } }) => {
+    const found = await recall.find({ channel, text: question, to: seqs.size, limit: 20 });
+    return found.map(({ seq }) => seq);
+  };
+}
+
+/** What anybody would do first. */
+function plainWays(store: Store, frequencies: ReadonlyMap<string, number>): [string, Way][] {
+  const byRank = async (asked: Asked, pick: (lexemes: readonly string[]) => string): Promise<Seq[]> => {
+    const lexemes = await store.search.lexemes(asked.question);
+    if (lexemes.length === 0) return [];
+    const query = { pick: pick(lexemes), terms: orQuery(lexemes), to: TO, limit: 20 };
+    return (await store.search.byWords(asked.conversation.channel, query)).map(({ seq }) => seq);
+  };
+  return [
+    [
+      "all terms (AND)",
+      async (asked) => byRank(asked, (lexemes) => lexemes.map((one) => orQuery([one])).join(" & ")),
+    ],
+    ["any term (OR), ts_rank", async (asked) => byRank(asked, orQuery)],
+    [
+      "the rarest terms, ts_rank",
+      async (asked) =>
+        byRank(asked, (lexemes) =>
+          orQuery(chooseTerms(lexemes, frequencies, asked.conversation.seqs.size, 50).pick),
+        ),
+    ],
+    [
+      "BM25 over windows of three",
+      async ({ question, conversation: { messages, seqs } }) => {
+        const said = messages.map(({ author, text }) => `${author} ${text}`);
+        const windows = said.map((_, index) => said.slice(Math.max(0, index - 1), index + 2).join(" "));
+        return rankDocuments(question, windows)
+          .slice(0, 20)
+          .flatMap(({ index }) => seqs.get(messages[index]?.seq ?? -1) ?? []);
+      },
+    ],
+  ];
+}
+
+interface Score {
+  /** The mean share of the evidence among so many, of all questions or of a category. */
+  readonly found: (limit: number, category?: string) => number;
+  readonly ms: readonly number[];
+}
+
+async function score(questions: readonly Asked[], way: Way): Promise<Score> {
+  const results: { readonly asked: Asked; readonly seqs: readonly Seq[] }[] = [];
+  const ms: number[] = [];
+  for (const asked of questions) {
     const startedAt = performance.now();
-    const lexemes = await store.search.lexemes(question);
-    const terms = chooseTerms(lexemes, frequencies, conversation.seqs.size, candidates);
-    const query = {
-      pick: orQuery(terms.pick),
-      terms: orQuery(terms.rank),
-      to: Number.MAX_SAFE_INTEGER,
-      limit: 20,
-    };
-    const hits = lexemes.length === 0 ? [] : await store.search.byWords(conversation.channel, query);
+    const seqs = await way(asked);
     ms.push(performance.now() - startedAt);
-    const wanted = evidence.map((seq) => conversation.seqs.get(seq));
-    for (const [index, limit] of AT.entries()) {
-      const top = new Set<Seq | undefined>(hits.slice(0, limit).map(({ seq }) => seq));
-      found[index] = (found[index] ?? 0) + wanted.filter((seq) => top.has(seq)).length / wanted.length;
-    }
+    results.push({ asked, seqs });
   }
-  return { found: found.map((sum) => sum / ms.length), ms };
+  const found = (limit: number, category?: string): number => {
+    const counted = results.filter(({ asked }) => category === undefined || asked.category === category);
+    return (
+      sum(
+        counted.map(({ asked: { wanted }, seqs }) => {
+          const top = new Set(seqs.slice(0, limit));
+          return wanted.filter((seq) => top.has(seq)).length / wanted.length;
+        }),
+      ) / counted.length
+    );
+  };
+  return { found, ms };
+}
+
+/** How much of the evidence stands in the dynamic part of a turn that is asked the question. */
+async function shown(
+  store: Store,
+  recall: Recall,
+  questions: readonly Asked[],
+  neighbours: number,
+): Promise<{ readonly share: number; readonly tokens: readonly number[] }> {
+  const talk = new Conversation();
+  talk.say("hello", { addressed: true });
+  talk.begin();
+  const seen = talk.seen.at(-1);
+  if (seen === undefined) throw new Error("there is no turn");
+  let share = 0;
+  const tokens: number[] = [];
+  for (const { question, conversation, wanted } of questions) {
+    const { channel, seqs } = conversation;
+    const hits = await recall.find({ channel, text: question, to: seqs.size, limit: 20 });
+    const recalled = neighbours === 0 ? hits : await withNeighbours(store, channel, hits, neighbours);
+    const part = sourcesOf(seen, recalled).dynamic.make(null);
+    const section = part.sections.find(({ key }) => key === "recalled");
+    tokens.push(countTokens(section?.text ?? ""));
+    const lines = new Set((section?.text ?? "").split("\n"));
+    const said = new Map(recalled.map((one) => [one.seq, headOf(one)]));
+    const isShown = (seq: Seq): boolean => {
+      const head = said.get(seq);
+      return head !== undefined && [...lines].some((line) => line.includes(head));
+    };
+    share += wanted.filter(isShown).length / wanted.length;
+  }
+  return { share: share / questions.length, tokens };
+}
+
+/** What a rendered line begins with behind its time. */
+function headOf({ author, text }: EntryReference): string {
+  return `${author}: ${(text ?? "").split("\n")[0]?.slice(0, 150)}`;
+}
+
+/** Each hit with those beside it, behind it in the order. */
+async function withNeighbours(
+  store: Store,
+  channel: ChannelId,
+  hits: readonly EntryReference[],
+  neighbours: number,
+): Promise<EntryReference[]> {
+  const seqs = hits.flatMap(({ seq }) =>
+    Array.from({ length: 2 * neighbours + 1 }, (_, index) => seq + index - neighbours),
+  );
+  return store.search.said(channel, [...new Set(seqs)]);
 }

@@ -45,7 +45,7 @@ export const recall: Figure = {
       const [channel, to] = into === "short" ? [short, SHORT] : [long, LONG / scale];
       const startedAt = performance.now();
       const asked = { ...asker, channel, text, limit: 6 };
-      const hits = await finder.findWithMemories({ text, to, limit: 6, neighbours: 2 }, memories, asked);
+      const hits = await finder.findWithMemories({ text, to, limit: 20 }, memories, asked);
       times[into].push(performance.now() - startedAt);
       found[into] += Number(hits.entries.length > 0);
     };

@@ -1,5 +1,5 @@
 /**
- * What the figures of docs/measurements.md come from: `npm run bench [-- NAME…] [--json FILE] [--check] [--quick] [--data DIR]`.
+ * What the figures of docs/measurements.md come from: `npm run bench [-- NAME…] [--json FILE] [--check] [--quick] [--data DIR] [--split tune|report]`.
  * Each figure runs in a process of its own. See README.md beside this file.
  */
 import { fork } from "node:child_process";
@@ -26,7 +26,7 @@ import { silentSummariser } from "./silent-summariser.ts";
 import { slack } from "./slack.ts";
 import { start } from "./start.ts";
 import { summariserTokens } from "./summariser-tokens.ts";
-import { type Figure, reachesBar, type Row } from "./support/figure.ts";
+import { type Bench, type Figure, reachesBar, type Row } from "./support/figure.ts";
 import { throughput } from "./throughput.ts";
 import { tokens } from "./tokens.ts";
 import { turn } from "./turn.ts";
@@ -64,8 +64,11 @@ interface Measured {
 /** What a figure's process tells. */
 type Told = { readonly progress: string } | { readonly rows: readonly Row[] };
 
+/** Options that are followed by their value, and that a figure's own process needs. */
+const WITH_VALUE: ReadonlySet<string | undefined> = new Set(["--data", "--split"]);
+
 const USAGE =
-  "npm run bench [-- <figure> …] [--quick] [--check] [--json <file>] [--data <folder of recorded conversations>]";
+  "npm run bench [-- <figure> …] [--quick] [--check] [--json <file>] [--data <folder of recorded conversations>] [--split tune|report]";
 
 const { values, chosen } = readUsage(USAGE, readOptions);
 if (values.child) await runHere(chosen);
@@ -80,13 +83,22 @@ function readOptions() {
       check: { type: "boolean", default: false },
       quick: { type: "boolean", default: false },
       data: { type: "string" },
+      split: { type: "string" },
       child: { type: "boolean", default: false },
     },
   });
-  const { data, json } = read.values;
+  const { data, json, split } = read.values;
+  readSplit(split);
   if (data !== undefined) existingFolder("data", data);
   if (json !== undefined) writableFile("json", json);
   return { values: read.values, chosen: read.positionals.length > 0 ? read.positionals.map(find) : FIGURES };
+}
+
+/** @throws UsageError if it is neither */
+function readSplit(text: string | undefined): Bench["split"] {
+  if (text === undefined) return null;
+  if (text === "tune" || text === "report") return text;
+  throw new UsageError(`--split: "${text}" is neither tune nor report.`);
 }
 
 /** Runs one figure in this process, which was started for it. */
@@ -96,6 +108,7 @@ async function runHere([figure]: readonly Figure[]): Promise<void> {
     const rows = await figure?.run({
       isQuick: values.quick,
       recordings: values.data ?? null,
+      split: readSplit(values.split),
       progress: (text) => tell({ progress: text }),
     });
     tell({ rows: rows ?? [] });
@@ -164,7 +177,7 @@ async function runInProcess(figure: Figure): Promise<Measured> {
 
 /** What a figure's own process needs of the command line. */
 function isOption(argument: string, index: number, all: readonly string[]): boolean {
-  return argument === "--quick" || argument === "--data" || all[index - 1] === "--data";
+  return argument === "--quick" || WITH_VALUE.has(argument) || WITH_VALUE.has(all[index - 1]);
 }
 
 function describeMachine(): string {

@@ -17,6 +17,8 @@ export interface Bench {
   readonly isQuick: boolean;
   /** A folder with recorded conversations; null: none was given. */
   readonly recordings: string | null;
+  /** Only the conversations that weights are chosen on, or the others; null: all. */
+  readonly split: "tune" | "report" | null;
   /** Tells a person what is under way. */
   progress(text: string): void;
 }

@@ -16,6 +16,8 @@ export interface RecordedQuestion {
   readonly conversation_id: string;
   readonly question: string;
   readonly evidence: readonly number[];
+  /** `adversarial`: it asks for what was never said. */
+  readonly category?: string;
 }
 
 /** What a person or a model noted of a conversation, with the seqs of what it was said in: one line of `NAME.facts.jsonl`. */

@@ -159,6 +159,13 @@ export class Renderer {
     return lineHead("dated", this.#time.minute(at), `${displayName(author)}: `) + escapeLabels(text);
   }
 
+  /** The head of such a line behind another one: it says only what that one does not. @param before null: there is none */
+  lineHeadBehind(at: Date, author: string, before: Date | null): string {
+    const minute = this.#time.minute(at);
+    const line = before === null ? null : { minute: this.#time.minute(before), speaker: null };
+    return lineHead(headForm({ minute, speaker: null }, line), minute, `${displayName(author)}: `);
+  }
+
   /** `[2026-11-21] NAME (preference): statement`, the form of everything that is remembered. */
   memoryLine({ at, assertedBy, type, statement }: RememberedStatement): string {
     return `[${this.#time.day(at)}] ${displayName(assertedBy)} (${type}): ${escapeLabels(statement)}`;

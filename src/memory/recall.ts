@@ -2,10 +2,11 @@ import type { EntryReference } from "../core/entry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
-import type { SearchQuery, SearchStore } from "../store/search/search.ts";
+import type { FoundLines, SearchQuery, SearchStore } from "../store/search/search.ts";
 import type { MemoryRecallQuery, RecallMemories } from "./recall-memories.ts";
 import { asksForRecall } from "./recall-worth.ts";
-import { choosePairs, chooseTerms, findPieces, orQuery, pairLexemes, tellingLiterals } from "./terms.ts";
+import { type RankedLine, rankLines } from "./rank-lines.ts";
+import { CANDIDATES, chooseTerms, findPieces, pairLexemes, saidQuery, tellingLiterals } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
 const MAX_QUERY = 2000;
@@ -24,8 +25,8 @@ export interface RecallQuery {
   /** …up to here. */
   readonly to: Seq;
   readonly limit: number;
-  /** How many entries before and after a hit come along. */
-  readonly neighbours: number;
+  /** Nothing that holds a smaller share of what is asked (see `RankedLine`); default: 0. */
+  readonly leastCoverage?: number;
   /** Ends the look-up, which then rejects. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -47,10 +48,12 @@ export class Recall {
     this.#now = parts.now;
   }
 
-  /** @returns hits with their neighbours, in the order of the log; empty if nothing fits */
+  /** @returns the best first; empty if nothing fits */
   async find(query: RecallQuery): Promise<EntryReference[]> {
     const search = await this.#toSearch(query);
-    return search === null ? [] : this.#search.find(query.channel, search, query.signal);
+    if (search === null) return [];
+    const found = await this.#search.find(query.channel, search.query, query.signal);
+    return this.#search.said(query.channel, search.best(found), query.signal);
   }
 
   /** Entries and memories for a turn, if its text asks for any: in one look-up where both are looked for by words. */
@@ -62,11 +65,12 @@ export class Recall {
     if (!(await this.#asksForRecall(query.text))) return { entries: [], memories: [] };
     const [search, words] = await Promise.all([this.#toSearch(query), memories.toSearch(asked.text)]);
     if (search === null || words === null || words.pieces.length > 0) {
-      const entries = search === null ? [] : await this.#search.find(asked.channel, search, query.signal);
+      const entries = await this.find({ ...query, channel: asked.channel });
       return { entries, memories: await memories.find(asked) };
     }
-    const found = await this.#search.findWithMemories(asked, search, words, query.signal);
-    return { entries: found.entries, memories: memories.best(asked, found.memories) };
+    const both = await this.#search.findWithMemories(asked, search.query, words, query.signal);
+    const entries = await this.#search.said(asked.channel, search.best(both.found), query.signal);
+    return { entries, memories: memories.best(asked, both.memories) };
   }
 
   async #asksForRecall(query: string): Promise<boolean> {
@@ -76,18 +80,27 @@ export class Recall {
   }
 
   /** Null: there is nothing to look for. */
-  async #toSearch(query: Omit<RecallQuery, "channel">): Promise<SearchQuery | null> {
-    const { from = FIRST, to, limit, neighbours } = query;
+  async #toSearch(query: Omit<RecallQuery, "channel">): Promise<Search | null> {
+    const { from = FIRST, to, limit, leastCoverage = 0 } = query;
     if (to < from || query.text.trim() === "") return null;
     const text = newest(query.text);
     const [lexemes, frequencies] = await Promise.all([this.#search.lexemes(text), this.#loadFrequencies()]);
-    const { pick, rank } = chooseTerms(lexemes, frequencies, to);
     const pieces = findPieces(text);
+    const { pick, rank } = chooseTerms([...lexemes, ...pairLexemes(pieces.unspaced)], frequencies, to);
     const literals = tellingLiterals(pieces.literals, frequencies, to);
-    if (pick.length === 0 && literals.length === 0 && pieces.unspaced === "") return null;
-    const words = { pick: orQuery(pick), terms: orQuery(rank) };
-    const pairs = orQuery(choosePairs(pairLexemes(pieces.unspaced), frequencies, to));
-    return { ...words, literals, unspaced: pieces.unspaced, pairs, from, to, limit, neighbours };
+    if (pick.length === 0 && literals.length === 0) return null;
+    const terms = rank.map((term) => {
+      return { ...term, isCounted: pick.includes(term.lexeme) && term.expected <= CANDIDATES };
+    });
+    const ranking = { question: text, terms, size: to, now: this.#now() };
+    return {
+      query: { pick: saidQuery(pick), terms: rank.map(({ lexeme }) => lexeme), literals, from, to, limit },
+      best: ({ lines, literals: exact }) =>
+        bestOf(
+          rankLines(ranking, lines).filter(({ coverage }) => coverage >= leastCoverage),
+          exact,
+        ).slice(0, limit),
+    };
   }
 
   /** Only the first load is waited for: what is known is good enough while it is read again. */
@@ -113,6 +126,21 @@ export class Recall {
       this.#loading = undefined;
     }
   }
+}
+
+interface Search {
+  readonly query: SearchQuery;
+  /** The best of what it has found, best first. */
+  best(found: FoundLines): Seq[];
+}
+
+/** Joins the two lists by places, because an identifier that is there letter by letter has no score. */
+function bestOf(ranked: readonly RankedLine[], exact: readonly Seq[]): Seq[] {
+  if (exact.length === 0) return ranked.map(({ seq }) => seq);
+  const scores = new Map<Seq, number>();
+  for (const seqs of [ranked.map(({ seq }) => seq), exact])
+    for (const [place, seq] of seqs.entries()) scores.set(seq, (scores.get(seq) ?? 0) + 1 / (60 + place));
+  return [...scores].toSorted(([a, one], [b, other]) => other - one || b - a).map(([seq]) => seq);
 }
 
 /** The newest words are what is asked. */

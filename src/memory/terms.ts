@@ -7,19 +7,22 @@ import { sliceWhole } from "../text/text.ts";
 const RARE = 0.0005;
 /** What a lexeme is taken for while there are no statistics: the longest are picked first. */
 const UNKNOWN = 0.01;
-/**
- * About how many entries the picking terms may bring together. On LoCoMo 50 find more than 1,000 do (64 % of the
- * evidence at ten results instead of 62 %) in half the time: `bench/recall.ts`.
- */
-export const CANDIDATES = 50;
+/** About how many entries the picking terms may bring together; at most twice as many are ranked. */
+export const CANDIDATES = 100;
 /** Most terms of one query; a pasted log is no question. */
 const MAX_TERMS = 32;
+
+/** A term of a query, with about how many entries of its channel hold it. */
+export interface ExpectedTerm {
+  readonly lexeme: string;
+  readonly expected: number;
+}
 
 export interface SearchTerms {
   /** The rarest terms: they alone touch the index. */
   readonly pick: readonly string[];
-  /** All terms: they rank. */
-  readonly rank: readonly string[];
+  /** All terms, the rarest first: they rank. */
+  readonly rank: readonly ExpectedTerm[];
 }
 
 /**
@@ -44,12 +47,19 @@ export function chooseTerms(
     expected += term.expected;
     return index === 0 || expected <= candidates;
   });
-  return { pick: pick.map(({ lexeme }) => lexeme), rank: rank.map(({ lexeme }) => lexeme) };
+  return { pick: pick.map(({ lexeme }) => lexeme), rank };
 }
 
 /** Lexemes OR-ed as a tsquery literal: AND found 10 % of the evidence of a public benchmark, OR 58 %. */
 export function orQuery(lexemes: readonly string[]): string {
   return lexemes.map((lexeme) => `'${lexeme.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`).join(" | ");
+}
+
+/** The same, where a word is to be said in the line itself, and not in the one before it: pairs and parts of identifiers are so anyway. */
+export function saidQuery(lexemes: readonly string[]): string {
+  return lexemes
+    .map((lexeme) => (/^[=~]/.test(lexeme) ? orQuery([lexeme]) : `${orQuery([lexeme])}:A`))
+    .join(" | ");
 }
 
 /** Full-text search finds 1 % of these runs. */
@@ -79,22 +89,6 @@ export function pairLexemes(unspaced: string): string[] {
     return characters.slice(1).map((character, index) => `~${characters[index]}${character}`);
   });
   return [...new Set(pairs)];
-}
-
-/** About how many entries the picking pairs may bring together: with 50, one in ten known pieces of 12 characters was not among them. */
-const PAIR_CANDIDATES = 120;
-
-/**
- * Those of the pairs that pick: the rarest, as of words.
- * @param frequencies share of entries that hold a lexeme; common ones only
- * @param size entries of the channel
- */
-export function choosePairs(
-  pairs: readonly string[],
-  frequencies: ReadonlyMap<string, number>,
-  size: number,
-): readonly string[] {
-  return chooseTerms(pairs, frequencies, size, PAIR_CANDIDATES).pick;
 }
 
 const MAX_LITERAL = 80;

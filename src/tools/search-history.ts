@@ -14,7 +14,7 @@ export const searchHistory = defineTool({
   input: Input,
   async run(input, context) {
     const found = await context.searchHistory(input.query, input.limit, context.signal);
-    const references = fittingResults(input.query, found);
+    const references = fittingResults(found);
     const text = references.length === 0 ? "Nothing was found in this channel." : "";
     return { kind: "result", text, references };
   },

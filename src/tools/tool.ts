@@ -33,7 +33,7 @@ export type ToolOutcome =
 /** What a tool may use of the turn that runs it. */
 export interface ToolContext {
   readonly signal: AbortSignal;
-  /** Entries of the same channel that match, best first, until the signal ends it; each with its neighbours; hidden and visible ones alike. */
+  /** Entries of the same channel that match, best first, until the signal ends it; hidden and visible ones alike. */
   searchHistory(query: string, limit: number, signal: AbortSignal): Promise<EntryReference[]>;
   /** Memories that fit, best first, until the signal ends it; only those that may be shown in this channel. */
   recallMemories(query: string, limit: number, signal: AbortSignal): Promise<Memory[]>;

@@ -4,7 +4,7 @@ import { builtInSection } from "../context/sections/built-in.ts";
 import { sectionLimits } from "../context/sections/fit.ts";
 import type { AgentFile, Asked } from "../context/sections/section.ts";
 import type { Section } from "../core/context.ts";
-import { capText } from "../context/render.ts";
+import { capText, escapeLabels } from "../context/render.ts";
 import { dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
 import { type Seq, turnId } from "../core/ids.ts";
 import type { EntryReference, RememberedStatement } from "../core/entry.ts";
@@ -14,15 +14,21 @@ import type { Agent } from "./agent.ts";
 
 /** People of the newest messages that the dynamic part names. */
 const PEOPLE = 12;
-/** Longest recalled message, and all of them together, in UTF-16 units. */
-const PASSAGE_LENGTH = 400;
-const RECALLED_LENGTH = 2400;
+/** How much is shown of a recalled message, in UTF-16 units: of the best so many, and of the others. */
+const BEST_PASSAGES = 4;
+const BEST_LENGTH = 400;
+const PASSAGE_LENGTH = 200;
+/** All of them together, in estimated tokens: about 650 of a tokenizer. */
+const RECALLED_TOKENS = 740;
+/** Between recalled messages that do not follow each other: who reads on reads no answer to the one before. */
+const GAP = "…";
 /** Messages that are answered ones reply to, and how much of each is shown, in UTF-16 units. */
 const MAX_REPLIES = 5;
 const REPLY_LENGTH = 300;
 
 /** What was looked up for a turn. */
 export interface LookedUp {
+  /** The best first. */
   readonly recalled: readonly EntryReference[];
   readonly remembered: readonly RememberedStatement[];
   readonly attached: Attached;
@@ -124,11 +130,11 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const noted = withinRoom(sections.dynamic, room);
         const rest =
           room * 0.75 - tokensOf(statements) - tokensOf(answered) - (left?.tokens ?? 0) - noted.tokens;
-        const lines = recalledLines(agent, recalled, rest);
+        const passages = recalledLines(agent, recalled, rest);
         const shown = [
           ...noted.sections,
           ...quoted("remembered", statements, remembered.length),
-          ...quoted("recalled", lines, recalled.length),
+          ...quoted("recalled", passages, recalled.length),
           ...quoted("replies", answered, replies.length),
           ...(omission === null ? [] : [plain("omitted", omissionMarker(agent, omission))]),
           ...(left === null ? [] : [plain("extract", left.text)]),
@@ -275,14 +281,37 @@ function quotedName(name: string): string {
   return `"${displayName(name).replaceAll(/["\u201c-\u201f]/g, "'")}"`;
 }
 
+/** A recalled message without its head, which depends on the one before it. */
+interface Passage {
+  readonly said: EntryReference;
+  readonly body: string;
+  readonly tokens: number;
+}
+
+/** @param recalled the best first. @returns as many of the best as there is room for, in the order in which they were said */
 function recalledLines(agent: Agent, recalled: readonly EntryReference[], room: number): string[] {
-  const lines = recalled.flatMap(({ at, author, text }) => {
-    if (text === null) return [];
-    const short = text.length > PASSAGE_LENGTH ? `${sliceWhole(text, 0, PASSAGE_LENGTH)} …` : text;
-    return [agent.renderer.line(at, author, capText(short, room / 3))];
-  });
-  let length = 0;
-  return fitting(lines, room).filter((line) => (length += line.length) <= RECALLED_LENGTH);
+  const limit = Math.min(room, RECALLED_TOKENS);
+  let shown: Passage[] = [];
+  for (const [place, said] of recalled.entries()) {
+    if (said.text === null) continue;
+    const length = place < BEST_PASSAGES ? BEST_LENGTH : PASSAGE_LENGTH;
+    const short = said.text.length > length ? `${sliceWhole(said.text, 0, length)} …` : said.text;
+    const body = escapeLabels(capText(short, room / 3));
+    const tried = [...shown, { said, body, tokens: estimateTokens(body) }].toSorted(
+      (a, b) => a.said.seq - b.said.seq,
+    );
+    const tokens = tried.reduce((sum, one, index) => {
+      return sum + estimateTokens(recalledHead(agent, one.said, tried[index - 1]?.said)) + one.tokens + 1;
+    }, 0);
+    if (tokens <= limit) shown = tried;
+  }
+  return shown.map(({ said, body }, index) => recalledHead(agent, said, shown[index - 1]?.said) + body);
+}
+
+/** What stands before a recalled text: a mark where it does not follow the one before it, its time, and who said it. */
+function recalledHead(agent: Agent, { seq, at, author }: EntryReference, before?: EntryReference): string {
+  const head = agent.renderer.lineHeadBehind(at, author, before?.at ?? null);
+  return before === undefined || before.seq + 1 === seq ? head : `${GAP}\n${head}`;
 }
 
 /** `Ann answers [2026-11-21 14:05] Ben: text`: short, and few; what is longer can be searched for. */

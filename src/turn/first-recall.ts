@@ -2,7 +2,7 @@ import { dueMessages, type History } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 
 /** Entries, and memories, that recall may bring to a turn. */
-const RECALL_LIMIT = 6;
+const RECALL_LIMIT = 20;
 const MEMORY_LIMIT = 6;
 
 /** What a turn looks for before it asks its model: a text, and how much may come; 0: nothing is looked for. */

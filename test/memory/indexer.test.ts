@@ -16,8 +16,8 @@ const { search } = weir.store;
 const MANY = 1200;
 
 async function finds(channel: ChannelId, word: string): Promise<boolean> {
-  const query = { pick: `'${word}'`, terms: `'${word}'`, literals: [], unspaced: "", pairs: "" };
-  return (await search.find(channel, { ...query, from: 1, to: 5000, limit: 3, neighbours: 0 })).length > 0;
+  const query = { pick: `'${word}'`, terms: [word], literals: [], from: 1, to: 5000, limit: 3 };
+  return (await search.find(channel, query)).lines.length > 0;
 }
 
 /** Looks until it holds: what comes in rounds has no end of its own to wait for. */

@@ -80,7 +80,7 @@ test("entries and memories looked up together are those that are found apart", a
   await store.search.indexAll([channel, other], 100);
   for (const one of [channel, other]) {
     for (const text of ["is Ann at the boathouse?", "水曜日の会議は何時ですか", "penguins", "the of", ""]) {
-      const query = { channel: one, text, to: 10, limit: 2, neighbours: 1 };
+      const query = { channel: one, text, to: 10, limit: 2 };
       const asked = { ...asker, channel: one, text, limit: 2 };
       assert.deepEqual(
         await entries.findWithMemories(query, recall, asked),
@@ -90,7 +90,7 @@ test("entries and memories looked up together are those that are found apart", a
     }
   }
   const asked = { ...asker, text: "is Ann at the boathouse?", limit: 2 };
-  const query = { channel, text: asked.text, to: 10, limit: 2, neighbours: 1 };
+  const query = { channel, text: asked.text, to: 10, limit: 2 };
   const both = await entries.findWithMemories(query, recall, asked);
   assert.deepEqual([both.entries.length > 0, both.memories.length], [true, 2]);
 });

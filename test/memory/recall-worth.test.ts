@@ -1,49 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { EntryReference } from "../../src/core/entry.ts";
-import { asksForRecall, fittingResults, worthShowing } from "../../src/memory/recall-worth.ts";
+import { asksForRecall, fittingResults, leastCoverage } from "../../src/memory/recall-worth.ts";
 
 function said(seq: number, text: string | null, author = "Ben"): EntryReference {
   return { seq, at: new Date(0), author, text };
 }
 
-function seqsFor(query: string, found: readonly EntryReference[]): number[] {
-  return worthShowing(query, found).map(({ seq }) => seq);
-}
-
-describe("what is shown before anybody has asked for it", () => {
-  test("is what holds a fifth of the question, with the lines beside it, and nothing that merely shares a word", () => {
-    const found = [
-      said(10, "who has the spare key of the boathouse?"),
-      said(11, "Ayla"),
-      said(30, "the green boat was painted on Monday"),
-      said(50, null),
-    ];
-    assert.deepEqual(seqsFor("where is the key of the boathouse?", found), [10, 11]);
-    assert.deepEqual(
-      seqsFor(
-        "the committee wrote forty pages about rudders, sails, anchors and one boat that nobody bought",
-        found,
-      ),
-      [],
-    );
-  });
-
-  test("is so by whom it was said, too", () => {
-    assert.deepEqual(
-      seqsFor("what did Chidi want?", [said(3, "more tea", "Chidi"), said(90, "no tea")]),
-      [3],
-    );
-  });
-
-  test("is at most the four best, the first two with their neighbours", () => {
-    const found = Array.from({ length: 30 }, (_, index) =>
-      said(index + 1, index % 3 === 0 ? "the mill race" : "-"),
-    );
-    const seqs = seqsFor("how deep is the mill race?", found);
-    assert.ok(seqs.length >= 4 && seqs.length <= 8, seqs.join(" "));
-    assert.deepEqual(seqsFor("mill race", []), []);
-  });
+test("a statement is shown what holds much of it, a question all that is found", () => {
+  for (const question of ["where is the key?", "鍵はどこ？", "أين المفتاح؟"])
+    assert.equal(leastCoverage(question), 0);
+  assert.ok(leastCoverage("the key is behind the door") > 0.2);
 });
 
 describe("a text asks for recall", () => {
@@ -71,19 +38,18 @@ describe("a text asks for recall", () => {
 describe("the results of a search", () => {
   const long = "the boathouse key hangs behind the door of the mill ".repeat(60);
 
-  test("are all of them where they fit, in the order of the log", () => {
-    const found = [said(5, "blue"), said(9, "the key"), said(30, null), said(31, "千早")];
-    assert.deepEqual(fittingResults("the key", found), found);
+  test("are all of them where they fit, in the order in which they were said", () => {
+    const found = [said(9, "the key"), said(31, "千早"), said(5, "blue"), said(30, null)];
+    assert.deepEqual(
+      fittingResults(found).map(({ seq }) => seq),
+      [5, 9, 30, 31],
+    );
   });
 
-  test("are those that hold most of what was asked, where they are too much together", () => {
-    const found = Array.from({ length: 20 }, (_, index) => said(index, index === 17 ? `ruby ${long}` : long));
-    const shown = fittingResults("where is the ruby?", found).map(({ seq }) => seq);
-    assert.ok(shown.includes(17), String(shown));
-    assert.equal(shown.length, 2, "a long one counts no more than what is shown of it");
-    assert.deepEqual(
-      shown,
-      shown.toSorted((a, b) => a - b),
-    );
+  test("are the best, where they are too much together", () => {
+    const found = Array.from({ length: 20 }, (_, index) => said(20 - index, long));
+    const shown = fittingResults(found).map(({ seq }) => seq);
+    assert.deepEqual(shown, [19, 20], "a long one counts no more than what is shown of it");
+    assert.deepEqual(fittingResults([]), []);
   });
 });

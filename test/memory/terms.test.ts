@@ -3,7 +3,14 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { CANDIDATES, chooseTerms, findPieces, orQuery, tellingLiterals } from "../../src/memory/terms.ts";
+import {
+  CANDIDATES,
+  chooseTerms,
+  findPieces,
+  orQuery,
+  saidQuery,
+  tellingLiterals,
+} from "../../src/memory/terms.ts";
 import { cpuMs } from "../support/cpu-time.ts";
 
 const lexemes = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6 }), { maxLength: 60 });
@@ -16,7 +23,16 @@ describe("the terms of a search", () => {
       ["friday", 0.01],
     ]);
     const few = chooseTerms(["the", "deploy", "friday", "zeppelin"], frequencies, 10_000);
-    assert.deepEqual(few, { pick: ["zeppelin"], rank: ["zeppelin", "friday", "deploy", "the"] });
+    assert.deepEqual(few.pick, ["zeppelin"]);
+    assert.deepEqual(
+      few.rank.map(({ lexeme, expected }) => [lexeme, expected]),
+      [
+        ["zeppelin", 5],
+        ["friday", 100],
+        ["deploy", 200],
+        ["the", 4000],
+      ],
+    );
     const small = chooseTerms(["the", "deploy", "friday", "zeppelin"], frequencies, 100);
     assert.deepEqual(small.pick, ["zeppelin", "friday", "deploy", "the"]);
     assert.deepEqual(chooseTerms(["the"], frequencies, 1e9).pick, ["the"]);
@@ -30,7 +46,10 @@ describe("the terms of a search", () => {
         const frequencies = new Map(words.map((word, index) => [word, known[index] ?? 0]));
         const { pick, rank } = chooseTerms(words, frequencies, size);
         assert.ok(rank.length === Math.min(32, words.length));
-        assert.deepEqual(pick, rank.slice(0, pick.length));
+        assert.deepEqual(
+          pick,
+          rank.slice(0, pick.length).map(({ lexeme }) => lexeme),
+        );
         assert.ok(pick.length >= Math.min(1, words.length));
         const expected = pick.reduce((sum, word) => sum + (frequencies.get(word) ?? 0) * size, 0);
         assert.ok(pick.length === 1 || expected <= CANDIDATES + 1e-6);
@@ -44,6 +63,7 @@ describe("the terms of a search", () => {
       "'a' | 'o''clock' | 'back\\\\slash' | 'x & !y'",
     );
     assert.equal(orQuery([]), "");
+    assert.equal(saidQuery(["o'clock", "~寿司", "=tea"]), "'o''clock':A | '~寿司' | '=tea'");
   });
 });
 

@@ -4,7 +4,7 @@ import { type History, rawFrom, type TurnRange } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import type { RecallQuery } from "../../memory/recall.ts";
-import { worthShowing } from "../../memory/recall-worth.ts";
+import { leastCoverage } from "../../memory/recall-worth.ts";
 import type { MemoryRecallQuery } from "../../memory/recall-memories.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import type { FirstRecall } from "../../turn/first-recall.ts";
@@ -70,6 +70,7 @@ export class TurnRecall implements Disposable {
   /**
    * @param scope `hidden`: only what is not in the view, and nothing that comes late; `all`: for a tool
    * @param signal of the tool's call
+   * @returns the best first
    */
   async entries(
     text: string,
@@ -83,8 +84,7 @@ export class TurnRecall implements Disposable {
       );
     // The model waits for a tool call; the automatic recall is optional.
     if (scope === "all") return find();
-    const hits = await this.#orNothingLate(taken(this.#entriesAhead, text, limit) ?? find());
-    const found = worthShowing(text, hits);
+    const found = await this.#orNothingLate(taken(this.#entriesAhead, text, limit) ?? find());
     this.#found = { ...this.#found, entries: found.map(({ seq }) => seq) };
     return found;
   }
@@ -138,7 +138,8 @@ export class TurnRecall implements Disposable {
     const history = this.#history.current;
     const to = scope === "hidden" ? rawFrom(history) - 1 : Math.min(history.lastSeq, this.#turn.fromSeq - 1);
     const { channel } = this.#parts.owner;
-    return { channel, text, from: afterReset(history), to, limit, neighbours: 2 };
+    const least = scope === "hidden" ? leastCoverage(text) : 0;
+    return { channel, text, from: afterReset(history), to, limit, leastCoverage: least };
   }
 
   #memoriesQuery(text: string, limit: number): MemoryRecallQuery {

@@ -128,7 +128,7 @@ export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "author_name" | "
  * What people and agents said at some seqs, as it reads now, in their order. Without the notes of edits: they are no one's words.
  * @param channel, seqs expressions, the second of an array of seqs
  */
-export function selectSaid(channel: string, seqs: string): string {
+function selectSaid(channel: string, seqs: string): string {
   // One character more than is quoted tells that there is more; those of two units are enough all the more.
   // By an array and not by a join: that is planned once, for a table of whatever size, and must stay a look by the key.
   return `with found as materialized (select ${seqs} as seqs)
@@ -159,14 +159,13 @@ export async function readSaid(
 /** Characters that one look-up brings; more of a text than {@link MAX_QUOTE} is quoted by nobody. */
 const MAX_QUOTED = 16_000;
 
-/** The first of what was found, as far as there is room for them; by seq. */
+/** The first of what was found, as far as there is room for them; in its order. */
 export function firstSaid(rows: readonly RawSaid[]): EntryReference[] {
   let length = 0;
-  const found = rows.map(said).filter(({ text }, index) => {
+  return rows.map(said).filter(({ text }, index) => {
     length += text?.length ?? 0;
     return index === 0 || length <= MAX_QUOTED;
   });
-  return found.toSorted((a, b) => a.seq - b.seq);
 }
 
 export function said(row: RawSaid): EntryReference {

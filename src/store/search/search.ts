@@ -1,6 +1,6 @@
 import type { EntryReference } from "../../core/entry.ts";
 import { type ChannelId, type Seq, channelId } from "../../core/ids.ts";
-import { firstSaid, type RawSaid, readSaid, selectSaid } from "../log/entry-rows.ts";
+import { firstSaid, readSaid } from "../log/entry-rows.ts";
 import {
   askedBy,
   type AskingChannel,
@@ -10,6 +10,7 @@ import {
   type ScoredMemory,
   toHit,
 } from "../memory/memories.ts";
+import { type FoundLine, readLines } from "./found-lines.ts";
 import { Lexemes } from "./lexemes.ts";
 import type { Database } from "../database/database.ts";
 import { steadyNow } from "../../async/clock.ts";
@@ -22,20 +23,24 @@ export interface SearchHit {
 
 /** What to look for in a channel. */
 export interface SearchQuery {
-  /** Two queries in the syntax of tsquery: one that finds by the index, one that ranks; "": by no words. */
+  /** A query in the syntax of tsquery that finds by the index; "": by no words. */
   readonly pick: string;
-  readonly terms: string;
+  /** All lexemes that rank, those that pick among them. */
+  readonly terms: readonly string[];
   /** Identifiers, looked for letter by letter where each of their parts stands whole. */
   readonly literals: readonly string[];
-  /** In a script without spaces, looked for approximately; "": none. */
-  readonly unspaced: string;
-  /** A tsquery of the pairs of its characters that find it by the index; "": it is not looked for. */
-  readonly pairs: string;
   readonly from: Seq;
   readonly to: Seq;
-  /** Most hits, and how many entries before and after each come along. */
+  /** Most entries that are found by an identifier. */
   readonly limit: number;
-  readonly neighbours: number;
+}
+
+/** What was found, yet to be ranked. */
+export interface FoundLines {
+  /** Lines that hold a picking term, and two on each side of them; by seq. */
+  readonly lines: readonly FoundLine[];
+  /** Entries with an identifier, the newest first. */
+  readonly literals: readonly Seq[];
 }
 
 /** Most entries that are ranked; the picking terms are chosen to bring fewer. */
@@ -241,17 +246,17 @@ export class SearchStore {
   }
 
   /**
-   * What somebody said in a channel and fits a query, with what was said just before and after, as far as one look-up may
-   * bring text; by seq.
+   * What ranks the lines of a channel that may fit a query. Its result is not ordered by how well they do.
    * @param signal ends the look-up
    */
-  async find(channel: ChannelId, query: SearchQuery, signal?: AbortSignal): Promise<EntryReference[]> {
-    const rows = await readSaid(this.#db.lookUps(signal), {
-      name: "search_find",
-      seqs: "find_said($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-      values: [channel, ...findValues(query)],
-    });
-    return firstSaid(rows);
+  async find(channel: ChannelId, query: SearchQuery, signal?: AbortSignal): Promise<FoundLines> {
+    const [row] = await this.#db
+      .lookUps(signal)
+      .query<RawLines>({ name: "search_lines", text: `select lines, literals from ${linesBy(1, 2)}` }, [
+        channel,
+        ...findValues(query),
+      ]);
+    return toLines(row);
   }
 
   /** The same, and memories by their words, in one round trip. */
@@ -260,24 +265,52 @@ export class SearchStore {
     query: SearchQuery,
     memories: MemoryQuery,
     signal?: AbortSignal,
-  ): Promise<{ entries: EntryReference[]; memories: MemoryHit[] }> {
-    const seqs = "find_said($2, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
-    const [row] = await this.#db.lookUps(signal).query<{ said: RawSaid[]; remembered: ScoredMemory[] }>(
+  ): Promise<{ found: FoundLines; memories: MemoryHit[] }> {
+    const [row] = await this.#db.lookUps(signal).query<RawLines & { remembered: ScoredMemory[] }>(
       {
-        name: "search_find_both",
-        text: `select (select coalesce(json_agg(s), '[]') from (${selectSaid("$2", seqs)}) s) as said,
-                      (select coalesce(json_agg(w), '[]') from (${MEMORIES_BY_WORDS}) w) as remembered`,
+        name: "search_lines_both",
+        text: `select f.lines, f.literals,
+                      (select coalesce(json_agg(w), '[]') from (${MEMORIES_BY_WORDS}) w) as remembered
+                 from ${linesBy(2, 7)} f`,
       },
       [...askedBy(asker), memories.words, memories.limit, ...findValues(query)],
     );
-    return { entries: firstSaid(row?.said ?? []), memories: (row?.remembered ?? []).map(toHit) };
+    return { found: toLines(row), memories: (row?.remembered ?? []).map(toHit) };
+  }
+
+  /**
+   * What was said at some seqs of a channel, in their order, as far as one look-up may bring text; nothing of what was deleted.
+   * @param signal ends the look-up
+   */
+  async said(channel: ChannelId, seqs: readonly Seq[], signal?: AbortSignal): Promise<EntryReference[]> {
+    if (seqs.length === 0) return [];
+    const rows = await readSaid(this.#db.lookUps(signal), {
+      name: "search_said",
+      seqs: "$2::bigint[]",
+      values: [channel, seqs],
+    });
+    return firstSaid(rows);
   }
 }
 
-/** What `find_said` takes behind the channel. */
-function findValues(query: SearchQuery): unknown[] {
-  const { pick, terms, literals, unspaced, pairs, from, to, limit, neighbours } = query;
-  return [pick, terms, literals, literals.map(patternOf), unspaced, pairs, from, to, limit, neighbours];
+interface RawLines {
+  readonly lines: string | null;
+  readonly literals: readonly (number | string)[] | null;
+}
+
+function toLines(row: RawLines | undefined): FoundLines {
+  return { lines: readLines(row?.lines ?? null), literals: (row?.literals ?? []).map(Number) };
+}
+
+/** @param channel, first numbers of parameters: of the channel, and of the first of {@link findValues} */
+function linesBy(channel: number, first: number): string {
+  const values = Array.from({ length: 7 }, (_, index) => `$${first + index}`);
+  return `find_lines($${channel}, ${values.join(", ")})`;
+}
+
+/** What `find_lines` takes behind the channel. */
+function findValues({ pick, terms, literals, from, to, limit }: SearchQuery): unknown[] {
+  return [pick, terms, literals, literals.map(patternOf), from, to, limit];
 }
 
 /** For `ilike`: the text anywhere. */

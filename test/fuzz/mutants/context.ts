@@ -36,8 +36,8 @@ class IndiscreetSearch extends SearchStore {
     query: SearchQuery,
     memories: MemoryQuery,
   ): ReturnType<SearchStore["findWithMemories"]> {
-    const { entries } = await super.findWithMemories(asker, query, memories);
-    return { entries, memories: await this.#memories.search(asker, memories) };
+    const { found } = await super.findWithMemories(asker, query, memories);
+    return { found, memories: await this.#memories.search(asker, memories) };
   }
 }
 

@@ -185,9 +185,9 @@ test("what was indexed before identifiers had parts is made anew, and is found b
   const [id] = await search.outdated();
   assert.ok(id !== undefined);
   const find = async (words: string, literals: string[]): Promise<number> => {
-    const range = { from: 1, to: 10, limit: 5, neighbours: 0 };
-    return (await search.find(id, { pick: words, terms: words, literals, unspaced: "", pairs: "", ...range }))
-      .length;
+    const terms = words === "" ? [] : ["kettl"];
+    const found = await search.find(id, { pick: words, terms, literals, from: 1, to: 10, limit: 5 });
+    return found.lines.length + found.literals.length;
   };
   assert.deepEqual([await find("'kettl'", []), await find("", ["tea_pot"])], [1, 0]);
   assert.equal(await search.renew(id, 10), false);
@@ -195,7 +195,7 @@ test("what was indexed before identifiers had parts is made anew, and is found b
   assert.deepEqual(await search.outdated(), []);
 });
 
-test("only channels with a script without spaces are indexed anew for its pairs", async () => {
+test("what was indexed before pairs is made anew, and a script without spaces is then found", async () => {
   await using target = await createTestDatabase();
   await using database = new Database(target.connection, SILENT);
   await migrateUpTo(database, "pairs");
@@ -210,13 +210,12 @@ test("only channels with a script without spaces are indexed anew for its pairs"
   await migrate(database, SILENT);
   const { search } = createStore(database);
   const outdated = await search.outdated();
-  assert.deepEqual(outdated, [2]);
-  const [id] = outdated;
+  assert.deepEqual(outdated, [1, 2]);
+  const [, id] = outdated;
   assert.ok(id !== undefined);
   const find = async (): Promise<number> => {
-    const range = { from: 1, to: 10, limit: 5, neighbours: 0 };
-    const words = { pick: "", terms: "", literals: [], unspaced: "寿司を", pairs: "'~寿司'" };
-    return (await search.find(id, { ...words, ...range })).length;
+    const words = { pick: "'~寿司'", terms: ["~寿司"], literals: [], from: 1, to: 10, limit: 5 };
+    return (await search.find(id, words)).lines.length;
   };
   assert.equal(await find(), 0);
   assert.equal(await search.renew(id, 10), false);
