@@ -14,7 +14,7 @@ import { type AskedCommand, type Command, askingChannel, type CommandParts, plac
 import { formatAddress } from "../core/ids.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
-import type { MemoryRecord } from "../store/memory/memories.ts";
+import type { ListedMemory, MemoryRecord } from "../store/memory/memories.ts";
 
 /** Longest statement to remember, in UTF-16 units: with a date before it, it still passes the gates. */
 const MAX_LENGTH = 400;
@@ -141,7 +141,7 @@ const SHOWN = 30;
 export const MEMORIES_ASKED = SHOWN + 1;
 
 /** The memories of a channel, for its people; the newest first. Pure. */
-export function formatMemories(memories: readonly Memory[], time: TimeFormat): string {
+export function formatMemories(memories: readonly ListedMemory[], time: TimeFormat): string {
   if (memories.length === 0) return "Nothing is remembered here yet.";
   const isAll = memories.length < MEMORIES_ASKED;
   const shown = memories.slice(0, SHOWN);
@@ -151,10 +151,19 @@ export function formatMemories(memories: readonly Memory[], time: TimeFormat): s
   return [head, ...memoryLines(shown, time)].join("\n");
 }
 
+const SAID_AT: Readonly<Record<ListedMemory["from"], string>> = {
+  here: "",
+  parent: " · from the channel of this thread",
+  workspace: " · from another channel",
+};
+
 /** Each with its number for `/forget`. */
-export function memoryLines(memories: readonly Memory[], time: TimeFormat): string[] {
-  return memories.map(({ id, type, statement, assertedBy, at, proofs }) => {
-    const source = `${displayableLine(assertedBy)}, ${time.day(at)}, ${counted(proofs, "proof")}`;
+export function memoryLines(
+  memories: readonly (Memory & Partial<ListedMemory>)[],
+  time: TimeFormat,
+): string[] {
+  return memories.map(({ id, type, statement, assertedBy, at, proofs, from = "here" }) => {
+    const source = `${displayableLine(assertedBy)}, ${time.day(at)}, ${counted(proofs, "proof")}${SAID_AT[from]}`;
     return `- #${id} ${displayableLine(statement)}\n  ${type} · ${source}`;
   });
 }

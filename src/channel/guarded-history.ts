@@ -167,6 +167,18 @@ export class GuardedHistory {
     });
   }
 
+  /** Folds the rows again if a memory that a tool result shows is gone since: of another channel nobody tells this one. */
+  async renewMemories(): Promise<void> {
+    const shown = this.#history.entries.flatMap((entry) =>
+      entry.kind === "tool_result"
+        ? entry.memories.filter(({ memory }) => memory !== null).map(({ id }) => id)
+        : [],
+    );
+    if (shown.length === 0) return;
+    const left = await this.#store.past.statements(this.#owner.channel, shown);
+    if (shown.some((id) => !left.has(id))) await this.reload();
+  }
+
   /** The caller holds the mutex. */
   async #take(entries: readonly Entry[]): Promise<void> {
     const fresh = entries.filter(({ seq }) => seq > this.#history.lastSeq);

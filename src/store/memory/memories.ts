@@ -48,6 +48,12 @@ export interface MemoryRecord extends Memory {
   })[];
 }
 
+/** A memory as people of a channel are shown it. */
+export interface ListedMemory extends Memory {
+  /** Where it was said: in the channel that asks, in the channel of that thread, or elsewhere in the workspace. */
+  readonly from: "here" | "parent" | "workspace";
+}
+
 /** A memory of the channel that asks, with whose it is. */
 export interface OwnedMemory extends Memory {
   /** Id of the person who said it first; null: the agent itself. */
@@ -89,23 +95,47 @@ const ASSERTER = `(select e.author_id from memory_sources s join entries e on e.
 
 /**
  * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
- * alone, what was said in a channel in that channel alone, and never to another agent. $1 agent, $2 channel,
- * $3 workspace, $4 kind of the channel that asks.
+ * alone, what was said in a channel in that channel and in its threads, what was said in a thread in that thread alone, and
+ * nothing to another agent. The parameters are SQL: the agent, the channel, its workspace and its kind.
  */
-const VISIBLE_HERE = `m.agent = $1 and m.valid_to is null and m.channel_id = $2
-    and (m.scope = 'channel' or (m.scope = 'dm' and $4 = 'dm'))`;
-const VISIBLE_FROM_WORKSPACE = `m.agent = $1 and m.valid_to is null and m.scope = 'workspace' and m.workspace = $3 and $3 <> ''`;
-const VISIBLE = `((${VISIBLE_HERE}) or (${VISIBLE_FROM_WORKSPACE}))`;
+function scopesOf(
+  agent: string,
+  channel: string,
+  workspace: string,
+  kind: string,
+): Record<ListedMemory["from"], string> {
+  return {
+    here: `m.agent = ${agent} and m.channel_id = ${channel} and (m.scope <> 'dm' or ${kind} = 'dm')`,
+    // A thread's people see its channel.
+    parent: `m.agent = ${agent} and m.scope <> 'dm' and m.channel_id = (
+      select parent.id from channels thread
+        join channels parent on parent.platform = thread.platform and parent.name = thread.place->'parent'->>'id'
+                            and parent.workspace = thread.workspace and parent.kind = 'channel'
+       where ${kind} = 'thread' and thread.id = ${channel} and thread.kind = 'thread')`,
+    workspace: `m.agent = ${agent} and m.scope = 'workspace' and m.workspace = ${workspace} and ${workspace} <> ''`,
+  };
+}
+
+function seenBy(...asker: Parameters<typeof scopesOf>): string {
+  return `((${Object.values(scopesOf(...asker)).join(")\n      or (")}))`;
+}
+
+/** $1 agent, $2 channel, $3 workspace, $4 kind of the channel that asks. */
+const SCOPES = scopesOf("$1", "$2", "$3", "$4");
+const VISIBLE = `${seenBy("$1", "$2", "$3", "$4")} and m.valid_to is null`;
 
 /**
- * $5 words, $6 most of them. The two halves of what is visible each have an index of their own; one condition with an OR
- * would use neither.
+ * $5 words, $6 most of them. The parts of what is visible each have an index of their own; one condition with an OR would use
+ * none. Together they have each memory once.
  */
+const PARTS = [
+  SCOPES.here,
+  SCOPES.parent,
+  `${SCOPES.workspace} and m.channel_id <> $2 and (${SCOPES.parent}) is not true`,
+].map((part) => `select * from memories m where ${part} and m.valid_to is null and m.tsv @@ $5::tsquery`);
 export const MEMORIES_BY_WORDS = `select ${COLUMNS}, m.score from (
     select visible.*, ts_rank(tsv, $5::tsquery) as score from (
-      select * from memories m where ${VISIBLE_HERE} and m.tsv @@ $5::tsquery
-      union all
-      select * from memories m where ${VISIBLE_FROM_WORKSPACE} and m.tsv @@ $5::tsquery
+      ${PARTS.join("\n      union all\n      ")}
     ) visible order by score desc, id desc limit $6
   ) m`;
 
@@ -138,15 +168,16 @@ export class MemoryStore {
   }
 
   /** What the asking channel may see, the newest first. */
-  async inScope(asker: AskingChannel, limit: number): Promise<Memory[]> {
-    const rows = await this.#db.query<RawMemory>(
+  async inScope(asker: AskingChannel, limit: number): Promise<ListedMemory[]> {
+    const rows = await this.#db.query<RawMemory & { from: ListedMemory["from"] }>(
       {
         name: "memories_in_scope",
-        text: `select ${COLUMNS} from memories m where ${VISIBLE} order by m.valid_from desc, m.id desc limit $5`,
+        text: `select ${COLUMNS}, case when ${SCOPES.here} then 'here' when ${SCOPES.parent} then 'parent' else 'workspace' end as from
+                 from memories m where ${VISIBLE} order by m.valid_from desc, m.id desc limit $5`,
       },
       [...askedBy(asker), limit],
     );
-    return rows.map(toMemory);
+    return rows.map((row) => ({ ...toMemory(row), from: row.from }));
   }
 
   /** Those of the channel that asks that this person said first, the newest first. */
@@ -250,9 +281,10 @@ async function byTheirPieces(
   );
 }
 
-/** What stored tool results quote, by the memory's id; what is gone is not there. */
+/** What stored tool results of a channel quote, by the memory's id; what is gone, or is to be seen there no more, is not there. */
 export async function readStatements(
   client: Queryable,
+  channel: ChannelId,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, RememberedStatement>> {
   if (ids.length === 0) return new Map();
@@ -260,10 +292,13 @@ export async function readStatements(
     Pick<RawMemory, "id" | "type" | "asserted_by" | "valid_from" | "statement">
   >(
     {
-      name: "memories_read",
-      text: "select id, type, asserted_by, valid_from, statement from memories where id = any($1)",
+      name: "memories_read_in",
+      text: `select m.id, m.type, m.asserted_by, m.valid_from, m.statement
+               from channels here cross join lateral (
+                 select * from memories m where m.id = any($2) and ${seenBy("here.agent", "here.id", "here.workspace", "here.kind")}
+               ) m where here.id = $1`,
     },
-    [[...new Set(ids)]],
+    [channel, [...new Set(ids)]],
   );
   return new Map(
     rows.map(({ id, type, asserted_by: assertedBy, valid_from: at, statement }) => {

@@ -38,6 +38,40 @@ async function seen(asker: AskingChannel): Promise<string[]> {
   return statements;
 }
 
+async function threadOf(parent: AskingChannel, overrides: object = {}): Promise<AskingChannel> {
+  const asker = { ...parent, kind: "thread" as const, ...overrides };
+  const [row] = await open.sql<{ name: string }>("select name from channels where id = $1", parent.channel);
+  assert.ok(row !== undefined);
+  const address = { platform: "test", name: `place-${++count}` };
+  const of = { workspace: "", channel: "a thread", parent: { id: row.name, name: "" } };
+  return { ...asker, channel: await store.channels.open({ address, ...asker, place: of }) };
+}
+
+test("what was said in a channel in its threads, and what was said in a thread in that thread alone", async () => {
+  const channel = await place();
+  const [thread, another] = [await threadOf(channel), await threadOf(channel)];
+  await remember(channel.channel, "tea of the channel");
+  await remember(thread.channel, "tea of the thread");
+  assert.deepEqual(await seen(thread), ["tea of the channel", "tea of the thread"]);
+  assert.deepEqual(await seen(another), ["tea of the channel"]);
+  assert.deepEqual(await seen(channel), ["tea of the channel"]);
+  assert.deepEqual(await seen(await place()), []);
+  const listed = await store.memories.inScope(thread, 10);
+  assert.deepEqual(
+    new Map(listed.map(({ statement, from }) => [statement, from])),
+    new Map([
+      ["tea of the channel", "parent"],
+      ["tea of the thread", "here"],
+    ]),
+  );
+  const dm = await place({ kind: "dm" });
+  await remember(dm.channel, "tea of the dm");
+  assert.deepEqual(await seen(await threadOf(dm)), [], "whatever a platform calls the parent");
+  assert.deepEqual(await seen(await threadOf(channel, { workspace: "w-other" })), []);
+  assert.deepEqual(await seen(await threadOf(channel, { agent: agentId("other") })), []);
+  assert.deepEqual(await seen({ ...thread, kind: "dm" }), ["tea of the thread"]);
+});
+
 describe("a memory shows only where it may", () => {
   test("what was said in a channel in that channel alone, to that agent alone", async () => {
     const [here, there] = [await place(), await place()];
@@ -76,7 +110,7 @@ describe("a memory shows only where it may", () => {
     ]);
     assert.deepEqual(await seen(await place({ workspace: "w-other" })), []);
     assert.deepEqual(await seen(await place({ workspace: "" })), []);
-    assert.deepEqual(await seen(nowhere), []);
+    assert.deepEqual(await seen(nowhere), ["tea of the workspace"]);
     assert.deepEqual(await seen(await place({ workspace: "w-shared", agent: agentId("other") })), []);
   });
 
