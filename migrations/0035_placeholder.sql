@@ -1,0 +1,1 @@
+-- Holds the number: the migration of this number comes from elsewhere.
