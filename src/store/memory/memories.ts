@@ -95,8 +95,8 @@ const ASSERTER = `(select e.author_id from memory_sources s join entries e on e.
 
 /**
  * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
- * alone, what was said in a channel in that channel and in its threads, what was said in a thread in that thread alone, and
- * nothing to another agent. The parameters are SQL: the agent, the channel, its workspace and its kind.
+ * alone, what was said in a thread in that thread alone, what was said in a channel in that channel and in its threads, what is
+ * shared of a public channel in all channels of its workspace, and nothing to another agent. The parameters are SQL: the agent, the channel, its workspace and its kind.
  */
 function scopesOf(
   agent: string,
@@ -112,7 +112,12 @@ function scopesOf(
         join channels parent on parent.platform = thread.platform and parent.name = thread.place->'parent'->>'id'
                             and parent.workspace = thread.workspace and parent.kind = 'channel'
        where ${kind} = 'thread' and thread.id = ${channel} and thread.kind = 'thread')`,
-    workspace: `m.agent = ${agent} and m.scope = 'workspace' and m.workspace = ${workspace} and ${workspace} <> ''`,
+    // By what the platform says of its channel now, and not only when it was said.
+    workspace: `m.agent = ${agent} and m.scope = 'workspace' and m.workspace = ${workspace} and ${workspace} <> '' and ${kind} <> 'dm'
+      and exists (
+        select from channels source join channels asking on asking.id = ${channel} and asking.platform = source.platform
+         where source.id = m.channel_id and source.kind = 'channel' and not source.is_private and source.shares_memory
+           and source.gone_at is null)`,
   };
 }
 
