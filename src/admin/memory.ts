@@ -162,19 +162,22 @@ export function memoryLines(
   memories: readonly (Memory & Partial<ListedMemory>)[],
   time: TimeFormat,
 ): string[] {
-  return memories.map(({ id, type, statement, assertedBy, at, proofs, from = "here" }) => {
-    const source = `${displayableLine(assertedBy)}, ${time.day(at)}, ${counted(proofs, "proof")}${SAID_AT[from]}`;
+  return memories.map(({ id, type, statement, assertedBy, at, until, proofs, from = "here" }) => {
+    const when = until === undefined ? time.day(at) : `${time.day(at)} until ${time.day(until)}`;
+    const source = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}${SAID_AT[from]}`;
     return `- #${id} ${displayableLine(statement)}\n  ${type} · ${source}`;
   });
 }
 
 /** A memory with its sources as a card, for the operator. Pure. */
 export function formatMemoryCard(memory: MemoryRecord, time: TimeFormat): string {
-  const { id, type, scope, agent, channel, subject, assertedBy, at, proofs, importance, statement } = memory;
+  const { id, type, scope, agent, channel, subject, assertedBy, at, until, proofs, importance, statement } =
+    memory;
   const number = `#${id}`.padEnd(6);
   const about = `${type} about ${displayableLine(subject)}`;
   const where = `${scope} ${displayableLine(formatAddress(channel))}, agent ${displayableLine(agent)}`;
-  const who = `${displayableLine(assertedBy)}, ${time.minute(at)}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}`;
+  const when = until === undefined ? time.minute(at) : `${time.minute(at)} until ${time.minute(until)}`;
+  const who = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}`;
   const sources = memory.sources.map(
     ({ seq, at: saidAt, author, quote }) =>
       `        ${String(seq).padStart(6)}  ${time.minute(saidAt)}  ${displayableLine(author)}: "${displayableLine(quote)}"`,

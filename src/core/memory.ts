@@ -38,6 +38,9 @@ export interface MemoryDraft {
   readonly sources: readonly MemorySource[];
   /** By which terms it tells what was said (`text/terms.ts`); left out by older versions. */
   readonly telling?: readonly string[];
+  /** What it is compared by with what is remembered (`memory/statement-marks.ts`); left out by older versions. */
+  readonly marks?: readonly string[];
+  readonly about?: readonly string[];
 }
 
 /** A durable statement. */
@@ -53,4 +56,6 @@ export interface Memory {
   readonly at: Date;
   /** How many entries say so. */
   readonly proofs: number;
+  /** When its speaker said something newer of the same; left out: it holds. */
+  readonly until?: Date;
 }

@@ -4,6 +4,7 @@ import type { Seq } from "../core/ids.ts";
 import { MEMORY_TYPES, type MemoryDraft, type MemorySource } from "../core/memory.ts";
 import { isExact, splitSentences, tellingTerms } from "../text/terms.ts";
 import { displayName, storableText } from "../text/text.ts";
+import { marksOf } from "./statement-marks.ts";
 import { hasRelativeDate } from "./relative-dates.ts";
 import { containsQuote, countWords, normalWords } from "../text/normal-text.ts";
 
@@ -147,6 +148,7 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | string {
     at: new Date(Math.max(...times)).toISOString(),
     sources: [...cited, ...furtherSources(telling, found, item.type, context)].slice(0, MAX_SOURCES),
     telling: [...telling],
+    ...marksOf(item.statement),
   };
 }
 

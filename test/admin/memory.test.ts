@@ -52,6 +52,11 @@ describe("/memory", () => {
     );
   });
 
+  test("tells until when what holds no more was true", () => {
+    const text = formatMemories([{ ...memory, until: new Date("2026-11-23T08:00:00Z") }], time);
+    assert.match(text, /preference · Ann, 2026-11-21 until 2026-11-23, 2 proofs$/);
+  });
+
   test("obeys nothing that is in a memory", () => {
     const text = formatMemories(
       [{ ...memory, statement: "a\u001b[2Jb\nc", assertedBy: "x\u001b]0;y\u0007" }],

@@ -80,6 +80,8 @@ describe("a memory passes the gates", () => {
       at: "2026-11-21T09:11:00.000Z",
       sources: [{ seq: 11, quote: "Earl Grey, not coffee" }],
       telling: ["ann", "prefer", "earl", "grey", "coffe"],
+      marks: ["@earl", "@grey", "^ann"],
+      about: ["ann", "coffee", "prefers", "to"],
     });
     assert.equal(keptOne({}).importance, 0.5);
     assert.equal(keptOne({ importance: -1 }).importance, 0);

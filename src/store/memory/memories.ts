@@ -71,6 +71,7 @@ interface RawMemory {
   statement: string;
   importance: number;
   valid_from: Date | string;
+  valid_to: Date | string | null;
   proofs: number;
 }
 
@@ -86,12 +87,10 @@ interface RawRecord extends RawMemory {
   sources: { seq: Seq; quote: string; author: string; at: string }[];
 }
 
-const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from,
+const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from, m.valid_to,
   (select count(*) from memory_sources s where s.memory_id = m.id) as proofs`;
 
-/** By the id of a person: names change, and anybody can take one. */
-const ASSERTER = `(select e.author_id from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
-    where s.memory_id = m.id and e.kind = 'user' order by e.author_name <> m.asserted_by, s.seq limit 1)`;
+const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
 
 /**
  * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
@@ -127,7 +126,8 @@ function seenBy(...asker: Parameters<typeof scopesOf>): string {
 
 /** $1 agent, $2 channel, $3 workspace, $4 kind of the channel that asks. */
 const SCOPES = scopesOf("$1", "$2", "$3", "$4");
-const VISIBLE = `${seenBy("$1", "$2", "$3", "$4")} and m.valid_to is null`;
+const IN_SCOPE = seenBy("$1", "$2", "$3", "$4");
+const VISIBLE = `${IN_SCOPE} and m.valid_to is null`;
 
 /**
  * $5 words, $6 most of them. The parts of what is visible each have an index of their own; one condition with an OR would use
@@ -172,13 +172,13 @@ export class MemoryStore {
       .slice(0, query.limit);
   }
 
-  /** What the asking channel may see, the newest first. */
+  /** What the asking channel may see, also what holds no more; the newest first. */
   async inScope(asker: AskingChannel, limit: number): Promise<ListedMemory[]> {
     const rows = await this.#db.query<RawMemory & { from: ListedMemory["from"] }>(
       {
         name: "memories_in_scope",
         text: `select ${COLUMNS}, case when ${SCOPES.here} then 'here' when ${SCOPES.parent} then 'parent' else 'workspace' end as from
-                 from memories m where ${VISIBLE} order by m.valid_from desc, m.id desc limit $5`,
+                 from memories m where ${IN_SCOPE} order by m.valid_from desc, m.id desc limit $5`,
       },
       [...askedBy(asker), limit],
     );
@@ -190,7 +190,7 @@ export class MemoryStore {
     const rows = await this.#db.query<RawMemory>(
       {
         name: "memories_asserted",
-        text: `select ${COLUMNS} from memories m where ${VISIBLE} and m.channel_id = $2 and ${ASSERTER} = $5
+        text: `select ${COLUMNS} from memories m where ${IN_SCOPE} and m.channel_id = $2 and ${ASSERTER} = $5
                 order by m.valid_from desc, m.id desc limit $6`,
       },
       [...askedBy(asker), storableText(person), limit],
@@ -204,7 +204,7 @@ export class MemoryStore {
     const rows = await this.#db.query<RawMemory>(
       {
         name: "memories_visible",
-        text: `select ${COLUMNS} from memories m where ${VISIBLE} and m.id = any($5) order by m.id`,
+        text: `select ${COLUMNS} from memories m where ${IN_SCOPE} and m.id = any($5) order by m.id`,
       },
       [...askedBy(asker), ids],
     );
@@ -222,14 +222,14 @@ export class MemoryStore {
                       (select coalesce(jsonb_agg(jsonb_build_object('id', e.message_id, 'author', e.author_id) order by s.seq), '[]')
                          from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
                         where s.memory_id = m.id and e.kind = 'user') as messages
-                 from memories m where ${VISIBLE} and m.channel_id = $2 and m.id = $5`,
+                 from memories m where ${IN_SCOPE} and m.channel_id = $2 and m.id = $5`,
       },
       [...askedBy(asker), id],
     );
     return row && { ...toMemory(row), asserter: row.asserter, messages: row.messages };
   }
 
-  /** For whoever runs Weir: live memories of all agents, or of one channel, with their sources; the newest first. */
+  /** For whoever runs Weir: memories of all agents, or of one channel, with their sources; the newest first. */
   async list(filter: { readonly channel?: ChannelId }, limit: number): Promise<MemoryRecord[]> {
     const rows = await this.#db.query<RawRecord>(
       {
@@ -240,7 +240,7 @@ export class MemoryStore {
                          from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
                         where s.memory_id = m.id) as sources
                  from memories m join channels c on c.id = m.channel_id
-                where m.valid_to is null and ($1::bigint is null or m.channel_id = $1)
+                where ($1::bigint is null or m.channel_id = $1)
                 order by m.valid_from desc, m.id desc limit $2`,
       },
       [filter.channel ?? null, limit],
@@ -333,5 +333,6 @@ function toMemory(row: RawMemory): Memory {
     importance: row.importance,
     at: new Date(row.valid_from),
     proofs: row.proofs,
+    ...(row.valid_to !== null && { until: new Date(row.valid_to) }),
   };
 }

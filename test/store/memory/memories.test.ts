@@ -230,13 +230,16 @@ describe("a memory shows only where it may", () => {
       await remember(asker.channel, "black tea"),
     ];
     await open.sql("update memories set valid_to = now(), superseded_by = $2 where id = $1", old, now);
-    assert.deepEqual(await seen(asker), ["black tea"]);
+    const tea = { words: "'tea'", pieces: [], limit: 100 };
+    const recalled = async (): Promise<string[]> =>
+      (await store.memories.search(asker, tea)).map(({ memory }) => memory.statement);
+    assert.deepEqual(await recalled(), ["black tea"]);
     const [row] = await open.sql<{ id: string }>(
       "select message_id as id from entries where channel_id = $1 and text = 'black tea'",
       asker.channel,
     );
     await open.sql("select delete_message($1, $2)", asker.channel, row?.id);
-    assert.deepEqual(await seen(asker), []);
+    assert.deepEqual(await recalled(), ["green tea"], "what it had ended holds again");
     assert.deepEqual(await open.sql("select id from memories where statement = 'black tea'"), []);
   });
 });
