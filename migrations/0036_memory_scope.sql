@@ -11,6 +11,22 @@ comment on column memories.marks is 'the numbers, negations and names of its sta
 comment on column memories.about is 'its other words';
 comment on column memories.valid_to is 'when its speaker said something newer of the same';
 
+-- Memories that were refused: how many, and never what they said.
+create table memory_rejections (
+  channel_id bigint not null references channels,
+  reason     text   not null,
+  count      bigint not null,
+  last_at    timestamptz not null default clock_timestamp(),
+  primary key (channel_id, reason)
+);
+
+create function count_rejected(p_channel bigint, p_reasons text[]) returns void language sql as $$
+  insert into memory_rejections (channel_id, reason, count)
+  select p_channel, r, count(*) from unnest(p_reasons) r group by r order by r
+  on conflict (channel_id, reason)
+  do update set count = memory_rejections.count + excluded.count, last_at = excluded.last_at
+$$;
+
 -- By the id of a person: names change, and anybody can take one. Null: the agent itself.
 create function memory_asserter(p_memory bigint, p_asserted_by text) returns text language sql stable as $$
   select e.author_id from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
@@ -79,6 +95,13 @@ begin
     update memories m set read_from = least(m.read_from, v_from), read_to = greatest(m.read_to, v_to) where m.id = v_id;
   end if;
   for v_source in select * from jsonb_array_elements(p_memory->'sources') loop
+    -- What the agent repeats proves nothing of what somebody else has said.
+    if not v_is_new and memory_asserter(v_id, p_memory->>'assertedBy') is not null and exists (
+      select from entries e where e.channel_id = p_channel and e.seq = (v_source->>'seq')::bigint and e.kind = 'assistant')
+    then
+      perform count_rejected(p_channel, array['restated_memory']);
+      continue;
+    end if;
     insert into memory_sources (memory_id, channel_id, seq, quote)
     values (v_id, p_channel, (v_source->>'seq')::bigint, v_source->>'quote')
     on conflict (memory_id, channel_id, seq) do nothing;

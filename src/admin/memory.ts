@@ -3,7 +3,7 @@ import type { UserEntry } from "../core/entry.ts";
 import type { Memory, MemoryDraft } from "../core/memory.ts";
 import { COMMAND_PREFIX, type InboundMessage } from "../core/message.ts";
 import { counted, displayName, storableText } from "../text/text.ts";
-import { checkMemories } from "../memory/gates.ts";
+import { type CheckedMemories, checkMemories } from "../memory/gates.ts";
 import { normalWords } from "../text/normal-text.ts";
 import { hasRelativeDate } from "../memory/relative-dates.ts";
 import { retryWrite } from "../async/retry.ts";
@@ -69,7 +69,10 @@ async function remember(
     addressed: false,
   };
   const draft = draftMemory(agentOf(channel), message, words);
-  if (typeof draft === "string") return `This is not remembered: ${draft}.`;
+  if ("why" in draft) {
+    await retryWrite(async () => store.memories.countRejected(channel.id, [draft.reason]));
+    return `This is not remembered: ${draft.why}.${draft.reason === "secret" ? DELETE_SECRET : ""}`;
+  }
   const { result } = await retryWrite(async () => store.people.remember(channel.id, message, draft));
   const { entry, memory, proofs } = result;
   if (memory === null) {
@@ -91,15 +94,19 @@ export function memoryIn(
   const words = onOneLine(typed?.argument ?? "");
   if (normalWords(words) === "" || words.length > MAX_LENGTH) return null;
   const draft = draftMemory(agentOf(channel), message, words);
-  return typeof draft === "string" ? null : draft;
+  return "why" in draft ? null : draft;
 }
 
 function onOneLine(text: string): string {
   return storableText(text).replaceAll(/\s+/g, " ").trim();
 }
 
+type Refused = Pick<CheckedMemories["dropped"][number], "reason" | "why">;
+
+const DELETE_SECRET = " If you have said it in a message, delete that: others can read it.";
+
 /** The memory of a person's own words, after the same gates as a model's; or why it is refused. */
-function draftMemory(agent: Agent, message: ProvingMessage, words: string): MemoryDraft | string {
+function draftMemory(agent: Agent, message: ProvingMessage, words: string): MemoryDraft | Refused {
   const { at, author, text, id } = message;
   const name = displayName(author.name);
   const entry: UserEntry = {
@@ -132,7 +139,7 @@ function draftMemory(agent: Agent, message: ProvingMessage, words: string): Memo
       agentName: agent.config.name,
     },
   );
-  return kept[0] ?? dropped[0]?.why ?? "it does not pass the checks";
+  return kept[0] ?? dropped[0] ?? { reason: "malformed", why: "it does not pass the checks" };
 }
 
 /** Memories that `/memory` shows. */

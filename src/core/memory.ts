@@ -17,6 +17,18 @@ export type MemoryType = (typeof MEMORY_TYPES)[number];
 /** Privacy, narrow to wide: what was said in a dm never shows in a channel. */
 export type MemoryScope = "dm" | "channel" | "workspace";
 
+/** Why a memory was refused; counted by these, and never with a text. */
+export type MemoryRejection =
+  | "malformed"
+  | "range"
+  | "quote"
+  | "speaker"
+  | "relative_date"
+  | "restated_prompt"
+  | "restated_memory"
+  | "secret"
+  | "instruction";
+
 /** Where a memory comes from: an entry, and words of it. */
 export interface MemorySource {
   readonly seq: Seq;

@@ -8,7 +8,7 @@ import {
   memoryId,
   type Seq,
 } from "../../core/ids.ts";
-import type { Memory, MemoryScope, MemorySource, MemoryType } from "../../core/memory.ts";
+import type { Memory, MemoryRejection, MemoryScope, MemorySource, MemoryType } from "../../core/memory.ts";
 import type { ChannelKind } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database, Queryable } from "../database/database.ts";
@@ -52,6 +52,15 @@ export interface MemoryRecord extends Memory {
 export interface ListedMemory extends Memory {
   /** Where it was said: in the channel that asks, in the channel of that thread, or elsewhere in the workspace. */
   readonly from: "here" | "parent" | "workspace";
+}
+
+/** How many memories of a channel were refused for one reason. */
+export interface RejectedMemories {
+  readonly channel: ChannelAddress;
+  /** A `MemoryRejection`, also one of a newer version. */
+  readonly reason: string;
+  readonly count: number;
+  readonly lastAt: Date;
 }
 
 /** A memory of the channel that asks, with whose it is. */
@@ -227,6 +236,36 @@ export class MemoryStore {
       [...askedBy(asker), id],
     );
     return row && { ...toMemory(row), asserter: row.asserter, messages: row.messages };
+  }
+
+  /** Counts refused memories; what they said is kept nowhere. */
+  async countRejected(channel: ChannelId, reasons: readonly MemoryRejection[]): Promise<void> {
+    if (reasons.length === 0) return;
+    await this.#db.query({ name: "memories_rejected", text: "select count_rejected($1, $2)" }, [
+      channel,
+      reasons,
+    ]);
+  }
+
+  /** How many memories were refused, by channel and reason. */
+  async rejected(filter: { readonly channel?: ChannelId }): Promise<RejectedMemories[]> {
+    const rows = await this.#db.query<{
+      platform: string;
+      name: string;
+      reason: string;
+      count: number;
+      last_at: Date;
+    }>(
+      {
+        name: "memories_rejections",
+        text: `select c.platform, c.name, r.reason, r.count, r.last_at from memory_rejections r join channels c on c.id = r.channel_id
+                where $1::bigint is null or c.id = $1 order by c.platform, c.name, r.reason`,
+      },
+      [filter.channel ?? null],
+    );
+    return rows.map(({ platform, name, reason, count, last_at: lastAt }) => {
+      return { channel: { platform, name }, reason, count, lastAt };
+    });
   }
 
   /** For whoever runs Weir: memories of all agents, or of one channel, with their sources; the newest first. */

@@ -202,6 +202,60 @@ describe("nearly the same statement", () => {
   });
 });
 
+test("what the agent repeats proves nothing of what somebody has said, and is counted", async () => {
+  const asker = await place();
+  const statement = "Ann sends the deploy report on Friday.";
+  const first = await say(asker.channel, statement, 1, { type: "commitment" });
+  const [row] = await open.sql<{ seq: number }>(
+    `insert into turns (channel_id, epoch, from_seq, to_seq, state, settled_at)
+     select id, epoch, last_seq, last_seq, 'answered', now() from channels where id = $1 returning to_seq as seq`,
+    asker.channel,
+  );
+  assert.ok(row !== undefined);
+  const [own] = await open.sql<{ seq: number }>(
+    `insert into entries (channel_id, seq, kind, at, text, tokens, turn_id, after_seq, epoch)
+     select c.id, c.last_seq + 1, 'assistant', now(), $2, 9, t.id, t.to_seq, c.epoch
+       from channels c join turns t on t.channel_id = c.id where c.id = $1 returning seq`,
+    asker.channel,
+    statement,
+  );
+  assert.ok(own !== undefined);
+  const sources = [{ seq: own.seq, quote: statement }];
+  const draft = {
+    statement,
+    sources,
+    type: "commitment",
+    subject: "it",
+    assertedBy: "main",
+    ...marksOf(statement),
+  } as const;
+  assert.equal(await rememberIn(open, asker.channel, draft), first.id);
+  const rejected = await store.memories.rejected({ channel: asker.channel });
+  assert.deepEqual(
+    rejected.map(({ reason, count: times }) => [reason, times]),
+    [["restated_memory", 1]],
+  );
+  await takeBack(asker, first);
+  assert.deepEqual(await told(asker), { holds: [], ended: [] });
+});
+
+test("refused memories are counted by channel and reason", async () => {
+  const asker = await place();
+  await store.memories.countRejected(asker.channel, []);
+  assert.deepEqual(await store.memories.rejected({ channel: asker.channel }), []);
+  await Promise.all(
+    [1, 2, 3].map(async () => store.memories.countRejected(asker.channel, ["secret", "quote", "secret"])),
+  );
+  const rejected = await store.memories.rejected({ channel: asker.channel });
+  assert.deepEqual(
+    rejected.map(({ reason, count: times }) => [reason, times]),
+    [
+      ["quote", 3],
+      ["secret", 6],
+    ],
+  );
+});
+
 const days = fc.constantFrom("Friday", "Monday", "Tuesday", "Sunday");
 const saying = fc.record({ day: days, at: fc.integer({ min: 1, max: 28 }), by: fc.constantFrom(ANN, BEN) });
 
