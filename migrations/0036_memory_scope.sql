@@ -160,3 +160,28 @@ end $$;
 create trigger channels_keep_memories after update of is_private on channels
   for each row when (new.is_private and old.is_private is distinct from new.is_private)
   execute function channels_keep_memories();
+
+-- Where memories of another channel were shown: what that channel's model made of them goes with them.
+create table memory_showings (
+  memory_id  bigint not null,
+  channel_id bigint not null references channels,
+  -- The first message of the first turn that was shown it.
+  seq        bigint not null,
+  primary key (memory_id, channel_id)
+);
+comment on table memory_showings is 'memories that turns of other channels were shown; it has no text, and a row stays when its memory is gone';
+
+create function entries_note_showings() returns trigger language plpgsql as $$
+begin
+  insert into memory_showings (memory_id, channel_id, seq)
+  select m.id, new.channel_id, t.from_seq
+    from jsonb_array_elements_text(
+           coalesce(nullif(new.data->'memories', 'null'), '[]') || coalesce(nullif(new.data->'recalled'->'memories', 'null'), '[]')) shown (id)
+    join memories m on m.id = shown.id::bigint and m.channel_id <> new.channel_id
+    join turns t on t.id = new.turn_id
+  on conflict do nothing;
+  return null;
+end $$;
+create trigger entries_note_showings after insert on entries
+  for each row when (new.turn_id is not null and (new.data ? 'memories' or new.data ? 'recalled'))
+  execute function entries_note_showings();

@@ -31,6 +31,8 @@ export class GuardedHistory {
   readonly #owner: Owner;
   readonly #mutex: HistoryMutex;
   #history: History;
+  /** As of the last turn; null: none began since the channel was loaded. */
+  #takenBack: number | null = null;
 
   constructor(store: Store, owner: Owner, history: History, mutex: HistoryMutex = new Mutex()) {
     this.#mutex = mutex;
@@ -167,16 +169,31 @@ export class GuardedHistory {
     });
   }
 
-  /** Folds the rows again if a memory that a tool result shows is gone since: of another channel nobody tells this one. */
+  /**
+   * Folds the rows again if what its tool calls were made of may be gone: of memories of another channel nobody tells this one. To
+   * be asked before a turn asks its model.
+   */
   async renewMemories(): Promise<void> {
+    const { entries } = this.#history;
+    if (!entries.some(({ kind }) => kind === "tool_call")) return;
+    const { channel } = this.#owner;
+    const takenBack = await this.#store.memories.takenBack(channel);
+    const isSame = takenBack === this.#takenBack;
+    this.#takenBack = takenBack;
+    if (isSame && (await this.#hasAllMemories())) return;
+    await this.reload();
+  }
+
+  /** A memory may show no more, also where nothing was taken back: its channel has become private. */
+  async #hasAllMemories(): Promise<boolean> {
     const shown = this.#history.entries.flatMap((entry) =>
       entry.kind === "tool_result"
         ? entry.memories.filter(({ memory }) => memory !== null).map(({ id }) => id)
         : [],
     );
-    if (shown.length === 0) return;
+    if (shown.length === 0) return true;
     const left = await this.#store.past.statements(this.#owner.channel, shown);
-    if (shown.some((id) => !left.has(id))) await this.reload();
+    return shown.every((id) => left.has(id));
   }
 
   /** The caller holds the mutex. */

@@ -238,6 +238,15 @@ export class MemoryStore {
     return row && { ...toMemory(row), asserter: row.asserter, messages: row.messages };
   }
 
+  /** How often something that was said in a channel, or was shown there of another one, was taken back. */
+  async takenBack(channel: ChannelId): Promise<number> {
+    const [row] = await this.#db.query<{ taken_back: number }>(
+      { name: "channel_taken_back", text: "select taken_back from search_progress where channel_id = $1" },
+      [channel],
+    );
+    return row?.taken_back ?? 0;
+  }
+
   /** Counts refused memories; what they said is kept nowhere. */
   async countRejected(channel: ChannelId, reasons: readonly MemoryRejection[]): Promise<void> {
     if (reasons.length === 0) return;

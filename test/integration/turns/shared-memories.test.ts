@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { InboundMessage } from "../../../src/core/message.ts";
+import { rowsWith } from "../../store/rows-with.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { ANN, BEN, command } from "../../support/commands.ts";
 import { ask, openScene, type Scene, script } from "../../support/compaction.ts";
@@ -28,14 +29,14 @@ const PLACES: Readonly<Record<string, Place>> = {
   group: { kind: "channel", isPrivate: true },
   untold: { kind: "channel" },
   dm: { kind: "dm" },
-  "public-thread": threadOf("public"),
-  "private-thread": threadOf("private"),
+  "under-public": threadOf("public"),
+  "under-private": threadOf("private"),
 };
 
 /** Where the secret of a place may show. */
 const SEEN: Readonly<Record<string, readonly string[]>> = {
-  public: ["public", "square", "private", "closed", "group", "untold", "public-thread", "private-thread"],
-  private: ["private", "private-thread"],
+  public: ["public", "square", "private", "closed", "group", "untold", "under-public", "under-private"],
+  private: ["private", "under-private"],
 };
 
 async function say(weir: TestWeir, room: string, words: string, addressed = false): Promise<void> {
@@ -97,7 +98,7 @@ test("a secret of a place shows in no place whose people were not told it, whate
     const told = await toldIn(scene, weir, room);
     for (const from of Object.keys(PLACES)) {
       const may = (SEEN[from === "square" ? "public" : from] ?? [from]).includes(room);
-      if (from === "square" && room.endsWith("-thread")) continue;
+      if (from === "square" && room.startsWith("under-")) continue;
       assert.equal(told.includes(`zxq${from}.`), may, `what was told in ${from}, in ${room}`);
     }
   }
@@ -107,14 +108,14 @@ test("what was shared is told nowhere else from the moment on at which its chann
   await using scene = await openScene();
   await using weir = await scene.start({}, undefined, { sharesMemory: true });
   await tellSecrets(scene, weir);
-  const elsewhere = ["square", "private", "closed", "private-thread"];
+  const elsewhere = ["square", "private", "closed", "under-private"];
   for (const room of elsewhere) assert.ok((await toldIn(scene, weir, room)).includes("zxqpublic."), room);
   weir.daemon.inbox.meetChannels("test", [
     { channel: { platform: "test", name: "public" }, isPrivate: true },
   ]);
   while ((await weir.daemon.store.channels.find({ platform: "test", name: "public" }))?.isPrivate !== true);
   for (const room of elsewhere) assert.ok(!(await toldIn(scene, weir, room)).includes("zxqpublic."), room);
-  for (const room of ["public", "public-thread"])
+  for (const room of ["public", "under-public"])
     assert.ok((await toldIn(scene, weir, room)).includes("zxqpublic."), room);
 });
 
@@ -125,7 +126,42 @@ test("where nothing is shared a public channel's memories stay there and in its 
   for (const room of Object.keys(PLACES))
     assert.equal(
       (await toldIn(scene, weir, room)).includes("zxqpublic."),
-      room === "public" || room === "public-thread",
+      room === "public" || room === "under-public",
       room,
     );
+});
+
+test("a deletion and an edit take what a thread's model called a tool with after it was shown a memory of the channel", async () => {
+  for (const change of ["deletion", "edit"] as const) {
+    await using scene = await openScene();
+    const { open, server } = scene;
+    await using weir = await scene.start();
+    await tellSecrets(scene, weir);
+    let isFirst = true;
+    script(
+      server,
+      () => text("a summary"),
+      () => {
+        const call = { name: "search_history", arguments: { query: "is it zxqpublic, the code" } };
+        const answer = isFirst ? toolCalls([call]) : text("noted", { usage: "none" });
+        isFirst = false;
+        return answer;
+      },
+    );
+    await ask(weir, server, "under-public", "what is the code of the safe?");
+    const calls = "select data::text as told from entries where kind = 'tool_call'";
+    assert.match((await open.sql<{ told: string }>(calls))[0]?.told ?? "", /zxqpublic/);
+    const [source] = await open.sql<{ id: string }>(
+      "select message_id as id from entries where text like '%zxqpublic.%' limit 1",
+    );
+    assert.ok(source !== undefined);
+    const taken = { platform: "test", id: source.id, at: new Date() };
+    await weir.daemon.inbox.receive(
+      change === "edit" ? { type: "edit", text: "Never mind.", ...taken } : { type: "deletion", ...taken },
+    );
+    assert.deepEqual(await rowsWith(open, "zxqpublic"), [], change);
+    const before = server.requests.length;
+    await ask(weir, server, "under-public", "and how does one open it?");
+    assert.doesNotMatch(JSON.stringify(server.requests.slice(before).map(({ body }) => body)), /zxqpublic/);
+  }
 });
