@@ -122,6 +122,10 @@ begin
        and m.id <> v_new.id and m.type = v_new.type and normal_text(m.subject) = normal_text(v_new.subject)
        and says_otherwise(m.marks, m.about, v_new.marks, v_new.about)
        and memory_asserter(m.id, m.asserted_by) is not distinct from memory_asserter(v_new.id, v_new.asserted_by)
+       -- What somebody else has said as well is not only the speaker's to end.
+       and not exists (
+         select from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+          where s.memory_id = m.id and e.kind = 'user' and e.author_id <> memory_asserter(m.id, m.asserted_by))
      order by m.valid_from, m.id
   loop
     if v_other.valid_from <= v_new.valid_from then
@@ -137,15 +141,16 @@ end $$;
 -- ended them. Returns which. The caller holds the channel's row lock.
 create or replace function drop_unproved(p_channel bigint, p_memories bigint[]) returns bigint[] language plpgsql as $$
 declare
+  v_one memories;
+  -- `+ 0`: by their ids, and not by all of the channel.
   v_gone bigint[] := array(
     select m.id from memories m
-     where m.id = any (p_memories) and m.channel_id = p_channel
+     where m.id = any (p_memories) and m.channel_id + 0 = p_channel
        and not exists (select from memory_sources s where s.memory_id = m.id));
 begin
-  loop
-    update memories m set superseded_by = g.superseded_by, valid_to = g.valid_to
-      from memories g where g.id = any (v_gone) and m.superseded_by = g.id;
-    exit when not found;
+  if v_gone = '{}' then return v_gone; end if;
+  for v_one in select g.* from memories g where g.id = any (v_gone) order by g.valid_from, g.id loop
+    update memories m set superseded_by = v_one.superseded_by, valid_to = v_one.valid_to where m.superseded_by = v_one.id;
   end loop;
   delete from memories m where m.id = any (v_gone);
   return v_gone;

@@ -257,7 +257,7 @@ test("refused memories are counted by channel and reason", async () => {
 });
 
 const days = fc.constantFrom("Friday", "Monday", "Tuesday", "Sunday");
-const saying = fc.record({ day: days, at: fc.integer({ min: 1, max: 28 }), by: fc.constantFrom(ANN, BEN) });
+const saying = fc.record({ day: days, at: fc.integer({ min: 1, max: 28 }), by: fc.constant(ANN) });
 
 test("of what one person says of one thing the newest alone holds, in whatever order it is remembered and taken back", async () => {
   await fc.assert(
