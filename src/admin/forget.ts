@@ -12,6 +12,7 @@ import {
 } from "./command.ts";
 import { MEMORIES_ASKED, memoryLines } from "./memory.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
+import { memoryId } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
@@ -58,9 +59,14 @@ async function forgetOne(
   id: number,
 ): Promise<string> {
   const { store, owners } = parts;
-  const memory = await store.memories.find(askingChannel(parts, channel), id);
-  if (memory === undefined)
-    return `There is no memory #${id} here. ${typed("memory")} lists them with their numbers.`;
+  const asking = askingChannel(parts, channel);
+  const memory = await store.memories.find(asking, id);
+  if (memory === undefined) {
+    const [elsewhere] = await store.memories.visible(asking, [memoryId(id)]);
+    return elsewhere === undefined
+      ? `There is no memory #${id} here. ${typed("memory")} lists them with their numbers.`
+      : `#${id} was said in another channel: it is forgotten there, by the same command.`;
+  }
   const { platform } = channel.address;
   const ownsPlace = isOwner(asker, { platform, kind: channel.kind, workspace: channel.workspace }, owners);
   if (memory.asserter !== asker.id && !ownsPlace) {

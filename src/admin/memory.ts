@@ -3,7 +3,7 @@ import type { UserEntry } from "../core/entry.ts";
 import type { Memory, MemoryDraft } from "../core/memory.ts";
 import { COMMAND_PREFIX, type InboundMessage } from "../core/message.ts";
 import { counted, displayName, storableText } from "../text/text.ts";
-import { checkMemories } from "../memory/gates.ts";
+import { type CheckedMemories, checkMemories } from "../memory/gates.ts";
 import { normalWords } from "../text/normal-text.ts";
 import { hasRelativeDate } from "../memory/relative-dates.ts";
 import { retryWrite } from "../async/retry.ts";
@@ -14,7 +14,7 @@ import { type AskedCommand, type Command, askingChannel, type CommandParts, plac
 import { formatAddress } from "../core/ids.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
-import type { MemoryRecord } from "../store/memory/memories.ts";
+import type { ListedMemory, MemoryRecord } from "../store/memory/memories.ts";
 
 /** Longest statement to remember, in UTF-16 units: with a date before it, it still passes the gates. */
 const MAX_LENGTH = 400;
@@ -69,7 +69,10 @@ async function remember(
     addressed: false,
   };
   const draft = draftMemory(agentOf(channel), message, words);
-  if (typeof draft === "string") return `This is not remembered: ${draft}.`;
+  if ("why" in draft) {
+    await retryWrite(async () => store.memories.countRejected(channel.id, [draft.reason]));
+    return `This is not remembered: ${draft.why}.${draft.reason === "secret" ? DELETE_SECRET : ""}`;
+  }
   const { result } = await retryWrite(async () => store.people.remember(channel.id, message, draft));
   const { entry, memory, proofs } = result;
   if (memory === null) {
@@ -91,15 +94,19 @@ export function memoryIn(
   const words = onOneLine(typed?.argument ?? "");
   if (normalWords(words) === "" || words.length > MAX_LENGTH) return null;
   const draft = draftMemory(agentOf(channel), message, words);
-  return typeof draft === "string" ? null : draft;
+  return "why" in draft ? null : draft;
 }
 
 function onOneLine(text: string): string {
   return storableText(text).replaceAll(/\s+/g, " ").trim();
 }
 
+type Refused = Pick<CheckedMemories["dropped"][number], "reason" | "why">;
+
+const DELETE_SECRET = " If you have said it in a message, delete that: others can read it.";
+
 /** The memory of a person's own words, after the same gates as a model's; or why it is refused. */
-function draftMemory(agent: Agent, message: ProvingMessage, words: string): MemoryDraft | string {
+function draftMemory(agent: Agent, message: ProvingMessage, words: string): MemoryDraft | Refused {
   const { at, author, text, id } = message;
   const name = displayName(author.name);
   const entry: UserEntry = {
@@ -132,7 +139,7 @@ function draftMemory(agent: Agent, message: ProvingMessage, words: string): Memo
       agentName: agent.config.name,
     },
   );
-  return kept[0] ?? dropped[0]?.why ?? "it does not pass the checks";
+  return kept[0] ?? dropped[0] ?? { reason: "malformed", why: "it does not pass the checks" };
 }
 
 /** Memories that `/memory` shows. */
@@ -141,7 +148,7 @@ const SHOWN = 30;
 export const MEMORIES_ASKED = SHOWN + 1;
 
 /** The memories of a channel, for its people; the newest first. Pure. */
-export function formatMemories(memories: readonly Memory[], time: TimeFormat): string {
+export function formatMemories(memories: readonly ListedMemory[], time: TimeFormat): string {
   if (memories.length === 0) return "Nothing is remembered here yet.";
   const isAll = memories.length < MEMORIES_ASKED;
   const shown = memories.slice(0, SHOWN);
@@ -151,21 +158,33 @@ export function formatMemories(memories: readonly Memory[], time: TimeFormat): s
   return [head, ...memoryLines(shown, time)].join("\n");
 }
 
+const SAID_AT: Readonly<Record<ListedMemory["from"], string>> = {
+  here: "",
+  parent: " · from the channel of this thread",
+  workspace: " · from another channel",
+};
+
 /** Each with its number for `/forget`. */
-export function memoryLines(memories: readonly Memory[], time: TimeFormat): string[] {
-  return memories.map(({ id, type, statement, assertedBy, at, proofs }) => {
-    const source = `${displayableLine(assertedBy)}, ${time.day(at)}, ${counted(proofs, "proof")}`;
+export function memoryLines(
+  memories: readonly (Memory & Partial<ListedMemory>)[],
+  time: TimeFormat,
+): string[] {
+  return memories.map(({ id, type, statement, assertedBy, at, until, proofs, from = "here" }) => {
+    const when = until === undefined ? time.day(at) : `${time.day(at)} until ${time.day(until)}`;
+    const source = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}${SAID_AT[from]}`;
     return `- #${id} ${displayableLine(statement)}\n  ${type} · ${source}`;
   });
 }
 
 /** A memory with its sources as a card, for the operator. Pure. */
 export function formatMemoryCard(memory: MemoryRecord, time: TimeFormat): string {
-  const { id, type, scope, agent, channel, subject, assertedBy, at, proofs, importance, statement } = memory;
+  const { id, type, scope, agent, channel, subject, assertedBy, at, until, proofs, importance, statement } =
+    memory;
   const number = `#${id}`.padEnd(6);
   const about = `${type} about ${displayableLine(subject)}`;
   const where = `${scope} ${displayableLine(formatAddress(channel))}, agent ${displayableLine(agent)}`;
-  const who = `${displayableLine(assertedBy)}, ${time.minute(at)}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}`;
+  const when = until === undefined ? time.minute(at) : `${time.minute(at)} until ${time.minute(until)}`;
+  const who = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}`;
   const sources = memory.sources.map(
     ({ seq, at: saidAt, author, quote }) =>
       `        ${String(seq).padStart(6)}  ${time.minute(saidAt)}  ${displayableLine(author)}: "${displayableLine(quote)}"`,

@@ -31,6 +31,8 @@ export class GuardedHistory {
   readonly #owner: Owner;
   readonly #mutex: HistoryMutex;
   #history: History;
+  /** As of the last turn; null: none began since the channel was loaded. */
+  #takenBack: number | null = null;
 
   constructor(store: Store, owner: Owner, history: History, mutex: HistoryMutex = new Mutex()) {
     this.#mutex = mutex;
@@ -165,6 +167,33 @@ export class GuardedHistory {
       this.#history = snapshot.history;
       return snapshot;
     });
+  }
+
+  /**
+   * Folds the rows again if what its tool calls were made of may be gone: of memories of another channel nobody tells this one. To
+   * be asked before a turn asks its model.
+   */
+  async renewMemories(): Promise<void> {
+    const { entries } = this.#history;
+    if (!entries.some(({ kind }) => kind === "tool_call")) return;
+    const { channel } = this.#owner;
+    const takenBack = await this.#store.memories.takenBack(channel);
+    const isSame = takenBack === this.#takenBack;
+    this.#takenBack = takenBack;
+    if (isSame && (await this.#hasAllMemories())) return;
+    await this.reload();
+  }
+
+  /** A memory may show no more, also where nothing was taken back: its channel has become private. */
+  async #hasAllMemories(): Promise<boolean> {
+    const shown = this.#history.entries.flatMap((entry) =>
+      entry.kind === "tool_result"
+        ? entry.memories.filter(({ memory }) => memory !== null).map(({ id }) => id)
+        : [],
+    );
+    if (shown.length === 0) return true;
+    const left = await this.#store.past.statements(this.#owner.channel, shown);
+    return shown.every((id) => left.has(id));
   }
 
   /** The caller holds the mutex. */

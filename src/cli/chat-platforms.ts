@@ -34,14 +34,15 @@ export function bindingsOf({ bindings, platforms }: Config, agent: AgentId): Bin
 }
 
 /** Whose DMs are wanted is said of a platform, and is a part of each of its bindings. */
-function withDms(binding: BindingConfig, platform: ChatPlatformConfig | null): Binding {
+function withDms({ memoryShare, ...written }: BindingConfig, platform: ChatPlatformConfig | null): Binding {
+  const binding = { ...written, sharesMemory: memoryShare === "workspace" };
   if (platform === null) return { ...binding, dmAllow: null };
   return { ...binding, dms: binding.dms && platform.dm !== "off", dmAllow: dmAllowOf(binding, platform) };
 }
 
 /** Who is not answered in a channel is not answered in a DM, either. There nobody has a role, and owners may always ask. */
 function dmAllowOf(
-  { allowUsers }: BindingConfig,
+  { allowUsers }: Pick<BindingConfig, "allowUsers">,
   { dm, allow, owners }: ChatPlatformConfig,
 ): string[] | null {
   const lists = [...(dm === "allowlist" ? [allow] : []), ...(allowUsers.length > 0 ? [allowUsers] : [])];

@@ -108,6 +108,7 @@ function addMemories(program: Command, io: Io): void {
   withConfig(program.command("memories"))
     .description("show what is remembered, with the words that prove it")
     .option("--channel <name>", "only what was said there; main, or platform:name")
+    .option("--rejected", "instead, how many were refused, by channel and reason")
     .option("--json", "a JSON object a line")
     .action(async (options: MemoriesOptions) => {
       const { showMemories } = await import("./memories.ts");

@@ -1,3 +1,4 @@
+import type { MemoryRejection } from "../core/memory.ts";
 import type { CommitOutcome, Job, JobResult, SummaryDraft } from "../core/compaction.ts";
 import { unreachable } from "../core/errors.ts";
 import { type History, legalCuts, type Summary } from "../core/history.ts";
@@ -37,7 +38,7 @@ export type JobEnd =
   | { readonly kind: "left" };
 
 export interface JobRunnerParts {
-  readonly store: Pick<Store, "jobs" | "log" | "coverage" | "mergedOf" | "modelCalls">;
+  readonly store: Pick<Store, "jobs" | "log" | "coverage" | "mergedOf" | "modelCalls" | "memories">;
   readonly agent: Summariser;
   readonly breaker: Breaker;
   /** Called for each attempt that brought no summary. */
@@ -146,6 +147,7 @@ export class JobRunner {
     if (name === null) return signal.aborted ? { kind: "aborted" } : unreachableModel(breaker, modelName);
     const windowTokens = agent.windowOf(name, modelName);
     const material = await this.#material(job, windowTokens);
+    const rejected: MemoryRejection[] = [];
     const outcome = await attemptSummary(agent, material, {
       model: agent.model,
       modelName: name,
@@ -164,7 +166,10 @@ export class JobRunner {
         await store.jobs.save(job, result);
       },
       onCall: (record, estimatedTokens) => onCall(job, record, estimatedTokens),
+      onRejected: (reasons) => rejected.push(...reasons),
     });
+    // A summary that is written and paid for is worth more than a count.
+    await store.memories.countRejected(job.channel, rejected).catch(() => undefined);
     if (outcome.kind === "unavailable" || (outcome.kind === "aborted" && deadline.aborted)) {
       breaker.failed(modelName);
     } else if (outcome.kind !== "aborted") breaker.succeeded(modelName);

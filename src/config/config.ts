@@ -105,8 +105,12 @@ export interface SlackConfig extends ChatPlatformConfig {
 }
 
 /** One `[[bindings]]`. An empty list of names is no condition. */
-export interface BindingConfig extends Omit<CamelCased<z.output<typeof bindingSchema>>, "agent"> {
+export interface BindingConfig extends Omit<
+  CamelCased<z.output<typeof bindingSchema>>,
+  "agent" | "memoryShare"
+> {
   readonly agent: AgentId;
+  readonly memoryShare: CompleteAgent["memory"]["share"];
 }
 
 /** One `[[agents]]`, with what `[defaults]` and the built-in defaults add. */

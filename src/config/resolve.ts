@@ -81,7 +81,8 @@ function resolveAgent(
 ): AgentConfig {
   const compaction = { ...defaults.compaction, ...written.compaction };
   const pruning = { ...defaults.pruning, ...written.pruning };
-  const agent = camelCased(agentSchema.parse({ ...defaults, ...written, compaction, pruning }));
+  const memory = { ...defaults.memory, ...written.memory };
+  const agent = camelCased(agentSchema.parse({ ...defaults, ...written, compaction, pruning, memory }));
   return {
     ...agent,
     name: agent.name.trim() || agent.id,
@@ -141,7 +142,7 @@ function resolveChat(
 /** Without any binding, the first agent answers DMs and mentions everywhere, and listens to nothing else. */
 function resolveBindings(
   file: FileConfig["bindings"],
-  agents: readonly { readonly id: AgentId }[],
+  agents: readonly Pick<AgentConfig, "id" | "memory">[],
 ): BindingConfig[] {
   const written =
     file ??
@@ -153,6 +154,11 @@ function resolveBindings(
   return written.flatMap((binding) => {
     const complete = camelCased(bindingSchema.parse(binding));
     // An agent that there is not is a problem of its own.
-    return agents.filter(({ id }) => id === complete.agent).map(({ id }) => ({ ...complete, agent: id }));
+    return agents
+      .filter(({ id }) => id === complete.agent)
+      .map(({ id, memory }) => {
+        const { memoryShare } = complete;
+        return { ...complete, agent: id, memoryShare: memoryShare === "agent" ? memory.share : memoryShare };
+      });
   });
 }

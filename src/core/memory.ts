@@ -17,6 +17,18 @@ export type MemoryType = (typeof MEMORY_TYPES)[number];
 /** Privacy, narrow to wide: what was said in a dm never shows in a channel. */
 export type MemoryScope = "dm" | "channel" | "workspace";
 
+/** Why a memory was refused; counted by these, and never with a text. */
+export type MemoryRejection =
+  | "malformed"
+  | "range"
+  | "quote"
+  | "speaker"
+  | "relative_date"
+  | "restated_prompt"
+  | "restated_memory"
+  | "secret"
+  | "instruction";
+
 /** Where a memory comes from: an entry, and words of it. */
 export interface MemorySource {
   readonly seq: Seq;
@@ -38,6 +50,9 @@ export interface MemoryDraft {
   readonly sources: readonly MemorySource[];
   /** By which terms it tells what was said (`text/terms.ts`); left out by older versions. */
   readonly telling?: readonly string[];
+  /** What it is compared by with what is remembered (`memory/statement-marks.ts`); left out by older versions. */
+  readonly marks?: readonly string[];
+  readonly about?: readonly string[];
 }
 
 /** A durable statement. */
@@ -53,4 +68,6 @@ export interface Memory {
   readonly at: Date;
   /** How many entries say so. */
   readonly proofs: number;
+  /** When its speaker said something newer of the same; left out: it holds. */
+  readonly until?: Date;
 }

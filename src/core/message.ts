@@ -58,6 +58,14 @@ export interface ChannelOnPlatform {
   readonly workspace: string;
   /** Left out where the platform has no names beside its ids. */
   readonly place?: Place;
+  /** Whether not everybody of the workspace may read it; left out: the platform does not tell, and it counts as private. */
+  readonly isPrivate?: boolean;
+}
+
+/** Whether a channel is private, as its platform tells. */
+export interface ChannelPrivacy {
+  readonly channel: ChannelAddress;
+  readonly isPrivate: boolean;
 }
 
 /** A picture that belongs to a message, for models that see. */

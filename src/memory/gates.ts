@@ -1,9 +1,12 @@
 import { z } from "zod";
 import type { Entry } from "../core/entry.ts";
 import type { Seq } from "../core/ids.ts";
-import { MEMORY_TYPES, type MemoryDraft, type MemorySource } from "../core/memory.ts";
+import { MEMORY_TYPES, type MemoryDraft, type MemoryRejection, type MemorySource } from "../core/memory.ts";
 import { isExact, splitSentences, tellingTerms } from "../text/terms.ts";
 import { displayName, storableText } from "../text/text.ts";
+import { isInstruction } from "./planted-instructions.ts";
+import { holdsSecret } from "./secrets.ts";
+import { marksOf } from "./statement-marks.ts";
 import { hasRelativeDate } from "./relative-dates.ts";
 import { containsQuote, countWords, normalWords } from "../text/normal-text.ts";
 
@@ -54,7 +57,12 @@ export interface MemoryGateContext {
 export interface CheckedMemories {
   readonly kept: MemoryDraft[];
   /** What failed, by its place in the call, with a reason that a model can act on. */
-  readonly dropped: { readonly index: number; readonly why: string }[];
+  readonly dropped: ({ readonly index: number } & Fault)[];
+}
+
+interface Fault {
+  readonly reason: MemoryRejection;
+  readonly why: string;
 }
 
 /**
@@ -66,14 +74,14 @@ export interface CheckedMemories {
  */
 export function checkMemories(input: unknown, context: MemoryGateContext): CheckedMemories {
   const call = Call.safeParse(input);
-  if (!call.success) return { kept: [], dropped: [{ index: 0, why: "memories must be a list" }] };
+  if (!call.success) return { kept: [], dropped: [{ index: 0, ...malformed("memories must be a list") }] };
   const checking = { ...context, words: new Words(), prompt: normalWords(context.promptText) };
   const kept: MemoryDraft[] = [];
-  const dropped: { index: number; why: string }[] = [];
+  const dropped: ({ index: number } & Fault)[] = [];
   for (const [index, raw] of call.data.memories.entries()) {
     const checked =
-      index < MAX_MEMORIES ? checkOne(raw, checking) : `at most ${MAX_MEMORIES} memories a call`;
-    if (typeof checked === "string") dropped.push({ index, why: checked });
+      index < MAX_MEMORIES ? checkOne(raw, checking) : malformed(`at most ${MAX_MEMORIES} memories a call`);
+    if ("why" in checked) dropped.push({ index, ...checked });
     else kept.push(checked);
   }
   return { kept: mergeMemories(kept), dropped };
@@ -125,14 +133,14 @@ class Words {
 }
 
 /** The memory, or why it is none. */
-function checkOne(raw: unknown, context: Checking): MemoryDraft | string {
+function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
   const parsed = Item.safeParse(withFewSources(raw));
-  if (!parsed.success) return z.prettifyError(parsed.error).replaceAll(/\s+/g, " ");
+  if (!parsed.success) return malformed(z.prettifyError(parsed.error).replaceAll(/\s+/g, " "));
   const item = { ...parsed.data, ...tidied(parsed.data) };
   const fault = textFault(item, context.prompt);
   if (fault !== null) return fault;
   const found = findSources(item, context);
-  if (typeof found === "string") return found;
+  if ("why" in found) return found;
   const [first] = found;
   const times = found.map(({ at }) => at.getTime());
   const telling = tellingTerms(`${item.subject} ${item.statement}`);
@@ -147,6 +155,7 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | string {
     at: new Date(Math.max(...times)).toISOString(),
     sources: [...cited, ...furtherSources(telling, found, item.type, context)].slice(0, MAX_SOURCES),
     telling: [...telling],
+    ...marksOf(item.statement),
   };
 }
 
@@ -201,17 +210,35 @@ function tidied({ subject, statement, quote }: Item): Pick<Item, "subject" | "st
   return { subject: tidy(subject), statement: tidy(statement), quote: tidy(quote) };
 }
 
-function textFault({ subject, statement, quote }: Item, prompt: string): string | null {
-  if (subject === "") return "subject is empty";
-  if (subject.length > MAX_SUBJECT) return `subject is longer than ${MAX_SUBJECT} characters`;
-  if (statement.length > MAX_STATEMENT) return `statement is longer than ${MAX_STATEMENT} characters`;
-  if (normalWords(statement) === "") return "statement is empty";
-  if (quote.length > MAX_QUOTE) return `quote is longer than ${MAX_QUOTE} characters`;
-  if (normalWords(quote) === "") return "quote has no words";
+function textFault({ subject, statement, quote }: Item, prompt: string): Fault | null {
+  const texts = [subject, statement, quote];
+  // Before all else: no other reason is to be counted for what is none of anybody's business.
+  if (texts.some(holdsSecret) || holdsSecret(texts.join(" ")))
+    return {
+      reason: "secret",
+      why: "it holds a key, a token, a password or a card number: secrets are not kept",
+    };
+  if (subject === "") return malformed("subject is empty");
+  if (subject.length > MAX_SUBJECT) return malformed(`subject is longer than ${MAX_SUBJECT} characters`);
+  if (statement.length > MAX_STATEMENT)
+    return malformed(`statement is longer than ${MAX_STATEMENT} characters`);
+  if (normalWords(statement) === "") return malformed("statement is empty");
+  if (quote.length > MAX_QUOTE) return malformed(`quote is longer than ${MAX_QUOTE} characters`);
+  if (normalWords(quote) === "") return { reason: "quote", why: "quote has no words" };
   if (hasRelativeDate(statement))
-    return "statement has a relative date: write absolute dates, as 2026-11-21, by the time of the line";
-  if (isRestated(statement, prompt) || isRestated(quote, prompt)) return "it restates the instructions";
+    return {
+      reason: "relative_date",
+      why: "statement has a relative date: write absolute dates, as 2026-11-21, by the time of the line",
+    };
+  if (isRestated(statement, prompt) || isRestated(quote, prompt))
+    return { reason: "restated_prompt", why: "it restates the instructions" };
+  if (texts.some(isInstruction))
+    return { reason: "instruction", why: "it tells the agent how to behave, and is no fact" };
   return null;
+}
+
+function malformed(why: string): Fault {
+  return { reason: "malformed", why };
 }
 
 function isRestated(text: string, prompt: string): boolean {
@@ -228,33 +255,36 @@ function mayBear(entry: Entry, type: Item["type"]): entry is Source {
 }
 
 /** The cited entries that bear the memory, in the order in which they were cited; or why there is none. */
-function findSources(item: Item, context: Checking): readonly [Source, ...Source[]] | string {
+function findSources(item: Item, context: Checking): readonly [Source, ...Source[]] | Fault {
   const found = new Map<Seq, Source>();
   const quote = normalWords(item.quote);
-  let why = "";
+  let fault: Fault | null = null;
   for (const number of item.sources) {
     const checked = checkSource(number, { type: item.type, quote }, context);
-    if (typeof checked === "string") why ||= checked;
+    if ("why" in checked) fault ??= checked;
     else found.set(checked.seq, checked);
   }
   const [first, ...rest] = found.values();
-  return first === undefined ? why : [first, ...rest];
+  return first === undefined ? (fault ?? malformed("it has no sources")) : [first, ...rest];
 }
 
 function checkSource(
   number: number,
   { type, quote }: Pick<Item, "type" | "quote">,
   context: Checking,
-): Source | string {
+): Source | Fault {
   const entry = context.sources.get(number);
-  if (entry === undefined) return `there is no line ${number}`;
-  if (entry.deleted) return `line ${number} was deleted`;
+  if (entry === undefined) return { reason: "range", why: `there is no line ${number}` };
+  if (entry.deleted) return { reason: "range", why: `line ${number} was deleted` };
   const isOwn = entry.kind === "assistant";
   if (!isOwn && (entry.kind !== "user" || entry.author.isBot))
-    return `line ${number} was not said by a person`;
+    return { reason: "speaker", why: `line ${number} was not said by a person` };
   if (isOwn && type !== "commitment")
-    return `line ${number} is ${context.agentName}'s own: only a commitment may come from it`;
+    return {
+      reason: "speaker",
+      why: `line ${number} is ${context.agentName}'s own: only a commitment may come from it`,
+    };
   if (!containsQuote(context.words.of(entry), quote))
-    return `the quote does not stand in line ${number}: copy the words exactly`;
+    return { reason: "quote", why: `the quote does not stand in line ${number}: copy the words exactly` };
   return entry;
 }

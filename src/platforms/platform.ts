@@ -3,6 +3,7 @@ import type { Absence } from "../core/entry.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
+  ChannelPrivacy,
   GapStep,
   InboundEvent,
   InboundMessage,
@@ -122,6 +123,8 @@ export interface PlatformInbox {
    * @throws what `list` throws; WeirError if the database does not answer
    */
   meetServers(platform: string, list: () => Promise<readonly Server[]>): Promise<void>;
+  /** Notes whether channels are private now, in the order in which it is told. Must not throw. */
+  meetChannels(platform: string, channels: readonly ChannelPrivacy[]): void;
   /** Runs a command (`status`, `stop`, …) that bypasses the mailbox. Resolves with an answer for the asker alone. */
   command(command: InboundCommand): Promise<CommandAnswer>;
 }

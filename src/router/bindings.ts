@@ -9,14 +9,16 @@ import {
 } from "../core/message.ts";
 
 /** Which agent answers which channels, and when. */
-export interface Binding extends Omit<BindingConfig, "platform"> {
+export interface Binding extends Omit<BindingConfig, "platform" | "memoryShare"> {
   readonly platform: string;
   /** Ids of the people who may send DMs, by the platform and by `allowUsers`; null: everybody. */
   readonly dmAllow: readonly string[] | null;
+  /** What is remembered of public channels is their workspace's. */
+  readonly sharesMemory: boolean;
 }
 
 /** Binds a whole platform. Only the adapter decides whether a message is addressed. */
-export function bindPlatform(platform: string, agent: AgentId): Binding {
+export function bindPlatform(platform: string, agent: AgentId, sharesMemory = false): Binding {
   return {
     agent,
     platform,
@@ -33,6 +35,7 @@ export function bindPlatform(platform: string, agent: AgentId): Binding {
     rateLimit: 0,
     streaming: true,
     acknowledge: "",
+    sharesMemory,
   };
 }
 

@@ -11,7 +11,9 @@ const MAX_KNOWN = 10_000;
 export class ChannelIds {
   readonly #channels: Pick<Store["channels"], "open">;
   /** By {@link channelKey}. */
-  readonly #known = new BoundedMap<ChannelId>(MAX_KNOWN);
+  readonly #known = new BoundedMap<{ readonly id: ChannelId; readonly isPrivate: boolean | undefined }>(
+    MAX_KNOWN,
+  );
   /** Look-ups in flight: other callers wait for the same look-up, so no message overtakes another. */
   readonly #opening = new Map<string, Promise<ChannelId>>();
 
@@ -21,14 +23,15 @@ export class ChannelIds {
 
   /** @returns undefined if not remembered */
   known(key: string): ChannelId | undefined {
-    return this.#known.get(key);
+    return this.#known.get(key)?.id;
   }
 
   /** The id of a channel; the log opens the channel if it does not have it yet. */
   async of(where: ChannelOnPlatform, binding: Binding): Promise<ChannelId> {
     const key = channelKey(binding, where.channel);
     const known = this.#known.get(key);
-    if (known !== undefined) return known;
+    const isTold = where.isPrivate === undefined || where.isPrivate === known?.isPrivate;
+    if (known !== undefined && isTold) return known.id;
     const opening = this.#opening.get(key) ?? this.#open(key, where, binding);
     this.#opening.set(key, opening);
     return opening;
@@ -36,12 +39,20 @@ export class ChannelIds {
 
   async #open(
     key: string,
-    { kind, workspace, channel: address, place }: ChannelOnPlatform,
-    { agent }: Binding,
+    { kind, workspace, channel: address, place, isPrivate }: ChannelOnPlatform,
+    { agent, sharesMemory }: Binding,
   ): Promise<ChannelId> {
     try {
-      const id = await this.#channels.open({ address, kind, workspace, place, agent });
-      this.#known.set(key, id);
+      const id = await this.#channels.open({
+        address,
+        kind,
+        workspace,
+        place,
+        isPrivate,
+        agent,
+        sharesMemory,
+      });
+      this.#known.set(key, { id, isPrivate });
       return id;
     } finally {
       this.#opening.delete(key);

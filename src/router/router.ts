@@ -1,10 +1,12 @@
 import type { Logger } from "pino";
+import { errorMessage } from "../core/errors.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { BoundedMap } from "../async/bounded-map.ts";
 import type { CommandAnswer } from "../core/card.ts";
 import { type AgentId, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
+  ChannelPrivacy,
   InboundChannelDeletion,
   InboundEvent,
   InboundImage,
@@ -81,6 +83,8 @@ export class Router implements PlatformInbox {
   readonly #caused = new BoundedMap<Seq>(KNOWN_CHANNELS);
   /** By channel and agent: being loaded for a message that waits for an answer. */
   readonly #loadedFor = new Set<string>();
+  /** What was told of channels is stored in that order. */
+  #told: Promise<void> = Promise.resolve();
   readonly #commands: TextCommands;
   readonly #messageChanges: MessageChanges;
   /** Tells the adapters about the channels of the bindings. */
@@ -144,6 +148,17 @@ export class Router implements PlatformInbox {
     if (name === UNLIMITED) return null;
     const asked = limits.ask(`${channel.platform}\n${asker.id}`, binding.rateLimit);
     return asked === "within" ? null : NOT_RUN;
+  }
+
+  meetChannels(platform: string, channels: readonly ChannelPrivacy[]): void {
+    if (channels.length === 0) return;
+    const { store, log } = this.#parts;
+    this.#told = this.#told
+      .then(async () => retryWrite(async () => store.channels.tellPrivacy(platform, channels)))
+      .then(
+        () => undefined,
+        (error: unknown) => log.error({ platform, why: errorMessage(error) }, "privacy_not_stored"),
+      );
   }
 
   #find(where: ChannelOnPlatform): Binding | undefined {

@@ -59,7 +59,7 @@ async function withRecalled(
   const ids = [...new Set(turns.flatMap(({ recalled }) => recalled.memories))];
   const [entries, statements] = await Promise.all([
     seqs.length === 0 ? [] : store.log.readAt(channel, seqs),
-    store.past.statements(ids),
+    store.past.statements(channel, ids),
   ]);
   const bySeq = new Map(entries.map((entry) => [entry.seq, toReference(entry)]));
   return turns.map((turn) => ({

@@ -49,6 +49,8 @@ function report(
     agent: agentId("main"),
     workspace: "",
     place: null,
+    isPrivate: null,
+    sharesMemory: false,
     epoch: 1,
     lastSeq: history.lastSeq,
     settledTo: history.settledTo,

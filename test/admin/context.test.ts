@@ -34,6 +34,8 @@ function look({ history }: Conversation) {
     agent: agentId("main"),
     workspace: "",
     place: null,
+    isPrivate: null,
+    sharesMemory: false,
   };
   const channel = { ...row, epoch: 1, lastSeq, settledTo, coveredTo, omittedTo };
   const situation = {

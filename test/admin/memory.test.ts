@@ -3,11 +3,11 @@ import { describe, test } from "node:test";
 
 import { formatMemories, formatMemoryCard, MEMORIES_ASKED } from "../../src/admin/memory.ts";
 import { agentId, memoryId } from "../../src/core/ids.ts";
-import type { Memory } from "../../src/core/memory.ts";
+import type { ListedMemory } from "../../src/store/memory/memories.ts";
 import { createTimeFormat } from "../../src/text/time.ts";
 
 const time = createTimeFormat("UTC");
-const memory: Memory = {
+const memory: ListedMemory = {
   id: memoryId(12),
   type: "preference",
   scope: "channel",
@@ -17,6 +17,7 @@ const memory: Memory = {
   importance: 0.5,
   at: new Date("2026-11-21T14:05:00Z"),
   proofs: 2,
+  from: "here",
 };
 
 describe("/memory", () => {
@@ -35,6 +36,25 @@ describe("/memory", () => {
     const text = formatMemories(many, time);
     assert.match(text, /^The newest 30 of what/);
     assert.equal(text.match(/^- /gm)?.length, 30);
+  });
+
+  test("tells which were said elsewhere", () => {
+    const text = formatMemories(
+      [
+        { ...memory, from: "parent" },
+        { ...memory, from: "workspace" },
+      ],
+      time,
+    );
+    assert.match(
+      text,
+      /2 proofs · from the channel of this thread\n- .*\n.*2 proofs · from another channel$/,
+    );
+  });
+
+  test("tells until when what holds no more was true", () => {
+    const text = formatMemories([{ ...memory, until: new Date("2026-11-23T08:00:00Z") }], time);
+    assert.match(text, /preference · Ann, 2026-11-21 until 2026-11-23, 2 proofs$/);
   });
 
   test("obeys nothing that is in a memory", () => {

@@ -24,6 +24,7 @@ const DEFAULT_AGENTS = [
     toolTimeoutMs: 20_000,
     notes: true,
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
+    memory: { share: "channel" },
     timeZone: "UTC",
     compaction: {
       enabled: true,
@@ -40,6 +41,37 @@ const DEFAULT_AGENTS = [
     },
   },
 ];
+
+test("what is shared of memories is said of all agents, of one, and of a binding", (t) => {
+  const file = `
+[defaults.memory]
+share = "workspace"
+[[agents]]
+id = "open"
+[[agents]]
+id = "closed"
+memory = { share = "channel" }
+[[bindings]]
+agent = "open"
+platform = "slack"
+[[bindings]]
+agent = "closed"
+platform = "slack"
+[[bindings]]
+agent = "open"
+platform = "slack"
+memory_share = "channel"
+`;
+  const { agents, bindings } = loadConfig({ cwd: folderWith(t, { "config.toml": file }), env: {} });
+  assert.deepEqual(
+    agents.map(({ memory }) => memory.share),
+    ["workspace", "channel"],
+  );
+  assert.deepEqual(
+    bindings.map(({ memoryShare }) => memoryShare),
+    ["workspace", "channel", "channel"],
+  );
+});
 
 suite("without a file", () => {
   test("the built-in defaults run one agent named main", (t) => {
@@ -82,6 +114,7 @@ suite("without a file", () => {
         rateLimit: 20,
         streaming: true,
         acknowledge: "",
+        memoryShare: "channel",
       })),
       agents: DEFAULT_AGENTS,
     });

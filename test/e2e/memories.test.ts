@@ -74,6 +74,27 @@ test("weir memories shows what is remembered with its sources, of one channel or
   );
 });
 
+test("weir memories --rejected tells how many were refused, by channel and reason, and no text", async () => {
+  const { id } = await open.channel("refusing");
+  assert.deepEqual((await home.run("memories", "--rejected")).out, ["No memory was refused yet."]);
+  await open.store.memories.countRejected(id, ["secret", "quote", "secret"]);
+  const { code, out, stderr } = await home.run("memories", "--rejected", "--channel", "test:refusing");
+  assert.equal(code, 0, stderr);
+  assert.equal(out.length, 2);
+  assert.match(out[0] ?? "", /^test:refusing  quote  1 time, last \d{4}-\d\d-\d\d \d\d:\d\d UTC$/);
+  assert.match(out[1] ?? "", /^test:refusing  secret  2 times, last /);
+  const json = (await home.run("memories", "--rejected", "--json")).out.map((line): unknown =>
+    JSON.parse(line),
+  );
+  assert.deepEqual(
+    json.map((row) => ({ ...Object(row), lastAt: "" })),
+    [
+      { channel: "test:refusing", reason: "quote", count: 1, lastAt: "" },
+      { channel: "test:refusing", reason: "secret", count: 2, lastAt: "" },
+    ],
+  );
+});
+
 test("weir log says where the log ends instead of nothing, and what cannot be asked for is refused", async () => {
   const { id } = await open.channel("short");
   await open.say(id, "the only one");

@@ -3,6 +3,7 @@ import type { Absence } from "../../src/core/entry.ts";
 import type { ChannelAddress } from "../../src/core/ids.ts";
 import type {
   ChannelOnPlatform,
+  ChannelPrivacy,
   GapStep,
   InboundEvent,
   InboundMessage,
@@ -47,6 +48,13 @@ export class RecordingInbox implements PlatformInbox, CatchUpLedger {
 
   async meetServers(_platform: string, list: () => Promise<readonly Server[]>): Promise<void> {
     this.servers.push(...(await list()));
+  }
+
+  /** What was told of channels, by name. */
+  readonly privacy = new Map<string, boolean>();
+
+  meetChannels(_platform: string, channels: readonly ChannelPrivacy[]): void {
+    for (const { channel, isPrivate } of channels) this.privacy.set(channel.name, isPrivate);
   }
 
   async command(command: InboundCommand): Promise<CommandAnswer> {

@@ -6,6 +6,7 @@ import { Breaker } from "../../src/compactor/breaker.ts";
 import type { Compaction } from "../../src/channel/compaction/compaction.ts";
 import { COMPACTOR_TIMING } from "../../src/compactor/target.ts";
 import type { Config } from "../../src/config/config.ts";
+import type { Binding } from "../../src/router/bindings.ts";
 import type { ChannelId } from "../../src/core/ids.ts";
 import type { Connection } from "../../src/store/database/database.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
@@ -87,7 +88,7 @@ export interface Scene extends AsyncDisposable {
   readonly open: OpenStore;
   /** The configuration that `start` runs with. */
   config(lines?: ConfigLines): Promise<Config>;
-  start(lines?: ConfigLines, parts?: Partial<Compaction>): Promise<TestWeir>;
+  start(lines?: ConfigLines, parts?: Partial<Compaction>, binding?: Partial<Binding>): Promise<TestWeir>;
 }
 
 export async function openScene(): Promise<Scene> {
@@ -110,8 +111,8 @@ export async function openScene(): Promise<Scene> {
     server,
     open,
     config: async (lines = {}) => readConfig(options(lines)),
-    start: async (lines = {}, parts = compactionParts()) =>
-      startWeir({ ...options(lines), compaction: parts }),
+    start: async (lines = {}, parts = compactionParts(), binding = {}) =>
+      startWeir({ ...options(lines), compaction: parts, binding }),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }

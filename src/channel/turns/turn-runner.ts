@@ -268,6 +268,7 @@ export class TurnRunner {
       return { outcome: { kind: "skipped", reason: "every message was deleted" }, modelMs: 0 };
     const why = reasonToGiveUp(turn);
     if (why !== null) return { outcome: { kind: "failed", failure: "gave_up", why }, modelMs: 0 };
+    await this.#history.renewMemories();
     const channel = createTurnChannel({
       ...this.#parts,
       recall,

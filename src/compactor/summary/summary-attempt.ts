@@ -2,7 +2,7 @@ import type { JobKind, JobResult, SummaryPart } from "../../core/compaction.ts";
 import type { Entry } from "../../core/entry.ts";
 import { joinSpans, legalCuts, type Summary } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
-import type { MemoryDraft } from "../../core/memory.ts";
+import type { MemoryDraft, MemoryRejection } from "../../core/memory.ts";
 import { estimateTokens, MESSAGE_OVERHEAD, sumTokens } from "../../text/tokens.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
 import { type Model, type ModelCallRecord, ModelError } from "../../llm/model.ts";
@@ -55,6 +55,8 @@ export interface AttemptOptions {
   /** Called after each finished part of a long transcript, before the next call. */
   readonly onProgress: (result: JobResult) => Promise<void>;
   readonly onCall: (record: ModelCallRecord, estimatedTokens: number) => void;
+  /** Why memories were refused. Default: nobody counts. */
+  readonly onRejected?: (reasons: readonly MemoryRejection[]) => void;
 }
 
 export type AttemptOutcome =

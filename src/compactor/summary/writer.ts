@@ -1,6 +1,6 @@
 import type { ModelMessage, ToolSpec } from "../../core/context.ts";
 import type { Entry, ToolCall } from "../../core/entry.ts";
-import type { MemoryDraft } from "../../core/memory.ts";
+import type { MemoryDraft, MemoryRejection } from "../../core/memory.ts";
 import { MEASURED_IN_CHARACTERS } from "../../text/scripts.ts";
 import { storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
@@ -55,6 +55,8 @@ export interface WriterOptions {
   readonly budget: CallBudget;
   readonly signal: AbortSignal;
   readonly onCall: (record: ModelCallRecord, estimatedTokens: number) => void;
+  /** Why memories were refused. Default: nobody counts. */
+  readonly onRejected?: (reasons: readonly MemoryRejection[]) => void;
 }
 
 /** One summary to write. */
@@ -263,6 +265,7 @@ function runCalls(calls: readonly ToolCall[], task: WritingTask, options: Writer
   const results = calls.map((call): ModelMessage => {
     const checked = checkCall(call, task, options);
     memories.push(...checked.kept);
+    options.onRejected?.(checked.dropped.map(({ reason }) => reason));
     const dropped = checked.dropped.map(({ index, why }) => `memories[${index}]: ${storableText(why)}`);
     const text = options.texts.memoryResult({ kept: checked.kept.length, dropped });
     return { role: "tool", callId: call.id, text };
@@ -287,5 +290,5 @@ function checkCall(
 }
 
 function nothingKept(why: string): ReturnType<typeof checkMemories> {
-  return { kept: [], dropped: [{ index: 0, why }] };
+  return { kept: [], dropped: [{ index: 0, why, reason: "malformed" }] };
 }

@@ -112,6 +112,21 @@ const pruning = table(
   "What old results of tools look like in a request. The log keeps them whole, and nothing of this is a summary.",
 );
 
+const MEMORY_SHARES = ["channel", "workspace"] as const;
+
+const memory = table(
+  "….memory",
+  {
+    share: option(
+      oneOf(MEMORY_SHARES),
+      "channel",
+      '"workspace": what is remembered of a public channel is recalled in all channels of its server (team). "channel": in that ' +
+        "channel and its threads. What was said in private channels, threads and direct messages is never shared.",
+    ),
+  },
+  "What is done with what is remembered.",
+);
+
 /** What `[defaults]` and each of `[[agents]]` may set. */
 export const agentOptions = {
   instructions: option(
@@ -188,6 +203,7 @@ export const agentOptions = {
   ),
   compaction,
   pruning,
+  memory,
 };
 
 export function isAgentId(value: unknown): value is AgentId {

@@ -197,7 +197,7 @@ export const fileSchema = z.strictObject({
     .register(optionTexts, {
       about:
         'The agents. Without any, there is one called "main". A second [[agents]] makes a second agent. Any option of ' +
-        "[defaults] may stand in it, for this agent alone, and behind it [agents.compaction] with the thresholds, and [agents.pruning].",
+        "[defaults] may stand in it, for this agent alone, and behind it [agents.compaction] with the thresholds, [agents.pruning] and [agents.memory].",
       samples: [{ about: "", values: { id: "main", name: "" } }],
     }),
   models: z

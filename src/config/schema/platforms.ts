@@ -13,6 +13,7 @@ import {
 } from "./values.ts";
 
 export const CHAT_PLATFORMS = ["discord", "slack"] as const;
+const BINDING_SHARES = ["agent", "channel", "workspace"] as const;
 const DM_POLICIES = ["everyone", "allowlist", "off"] as const;
 
 /** What each chat platform may set. */
@@ -102,5 +103,11 @@ export const bindingSchema = z.strictObject({
     text('an emoji, such as "👀", or "" for none', 64),
     "",
     'An emoji that is put under each message that will be answered, such as "👀". "" is none.',
+  ),
+  memory_share: option(
+    oneOf(BINDING_SHARES),
+    "agent",
+    'Whether what is remembered of these channels is shared with their server (team): "workspace" or "channel", as in ' +
+      '[defaults.memory]; "agent" is what holds for the agent.',
   ),
 });

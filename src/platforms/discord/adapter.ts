@@ -59,6 +59,7 @@ interface HeldEvent {
 
 /** The parts of one opened intake. */
 interface Intaking {
+  readonly inbox: PlatformInbox;
   readonly intake: Intake;
   readonly events: DiscordEvents;
   readonly commands: SlashCommands;
@@ -203,6 +204,7 @@ class DiscordPlatform implements Platform {
       log,
     });
     return {
+      inbox,
       intake,
       events,
       commands: new SlashCommands({ api, inbox, commands, reader, log }),
@@ -218,8 +220,9 @@ class DiscordPlatform implements Platform {
 
   /** Places and commands are handled at once; people's messages wait for earlier messages. */
   #dispatch(intaking: Intaking, t: string, d: unknown): void {
-    const { intake, commands, replayBuffer, recentActivity } = intaking;
+    const { inbox, intake, commands, replayBuffer, recentActivity } = intaking;
     this.#directory.learn(t, d);
+    inbox.meetChannels(PLATFORM_NAME, this.#directory.toldBy(t, d));
     switch (t) {
       case "READY": {
         const { user, application } = readyPayload.parse(d);

@@ -182,6 +182,7 @@ class SlackPlatform implements Platform {
       names: this.#names,
       reader,
       intake,
+      inbox,
       ledger,
       log,
     });
@@ -193,7 +194,16 @@ class SlackPlatform implements Platform {
       command: async (command, acknowledge) => slash.run(command, acknowledge),
       connected: () => {
         intake.resume();
-        intake.search(async () => findJoinedChannels(api, this.#names));
+        intake.search(async () => {
+          const joined = await findJoinedChannels(api, this.#names);
+          inbox.meetChannels(
+            PLATFORM_NAME,
+            joined.flatMap(({ channel, isPrivate }) =>
+              isPrivate === undefined ? [] : [{ channel, isPrivate }],
+            ),
+          );
+          return joined;
+        });
       },
       disconnected: () => intake.interrupt(),
     };

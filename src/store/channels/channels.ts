@@ -9,7 +9,7 @@ import {
   channelId,
   turnId,
 } from "../../core/ids.ts";
-import { type ChannelKind, OWN_PREFIXES, type Place } from "../../core/message.ts";
+import { type ChannelKind, type ChannelPrivacy, OWN_PREFIXES, type Place } from "../../core/message.ts";
 import { blankLateCalls } from "../memory/retold.ts";
 import type { Database, Queryable } from "../database/database.ts";
 
@@ -21,6 +21,10 @@ export interface ChannelRow {
   readonly workspace: string;
   /** Null: its platform has told no names. */
   readonly place: Place | null;
+  /** As its platform has told last; null: it has not, and the channel counts as private. */
+  readonly isPrivate: boolean | null;
+  /** What is remembered of it is its workspace's, as long as it is public. */
+  readonly sharesMemory: boolean;
   readonly agent: AgentId;
   readonly lastSeq: Seq;
   readonly settledTo: Seq;
@@ -36,6 +40,8 @@ export interface RawChannel {
   kind: ChannelKind;
   workspace: string;
   place: Place | null;
+  is_private: boolean | null;
+  shares_memory: boolean;
   agent: string;
   last_seq: number;
   settled_to: number;
@@ -45,7 +51,7 @@ export interface RawChannel {
 }
 
 const COLUMNS =
-  "id, platform, name, kind, workspace, place, agent, last_seq, settled_to, covered_to, omitted_to, epoch";
+  "id, platform, name, kind, workspace, place, is_private, shares_memory, agent, last_seq, settled_to, covered_to, omitted_to, epoch";
 
 export const COLUMNS_OF_C = COLUMNS.replaceAll(/(\w+)/g, "c.$1");
 
@@ -59,6 +65,8 @@ export function toChannel(row: RawChannel): ChannelRow {
     kind: row.kind,
     workspace: row.workspace,
     place: row.place,
+    isPrivate: row.is_private,
+    sharesMemory: row.shares_memory,
     agent: agentId(row.agent),
     lastSeq: row.last_seq,
     settledTo: row.settled_to,
@@ -75,6 +83,10 @@ export interface ChannelDescription {
   readonly workspace: string;
   /** Default: its platform tells no names. */
   readonly place?: Place | undefined;
+  /** Left out: its platform does not tell. */
+  readonly isPrivate?: boolean | undefined;
+  /** Default: as it was; of a new channel: no. */
+  readonly sharesMemory?: boolean;
   readonly agent: AgentId;
 }
 
@@ -92,23 +104,51 @@ export class ChannelStore {
     this.#db = db;
   }
 
-  /** The channel's id; its row is made where it is new, and its agent and its names follow what is said now. */
+  /**
+   * The channel's id; its row is made where it is new, and its agent, its names and what it shares follow what is said now. A
+   * message that was read before a channel became private does not make it public again: `tellPrivacy` does.
+   */
   async open(channel: ChannelDescription): Promise<ChannelId> {
-    const { address, kind, workspace, place, agent } = channel;
+    const { address, kind, workspace, place, agent, isPrivate, sharesMemory } = channel;
     const known = await this.find(address);
-    const isSame = known?.agent === agent && (place === undefined || isDeepStrictEqual(place, known.place));
-    if (known !== undefined && isSame) return known.id;
+    if (known !== undefined && isSame(channel, known)) return known.id;
     const [row] = await this.#db.query<{ id: number }>(
       {
         name: "channel_open",
-        text: `insert into channels (platform, name, kind, workspace, place, agent) values ($1, $2, $3, $4, $5, $6)
+        text: `insert into channels (platform, name, kind, workspace, place, agent, is_private, shares_memory)
+               values ($1, $2, $3, $4, $5, $6, $7, coalesce($8, false))
                on conflict (platform, name)
-               do update set agent = excluded.agent, place = coalesce(excluded.place, channels.place) returning id`,
+               do update set agent = excluded.agent, place = coalesce(excluded.place, channels.place),
+                             is_private = case when excluded.is_private then true
+                                                 else coalesce(channels.is_private, excluded.is_private) end,
+                             shares_memory = coalesce($8, channels.shares_memory) returning id`,
       },
-      [address.platform, address.name, kind, workspace, place ?? null, agent],
+      [
+        address.platform,
+        address.name,
+        kind,
+        workspace,
+        place ?? null,
+        agent,
+        isPrivate ?? null,
+        sharesMemory ?? null,
+      ],
     );
     if (row === undefined) throw new Error("channel_open returned no row");
     return channelId(row.id);
+  }
+
+  /** Notes whether channels are private; those that the log does not have are left out. */
+  async tellPrivacy(platform: string, told: readonly ChannelPrivacy[]): Promise<void> {
+    await this.#db.query(
+      {
+        name: "channels_privacy",
+        text: `update channels c set is_private = told.is_private
+                 from unnest($2::text[], $3::boolean[]) told (name, is_private)
+                where c.platform = $1 and c.name = told.name and c.is_private is distinct from told.is_private`,
+      },
+      [platform, told.map(({ channel }) => channel.name), told.map(({ isPrivate }) => isPrivate)],
+    );
   }
 
   async find(address: ChannelAddress): Promise<ChannelRow | undefined> {
@@ -257,6 +297,15 @@ export class ChannelStore {
     if (row === undefined || row.turn_id === null) return null;
     return { id: turnId(row.turn_id), messageIds: row.message_ids ?? [] };
   }
+}
+
+function isSame({ agent, place, isPrivate, sharesMemory }: ChannelDescription, known: ChannelRow): boolean {
+  return (
+    known.agent === agent &&
+    (place === undefined || isDeepStrictEqual(place, known.place)) &&
+    (isPrivate === undefined || known.isPrivate === isPrivate || (known.isPrivate === true && !isPrivate)) &&
+    (sharesMemory === undefined || known.sharesMemory === sharesMemory)
+  );
 }
 
 /** Reads a channel's row inside a snapshot. */

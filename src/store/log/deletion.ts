@@ -20,6 +20,7 @@ import {
   termsGone,
 } from "../memory/retold.ts";
 import { takeRetoldNotes } from "../memory/notes.ts";
+import { goneOf, lockShownIn, readShown, type ShownMemory } from "../memory/showings.ts";
 
 /** Who makes the extracts of a deletion, and which are made already. */
 interface ExtractMakers {
@@ -94,6 +95,7 @@ async function blankMessages(
   const seqs = [...new Set(texts.map(({ seq }) => seq))];
   if (seqs.length === 0) return { seqs, memories: 0 };
   const proved = await readProved(client, channel, seqs);
+  const shown = await readShown(client, channel);
   for (const id of ids)
     await client.query({ name: "delete_message", text: "select seq from delete_message($1, $2)" }, [
       channel,
@@ -118,12 +120,43 @@ async function blankMessages(
     const ready = isRetold ? new Map() : makers.ready;
     await replaceText(client, summary, await digestOf(client, channel, summary, { ...makers, ready }));
   }
+  await takeShown(client, await goneOf(client, shown), unsaid.terms, makers.digester);
   const left = await client.query(
     { name: "memories_left", text: "select from memories where id = any($1)" },
     [proved],
   );
   const unknown = taken.filter((id) => !proved.includes(id));
   return { seqs, memories: proved.length - left.length + unknown.length };
+}
+
+/**
+ * What other channels' models made of memories that went goes, too: notes, arguments of tool calls, and what was summarised with
+ * these. What the agent answered stays, as in their own channel.
+ * @param client in the transaction that took the memories
+ * @param terms of what is said no more
+ */
+export async function takeShown(
+  client: Queryable,
+  gone: readonly ShownMemory[],
+  terms: ReadonlySet<string>,
+  digester: Digester,
+): Promise<void> {
+  for (const [channel, memories] of Map.groupBy(gone, (one) => one.channel)) {
+    const told = new Set(memories.flatMap((one) => [...one.terms])).intersection(terms);
+    const unsaid = { seqs: [Math.min(...memories.map(({ from }) => from))], terms: told };
+    await lockShownIn(client, channel);
+    await takeRetoldNotes(client, channel, unsaid);
+    const retold = await blankRetoldCalls(client, channel, unsaid);
+    await endJobs(client, channel, retold);
+    if (retold.length === 0) continue;
+    await takeRetoldMemories(client, channel, { seqs: retold, terms: told });
+    for (const summary of await readAffected(client, channel, retold))
+      await replaceText(
+        client,
+        summary,
+        await digestOf(client, channel, summary, { digester, ready: new Map() }),
+      );
+  }
 }
 
 /** What a job under way has read of these entries is no summary: the job begins again without it. */

@@ -180,6 +180,7 @@ async function resolve(client: Queryable, channel: ChannelId, rows: readonly Raw
   );
   const statements = await readStatements(
     client,
+    channel,
     rows.flatMap((row) => row.data?.memories ?? []),
   );
   const authors = new Map<string, Author>();

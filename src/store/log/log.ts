@@ -5,7 +5,8 @@ import { storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { AppendQueue } from "./append-queue.ts";
 import { readChannel } from "../channels/channels.ts";
-import { deleteMessage, renewSummaries } from "./deletion.ts";
+import { deleteMessage, renewSummaries, takeShown } from "./deletion.ts";
+import { goneOf, readShown } from "../memory/showings.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import {
   estimateDraft,
@@ -197,7 +198,10 @@ export async function editMessage(
   const { seq } = row;
   if (row.outcome === "unchanged") return { outcome: "unchanged", seq };
   if (digester !== undefined) await renewSummaries(client, channel, seq, digester);
+  const shown = await readShown(client, channel);
   const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored });
+  if (digester !== undefined)
+    await takeShown(client, await goneOf(client, shown), termsGone(row.former, stored), digester);
   // Results of tools quote memories: more has changed than the notice tells of.
   return row.outcome === "noted" && taken === 0
     ? { outcome: "noted", seq, notedSeq: row.noted_seq }

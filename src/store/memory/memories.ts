@@ -8,7 +8,7 @@ import {
   memoryId,
   type Seq,
 } from "../../core/ids.ts";
-import type { Memory, MemoryScope, MemorySource, MemoryType } from "../../core/memory.ts";
+import type { Memory, MemoryRejection, MemoryScope, MemorySource, MemoryType } from "../../core/memory.ts";
 import type { ChannelKind } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database, Queryable } from "../database/database.ts";
@@ -48,6 +48,21 @@ export interface MemoryRecord extends Memory {
   })[];
 }
 
+/** A memory as people of a channel are shown it. */
+export interface ListedMemory extends Memory {
+  /** Where it was said: in the channel that asks, in the channel of that thread, or elsewhere in the workspace. */
+  readonly from: "here" | "parent" | "workspace";
+}
+
+/** How many memories of a channel were refused for one reason. */
+export interface RejectedMemories {
+  readonly channel: ChannelAddress;
+  /** A `MemoryRejection`, also one of a newer version. */
+  readonly reason: string;
+  readonly count: number;
+  readonly lastAt: Date;
+}
+
 /** A memory of the channel that asks, with whose it is. */
 export interface OwnedMemory extends Memory {
   /** Id of the person who said it first; null: the agent itself. */
@@ -65,6 +80,7 @@ interface RawMemory {
   statement: string;
   importance: number;
   valid_from: Date | string;
+  valid_to: Date | string | null;
   proofs: number;
 }
 
@@ -80,32 +96,60 @@ interface RawRecord extends RawMemory {
   sources: { seq: Seq; quote: string; author: string; at: string }[];
 }
 
-const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from,
+const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from, m.valid_to,
   (select count(*) from memory_sources s where s.memory_id = m.id) as proofs`;
 
-/** By the id of a person: names change, and anybody can take one. */
-const ASSERTER = `(select e.author_id from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
-    where s.memory_id = m.id and e.kind = 'user' order by e.author_name <> m.asserted_by, s.seq limit 1)`;
+const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
 
 /**
  * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
- * alone, what was said in a channel in that channel alone, and never to another agent. $1 agent, $2 channel,
- * $3 workspace, $4 kind of the channel that asks.
+ * alone, what was said in a thread in that thread alone, what was said in a channel in that channel and in its threads, what is
+ * shared of a public channel in all channels of its workspace, and nothing to another agent. The parameters are SQL: the agent, the channel, its workspace and its kind.
  */
-const VISIBLE_HERE = `m.agent = $1 and m.valid_to is null and m.channel_id = $2
-    and (m.scope = 'channel' or (m.scope = 'dm' and $4 = 'dm'))`;
-const VISIBLE_FROM_WORKSPACE = `m.agent = $1 and m.valid_to is null and m.scope = 'workspace' and m.workspace = $3 and $3 <> ''`;
-const VISIBLE = `((${VISIBLE_HERE}) or (${VISIBLE_FROM_WORKSPACE}))`;
+function scopesOf(
+  agent: string,
+  channel: string,
+  workspace: string,
+  kind: string,
+): Record<ListedMemory["from"], string> {
+  return {
+    here: `m.agent = ${agent} and m.channel_id = ${channel} and (m.scope <> 'dm' or ${kind} = 'dm')`,
+    // A thread's people see its channel.
+    parent: `m.agent = ${agent} and m.scope <> 'dm' and m.channel_id = (
+      select parent.id from channels thread
+        join channels parent on parent.platform = thread.platform and parent.name = thread.place->'parent'->>'id'
+                            and parent.workspace = thread.workspace and parent.kind = 'channel'
+       where ${kind} = 'thread' and thread.id = ${channel} and thread.kind = 'thread')`,
+    // By what the platform says of its channel now, and not only when it was said.
+    workspace: `m.agent = ${agent} and m.scope = 'workspace' and m.workspace = ${workspace} and ${workspace} <> '' and ${kind} <> 'dm'
+      and exists (
+        select from channels source join channels asking on asking.id = ${channel} and asking.platform = source.platform
+         where source.id = m.channel_id and source.kind = 'channel' and not source.is_private and source.shares_memory
+           and source.gone_at is null)`,
+  };
+}
+
+function seenBy(...asker: Parameters<typeof scopesOf>): string {
+  return `((${Object.values(scopesOf(...asker)).join(")\n      or (")}))`;
+}
+
+/** $1 agent, $2 channel, $3 workspace, $4 kind of the channel that asks. */
+const SCOPES = scopesOf("$1", "$2", "$3", "$4");
+const IN_SCOPE = seenBy("$1", "$2", "$3", "$4");
+const VISIBLE = `${IN_SCOPE} and m.valid_to is null`;
 
 /**
- * $5 words, $6 most of them. The two halves of what is visible each have an index of their own; one condition with an OR
- * would use neither.
+ * $5 words, $6 most of them. The parts of what is visible each have an index of their own; one condition with an OR would use
+ * none. Together they have each memory once.
  */
+const PARTS = [
+  SCOPES.here,
+  SCOPES.parent,
+  `${SCOPES.workspace} and m.channel_id <> $2 and (${SCOPES.parent}) is not true`,
+].map((part) => `select * from memories m where ${part} and m.valid_to is null and m.tsv @@ $5::tsquery`);
 export const MEMORIES_BY_WORDS = `select ${COLUMNS}, m.score from (
     select visible.*, ts_rank(tsv, $5::tsquery) as score from (
-      select * from memories m where ${VISIBLE_HERE} and m.tsv @@ $5::tsquery
-      union all
-      select * from memories m where ${VISIBLE_FROM_WORKSPACE} and m.tsv @@ $5::tsquery
+      ${PARTS.join("\n      union all\n      ")}
     ) visible order by score desc, id desc limit $6
   ) m`;
 
@@ -137,16 +181,17 @@ export class MemoryStore {
       .slice(0, query.limit);
   }
 
-  /** What the asking channel may see, the newest first. */
-  async inScope(asker: AskingChannel, limit: number): Promise<Memory[]> {
-    const rows = await this.#db.query<RawMemory>(
+  /** What the asking channel may see, also what holds no more; the newest first. */
+  async inScope(asker: AskingChannel, limit: number): Promise<ListedMemory[]> {
+    const rows = await this.#db.query<RawMemory & { from: ListedMemory["from"] }>(
       {
         name: "memories_in_scope",
-        text: `select ${COLUMNS} from memories m where ${VISIBLE} order by m.valid_from desc, m.id desc limit $5`,
+        text: `select ${COLUMNS}, case when ${SCOPES.here} then 'here' when ${SCOPES.parent} then 'parent' else 'workspace' end as from
+                 from memories m where ${IN_SCOPE} order by m.valid_from desc, m.id desc limit $5`,
       },
       [...askedBy(asker), limit],
     );
-    return rows.map(toMemory);
+    return rows.map((row) => ({ ...toMemory(row), from: row.from }));
   }
 
   /** Those of the channel that asks that this person said first, the newest first. */
@@ -154,7 +199,7 @@ export class MemoryStore {
     const rows = await this.#db.query<RawMemory>(
       {
         name: "memories_asserted",
-        text: `select ${COLUMNS} from memories m where ${VISIBLE} and m.channel_id = $2 and ${ASSERTER} = $5
+        text: `select ${COLUMNS} from memories m where ${IN_SCOPE} and m.channel_id = $2 and ${ASSERTER} = $5
                 order by m.valid_from desc, m.id desc limit $6`,
       },
       [...askedBy(asker), storableText(person), limit],
@@ -168,7 +213,7 @@ export class MemoryStore {
     const rows = await this.#db.query<RawMemory>(
       {
         name: "memories_visible",
-        text: `select ${COLUMNS} from memories m where ${VISIBLE} and m.id = any($5) order by m.id`,
+        text: `select ${COLUMNS} from memories m where ${IN_SCOPE} and m.id = any($5) order by m.id`,
       },
       [...askedBy(asker), ids],
     );
@@ -186,14 +231,53 @@ export class MemoryStore {
                       (select coalesce(jsonb_agg(jsonb_build_object('id', e.message_id, 'author', e.author_id) order by s.seq), '[]')
                          from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
                         where s.memory_id = m.id and e.kind = 'user') as messages
-                 from memories m where ${VISIBLE} and m.channel_id = $2 and m.id = $5`,
+                 from memories m where ${IN_SCOPE} and m.channel_id = $2 and m.id = $5`,
       },
       [...askedBy(asker), id],
     );
     return row && { ...toMemory(row), asserter: row.asserter, messages: row.messages };
   }
 
-  /** For whoever runs Weir: live memories of all agents, or of one channel, with their sources; the newest first. */
+  /** How often something that was said in a channel, or was shown there of another one, was taken back. */
+  async takenBack(channel: ChannelId): Promise<number> {
+    const [row] = await this.#db.query<{ taken_back: number }>(
+      { name: "channel_taken_back", text: "select taken_back from search_progress where channel_id = $1" },
+      [channel],
+    );
+    return row?.taken_back ?? 0;
+  }
+
+  /** Counts refused memories; what they said is kept nowhere. */
+  async countRejected(channel: ChannelId, reasons: readonly MemoryRejection[]): Promise<void> {
+    if (reasons.length === 0) return;
+    await this.#db.query({ name: "memories_rejected", text: "select count_rejected($1, $2)" }, [
+      channel,
+      reasons,
+    ]);
+  }
+
+  /** How many memories were refused, by channel and reason. */
+  async rejected(filter: { readonly channel?: ChannelId }): Promise<RejectedMemories[]> {
+    const rows = await this.#db.query<{
+      platform: string;
+      name: string;
+      reason: string;
+      count: number;
+      last_at: Date;
+    }>(
+      {
+        name: "memories_rejections",
+        text: `select c.platform, c.name, r.reason, r.count, r.last_at from memory_rejections r join channels c on c.id = r.channel_id
+                where $1::bigint is null or c.id = $1 order by c.platform, c.name, r.reason`,
+      },
+      [filter.channel ?? null],
+    );
+    return rows.map(({ platform, name, reason, count, last_at: lastAt }) => {
+      return { channel: { platform, name }, reason, count, lastAt };
+    });
+  }
+
+  /** For whoever runs Weir: memories of all agents, or of one channel, with their sources; the newest first. */
   async list(filter: { readonly channel?: ChannelId }, limit: number): Promise<MemoryRecord[]> {
     const rows = await this.#db.query<RawRecord>(
       {
@@ -204,7 +288,7 @@ export class MemoryStore {
                          from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
                         where s.memory_id = m.id) as sources
                  from memories m join channels c on c.id = m.channel_id
-                where m.valid_to is null and ($1::bigint is null or m.channel_id = $1)
+                where ($1::bigint is null or m.channel_id = $1)
                 order by m.valid_from desc, m.id desc limit $2`,
       },
       [filter.channel ?? null, limit],
@@ -250,9 +334,10 @@ async function byTheirPieces(
   );
 }
 
-/** What stored tool results quote, by the memory's id; what is gone is not there. */
+/** What stored tool results of a channel quote, by the memory's id; what is gone, or is to be seen there no more, is not there. */
 export async function readStatements(
   client: Queryable,
+  channel: ChannelId,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, RememberedStatement>> {
   if (ids.length === 0) return new Map();
@@ -260,10 +345,13 @@ export async function readStatements(
     Pick<RawMemory, "id" | "type" | "asserted_by" | "valid_from" | "statement">
   >(
     {
-      name: "memories_read",
-      text: "select id, type, asserted_by, valid_from, statement from memories where id = any($1)",
+      name: "memories_read_in",
+      text: `select m.id, m.type, m.asserted_by, m.valid_from, m.statement
+               from channels here cross join lateral (
+                 select * from memories m where m.id = any($2) and ${seenBy("here.agent", "here.id", "here.workspace", "here.kind")}
+               ) m where here.id = $1`,
     },
-    [[...new Set(ids)]],
+    [channel, [...new Set(ids)]],
   );
   return new Map(
     rows.map(({ id, type, asserted_by: assertedBy, valid_from: at, statement }) => {
@@ -293,5 +381,6 @@ function toMemory(row: RawMemory): Memory {
     importance: row.importance,
     at: new Date(row.valid_from),
     proofs: row.proofs,
+    ...(row.valid_to !== null && { until: new Date(row.valid_to) }),
   };
 }

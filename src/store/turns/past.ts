@@ -78,9 +78,12 @@ export class PastStore {
     });
   }
 
-  /** What is left of these memories, by id: what a turn had recalled. */
-  async statements(ids: readonly MemoryId[]): Promise<ReadonlyMap<number, RememberedStatement>> {
-    return readStatements(this.#db, ids);
+  /** What is left of these memories, by id, as far as the channel may see them: what a turn had recalled. */
+  async statements(
+    channel: ChannelId,
+    ids: readonly MemoryId[],
+  ): Promise<ReadonlyMap<number, RememberedStatement>> {
+    return readStatements(this.#db, channel, ids);
   }
 
   /** Up to where each `/reset` has covered the channel, in order. */

@@ -31,6 +31,7 @@ test("a mention arrives once, with names, though it comes as message and as app_
       kind: "channel",
       workspace: "T0WEIRTEAM1",
       place: { workspace: "Weir test", channel: "general", parent: null },
+      isPrivate: false,
       id: `${general.id}/${ts}`,
       author: { id: ana.id, name: "Ana", isBot: false },
       text: "@weir ask @Bob B in #general a < b && [x](https://x.test/a)",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 
-import { agentId, type ChannelId } from "../../../src/core/ids.ts";
+import { agentId, type ChannelId, memoryId } from "../../../src/core/ids.ts";
 import type { ChannelKind } from "../../../src/core/message.ts";
 import type { AskingChannel } from "../../../src/store/memory/memories.ts";
 import { createTestDatabase } from "../../support/database.ts";
@@ -38,6 +38,149 @@ async function seen(asker: AskingChannel): Promise<string[]> {
   return statements;
 }
 
+async function threadOf(parent: AskingChannel, overrides: object = {}): Promise<AskingChannel> {
+  const asker = { ...parent, kind: "thread" as const, ...overrides };
+  const [row] = await open.sql<{ name: string }>("select name from channels where id = $1", parent.channel);
+  assert.ok(row !== undefined);
+  const address = { platform: "test", name: `place-${++count}` };
+  const of = { workspace: "", channel: "a thread", parent: { id: row.name, name: "" } };
+  return { ...asker, channel: await store.channels.open({ address, ...asker, place: of }) };
+}
+
+test("what was said in a channel in its threads, and what was said in a thread in that thread alone", async () => {
+  const channel = await place();
+  const [thread, another] = [await threadOf(channel), await threadOf(channel)];
+  await remember(channel.channel, "tea of the channel");
+  await remember(thread.channel, "tea of the thread");
+  assert.deepEqual(await seen(thread), ["tea of the channel", "tea of the thread"]);
+  assert.deepEqual(await seen(another), ["tea of the channel"]);
+  assert.deepEqual(await seen(channel), ["tea of the channel"]);
+  assert.deepEqual(await seen(await place()), []);
+  const listed = await store.memories.inScope(thread, 10);
+  assert.deepEqual(
+    new Map(listed.map(({ statement, from }) => [statement, from])),
+    new Map([
+      ["tea of the channel", "parent"],
+      ["tea of the thread", "here"],
+    ]),
+  );
+  const dm = await place({ kind: "dm" });
+  await remember(dm.channel, "tea of the dm");
+  assert.deepEqual(await seen(await threadOf(dm)), [], "whatever a platform calls the parent");
+  assert.deepEqual(await seen(await threadOf(channel, { workspace: "w-other" })), []);
+  assert.deepEqual(await seen(await threadOf(channel, { agent: agentId("other") })), []);
+  assert.deepEqual(await seen({ ...thread, kind: "dm" }), ["tea of the thread"]);
+});
+
+async function sharing(
+  overrides: object = {},
+  isPrivate: boolean | undefined = false,
+): Promise<AskingChannel> {
+  const asker = {
+    agent: agentId("main"),
+    workspace: "w-shared",
+    kind: "channel" as ChannelKind,
+    ...overrides,
+  };
+  const address = { platform: "test", name: `place-${++count}` };
+  return {
+    ...asker,
+    channel: await store.channels.open({ address, isPrivate, sharesMemory: true, ...asker }),
+  };
+}
+
+async function privacy({ channel }: AskingChannel, isPrivate: boolean): Promise<void> {
+  const [row] = await open.sql<{ name: string }>("select name from channels where id = $1", channel);
+  assert.ok(row !== undefined);
+  const address = { platform: "test", name: row.name };
+  await store.channels.tellPrivacy("test", [{ channel: address, isPrivate }]);
+}
+
+async function scopes({ channel }: AskingChannel): Promise<string[]> {
+  const rows = await open.sql<{ scope: string }>(
+    "select scope from memories where channel_id = $1 order by id",
+    channel,
+  );
+  return rows.map(({ scope }) => scope);
+}
+
+describe("what is remembered is shared", () => {
+  test("by no private channel, no thread, no dm, and no channel of which nobody knows", async () => {
+    const workspace = "w-private";
+    const asker = await place({ workspace });
+    const sources = [
+      await sharing({ workspace }, true),
+      await sharing({ workspace, kind: "dm" }),
+      await threadOf(await sharing({ workspace }), { workspace }),
+      await place({ workspace }),
+    ];
+    const address = { platform: "test", name: `place-${++count}` };
+    const unknown = { agent: agentId("main"), workspace, kind: "channel" as const };
+    const channel = await store.channels.open({ address, sharesMemory: true, ...unknown });
+    for (const source of [...sources, { ...unknown, channel }]) {
+      await remember(source.channel, "tea of a few");
+      assert.deepEqual(await seen(source), ["tea of a few"]);
+      assert.deepEqual(await seen(asker), []);
+      assert.ok(!(await scopes(source)).includes("workspace"));
+    }
+  });
+
+  test("no more from the moment on at which the channel is private, also to a daemon of an older version", async () => {
+    const [source, asker] = [await sharing({ workspace: "w-turns" }), await place({ workspace: "w-turns" })];
+    const id = await remember(source.channel, "tea of the workspace");
+    const shown = [memoryId(id)];
+    assert.deepEqual(await seen(asker), ["tea of the workspace"]);
+    assert.equal((await store.past.statements(asker.channel, shown)).size, 1);
+    await privacy(source, true);
+    assert.deepEqual(await seen(asker), []);
+    assert.equal((await store.past.statements(asker.channel, shown)).size, 0);
+    assert.deepEqual(await scopes(source), ["channel"]);
+    await remember(source.channel, "more tea");
+    await privacy(source, false);
+    assert.deepEqual(await seen(asker), [], "what was private stays so");
+    await remember(source.channel, "public tea");
+    assert.deepEqual(await seen(asker), ["public tea"]);
+  });
+
+  test("by what its channel is now, whatever the stored scope says", async () => {
+    const [source, asker] = [await sharing({ workspace: "w-now" }), await place({ workspace: "w-now" })];
+    await remember(source.channel, "tea of the workspace");
+    for (const now of ["is_private = null", "shares_memory = false", "gone_at = now()", "kind = 'thread'"]) {
+      await open.sql(
+        `update channels set is_private = false, shares_memory = true, gone_at = null, kind = 'channel' where id = $1`,
+        source.channel,
+      );
+      assert.deepEqual(await seen(asker), ["tea of the workspace"]);
+      await open.sql(`update channels set ${now} where id = $1`, source.channel);
+      assert.deepEqual(await seen(asker), [], now);
+    }
+  });
+});
+
+test("a message that was read before the channel became private does not make it public", async () => {
+  const address = { platform: "test", name: `place-${++count}` };
+  const channel = {
+    address,
+    kind: "channel" as const,
+    workspace: "w",
+    agent: agentId("main"),
+    sharesMemory: true,
+  };
+  const isPrivate = async (): Promise<boolean | null | undefined> =>
+    (await store.channels.find(address))?.isPrivate;
+  await store.channels.open(channel);
+  assert.equal(await isPrivate(), null);
+  await store.channels.open({ ...channel, isPrivate: false });
+  await store.channels.open({ ...channel, agent: agentId("other") });
+  assert.equal(await isPrivate(), false, "what is not told changes nothing");
+  await store.channels.open({ ...channel, isPrivate: true });
+  await store.channels.open({ ...channel, isPrivate: false });
+  await store.channels.open({ ...channel, isPrivate: false, agent: agentId("other") });
+  assert.equal(await isPrivate(), true);
+  await store.channels.tellPrivacy("test", [{ channel: address, isPrivate: false }]);
+  assert.equal(await isPrivate(), false);
+});
+
 describe("a memory shows only where it may", () => {
   test("what was said in a channel in that channel alone, to that agent alone", async () => {
     const [here, there] = [await place(), await place()];
@@ -63,20 +206,20 @@ describe("a memory shows only where it may", () => {
     assert.equal(row?.scope, "dm");
   });
 
-  test("what a workspace shares in all of that workspace, and nowhere without one", async () => {
-    const source = await place({ workspace: "w-shared" });
-    const nowhere = await place({ workspace: "" });
-    for (const { channel } of [source, nowhere]) {
-      const id = await remember(channel, "tea of the workspace");
-      await open.sql("update memories set scope = 'workspace' where id = $1", id);
-    }
+  test("what a public channel shares in all channels of its workspace, in no dm, and nowhere without one", async () => {
+    const source = await sharing({ workspace: "w-shared" });
+    const nowhere = await sharing({ workspace: "" });
+    for (const { channel } of [source, nowhere]) await remember(channel, "tea of the workspace");
     assert.deepEqual(await seen(await place({ workspace: "w-shared" })), ["tea of the workspace"]);
-    assert.deepEqual(await seen(await place({ workspace: "w-shared", kind: "dm" })), [
+    assert.deepEqual(await seen(await sharing({ workspace: "w-shared" })), ["tea of the workspace"]);
+    assert.deepEqual(await seen(await threadOf(await place({ workspace: "w-shared" }))), [
       "tea of the workspace",
     ]);
+    assert.deepEqual(await seen(await threadOf(source)), ["tea of the workspace"]);
+    assert.deepEqual(await seen(await place({ workspace: "w-shared", kind: "dm" })), []);
     assert.deepEqual(await seen(await place({ workspace: "w-other" })), []);
     assert.deepEqual(await seen(await place({ workspace: "" })), []);
-    assert.deepEqual(await seen(nowhere), []);
+    assert.deepEqual(await seen(nowhere), ["tea of the workspace"]);
     assert.deepEqual(await seen(await place({ workspace: "w-shared", agent: agentId("other") })), []);
   });
 
@@ -87,13 +230,16 @@ describe("a memory shows only where it may", () => {
       await remember(asker.channel, "black tea"),
     ];
     await open.sql("update memories set valid_to = now(), superseded_by = $2 where id = $1", old, now);
-    assert.deepEqual(await seen(asker), ["black tea"]);
+    const tea = { words: "'tea'", pieces: [], limit: 100 };
+    const recalled = async (): Promise<string[]> =>
+      (await store.memories.search(asker, tea)).map(({ memory }) => memory.statement);
+    assert.deepEqual(await recalled(), ["black tea"]);
     const [row] = await open.sql<{ id: string }>(
       "select message_id as id from entries where channel_id = $1 and text = 'black tea'",
       asker.channel,
     );
     await open.sql("select delete_message($1, $2)", asker.channel, row?.id);
-    assert.deepEqual(await seen(asker), []);
+    assert.deepEqual(await recalled(), ["green tea"], "what it had ended holds again");
     assert.deepEqual(await open.sql("select id from memories where statement = 'black tea'"), []);
   });
 });

@@ -17,7 +17,7 @@ export interface SlackUser {
 export interface SlackChannel {
   readonly id: string;
   name: string;
-  readonly type: ChannelType;
+  type: ChannelType;
   readonly members: Set<string>;
   isArchived: boolean;
   readonly timestamps: Timestamps;

@@ -171,6 +171,12 @@ export class SlackWorld {
     this.#feed.renamed(channel);
   }
 
+  /** Somebody makes a public channel private, or the other way round. */
+  convert(user: SlackUser, channel: SlackChannel, to: "private" | "public"): void {
+    channel.type = to === "private" ? "group" : "channel";
+    this.#notice(channel, user, `channel_convert_to_${to}`, `made this channel ${to}`, {});
+  }
+
   /** Removes a channel, its messages with it. */
   removeChannel(channel: SlackChannel): void {
     this.#workspace.channels.delete(channel.id);

@@ -110,6 +110,8 @@ export const reactionRemovalPayload = z.object({
 });
 export type ReactionRemovalPayload = z.infer<typeof reactionRemovalPayload>;
 
+const permissionOverwrite = z.object({ id: z.string(), allow: z.string(), deny: z.string() });
+
 export const channelPayload = z.object({
   id: z.string(),
   type: z.number(),
@@ -118,12 +120,16 @@ export const channelPayload = z.object({
   parent_id: z.string().nullish(),
   last_message_id: z.string().nullish(),
   recipients: z.array(userPayload).optional(),
+  /** Unreadable or left out: nobody knows who may see it. */
+  permission_overwrites: z.array(permissionOverwrite).optional().catch(undefined),
 });
 export type ChannelPayload = z.infer<typeof channelPayload>;
 
 const role = z.object({
   id: z.string(),
   name: z.string(),
+  /** Bits, in decimal. */
+  permissions: z.string().optional().catch(undefined),
   tags: z.object({ bot_id: z.string().optional() }).optional(),
 });
 
@@ -139,6 +145,8 @@ export type GuildPayload = z.infer<typeof guildPayload>;
 export const guildLeftPayload = z.object({ id: z.string(), unavailable: z.boolean().optional() });
 export const rolePayload = z.object({ guild_id: z.string(), role });
 export const roleGonePayload = z.object({ guild_id: z.string(), role_id: z.string() });
+/** A channel, a server, or a role of one. */
+export const privacyPayload = z.object({ id: z.string().optional(), guild_id: z.string().optional() });
 export const threadsPayload = z.object({ guild_id: z.string(), threads: z.array(channelPayload) });
 
 /** The gateway's address and login limit; `reset_after` in ms. */

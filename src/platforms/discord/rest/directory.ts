@@ -1,6 +1,6 @@
-import { ChannelType, Routes } from "discord.js";
+import { ChannelType, PermissionFlagsBits, Routes } from "discord.js";
 import { BoundedMap } from "../../../async/bounded-map.ts";
-import type { ChannelOnPlatform } from "../../../core/message.ts";
+import type { ChannelOnPlatform, ChannelPrivacy } from "../../../core/message.ts";
 import { displayName } from "../../../text/text.ts";
 import { type DiscordApi, PLATFORM_NAME } from "./api.ts";
 import {
@@ -10,6 +10,7 @@ import {
   type GuildPayload,
   guildPayload,
   isThreadType,
+  privacyPayload,
   readyPayload,
   roleGonePayload,
   rolePayload,
@@ -20,6 +21,8 @@ interface Role {
   readonly name: string;
   /** The bot that owns this role. */
   readonly botId: string | null;
+  /** Bits, in decimal; undefined: Discord has not told. */
+  readonly permissions: string | undefined;
 }
 
 interface Guild {
@@ -34,7 +37,19 @@ export interface ChannelInfo {
   /** "": a DM. */
   readonly guildId: string;
   readonly parentId: string | null;
+  /** Undefined: Discord has not told. */
+  readonly overwrites: ChannelPayload["permission_overwrites"];
 }
+
+/** Events after which other people may see a channel. */
+const TELL_PRIVACY: ReadonlySet<string> = new Set([
+  "GUILD_CREATE",
+  "GUILD_UPDATE",
+  "GUILD_ROLE_UPDATE",
+  "CHANNEL_CREATE",
+  "CHANNEL_UPDATE",
+  "CHANNEL_DELETE",
+]);
 
 /** Maximum remembered threads, and DMs. Servers and channels have no limit. */
 const MAX_REMEMBERED = 10_000;
@@ -71,7 +86,7 @@ export class Directory {
       case "GUILD_ROLE_CREATE":
       case "GUILD_ROLE_UPDATE": {
         const { guild_id: guildId, role } = rolePayload.parse(d);
-        this.#guilds.get(guildId)?.roles.set(role.id, { name: role.name, botId: role.tags?.bot_id ?? null });
+        this.#guilds.get(guildId)?.roles.set(role.id, toRole(role));
         return undefined;
       }
       case "GUILD_ROLE_DELETE": {
@@ -126,9 +141,46 @@ export class Directory {
     // Not visible to the bot, or not fetchable: a channel without a name.
     if (info === null) return { ...base, kind: "channel", place: { workspace, channel: "", parent: null } };
     if (!isThreadType(info.type))
-      return { ...base, kind: "channel", place: { workspace, channel: info.name, parent: null } };
+      return {
+        ...base,
+        kind: "channel",
+        place: { workspace, channel: info.name, parent: null },
+        ...this.#privacyOf(info),
+      };
     const parent = await this.#parent(info);
     return { ...base, kind: "thread", place: { workspace, channel: info.name, parent } };
+  }
+
+  /** What an event tells of who may see channels: of one, or of all of its server. */
+  toldBy(t: string, d: unknown): ChannelPrivacy[] {
+    if (!TELL_PRIVACY.has(t)) return [];
+    const { id, guild_id: guildId } = privacyPayload.parse(d);
+    // Of a channel that the bot may see no more, it is told as of one that is gone.
+    if (t === "CHANNEL_DELETE")
+      return [{ channel: { platform: PLATFORM_NAME, name: id ?? "" }, isPrivate: true }];
+    const told =
+      t === "CHANNEL_CREATE" || t === "CHANNEL_UPDATE"
+        ? [this.#channels.get(id ?? "")]
+        : [...this.#channels.values()].filter((channel) => channel.guildId === (guildId ?? id));
+    return told.flatMap((info) => {
+      const isPrivate = info && this.#privacyOf(info).isPrivate;
+      return isPrivate === undefined
+        ? []
+        : [{ channel: { platform: PLATFORM_NAME, name: info?.id ?? "" }, isPrivate }];
+    });
+  }
+
+  /** Private: not everybody of the server may see it. */
+  #privacyOf({ guildId, overwrites }: ChannelInfo): { readonly isPrivate?: boolean } {
+    // The role of everybody has the id of its server.
+    const permissions = this.#guilds.get(guildId)?.roles.get(guildId)?.permissions;
+    if (permissions === undefined || overwrites === undefined) return {};
+    return {
+      isPrivate: !isSeenByAll(
+        permissions,
+        overwrites.find(({ id }) => id === guildId),
+      ),
+    };
   }
 
   /**
@@ -161,7 +213,7 @@ export class Directory {
   ): ChannelOnPlatform | null {
     if (person?.channelType === ChannelType.GroupDM) return null;
     const name = person?.name ?? this.#dms.get(id)?.name ?? "";
-    this.#dms.set(id, { id, type: ChannelType.DM, name, guildId: "", parentId: null });
+    this.#dms.set(id, { id, type: ChannelType.DM, name, guildId: "", parentId: null, overwrites: undefined });
     return {
       channel: { platform: PLATFORM_NAME, name: id },
       kind: "dm",
@@ -203,9 +255,7 @@ export class Directory {
   }
 
   #setGuild({ id, name, roles, channels = [], threads = [] }: GuildPayload): void {
-    const entries = roles.map(
-      (role) => [role.id, { name: role.name, botId: role.tags?.bot_id ?? null }] as const,
-    );
+    const entries = roles.map((role) => [role.id, toRole(role)] as const);
     this.#guilds.set(id, { name: displayName(name), roles: new Map(entries) });
     for (const channel of [...channels, ...threads]) this.#setChannel(channel, id);
   }
@@ -226,10 +276,27 @@ export class Directory {
       name: name === "" ? "" : displayName(name),
       guildId,
       parentId: parentId ?? null,
+      overwrites: channel.permission_overwrites,
     };
     if (isThreadType(type)) this.#threads.set(id, info);
     else if (guildId === "") this.#dms.set(id, info);
     else this.#channels.set(id, info);
     return info;
   }
+}
+
+function toRole({ name, tags, permissions }: GuildPayload["roles"][number]): Role {
+  return { name, botId: tags?.bot_id ?? null, permissions };
+}
+
+/** By the permissions of the role of everybody, and what the channel says over them. Pure. */
+function isSeenByAll(
+  permissions: string,
+  overwrite: { readonly allow: string; readonly deny: string } | undefined,
+): boolean {
+  const has = (bits: string, flag: bigint): boolean => /^\d+$/.test(bits) && (BigInt(bits) & flag) !== 0n;
+  const { Administrator, ViewChannel } = PermissionFlagsBits;
+  if (has(permissions, Administrator)) return true;
+  if (overwrite !== undefined && has(overwrite.allow, ViewChannel)) return true;
+  return has(permissions, ViewChannel) && !(overwrite !== undefined && has(overwrite.deny, ViewChannel));
 }

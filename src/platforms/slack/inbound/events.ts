@@ -7,7 +7,7 @@ import { errorMessage } from "../../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../../core/message.ts";
 import type { Intake } from "../../intake/intake.ts";
 import { Unread } from "../../intake/unread.ts";
-import type { CatchUpLedger } from "../../platform.ts";
+import type { CatchUpLedger, PlatformInbox } from "../../platform.ts";
 import { addressOf, messageId, PLATFORM_NAME, type SlackPlace, timeOfTs } from "../address.ts";
 import type { SlackApi } from "../web/api.ts";
 import { shownEmoji } from "../outbound/emoji.ts";
@@ -15,6 +15,7 @@ import { isSameSaid, isSpoken } from "./readable-text.ts";
 import type { Names } from "../web/names.ts";
 import {
   changedMessage,
+  conversion,
   deletedMessage,
   eventCallback,
   goneEvent,
@@ -33,6 +34,7 @@ export interface EventsParts {
   readonly names: Names;
   readonly reader: MessageReader;
   readonly intake: Pick<Intake, "hand" | "miss">;
+  readonly inbox: Pick<PlatformInbox, "meetChannels">;
   readonly ledger: Pick<CatchUpLedger, "policyOf">;
   readonly log: Logger;
 }
@@ -116,6 +118,12 @@ export class SlackEvents {
 
   async #message(event: z.infer<typeof eventCallback>["event"]): Promise<boolean> {
     switch (event.subtype) {
+      case "channel_convert_to_private":
+      case "channel_convert_to_public": {
+        const converted = this.#parse(conversion, event);
+        if (converted !== null) this.#converted(converted);
+        return true;
+      }
       case "message_changed": {
         const changed = this.#parse(changedMessage, event);
         return (
@@ -150,6 +158,14 @@ export class SlackEvents {
         );
       }
     }
+  }
+
+  #converted({ channel: id, subtype }: z.infer<typeof conversion>): void {
+    const channel = addressOf({ channel: id, threadTs: null });
+    this.#parts.names.forgetChannel(id);
+    this.#parts.inbox.meetChannels(PLATFORM_NAME, [
+      { channel, isPrivate: subtype === "channel_convert_to_private" },
+    ]);
   }
 
   async #said(channel: string, message: SlackMessage): Promise<Converted> {

@@ -74,6 +74,12 @@ export const reactionEvent = z.object({
 
 export const renameEvent = z.object({ channel: z.object({ id: z.string() }) });
 
+/** The subtypes of messages that say so. */
+export const conversion = z.object({
+  channel: z.string(),
+  subtype: z.enum(["channel_convert_to_private", "channel_convert_to_public"]),
+});
+
 export const goneEvent = z.object({ channel: z.string(), event_ts: z.string() });
 
 export const eventCallback = z.object({
@@ -121,14 +127,18 @@ export const userInfo = z.object({
   }),
 });
 
+/** `is_private` of a group DM is true, or left out. */
+const privacy = { is_private: z.boolean().nullish(), is_mpim: z.boolean().nullish() };
+
 export const channelInfo = z.object({
-  channel: z.object({ name: z.string().nullish(), user: z.string().nullish() }),
+  channel: z.object({ name: z.string().nullish(), user: z.string().nullish(), ...privacy }),
 });
 
 const joinedChannel = z.object({
   id: z.string(),
   name: z.string().nullish(),
   user: z.string().nullish(),
+  ...privacy,
   /** Unix time, s. */
   created: z.number().nullish(),
 });

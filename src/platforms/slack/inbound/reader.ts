@@ -129,6 +129,7 @@ export class MessageReader {
         channel: isThread && !isDirect ? `thread in ${name}` : name,
         parent: isThread ? { id: channel, name } : null,
       },
+      ...(!isDirect && !isThread && info.isPrivate !== undefined && { isPrivate: info.isPrivate }),
     };
   }
 

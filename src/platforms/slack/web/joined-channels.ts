@@ -1,7 +1,7 @@
 import type { ChannelOnPlatform } from "../../../core/message.ts";
 import { addressOf, isDm } from "../address.ts";
 import type { SlackApi } from "./api.ts";
-import type { Names } from "./names.ts";
+import { type Names, privacyOf } from "./names.ts";
 import { type JoinedChannel, joinedPage } from "../inbound/payload.ts";
 
 const TYPES = "public_channel,private_channel,mpim,im";
@@ -25,12 +25,14 @@ export async function findJoinedChannels(api: SlackApi, names: Names): Promise<r
     cursor = page.response_metadata?.next_cursor ?? "";
     if (cursor === "") break;
   }
-  for (const { id, name, user } of channels) names.learnChannel(id, { name: name ?? "", user: user ?? null });
-  return channels.toSorted(byAge).map(({ id, name }) => ({
+  for (const { id, name, user, ...rest } of channels)
+    names.learnChannel(id, { name: name ?? "", user: user ?? null, isPrivate: privacyOf(rest) });
+  return channels.toSorted(byAge).map(({ id, name, ...rest }) => ({
     channel: addressOf({ channel: id, threadTs: null }),
     kind: isDm(id) ? "dm" : "channel",
     workspace: teamId,
     place: { workspace: isDm(id) ? "" : teamName, channel: name ?? "", parent: null },
+    ...(!isDm(id) && privacyOf(rest) !== undefined && { isPrivate: privacyOf(rest) === true }),
   }));
 }
 

@@ -30,6 +30,16 @@ export interface NamedChannel {
   readonly name: string;
   /** Of direct messages: the person. */
   readonly user: string | null;
+  /** Undefined: Slack has not told. */
+  readonly isPrivate: boolean | undefined;
+}
+
+/** Of a channel as Slack describes it: whether not everybody of the workspace may read it. Pure. */
+export function privacyOf(channel: {
+  readonly is_private?: boolean | null | undefined;
+  readonly is_mpim?: boolean | null | undefined;
+}): boolean | undefined {
+  return channel.is_mpim === true ? true : (channel.is_private ?? undefined);
 }
 
 const HOUR_MS = 3_600_000;
@@ -102,12 +112,12 @@ export class Names {
    */
   async channel(id: string): Promise<NamedChannel> {
     return this.#channels.get(id, async () =>
-      this.#orElse("conversations.info", { name: id, user: null }, async () => {
+      this.#orElse("conversations.info", { name: id, user: null, isPrivate: undefined }, async () => {
         const { channel } = await retry(
           async () => this.#api.call("conversations.info", { channel: id }, channelInfo),
           fixedWaits(AGAIN_MS),
         );
-        return { name: channel.name ?? "", user: channel.user ?? null };
+        return { name: channel.name ?? "", user: channel.user ?? null, isPrivate: privacyOf(channel) };
       }),
     );
   }

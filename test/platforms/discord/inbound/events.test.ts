@@ -29,6 +29,7 @@ test("a message in a channel has its place, its author with roles, and readable 
     kind: "channel",
     workspace: guild,
     place: { workspace: "Mill", channel: "general", parent: null },
+    isPrivate: false,
     id,
     author: { id: ann, name: "Annie", isBot: false, roles: [role], roleNames: ["millers"] },
     text: `@weir ask @Ben in #general :weir: 2024-05-01 12:00 UTC @millers \`<@${ben}>\``,

@@ -1,0 +1,67 @@
+import type { ChannelId, Seq } from "../../core/ids.ts";
+import { channelId } from "../../core/ids.ts";
+import { tellingTerms } from "../../text/terms.ts";
+import type { Queryable } from "../database/database.ts";
+
+/** A memory that another channel was shown. */
+export interface ShownMemory {
+  readonly id: number;
+  readonly channel: ChannelId;
+  /** The first message that may have been answered with it. */
+  readonly from: Seq;
+  /** By which it tells what was said. */
+  readonly terms: ReadonlySet<string>;
+}
+
+/**
+ * The memories of a channel that other channels were shown.
+ * @param client in a transaction that holds the channel's row lock, and has taken nothing yet
+ */
+export async function readShown(client: Queryable, channel: ChannelId): Promise<ShownMemory[]> {
+  const rows = await client.query<{
+    id: number;
+    subject: string;
+    statement: string;
+    telling: string[] | null;
+    channel_id: number;
+    seq: Seq;
+  }>(
+    {
+      name: "memories_shown",
+      text: `select m.id, m.subject, m.statement, m.telling, s.channel_id, s.seq
+               from memories m join memory_showings s on s.memory_id = m.id
+              where m.channel_id = $1 order by s.channel_id, m.id`,
+    },
+    [channel],
+  );
+  return rows.map(({ id, subject, statement, telling, channel_id: shownIn, seq }) => {
+    const terms = new Set(telling ?? tellingTerms(`${subject} ${statement}`));
+    return { id, channel: channelId(shownIn), from: seq, terms };
+  });
+}
+
+/** Those of them that are gone since. */
+export async function goneOf(client: Queryable, shown: readonly ShownMemory[]): Promise<ShownMemory[]> {
+  if (shown.length === 0) return [];
+  const left = await client.query<{ id: number }>(
+    { name: "memories_shown_left", text: "select id from memories where id = any($1)" },
+    [shown.map(({ id }) => id)],
+  );
+  const ids = new Set(left.map(({ id }) => id));
+  return shown.filter(({ id }) => !ids.has(id));
+}
+
+/**
+ * Takes a channel's row lock, so that nobody writes a note or a call there meanwhile that tells of what goes.
+ * @param client in a transaction
+ */
+export async function lockShownIn(client: Queryable, channel: ChannelId): Promise<void> {
+  await client.query(
+    {
+      name: "shown_lock",
+      text: `with locked as (select c.id from channels c where c.id = $1 for no key update)
+             update search_progress p set erased_at = clock_timestamp() from locked where p.channel_id = locked.id`,
+    },
+    [channel],
+  );
+}

@@ -1,0 +1,167 @@
+// proves: src/store/memory/memories.ts, src/router/channel-ids.ts
+// What was told in a few people's place shows in no other one, whatever is asked there, and what was told in public shows where it may.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import type { InboundMessage } from "../../../src/core/message.ts";
+import { rowsWith } from "../../store/rows-with.ts";
+import { rememberIn } from "../../store/remember.ts";
+import { ANN, BEN, command } from "../../support/commands.ts";
+import { ask, openScene, type Scene, script } from "../../support/compaction.ts";
+import { text, toolCalls } from "../../support/model-behaviours.ts";
+import type { TestWeir } from "../../support/weir.ts";
+
+type Place = Pick<InboundMessage, "kind" | "isPrivate" | "place">;
+
+function threadOf(channel: string): Place {
+  return {
+    kind: "thread",
+    place: { workspace: "W", channel: "a thread", parent: { id: channel, name: channel } },
+  };
+}
+
+const PLACES: Readonly<Record<string, Place>> = {
+  public: { kind: "channel", isPrivate: false },
+  square: { kind: "channel", isPrivate: false },
+  private: { kind: "channel", isPrivate: true },
+  closed: { kind: "channel", isPrivate: true },
+  // What a platform tells of a group DM.
+  group: { kind: "channel", isPrivate: true },
+  untold: { kind: "channel" },
+  dm: { kind: "dm" },
+  "under-public": threadOf("public"),
+  "under-private": threadOf("private"),
+};
+
+/** Where the secret of a place may show. */
+const SEEN: Readonly<Record<string, readonly string[]>> = {
+  public: ["public", "square", "private", "closed", "group", "untold", "under-public", "under-private"],
+  private: ["private", "under-private"],
+};
+
+async function say(weir: TestWeir, room: string, words: string, addressed = false): Promise<void> {
+  const place = PLACES[room];
+  assert.ok(place !== undefined);
+  await weir.say(words, { room, ...place, workspace: "W", addressed });
+}
+
+/** In each place somebody tells a secret, which is remembered, and is out of view. */
+async function tellSecrets({ open }: Scene, weir: TestWeir): Promise<void> {
+  for (const room of Object.keys(PLACES)) {
+    const statement = `The code of the safe is zxq${room}.`;
+    await say(weir, room, statement);
+    const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
+    assert.ok(row);
+    await rememberIn(open, row.id, { statement, sources: [{ seq: row.lastSeq, quote: statement }] });
+    await (await weir.daemon.registry.get(row.id)).reset();
+  }
+  while ((await open.store.search.behind()).length > 0) await delay(20);
+}
+
+/** Everything that is told in a place: by commands, and to the model, of what is recalled and of what tools bring. */
+async function toldIn({ server }: Scene, weir: TestWeir, room: string): Promise<string> {
+  const told: string[] = [];
+  const before = server.requests.length;
+  let isFirst = true;
+  script(
+    server,
+    () => text("a summary"),
+    () => {
+      const call = { query: "the code of the safe" };
+      const answer = isFirst
+        ? toolCalls(["search_history", "memory_recall"].map((name) => ({ name, arguments: call })))
+        : text("noted", { usage: "none" });
+      isFirst = false;
+      return answer;
+    },
+  );
+  await ask(weir, server, room, "what is the code of the safe?");
+  for (const asker of [ANN, BEN])
+    for (const typed of [
+      "memory",
+      "why",
+      "forget",
+      "status",
+      "context",
+      "context detail dynamic",
+      "context detail history",
+    ])
+      told.push(await command(weir, room, typed, asker));
+  return JSON.stringify([told, server.requests.slice(before).map(({ body }) => body)]);
+}
+
+test("a secret of a place shows in no place whose people were not told it, whatever is asked there", async () => {
+  await using scene = await openScene();
+  await using weir = await scene.start({}, undefined, { sharesMemory: true });
+  await tellSecrets(scene, weir);
+  for (const room of Object.keys(PLACES)) {
+    const told = await toldIn(scene, weir, room);
+    for (const from of Object.keys(PLACES)) {
+      const may = (SEEN[from === "square" ? "public" : from] ?? [from]).includes(room);
+      if (from === "square" && room.startsWith("under-")) continue;
+      assert.equal(told.includes(`zxq${from}.`), may, `what was told in ${from}, in ${room}`);
+    }
+  }
+});
+
+test("what was shared is told nowhere else from the moment on at which its channel is private", async () => {
+  await using scene = await openScene();
+  await using weir = await scene.start({}, undefined, { sharesMemory: true });
+  await tellSecrets(scene, weir);
+  const elsewhere = ["square", "private", "closed", "under-private"];
+  for (const room of elsewhere) assert.ok((await toldIn(scene, weir, room)).includes("zxqpublic."), room);
+  weir.daemon.inbox.meetChannels("test", [
+    { channel: { platform: "test", name: "public" }, isPrivate: true },
+  ]);
+  while ((await weir.daemon.store.channels.find({ platform: "test", name: "public" }))?.isPrivate !== true);
+  for (const room of elsewhere) assert.ok(!(await toldIn(scene, weir, room)).includes("zxqpublic."), room);
+  for (const room of ["public", "under-public"])
+    assert.ok((await toldIn(scene, weir, room)).includes("zxqpublic."), room);
+});
+
+test("where nothing is shared a public channel's memories stay there and in its threads", async () => {
+  await using scene = await openScene();
+  await using weir = await scene.start();
+  await tellSecrets(scene, weir);
+  for (const room of Object.keys(PLACES))
+    assert.equal(
+      (await toldIn(scene, weir, room)).includes("zxqpublic."),
+      room === "public" || room === "under-public",
+      room,
+    );
+});
+
+test("a deletion and an edit take what a thread's model called a tool with after it was shown a memory of the channel", async () => {
+  for (const change of ["deletion", "edit"] as const) {
+    await using scene = await openScene();
+    const { open, server } = scene;
+    await using weir = await scene.start();
+    await tellSecrets(scene, weir);
+    let isFirst = true;
+    script(
+      server,
+      () => text("a summary"),
+      () => {
+        const call = { name: "search_history", arguments: { query: "is it zxqpublic, the code" } };
+        const answer = isFirst ? toolCalls([call]) : text("noted", { usage: "none" });
+        isFirst = false;
+        return answer;
+      },
+    );
+    await ask(weir, server, "under-public", "what is the code of the safe?");
+    const calls = "select data::text as told from entries where kind = 'tool_call'";
+    assert.match((await open.sql<{ told: string }>(calls))[0]?.told ?? "", /zxqpublic/);
+    const [source] = await open.sql<{ id: string }>(
+      "select message_id as id from entries where text like '%zxqpublic.%' limit 1",
+    );
+    assert.ok(source !== undefined);
+    const taken = { platform: "test", id: source.id, at: new Date() };
+    await weir.daemon.inbox.receive(
+      change === "edit" ? { type: "edit", text: "Never mind.", ...taken } : { type: "deletion", ...taken },
+    );
+    assert.deepEqual(await rowsWith(open, "zxqpublic"), [], change);
+    const before = server.requests.length;
+    await ask(weir, server, "under-public", "and how does one open it?");
+    assert.doesNotMatch(JSON.stringify(server.requests.slice(before).map(({ body }) => body)), /zxqpublic/);
+  }
+});

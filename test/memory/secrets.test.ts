@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { holdsSecret } from "../../src/memory/secrets.ts";
+
+// `~` is left out: nobody's scanner is to take this file for a leak.
+const random = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gH5";
+const SECRETS: readonly string[] = [
+  `my key is sk~-${random}`,
+  `sk~-proj-${random}`,
+  `AKIA~IOSFODNN7EXAMPLE`,
+  `the token ghp~_${random}`,
+  `xox~b-1234567890-${random}`,
+  `AIza~${random}`,
+  `eyJ~hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.${random}`,
+  `-----BEGIN RSA~ PRIVATE KEY-----`,
+  `Bearer ${random}`,
+  "postgres://weir:hunter2@db.example.org/weir",
+  "The password is hunter2!",
+  "wifi password: geese-12",
+  "api_key = abc123def",
+  "Das Passwort ist gans123",
+  "パスワードは kamo1234 です",
+  "card 4111 1111 1111 1111",
+  "4111-1111-1111-1111",
+  "card ５５００００００００００００４",
+  "3782 822463 10005",
+  `the deploy uses ${random}Zx81`,
+  `s\u200bk-${random}`,
+];
+
+const HARMLESS: readonly string[] = [
+  "The code of the safe is zxqpine 774411.",
+  "The password is in the safe.",
+  "Ann keeps the key of the mill under the mat.",
+  "The release is commit 9fceb02d0ae598e95dc970b74767f19372d61af8.",
+  "The message is 1574925470825185281.",
+  "Call +49 30 901820 at noon.",
+  "card 4111 1111 1111 1112",
+  "0000 0000 0000 0000",
+  "The gauge stood at 3.20 on 2026-11-21, at 2.95 on 2026-11-22.",
+  "https://example.org/a/very/long/path/that/goes/on/and/on/with-many-words-in-it",
+  "鴨池の水位は三メートルです",
+  "",
+];
+
+for (const text of SECRETS)
+  test(`holds a secret: ${text.slice(0, 24)}…`, () => assert.ok(holdsSecret(text.replaceAll("~", ""))));
+for (const text of HARMLESS) test(`holds none: ${text}`, () => assert.ok(!holdsSecret(text)));
+
+function withCheckDigit(digits: string): string {
+  for (const last of "0123456789") if (holdsSecret(`card ${digits}${last}`)) return `${digits}${last}`;
+  throw new Error("no check digit fits");
+}
+
+test("of ten numbers that begin like a card's one has the right last digit, however it is grouped", () => {
+  const number = fc.stringMatching(/^4[0-9]{14}$/).filter((digits) => new Set(digits).size > 2);
+  fc.assert(
+    fc.property(number, fc.constantFrom("", " ", "-", "."), (digits, between) => {
+      const card = withCheckDigit(digits);
+      assert.ok(holdsSecret(`it is ${card.match(/.{4}/g)?.join(between)}`));
+      const others = Array.from("0123456789", (last) => digits + last).filter((one) => holdsSecret(one));
+      assert.deepEqual(others, [card]);
+    }),
+  );
+});
+
+test("any text is looked at in short time", () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: "binary", maxLength: 500 }),
+      (text) => typeof holdsSecret(text) === "boolean",
+    ),
+  );
+  for (const piece of ["a1B", "4 ", "sk-", "password is ", "://a:", "eyJaaaaaaaa.", "-"]) {
+    const started = performance.now();
+    holdsSecret(piece.repeat(100_000));
+    assert.ok(performance.now() - started < 500, piece);
+  }
+});

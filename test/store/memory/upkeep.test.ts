@@ -1,0 +1,308 @@
+// proves: migrations/0037_memory_scope.sql, src/memory/statement-marks.ts
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import fc from "fast-check";
+import { agentId, type ChannelId } from "../../../src/core/ids.ts";
+import type { Author } from "../../../src/core/message.ts";
+import { marksOf } from "../../../src/memory/statement-marks.ts";
+import type { AskingChannel } from "../../../src/store/memory/memories.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { ANN, authorOf, BEN } from "../../support/commands.ts";
+import { openStore } from "../open-store.ts";
+import { rememberIn } from "../remember.ts";
+
+const database = await createTestDatabase();
+const open = openStore(database.connection);
+after(async () => {
+  await open[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+const { store } = open;
+let count = 0;
+
+async function place(): Promise<AskingChannel> {
+  const asker = { agent: agentId("main"), workspace: "w", kind: "channel" as const };
+  const address = { platform: "test", name: `upkeep-${++count}` };
+  return { ...asker, channel: await store.channels.open({ address, ...asker }) };
+}
+
+interface Said {
+  readonly id: number;
+  readonly message: string;
+}
+
+/** Somebody says something on a day of November, and it is remembered. */
+async function say(
+  channel: ChannelId,
+  statement: string,
+  day: number,
+  overrides: Readonly<Record<string, unknown>> & { readonly by?: Author } = {},
+): Promise<Said> {
+  const { by = authorOf(ANN), ...memory } = overrides;
+  const message = `upkeep-said-${++count}`;
+  const at = new Date(Date.UTC(2026, 10, day));
+  const seq = await open.say(channel, statement, { id: message, at, author: by });
+  const sources = [{ seq, quote: statement }];
+  const draft = {
+    statement,
+    sources,
+    at,
+    assertedBy: by.name,
+    subject: "it",
+    ...marksOf(statement),
+    ...memory,
+  };
+  return { id: await rememberIn(open, channel, draft), message };
+}
+
+/** What holds, and with its end what holds no more, in the order in which it was said. */
+async function told(asker: AskingChannel): Promise<{ holds: string[]; ended: string[] }> {
+  const listed = (await store.memories.inScope(asker, 100)).toReversed();
+  const holds = listed.filter(({ until }) => until === undefined).map(({ statement }) => statement);
+  const found = await store.memories.search(asker, { words: "'deploy' | 'port'", pieces: [], limit: 100 });
+  for (const { memory } of found) assert.equal(memory.until, undefined, "recalled, and holds no more");
+  const ended = listed.flatMap(({ statement, until }) =>
+    until === undefined ? [] : [`${statement} until ${until.toISOString().slice(8, 10)}`],
+  );
+  return { holds, ended };
+}
+
+async function takeBack({ channel }: AskingChannel, { message }: Said): Promise<void> {
+  await open.sql("select delete_message($1, $2)", channel, message);
+}
+
+describe("a newer statement of the same speaker", () => {
+  for (const [before, now] of [
+    ["The deploy is on Friday.", "The deploy is on Monday."],
+    ["The port of the deploy is 5432.", "The port of the deploy is 5433."],
+    ["The deploy needs a review.", "The deploy never needs a review."],
+    ["The deploy ends on 2026-12-01.", "The deploy ends on 2026-12-08."],
+    ["The deploy server is in Berlin.", "The deploy server is now in Hamburg."],
+    ["deploy の会議は水曜日です", "deploy の会議は木曜日です"],
+  ] as const)
+    test(`"${now}" ends "${before}", whichever is remembered first`, async () => {
+      for (const order of [1, -1]) {
+        const asker = await place();
+        const both = [() => say(asker.channel, before, 1), () => say(asker.channel, now, 2)];
+        for (const one of order === 1 ? both : both.toReversed()) await one();
+        assert.deepEqual(await told(asker), { holds: [now], ended: [`${before} until 02`] });
+      }
+    });
+
+  for (const [before, now] of [
+    ["The deploy is on Friday.", "The review is on Monday."],
+    ["Ann speaks French at the deploy.", "Ann also speaks German at the deploy."],
+    ["On 2026-11-01 the deploy took 12 minutes.", "On 2026-11-02 the deploy took 14 minutes."],
+    ["Releases follow a deploy.", "Reviews follow a deploy."],
+    ["Ann lives near the port.", "Ann lives with Ben."],
+  ] as const)
+    test(`"${now}" does not end "${before}"`, async () => {
+      const asker = await place();
+      await say(asker.channel, before, 1);
+      await say(asker.channel, now, 2);
+      assert.deepEqual(await told(asker), { holds: [before, now], ended: [] });
+    });
+
+  test("ends nothing of another subject or type, and no event", async () => {
+    const asker = await place();
+    await say(asker.channel, "The deploy is on Friday.", 1);
+    await say(asker.channel, "The deploy is on Monday.", 2, { subject: "else" });
+    await say(asker.channel, "The deploy is on Tuesday.", 3, { type: "goal" });
+    await say(asker.channel, "The deploy was on Friday.", 4, { type: "event" });
+    await say(asker.channel, "The deploy was on Monday.", 5, { type: "event" });
+    assert.deepEqual((await told(asker)).ended, []);
+  });
+
+  test("ends nothing of somebody else's, also of a namesake's: they are two beliefs", async () => {
+    const asker = await place();
+    await say(asker.channel, "The deploy is on Friday.", 1);
+    await say(asker.channel, "The deploy is on Monday.", 2, { by: authorOf(BEN) });
+    await say(asker.channel, "The deploy is on Tuesday.", 3, { by: { ...authorOf(BEN), name: "Ann" } });
+    const { holds, ended } = await told(asker);
+    assert.deepEqual(holds, ["The deploy is on Friday.", "The deploy is on Tuesday."]);
+    assert.deepEqual(ended, ["The deploy is on Monday. until 03"], "a person is the same under another name");
+  });
+
+  test("ends nothing in another channel, and nothing that an older version wrote", async () => {
+    const [here, there] = [await place(), await place()];
+    await say(here.channel, "The deploy is on Friday.", 1);
+    await say(there.channel, "The deploy is on Monday.", 2);
+    await say(there.channel, "The deploy is on Tuesday.", 1, { marks: undefined, about: undefined });
+    for (const asker of [here, there]) assert.deepEqual((await told(asker)).ended, []);
+  });
+});
+
+describe("what a statement ended", () => {
+  test("holds again once the statement is deleted or forgotten", async () => {
+    for (const take of ["delete", "forget"]) {
+      const asker = await place();
+      const old = await say(asker.channel, "The deploy is on Friday.", 1);
+      const now = await say(asker.channel, "The deploy is on Monday.", 2);
+      if (take === "delete") await takeBack(asker, now);
+      else await open.sql("select forget_memory($1, $2)", asker.channel, now.id);
+      assert.deepEqual(await told(asker), { holds: ["The deploy is on Friday."], ended: [] });
+      const [row] = await open.sql("select valid_to, superseded_by from memories where id = $1", old.id);
+      assert.deepEqual(row, { valid_to: null, superseded_by: null });
+    }
+  });
+
+  test("ends with what ended the statement, where there is such", async () => {
+    const asker = await place();
+    const said: Said[] = [];
+    for (const [index, day] of ["Friday", "Monday", "Tuesday"].entries())
+      said.push(await say(asker.channel, `The deploy is on ${day}.`, index + 1));
+    const [first, second, third] = said;
+    assert.ok(first !== undefined && second !== undefined && third !== undefined);
+    await takeBack(asker, second);
+    assert.deepEqual(await told(asker), {
+      holds: ["The deploy is on Tuesday."],
+      ended: ["The deploy is on Friday. until 03"],
+    });
+    await takeBack(asker, first);
+    await takeBack(asker, third);
+    assert.deepEqual(await told(asker), { holds: [], ended: [] });
+  });
+
+  test("is gone with its own messages, and is found to be forgotten", async () => {
+    const asker = await place();
+    const old = await say(asker.channel, "The deploy is on Friday.", 1);
+    await say(asker.channel, "The deploy is on Monday.", 2);
+    assert.equal((await store.memories.find(asker, old.id))?.statement, "The deploy is on Friday.");
+    await takeBack(asker, old);
+    assert.deepEqual(await told(asker), { holds: ["The deploy is on Monday."], ended: [] });
+  });
+});
+
+describe("nearly the same statement", () => {
+  test("is one more proof, whoever says it, and goes with its last one", async () => {
+    const asker = await place();
+    const first = await say(asker.channel, "The deploy of the river gauge is on Friday at noon.", 1);
+    const again = await say(asker.channel, "The deploy of the river gauges is on Friday at noon", 2, {
+      by: authorOf(BEN),
+    });
+    assert.equal(again.id, first.id);
+    const [memory, ...rest] = await store.memories.inScope(asker, 10);
+    assert.deepEqual([memory?.proofs, rest.length], [2, 0]);
+    await takeBack(asker, first);
+    await takeBack(asker, again);
+    assert.deepEqual(await told(asker), { holds: [], ended: [] });
+  });
+
+  test("is none with another number, name or negation", async () => {
+    const asker = await place();
+    const same = "the deploy of the river gauge with all of its parts and papers";
+    for (const [index, end] of [
+      "takes 12 days",
+      "takes 13 days",
+      "never takes 12 days",
+      "takes 12 days in Ulm",
+    ].entries())
+      await say(asker.channel, `Of ${same} ${end}`, 1, { by: { id: `u-${index}`, name: "X", isBot: false } });
+    assert.equal((await told(asker)).holds.length, 4);
+  });
+});
+
+test("what the agent repeats proves nothing of what somebody has said, and is counted", async () => {
+  const asker = await place();
+  const statement = "Ann sends the deploy report on Friday.";
+  const first = await say(asker.channel, statement, 1, { type: "commitment" });
+  const [row] = await open.sql<{ seq: number }>(
+    `insert into turns (channel_id, epoch, from_seq, to_seq, state, settled_at)
+     select id, epoch, last_seq, last_seq, 'answered', now() from channels where id = $1 returning to_seq as seq`,
+    asker.channel,
+  );
+  assert.ok(row !== undefined);
+  const [own] = await open.sql<{ seq: number }>(
+    `insert into entries (channel_id, seq, kind, at, text, tokens, turn_id, after_seq, epoch)
+     select c.id, c.last_seq + 1, 'assistant', now(), $2, 9, t.id, t.to_seq, c.epoch
+       from channels c join turns t on t.channel_id = c.id where c.id = $1 returning seq`,
+    asker.channel,
+    statement,
+  );
+  assert.ok(own !== undefined);
+  const sources = [{ seq: own.seq, quote: statement }];
+  const draft = {
+    statement,
+    sources,
+    type: "commitment",
+    subject: "it",
+    assertedBy: "main",
+    ...marksOf(statement),
+  } as const;
+  assert.equal(await rememberIn(open, asker.channel, draft), first.id);
+  const rejected = await store.memories.rejected({ channel: asker.channel });
+  assert.deepEqual(
+    rejected.map(({ reason, count: times }) => [reason, times]),
+    [["restated_memory", 1]],
+  );
+  await takeBack(asker, first);
+  assert.deepEqual(await told(asker), { holds: [], ended: [] });
+});
+
+test("refused memories are counted by channel and reason", async () => {
+  const asker = await place();
+  await store.memories.countRejected(asker.channel, []);
+  assert.deepEqual(await store.memories.rejected({ channel: asker.channel }), []);
+  await Promise.all(
+    [1, 2, 3].map(async () => store.memories.countRejected(asker.channel, ["secret", "quote", "secret"])),
+  );
+  const rejected = await store.memories.rejected({ channel: asker.channel });
+  assert.deepEqual(
+    rejected.map(({ reason, count: times }) => [reason, times]),
+    [
+      ["quote", 3],
+      ["secret", 6],
+    ],
+  );
+});
+
+const days = fc.constantFrom("Friday", "Monday", "Tuesday", "Sunday");
+const saying = fc.record({ day: days, at: fc.integer({ min: 1, max: 28 }), by: fc.constant(ANN) });
+
+test("of what one person says of one thing the newest alone holds, in whatever order it is remembered and taken back", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(saying, { minLength: 1, maxLength: 6, selector: ({ at }) => at }),
+      fc.array(fc.nat(5), { maxLength: 3 }),
+      async (sayings, gone) => {
+        const asker = await place();
+        const said: ((typeof sayings)[number] & Said)[] = [];
+        for (const one of sayings) {
+          const remembered = await say(asker.channel, `The deploy is on ${one.day}.`, one.at, {
+            by: authorOf(one.by),
+          });
+          said.push({ ...one, ...remembered });
+        }
+        for (const index of gone) {
+          const [one] = said.splice(index, 1);
+          if (one !== undefined) await takeBack(asker, one);
+        }
+        const rows = await open.sql<{
+          id: number;
+          valid_to: Date | null;
+          superseded_by: number | null;
+          by: string;
+          at: Date;
+        }>(
+          `select m.id, m.valid_to, m.superseded_by, memory_asserter(m.id, m.asserted_by) as by, m.valid_from as at
+             from memories m where m.channel_id = $1`,
+          asker.channel,
+        );
+        const byId = new Map(rows.map((row) => [row.id, row]));
+        for (const { valid_to: end, superseded_by: next, at } of rows) {
+          assert.equal(end === null, next === null, "an end has a reason");
+          const newer = next === null ? undefined : byId.get(next);
+          if (next === null) continue;
+          assert.ok(newer !== undefined && newer.at >= at, "what ends a statement is there, and not older");
+          assert.deepEqual(end, newer.at);
+        }
+        for (const [, own] of Map.groupBy(rows, ({ by }) => by))
+          assert.ok(
+            own.some(({ valid_to: end }) => end === null),
+            "something holds",
+          );
+      },
+    ),
+    { numRuns: 25 },
+  );
+});
