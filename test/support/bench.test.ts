@@ -31,7 +31,7 @@ describe("npm run bench", () => {
   test("says which recording is missing, and ends with 1 where a figure failed", async () => {
     const { code, stdout, stderr } = await bench("recall-quality", "--quick", "--data", folder);
     assert.equal(code, 1);
-    assert.match(stderr, /--data: there is no file ".*recall-locomo\.qa\.jsonl"/);
+    assert.match(stderr, /--data: there is no file ".*recall-locomo\.(?:messages|qa)\.jsonl"/);
     assert.doesNotMatch(stderr, /^ +at /m);
     assert.match(stdout, /FAILED.*Missed:/s);
   });

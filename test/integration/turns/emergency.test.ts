@@ -129,7 +129,7 @@ test("what was omitted is told at once by its extract, and what of it was delete
   await weir.say("The contract with Nordwind ends on 2026-12-31, decided Ann", { room });
   await weir.platform.until(() => weir.platform.texts(room).length === 1);
   await weir.say("The door code of the archive is 774411", { room, id: "secret", addressed: false });
-  for (let index = 0; index < 30; index++)
+  for (let index = 0; index < 36; index++)
     await weir.say(`${index}: ${PARAGRAPH}`, { room, addressed: false });
   await weir.say("so much for the foxes", { room });
   await weir.platform.until(() => weir.platform.texts(room).length === 2);
