@@ -5,7 +5,7 @@ import { estimateTokens } from "../text/tokens.ts";
 
 const QUESTION = /[?\uff1f\u061f]/;
 /** Share of what a statement says that a line must hold: whoever asks nothing is told what belongs to it, and not what shares some words. */
-const LEAST_COVERAGE = 0.3;
+const LEAST_COVERAGE = 0.5;
 
 /** The share of a text, rare terms weighing more, that a line must hold to be shown before anybody has asked for it. */
 export function leastCoverage(text: string): number {
