@@ -157,15 +157,14 @@ export function imageCount(context: Context): number {
   );
 }
 
+/** UTF-16 units of a message's text and its calls. */
+export function messageCharacters(message: ModelMessage): number {
+  const calls = message.role === "assistant" ? message.calls : [];
+  return calls.reduce((sum, call) => sum + call.name.length + call.arguments.length, message.text.length);
+}
+
 /** UTF-16 units of all that is sent: the messages' texts, their calls, and the tools as JSON. */
 export function contextCharacters(context: Context): number {
-  const spoken = contextMessages(context).reduce((sum, message) => {
-    const calls = message.role === "assistant" ? message.calls : [];
-    return (
-      sum +
-      message.text.length +
-      calls.reduce((all, call) => all + call.name.length + call.arguments.length, 0)
-    );
-  }, 0);
+  const spoken = contextMessages(context).reduce((sum, message) => sum + messageCharacters(message), 0);
   return spoken + (context.tools.length === 0 ? 0 : JSON.stringify(context.tools).length);
 }

@@ -171,7 +171,6 @@ function quoted(
   lines: readonly string[],
   found: number,
 ): Section[] {
-  if (found === 0) return [];
   const evidence = lines.length < found ? [`${lines.length} of ${found}`] : [];
   return lines.length === 0 ? [] : [{ ...plain(kind, lines.join("\n")), evidence }];
 }

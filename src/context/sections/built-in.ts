@@ -9,8 +9,17 @@ export interface BuiltIn extends Pick<Section, "source" | "reason" | "text" | "c
 /** A section of what Weir itself puts into a context. Pure. */
 export function builtInSection(kind: BuiltInKind, known: BuiltIn): Section {
   const { priority, isProtected, place, scope, label } = SECTION_KINDS[kind];
-  const { characters } = known;
-  const isCut = characters.after < characters.before;
-  const state = !isCut ? "whole" : characters.after === 0 ? "left out" : "cut";
-  return { key: kind, kind, label, scope, priority, isProtected, place, state, evidence: [], ...known };
+  // Emergency makes it fit before it becomes a section.
+  return {
+    key: kind,
+    kind,
+    label,
+    scope,
+    priority,
+    isProtected,
+    place,
+    state: "whole",
+    evidence: [],
+    ...known,
+  };
 }

@@ -1,4 +1,10 @@
-import type { Context, ModelMessage, Section, Segment, SegmentKey } from "../../core/context.ts";
+import {
+  type Context,
+  messageCharacters,
+  type Section,
+  type Segment,
+  type SegmentKey,
+} from "../../core/context.ts";
 import { builtInSection } from "./built-in.ts";
 
 /**
@@ -12,7 +18,7 @@ export function contextSections({ tools, sections, segments }: Context): Section
   const moving = placed("dynamic");
   const described = JSON.stringify(tools);
   const all = [
-    section("tools", { characters: described.length, tokens: size("tools").tokens, text: "" }),
+    section("tools", { characters: described.length, tokens: size("tools").tokens }),
     section("identity", without(size("system"), fixed)),
     ...fixed,
     section("summaries", size("summaries")),
@@ -28,18 +34,12 @@ export function contextSections({ tools, sections, segments }: Context): Section
 interface Size {
   readonly characters: number;
   readonly tokens: number;
-  readonly text: string;
 }
 
 function sizeOf(segment: Segment | undefined): Size {
-  if (segment === undefined) return { characters: 0, tokens: 0, text: "" };
-  const characters = segment.messages.reduce((sum, message) => sum + charactersOf(message), 0);
-  return { characters, tokens: segment.tokens, text: "" };
-}
-
-function charactersOf(message: ModelMessage): number {
-  const calls = message.role === "assistant" ? message.calls : [];
-  return calls.reduce((sum, call) => sum + call.name.length + call.arguments.length, message.text.length);
+  if (segment === undefined) return { characters: 0, tokens: 0 };
+  const characters = segment.messages.reduce((sum, message) => sum + messageCharacters(message), 0);
+  return { characters, tokens: segment.tokens };
 }
 
 function without(whole: Size, held: readonly Section[]): Size {
@@ -47,7 +47,6 @@ function without(whole: Size, held: readonly Section[]): Size {
   return {
     characters: Math.max(0, whole.characters - sum(({ characters }) => characters.after)),
     tokens: Math.max(0, whole.tokens - sum(({ tokens }) => tokens.after)),
-    text: "",
   };
 }
 
@@ -62,12 +61,12 @@ const ABOUT = {
   turn: ["the log", "what the agent has called since"],
 } as const;
 
-function section(kind: keyof typeof ABOUT, { characters, tokens, text }: Size): Section {
+function section(kind: keyof typeof ABOUT, { characters, tokens }: Size): Section {
   const [source, reason] = ABOUT[kind];
   return builtInSection(kind, {
     source,
     reason,
-    text,
+    text: "",
     characters: { before: characters, after: characters },
     tokens: { before: tokens, after: tokens },
   });
