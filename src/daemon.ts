@@ -15,6 +15,7 @@ import { errorMessage } from "./core/errors.ts";
 import type { AgentId, ChannelAddress } from "./core/ids.ts";
 import { type Models, openModels } from "./llm/model-provider.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
+import { ContextRecorder } from "./channel/turns/context-recorder.ts";
 import { Indexer } from "./memory/indexer.ts";
 import { RecallMemories } from "./memory/recall-memories.ts";
 import { Recall } from "./memory/recall.ts";
@@ -127,7 +128,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     ownerRoles: ownerRolesOf(config),
   });
   const base = { store, events, now, agents, platformOf, names: confirmedNames };
-  const registry = createRegistry(options, { ...base, indexer });
+  const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
+  const registry = createRegistry(options, { ...base, indexer, contexts });
   // Disposed of after the registry, whose end answers what is still asked.
   const desk = stack.use(
     new RequestServer({ store, registry, serves: (address) => platformOf(address) !== undefined, log }),
@@ -136,7 +138,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
-  const router = createRouter(options, { ...base, registry, prompts, models });
+  const router = createRouter(options, { ...base, registry, contexts, prompts, models });
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
@@ -171,7 +173,10 @@ function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string,
   return { discord: discord?.ownerRoles ?? [], slack: slack?.ownerRoles ?? [] };
 }
 
-type RegistryBase = Pick<RegistryParts, "store" | "indexer" | "events" | "now" | "platformOf"> & {
+type RegistryBase = Pick<
+  RegistryParts,
+  "store" | "indexer" | "contexts" | "events" | "now" | "platformOf"
+> & {
   readonly agents: Agents;
   readonly names: ConfirmedNames;
 };
@@ -208,7 +213,7 @@ type RouterBase = Omit<RegistryBase, "indexer"> & {
 };
 
 function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase): Router {
-  const { store, registry, events, now, agents, platformOf, prompts, models, names } = base;
+  const { store, registry, contexts, events, now, agents, platformOf, prompts, models, names } = base;
   const speakers = new Speakers(store.speakers);
   const namesOf = (agent: AgentId): readonly string[] => {
     const { id, name } = agents.of(agent).agent.config;
@@ -219,6 +224,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
   const commands = createCommands({
     store,
     registry,
+    contexts,
     agentOf: ({ agent }) => agents.of(agent).agent,
     digesterOf,
     owners: { ...config.platforms, holds },

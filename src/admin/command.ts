@@ -1,5 +1,6 @@
 import { sceneOf } from "../channel/turns/turn-channel.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
+import type { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../core/card.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
 import type { Author } from "../core/message.ts";
@@ -40,6 +41,7 @@ export function typedWith(prefix: string): Typed {
 export interface CommandParts {
   readonly store: Store;
   readonly registry: ChannelRegistry;
+  readonly contexts: Pick<ContextRecorder, "flush">;
   readonly agentOf: (channel: ChannelRow) => Agent;
   /** Makes the extract that replaces a summary with a forgotten text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;

@@ -25,7 +25,9 @@ async function explainLastAnswer(
   parts: CommandParts,
   { channel, isNamedOwner }: AskedCommand,
 ): Promise<string> {
-  const { store, agentOf } = parts;
+  const { store, contexts, agentOf } = parts;
+  // The record of an answer comes a moment later.
+  await contexts.flush();
   const answer = await store.answers.last(channel.id);
   if (answer === null) return "I have not answered anything here yet.";
   const entries = await store.log.readAt(channel.id, answer.seqs);

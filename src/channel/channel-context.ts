@@ -11,6 +11,7 @@ import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { Compaction } from "./compaction/compaction.ts";
 import type { HistoryMutex } from "./guarded-history.ts";
+import type { ContextRecorder } from "./turns/context-recorder.ts";
 import type { Owner } from "../core/ids.ts";
 
 /** What every actor of a daemon shares. */
@@ -19,6 +20,7 @@ export interface SharedParts {
   readonly recall: Recall;
   readonly memories: RecallMemories;
   readonly indexer: Indexer;
+  readonly contexts: ContextRecorder;
   readonly events: Events;
   readonly log: Logger;
   readonly now: () => Date;

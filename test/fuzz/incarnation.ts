@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import type { ChannelActor } from "../../src/channel/actor.ts";
 import { ChannelRegistry } from "../../src/channel/registry.ts";
+import { ContextRecorder } from "../../src/channel/turns/context-recorder.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
 import type { CompactorTiming } from "../../src/compactor/target.ts";
 import type { CompactionState, Decision } from "../../src/compactor/policy/policy.ts";
@@ -78,6 +79,7 @@ export class Incarnation {
   readonly registry: ChannelRegistry;
   readonly models: Models;
   readonly #indexer: Indexer;
+  readonly #contexts: ContextRecorder;
   readonly #death = Promise.withResolvers<"dead">();
   readonly #onCrash: () => void;
   readonly #onCut: () => void;
@@ -110,6 +112,7 @@ export class Incarnation {
       return { ...staffed, compactorAgent };
     };
     this.#indexer = new Indexer(store.search, log);
+    this.#contexts = new ContextRecorder(store.contextRecords, log, 1);
     const events = new Events(log);
     events.on((event) => parts.onEvent(this, event));
     const [main, annex] = [PLATFORM, ANNEX].map(
@@ -120,6 +123,7 @@ export class Incarnation {
       recall: new Recall({ search: store.search, now: Date.now }),
       memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
       indexer: this.#indexer,
+      contexts: this.#contexts,
       events,
       log,
       now,
@@ -238,6 +242,7 @@ export class Incarnation {
   async drain(): Promise<void> {
     this.thaw();
     await this.registry.drain(AbortSignal.abort());
+    await this.#contexts[Symbol.asyncDispose]();
     await this.#indexer[Symbol.asyncDispose]();
     this.#isClosed = true;
     this.#death.resolve("dead");

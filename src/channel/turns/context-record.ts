@@ -1,18 +1,14 @@
 import { createHash } from "node:crypto";
-import { setImmediate as afterOthers } from "node:timers/promises";
 import { sectionLimits } from "../../context/sections/fit.ts";
 import { contextSections } from "../../context/sections/list.ts";
 import { focusOf } from "../../context/sections/focus.ts";
 import { pressureOf, usableTokens, usageOf } from "../../context/usage.ts";
 import { type Context, contextCharacters, type ModelMessage } from "../../core/context.ts";
 import type { RecalledIds } from "../../core/entry.ts";
-import { errorMessage } from "../../core/errors.ts";
 import { answeredMessages, type TurnRange } from "../../core/history.ts";
-import { formatAddress } from "../../core/ids.ts";
 import type { ModelCallRecord } from "../../llm/model.ts";
 import type { ContextRecord, RecordedPrefix, SeenByTurn } from "../../store/turns/context-records.ts";
 import type { MadeOf } from "../../turn/turn.ts";
-import type { ActorParts } from "../channel-context.ts";
 
 /** A request that was sent, and what its provider has counted. */
 export interface SentContext extends MadeOf {
@@ -136,28 +132,21 @@ function recordOf(
   };
 }
 
-/**
- * Stores the record of a settled turn without anybody waiting for it. One that cannot be stored is logged and lost; so is one whose
- * texts were taken back meanwhile.
- */
-export function storeContextRecord(
-  { store, address, owner, log }: Pick<ActorParts, "store" | "address" | "owner" | "log">,
+/** What was sent for a turn that has settled. */
+export interface SettledContext {
+  readonly sent: SentContext;
+  readonly turn: TurnRange;
+  readonly recalled: RecalledIds;
+}
+
+/** The record of a settled turn, and what its turn can have seen. It hashes what was sent: that takes a moment. */
+export function recordOfTurn(
   chain: PrefixChain,
-  turn: TurnRange,
-  sent: SentContext,
-  recalled: RecalledIds,
-): void {
-  const keep = async (): Promise<void> => {
-    // Hashing takes a moment: the answer goes first.
-    await afterOthers();
-    const seen: SeenByTurn = {
-      seenTo: sent.history.lastSeq,
-      answered: answeredMessages(sent.history, turn).map(({ seq, text }) => ({ seq, text })),
-    };
-    const prefix = chain.next(sent.model, sent.context);
-    await store.contextRecords.keep(owner.channel, recordOf(sent, turn, recalled, prefix), seen);
+  { sent, turn, recalled }: SettledContext,
+): { readonly record: ContextRecord; readonly seen: SeenByTurn } {
+  const seen: SeenByTurn = {
+    seenTo: sent.history.lastSeq,
+    answered: answeredMessages(sent.history, turn).map(({ seq, text }) => ({ seq, text })),
   };
-  keep().catch((error: unknown) => {
-    log.warn({ channel: formatAddress(address), why: errorMessage(error) }, "context_record_not_stored");
-  });
+  return { record: recordOf(sent, turn, recalled, chain.next(sent.model, sent.context)), seen };
 }

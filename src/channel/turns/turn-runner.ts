@@ -11,7 +11,7 @@ import { budgetOf } from "../../turn/agent.ts";
 import { type FirstRecall, firstRecall, recallFor } from "../../turn/first-recall.ts";
 import { runTurn, type TurnResult } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
-import { LastSent, PrefixChain, storeContextRecord } from "./context-record.ts";
+import { LastSent, PrefixChain } from "./context-record.ts";
 import { createTurnChannel } from "./turn-channel.ts";
 import type { Draft } from "../delivery/draft.ts";
 import { nextTurn } from "./next-turn.ts";
@@ -247,8 +247,10 @@ export class TurnRunner {
       // One transaction with the turn: if its outcome is unknown, the rows of its model calls are not written twice.
       const told = { ...result, calls: bill.splice(0), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
-      if (sent.current !== null)
-        storeContextRecord(this.#parts, this.#prefixes, turn, sent.current, recall.found);
+      if (sent.current !== null) {
+        const context = { sent: sent.current, turn, recalled: recall.found };
+        this.#parts.contexts.add(this.#parts.owner.channel, this.#prefixes, context);
+      }
       return true;
     } finally {
       for (const line of bill) storeBillLine(this.#parts, line);

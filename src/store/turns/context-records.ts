@@ -85,6 +85,13 @@ export interface SeenByTurn {
   readonly answered: readonly { readonly seq: Seq; readonly text: string }[];
 }
 
+/** What is kept of a turn. */
+export interface TurnRecord {
+  readonly channel: ChannelId;
+  readonly record: ContextRecord;
+  readonly seen: SeenByTurn;
+}
+
 /** Turns of a channel whose records are kept, the newest. */
 export const KEPT_RECORDS = 20;
 
@@ -107,32 +114,22 @@ export class ContextRecordStore {
   }
 
   /**
-   * Keeps the record of a turn, and only the newest of a channel.
-   * @returns false: it may tell of what was deleted, edited or forgotten since its turn began, and is not kept
+   * Keeps the records of turns, and only the newest of a channel, in one transaction.
+   * @returns false for one that may tell of what was deleted, edited or forgotten since its turn began, and is not kept
    */
-  async keep(
-    channel: ChannelId,
-    { turn, at, ...content }: ContextRecord,
-    { seenTo, answered }: SeenByTurn,
-  ): Promise<boolean> {
-    const shown = answered.map(({ seq, text }) => [seq, createHash("md5").update(text).digest("hex")]);
-    const [row] = await this.#db.query<{ kept: boolean }>(
+  async keep(records: readonly TurnRecord[]): Promise<boolean[]> {
+    const rows = await this.#db.query<{ kept: boolean }>(
       {
-        name: "context_record_keep",
-        text: "select keep_context_record($1, $2, $3, $4, $5, $6, $7, $8) as kept",
+        name: "context_records_keep",
+        text: `select keep_context_record(r.channel, r.turn, r.at, r.seen_to, r.answered,
+                        array(select id::bigint from jsonb_array_elements_text(r.content->'recalled'->'memories') id), r.content, $2) as kept
+                 from rows from (jsonb_to_recordset($1::jsonb)
+                        as (channel bigint, turn bigint, at timestamptz, seen_to bigint, answered jsonb, content jsonb))
+                      with ordinality as r (channel, turn, at, seen_to, answered, content, place) order by r.place`,
       },
-      [
-        channel,
-        turn,
-        at,
-        seenTo,
-        JSON.stringify(shown),
-        content.recalled.memories,
-        storableJson(content),
-        KEPT_RECORDS,
-      ],
+      [JSON.stringify(records.map(toRow), storableValue), KEPT_RECORDS],
     );
-    return row?.kept ?? false;
+    return rows.map(({ kept }) => kept);
   }
 
   /** @param turn null: the newest that is kept @returns undefined: it is not kept */
@@ -174,9 +171,16 @@ export class ContextRecordStore {
   }
 }
 
-/** As JSON that the database takes: a NUL or half a character may stand in a file's name, or where a text was cut. */
-function storableJson(content: Content): string {
-  return JSON.stringify(content, (_, value: unknown) =>
-    typeof value === "string" ? storableText(value) : value,
-  );
+function toRow({
+  channel,
+  record: { turn, at, ...content },
+  seen: { seenTo, answered },
+}: TurnRecord): object {
+  const shown = answered.map(({ seq, text }) => [seq, createHash("md5").update(text).digest("hex")]);
+  return { channel, turn, at, seen_to: seenTo, answered: shown, content };
+}
+
+/** As the database takes it: a NUL or half a character may stand in a file's name, or where a text was cut. */
+function storableValue(_: string, value: unknown): unknown {
+  return typeof value === "string" ? storableText(value) : value;
 }

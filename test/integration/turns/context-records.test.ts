@@ -1,4 +1,4 @@
-// proves: src/core/context.ts, src/channel/turns/context-record.ts, src/cli/turn-context.ts, src/admin/why.ts, src/admin/compaction-monitor.ts, src/store/turns/answer-provenance.ts
+// proves: src/core/context.ts, src/channel/turns/context-record.ts, src/channel/turns/context-recorder.ts, src/cli/turn-context.ts, src/admin/why.ts, src/admin/compaction-monitor.ts, src/store/turns/answer-provenance.ts
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -7,7 +7,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import type { ContextRecord } from "../../../src/store/turns/context-records.ts";
+import { type ContextRecord, KEPT_RECORDS } from "../../../src/store/turns/context-records.ts";
 import { type OpenStore, openStore } from "../../store/open-store.ts";
 import { command } from "../../support/commands.ts";
 import { createTestDatabase } from "../../support/database.ts";
@@ -118,6 +118,38 @@ test("the context of each turn is kept: numbers, ranges, hashes and the sections
     );
     assert.doesNotMatch(JSON.stringify(second), /1998/, "no text of a section");
   });
+});
+
+test("the contexts of a burst of turns are written together, the newest of each channel, and what waits at the end is written", async () => {
+  await using database = await createTestDatabase();
+  await using beside = openStore(database.connection);
+  const rooms = ["yard", "quay"];
+  {
+    await using server = await startModelServer();
+    server.respond(() => text("noted"));
+    const platform = new TestPlatform({ serves: () => true });
+    await using weir = await startWeir({
+      connection: database.connection,
+      modelUrl: server.url,
+      config: CONFIG,
+      agentsDir,
+      platform,
+    });
+    for (let turn = 1; turn <= KEPT_RECORDS + 5; turn++) {
+      for (const room of rooms) await weir.say(`turn ${turn}`, { room, id: `${room}-${turn}` });
+      await platform.until(() => rooms.every((room) => platform.texts(room).length >= turn));
+    }
+  }
+  const kept = await beside.sql<{ turns: number; oldest: number; writes: number }>(`
+    select count(*)::int as turns, count(distinct xmin::text)::int as writes,
+           (select count(*)::int from turns t where t.channel_id = r.channel_id and t.id >= min(r.turn_id)) as oldest
+      from context_records r group by channel_id`);
+  for (const { turns, oldest, writes } of kept) {
+    assert.equal(turns, KEPT_RECORDS);
+    assert.equal(oldest, KEPT_RECORDS, "the newest");
+    assert.ok(writes < KEPT_RECORDS, "several in one transaction");
+  }
+  assert.equal(kept.length, rooms.length);
 });
 
 test("a changed prefix is told from one that goes on", async () => {

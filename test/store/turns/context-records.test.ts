@@ -77,7 +77,9 @@ async function keep(
   memories: readonly MemoryId[] = [],
   text = `We speak of ${WORD}.`,
 ): Promise<boolean> {
-  return records.keep(id, recordOf(turn, memories), { seenTo: seq, answered: [{ seq, text }] });
+  const seen = { seenTo: seq, answered: [{ seq, text }] };
+  const [isKept] = await records.keep([{ channel: id, record: recordOf(turn, memories), seen }]);
+  return isKept ?? false;
 }
 
 describe("the record of a turn's context", () => {
@@ -97,9 +99,23 @@ describe("the record of a turn's context", () => {
     const told = await answered("odd");
     const focus = { summary: "a\u0000b \ud83d 漢字 👩‍👩‍👧", paths: ["\udc00"], symbols: [], signals: [] };
     const record = { ...recordOf(told.turn), focus };
-    assert.equal(await records.keep(told.id, record, { seenTo: told.seq, answered: [] }), true);
+    const seen = { seenTo: told.seq, answered: [] };
+    assert.deepEqual(await records.keep([{ channel: told.id, record, seen }]), [true]);
     const kept = await records.find(told.id, told.turn);
     assert.match(kept?.focus.summary ?? "", /漢字 👩‍👩‍👧$/);
+  });
+
+  test("is kept together with those of other channels, but for one whose text was deleted", async () => {
+    const some = [await answered("one"), await answered("two"), await answered("three")];
+    await store.log.delete(some[1]?.id ?? assert.fail(), "two-1", TEST_DIGESTER);
+    const kept = await records.keep(
+      some.map(({ id, seq, turn }) => {
+        return { channel: id, record: recordOf(turn), seen: { seenTo: seq, answered: [] } };
+      }),
+    );
+    assert.deepEqual(kept, [true, false, true]);
+    for (const [index, { id, turn }] of some.entries())
+      assert.equal((await records.find(id, null))?.turn, index === 1 ? undefined : turn);
   });
 
   test("is one a turn, and the oldest go", async () => {

@@ -1,0 +1,88 @@
+import type { Logger } from "pino";
+import { errorMessage } from "../../core/errors.ts";
+import type { ChannelId } from "../../core/ids.ts";
+import { type ContextRecordStore, KEPT_RECORDS, type TurnRecord } from "../../store/turns/context-records.ts";
+import { type PrefixChain, recordOfTurn, type SettledContext } from "./context-record.ts";
+
+/** How long after some records were stored the next are, ms: a busy daemon writes those of all its channels together. */
+const REST_MS = 1000;
+/** Records of one transaction: a deletion in one of their channels waits for it. */
+const AT_ONCE = 50;
+
+/** The newest of a channel's settled contexts that are not stored yet. */
+interface Waiting {
+  readonly chain: PrefixChain;
+  readonly contexts: SettledContext[];
+}
+
+/**
+ * Stores what settled turns were shown, off the reply path. What cannot be stored is logged and lost; so is what a killed daemon
+ * had not come to, and whatever tells of texts that were taken back meanwhile.
+ */
+export class ContextRecorder implements AsyncDisposable {
+  readonly #store: Pick<ContextRecordStore, "keep">;
+  readonly #log: Logger;
+  readonly #restMs: number;
+  #waiting = new Map<ChannelId, Waiting>();
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #isDisposed = false;
+
+  constructor(store: Pick<ContextRecordStore, "keep">, log: Logger, restMs = REST_MS) {
+    this.#store = store;
+    this.#log = log;
+    this.#restMs = restMs;
+  }
+
+  /** Never waits, and never throws. @param chain of the channel's prefixes */
+  add(channel: ChannelId, chain: PrefixChain, context: SettledContext): void {
+    const waiting = this.#waiting.get(channel) ?? { chain, contexts: [] };
+    this.#waiting.set(channel, waiting);
+    waiting.contexts.push(context);
+    if (waiting.contexts.length > KEPT_RECORDS) waiting.contexts.shift();
+    // The answer goes first.
+    if (!this.#isDisposed) this.#timer ??= setTimeout(() => void this.#writeAndRest(), 0);
+  }
+
+  /** Stores all that waits, now. */
+  async flush(): Promise<void> {
+    this.#running = this.#running.then(async () => this.#write());
+    await this.#running;
+  }
+
+  async #writeAndRest(): Promise<void> {
+    await this.flush();
+    if (this.#isDisposed) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#waiting.size > 0) void this.#writeAndRest();
+    }, this.#restMs);
+  }
+
+  async #write(): Promise<void> {
+    const waiting = this.#waiting;
+    this.#waiting = new Map();
+    let batch: TurnRecord[] = [];
+    for (const [channel, { chain, contexts }] of waiting) {
+      for (const context of contexts) batch.push({ channel, ...recordOfTurn(chain, context) });
+      if (batch.length < AT_ONCE) continue;
+      await this.#keep(batch);
+      batch = [];
+    }
+    await this.#keep(batch);
+  }
+
+  async #keep(batch: readonly TurnRecord[]): Promise<void> {
+    try {
+      if (batch.length > 0) await this.#store.keep(batch);
+    } catch (error) {
+      this.#log.warn({ records: batch.length, why: errorMessage(error) }, "context_records_not_stored");
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
+    clearTimeout(this.#timer);
+    await this.flush();
+  }
+}
