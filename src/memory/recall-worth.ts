@@ -1,15 +1,28 @@
 import { type EntryReference, QUOTE_TOKENS } from "../core/entry.ts";
+import { sentencesOf } from "../text/terms.ts";
 import { estimateTokens } from "../text/tokens.ts";
 
 /** What is shown of what recall finds. Pure. */
 
 const QUESTION = /[?\uff1f\u061f]/;
+/** Links hold question marks that ask nothing. */
+const LINKS = /\S+:\/\/\S+/g;
 /** Share of what a statement says that a line must hold: whoever asks nothing is told what belongs to it, and not what shares some words. */
 const LEAST_COVERAGE = 0.5;
 
-/** The share of a text, rare terms weighing more, that a line must hold to be shown before anybody has asked for it. */
+/**
+ * The share of a text, rare terms weighing more, that a line must hold to be shown before anybody has asked for it: nothing for a
+ * question, and the more of a text asks nothing, the more.
+ */
 export function leastCoverage(text: string): number {
-  return QUESTION.test(text) ? 0 : LEAST_COVERAGE;
+  const said = text.replaceAll(LINKS, " ");
+  if (!QUESTION.test(said)) return LEAST_COVERAGE;
+  let [told, whole] = [0, 0];
+  for (const sentence of sentencesOf(said)) {
+    whole += sentence.length;
+    if (!QUESTION.test(sentence)) told += sentence.length;
+  }
+  return (LEAST_COVERAGE * told) / whole;
 }
 
 /** What all results of one search take at most, and the head of one, in estimated tokens. */

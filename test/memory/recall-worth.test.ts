@@ -7,10 +7,21 @@ function said(seq: number, text: string | null, author = "Ben"): EntryReference 
   return { seq, at: new Date(0), author, text };
 }
 
-test("a statement is shown what holds much of it, a question all that is found", () => {
-  for (const question of ["where is the key?", "鍵はどこ？", "أين المفتاح؟"])
+test("a question is shown all that is found, a statement what holds much of it", () => {
+  for (const question of [
+    "where is the key?",
+    "鍵はどこ？",
+    "أين المفتاح؟",
+    " Where is it? And who has it? ",
+  ])
     assert.equal(leastCoverage(question), 0);
-  assert.ok(leastCoverage("the key is behind the door") > 0.2);
+  const whole = leastCoverage("the key is behind the door");
+  assert.ok(whole > 0.2);
+  assert.equal(leastCoverage("the key is on https://example.org/a?b=c"), whole, "a link asks nothing");
+  const told = "The key is behind the door. The mill has been shut since May. ";
+  const mixed = leastCoverage(`${told}Who has the other one?`);
+  assert.ok(mixed > 0.2 && mixed < whole, "the more it tells, the more");
+  assert.ok(leastCoverage(`${told.repeat(5)}Who has the other one?`) > mixed);
 });
 
 describe("a text asks for recall", () => {
