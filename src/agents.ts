@@ -15,7 +15,7 @@ import { createTools } from "./tools/tools.ts";
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { NoteKeeper } from "./agent-files/note-keeper.ts";
-import { AgentFolder, type AgentFolderParts } from "./agent-files/agent-folder.ts";
+import { AgentFolder, type AgentFolderParts, mayHaveSkills } from "./agent-files/agent-folder.ts";
 import { steadyNow } from "./async/clock.ts";
 import { chooseSections } from "./context/sections/choose.ts";
 import { sectionLimits } from "./context/sections/fit.ts";
@@ -103,7 +103,10 @@ export function createAgents(
             onProblem: (problem) => onFileProblem(one.id, problem),
           });
     const notes = noteKeeperOf(one, config.agentsDir, (problem) => onFileProblem(one.id, problem));
-    const tools = createTools(prompts, one.notes && notes !== null);
+    const tools = createTools(prompts, {
+      keepsNotes: one.notes && notes !== null,
+      hasSkills: config.agentsDir !== undefined && mayHaveSkills(config.agentsDir, one.id),
+    });
     const agent = createAgent({ config: one, models: agentModels, tools, texts, folder, notes });
     const problem = fixedPartProblem(agent);
     if (problem !== null) throw new OperatorError(problem);

@@ -60,14 +60,15 @@ export async function readRequest(
 ): Promise<{ readonly snapshot: ChannelSnapshot; readonly situation: ReportSituation }> {
   const { models, config } = agent;
   const snapshot = await store.load(id);
-  const [notes, spent, compactions, model] = await Promise.all([
+  const [notes, skills, spent, compactions, model] = await Promise.all([
     readNotes(store, agent, snapshot.channel),
+    store.skills.names(id),
     store.modelCalls.totals(id),
     store.compactions.totals(id),
     // The report must not depend on a server that does not answer.
     models.resolve(config.model).catch(() => config.model),
   ]);
-  return { snapshot, situation: { model, spent, compactions, now, notes } };
+  return { snapshot, situation: { model, spent, compactions, now, notes, skills } };
 }
 
 /** The agent's notes of a channel, as its next turn would be shown them. */

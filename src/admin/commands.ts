@@ -9,6 +9,7 @@ import { forgetCommand } from "./forget.ts";
 import { memoryCommand, memoryIn, rememberCommand } from "./memory.ts";
 import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts";
 import { resetCommand } from "./reset.ts";
+import { skillCommand } from "./skill.ts";
 import { statusCommand } from "./status.ts";
 import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
 import { insideCodeBlock } from "../text/text.ts";
@@ -28,6 +29,7 @@ export const COMMANDS: readonly Command[] = [
   whyCommand,
   statusCommand,
   stopCommand,
+  skillCommand,
   resetCommand,
 ];
 

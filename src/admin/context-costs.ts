@@ -28,6 +28,7 @@ const TYPE_OF_SEGMENT: Readonly<Record<SegmentKey, CostType>> = {
 /** Kinds of sections with a type of their own; the others are part of where they stand. */
 const TYPE_OF_KIND: Readonly<Partial<Record<SectionKind, CostType>>> = {
   memory: "memory",
+  skill: "skills",
   skills: "skills",
   note: "notes",
   remembered: "memory",

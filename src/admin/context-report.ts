@@ -96,6 +96,8 @@ export interface ReportSituation extends Pick<ContextReport, "model" | "compacti
   readonly now: Date;
   /** The agent's notes of the channel. */
   readonly notes: readonly AgentFile[];
+  /** Names of the skills that are active there. */
+  readonly skills: readonly string[];
 }
 
 type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
@@ -104,10 +106,17 @@ type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
 export function nextRequest(
   agent: Agent,
   { channel, history, lastUsage }: Looked,
-  { model, now, notes }: Pick<ReportSituation, "model" | "now" | "notes">,
+  { model, now, notes, skills }: Pick<ReportSituation, "model" | "now" | "notes" | "skills">,
 ): Pick<Fit, "context" | "history" | "tokensBefore"> & { readonly budget: Budget } {
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
-  const situation = { running: null, now, notes, scene: sceneOf(channel), usable: usableTokens(budget) };
+  const situation = {
+    running: null,
+    now,
+    notes,
+    skills,
+    scene: sceneOf(channel),
+    usable: usableTokens(budget),
+  };
   const sources = nextSources(agent, history, situation);
   return { ...fitContext(sources, budget), budget };
 }

@@ -10,11 +10,12 @@ export const resetCommand: Command = {
 };
 
 async function reset(
-  { registry }: CommandParts,
+  { registry, store }: CommandParts,
   { channel, argument, typed }: AskedCommand,
 ): Promise<string> {
   // A reset with an argument may mean something else, and there is no way back.
   if (argument !== "") return `Nothing was reset: this is ${typed("reset")}, with nothing behind it.`;
   await (await registry.get(channel.id)).reset();
+  await store.skills.deactivate(channel.id, null);
   return "Reset: the model starts afresh here. The log keeps what was said; memories stay.";
 }

@@ -1,10 +1,15 @@
+import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { readTextFile } from "../config/text-file.ts";
 import { type AgentFile, type AgentFiles, type Glob, NO_FILES } from "../context/sections/section.ts";
 import { errorMessage, isMissingFile } from "../core/errors.ts";
 import type { FileKind } from "../core/context.ts";
-import { readFrontMatter, ruleMatter, skillMatter } from "./front-matter.ts";
+import { readFrontMatter, ruleMatter, skillIn } from "./front-matter.ts";
+import { listSkillFiles, readSkillFile } from "./skill-files.ts";
+
+/** Skills for all agents, beside the folder of the agents' folders: where other programs that have skills look as well. */
+const SHARED_SKILLS = "../.agents/skills";
 
 /** A file of this name is looked for once in so many ms. */
 const LOOK_EVERY_MS = 1000;
@@ -72,6 +77,19 @@ export class AgentFolder {
     return this.#current;
   }
 
+  async skillFiles(skill: AgentFile): Promise<readonly string[]> {
+    return listSkillFiles(this.#folderOf(skill));
+  }
+
+  async readSkillFile(skill: AgentFile, file: string): Promise<string> {
+    return readSkillFile(this.#folderOf(skill), file);
+  }
+
+  #folderOf({ path }: AgentFile): string {
+    const { root, shownAs } = this.#parts;
+    return join(root, posix.relative(shownAs, posix.dirname(path)));
+  }
+
   /**
    * Looks whether files have changed, and reads those that have. Whoever comes while one looks waits for that. Never
    * throws: what cannot be read is a problem that the operator is told.
@@ -131,12 +149,21 @@ export class AgentFolder {
         .slice(0, MOST_FILES)
         .map((name) => ({ kind, path: posix.join(id, folder, name) }));
     };
-    const [rules, channels, users, skills] = await Promise.all([
+    const [rules, channels, users, own, shared] = await Promise.all([
       inFolder("rules", "rule"),
       inFolder("channels", "channel"),
       inFolder("users", "user"),
       this.#names(posix.join(id, "skills")),
+      this.#names(SHARED_SKILLS),
     ]);
+    const candidateIn = (folder: string, name: string): Candidate => {
+      return { kind: "skills", path: posix.join(folder, name, "SKILL.md") };
+    };
+    // An agent's own goes over one of the same name for all.
+    const skills = [
+      ...own.map((name) => candidateIn(posix.join(id, "skills"), name)),
+      ...shared.filter((name) => !own.includes(name)).map((name) => candidateIn(SHARED_SKILLS, name)),
+    ];
     return [
       { kind: "policy", path: "POLICY.md" },
       { kind: "soul", path: posix.join(id, "SOUL.md") },
@@ -146,9 +173,7 @@ export class AgentFolder {
       ...rules,
       ...channels,
       ...users,
-      ...skills.slice(0, MOST_FILES).map((name): Candidate => {
-        return { kind: "skills", path: posix.join(id, "skills", name, "SKILL.md") };
-      }),
+      ...skills.slice(0, MOST_FILES),
     ];
   }
 
@@ -220,9 +245,9 @@ function parse(kind: FileKind, path: string, text: string): Pick<Known, "file" |
     return fileOf({ ...plain, text: body, channels: globOf(channels), paths: globOf(paths) });
   }
   if (kind === "skills") {
-    const matter = skillMatter.safeParse(values);
-    if (!matter.success) return { file: null, problem: `${path}:1: a skill needs a name and a description` };
-    return { file: { ...plain, text: body, ...matter.data }, problem: null };
+    const skill = skillIn(values, text, posix.basename(posix.dirname(path)));
+    if ("problem" in skill) return { file: null, problem: `${path}:${skill.problem}` };
+    return { file: { ...plain, text: body, ...skill }, problem: null };
   }
   return fileOf({ ...plain, text: body });
 }
@@ -246,6 +271,11 @@ function globOf(patterns: readonly string[]): Glob | null {
     known.set(name, is);
     return is;
   };
+}
+
+/** There is a folder for skills: an agent without is given no tools for them. @param root absolute path of all agents' folders */
+export function mayHaveSkills(root: string, id: string): boolean {
+  return existsSync(join(root, id, "skills")) || existsSync(join(root, SHARED_SKILLS));
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -59,7 +59,46 @@ const oneOrMore = z
 export const ruleMatter = z.object({ channels: oneOrMore.default([]), paths: oneOrMore.default([]) });
 
 /** The front matter of a skill, as agentskills.io has it. */
-export const skillMatter = z.object({
-  name: z.string().trim().min(1).max(64),
-  description: z.string().trim().min(1).max(1024),
+const skillMatter = z.object({
+  name: z
+    .string("must be a text")
+    .regex(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/, "must be 1 to 64 of a–z, 0–9 and - (inside)"),
+  description: z
+    .string("must be a text")
+    .trim()
+    .min(1, "must say what the skill is for")
+    .max(1024, "may have 1024 characters"),
 });
+
+/**
+ * What a skill is called, and what it is for. Pure.
+ * @param text of the whole file
+ * @param folder the name of its folder
+ * @returns or `3: what is wrong`, the number being a line of the file
+ */
+export function skillIn(
+  values: FrontMatter["values"],
+  text: string,
+  folder: string,
+): { readonly name: string; readonly description: string } | { readonly problem: string } {
+  const read = skillMatter.safeParse(values);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    const key = String(issue?.path[0]);
+    const what = key in values ? `${key} ${issue?.message}` : `a skill needs a ${key}`;
+    return { problem: `${lineOf(key, text)}: ${what}` };
+  }
+  const { name, description } = read.data;
+  if (name === folder) return { name, description };
+  return { problem: `${lineOf("name", text)}: name must be that of the folder, ${folder}` };
+}
+
+/** The line where a key of the front matter stands; 1: nowhere. */
+function lineOf(key: string, text: string): number {
+  return (
+    Math.max(
+      0,
+      text.split("\n").findIndex((line) => line.trimStart().startsWith(`${key}:`)),
+    ) + 1
+  );
+}

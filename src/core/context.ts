@@ -45,6 +45,7 @@ export type FileKind =
   | "rule"
   | "user"
   | "channel"
+  | "skill"
   | "skills"
   | "memory"
   | "note";

@@ -90,6 +90,9 @@ const TEMPLATES = {
   "tool-memory-save": {},
   "tool-memory-write": {},
   "tool-note": {},
+  "tool-activate-skill": {},
+  "tool-deactivate-skill": {},
+  "tool-read-skill-file": {},
   /** Instructions of the summariser. */
   compactor: COMPACTOR,
   /** The previous summary, as background. */

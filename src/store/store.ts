@@ -2,6 +2,7 @@ import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
 import { ContextRecordStore } from "./turns/context-records.ts";
+import { ActiveSkillStore } from "./channels/active-skills.ts";
 import { AttachmentStore } from "./log/attachments.ts";
 import { ChannelStore } from "./channels/channels.ts";
 import { CompactionStore } from "./compaction/compactions.ts";
@@ -40,6 +41,7 @@ export interface Store {
   readonly search: SearchStore;
   readonly memories: MemoryStore;
   readonly notes: NoteStore;
+  readonly skills: ActiveSkillStore;
   readonly jobs: JobStore;
   readonly compactions: CompactionStore;
   readonly requests: RequestStore;
@@ -73,6 +75,7 @@ export function createStore(db: Database): Store {
     search: new SearchStore(db),
     memories: new MemoryStore(db),
     notes: new NoteStore(db),
+    skills: new ActiveSkillStore(db),
     jobs: new JobStore(db),
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),

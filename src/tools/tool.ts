@@ -47,7 +47,17 @@ export interface ToolContext {
    * @throws ToolFailure where nothing was written
    */
   writeNote(wish: NoteWish): Promise<string>;
+  /**
+   * Takes up or lays down a skill in this channel, or reads a file of one. @returns what the model is told
+   * @throws ToolFailure where it cannot be done
+   */
+  useSkill(wish: SkillWish): Promise<string>;
 }
+
+/** What an agent wants of one of its skills. */
+export type SkillWish =
+  | { readonly kind: "activate" | "deactivate"; readonly name: string }
+  | { readonly kind: "read"; readonly name: string; readonly file: string };
 
 /** A line that an agent wants in its notes of a channel. */
 export interface NoteWish {

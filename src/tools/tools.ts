@@ -4,6 +4,7 @@ import { memoryWrite } from "./memory-write.ts";
 import { note } from "./note.ts";
 import { react } from "./react.ts";
 import { searchHistory } from "./search-history.ts";
+import { activateSkill, deactivateSkill, readSkillFile } from "./skill.ts";
 import { skip } from "./skip.ts";
 import type { Tool } from "./tool.ts";
 
@@ -13,13 +14,32 @@ import type { Tool } from "./tool.ts";
  */
 
 /** All tools, sorted by name, so that the first part of every request stays the same bytes. */
-const TOOLS = [memoryRecall, memoryWrite, note, react, searchHistory, skip];
+const TOOLS = [
+  activateSkill,
+  deactivateSkill,
+  memoryRecall,
+  memoryWrite,
+  note,
+  react,
+  readSkillFile,
+  searchHistory,
+  skip,
+];
 /** Of an agent that has a folder to write to. */
 const NOTE_TOOLS: ReadonlySet<unknown> = new Set([memoryWrite, note]);
 
-/** @param keepsNotes the agent has a folder of its own, and may write there */
-export function createTools(prompts: Prompts, keepsNotes: boolean): readonly Tool[] {
-  return TOOLS.filter((tool) => keepsNotes || !NOTE_TOOLS.has(tool)).map((describedBy) =>
-    describedBy(prompts),
-  );
+/** Of an agent that has skills. */
+const SKILL_TOOLS: ReadonlySet<unknown> = new Set([activateSkill, deactivateSkill, readSkillFile]);
+
+/** What the tools of an agent depend on. */
+export interface ToolNeeds {
+  /** It has a folder of its own, and may write there. */
+  readonly keepsNotes: boolean;
+  readonly hasSkills: boolean;
+}
+
+export function createTools(prompts: Prompts, { keepsNotes, hasSkills }: ToolNeeds): readonly Tool[] {
+  return TOOLS.filter(
+    (tool) => (keepsNotes || !NOTE_TOOLS.has(tool)) && (hasSkills || !SKILL_TOOLS.has(tool)),
+  ).map((describedBy) => describedBy(prompts));
 }

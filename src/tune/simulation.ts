@@ -223,6 +223,7 @@ export class Simulation {
       attached: NOTHING_ATTACHED,
       extract: this.#extract(),
       notes: [],
+      skills: [],
       now: new Date(this.#now),
       scene,
       usable: usableTokens(budget),

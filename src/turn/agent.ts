@@ -2,7 +2,7 @@ import type { NoteKeeper } from "../agent-files/note-keeper.ts";
 import type { AgentConfig } from "../config/config.ts";
 import { type EntryTexts, Renderer } from "../context/render.ts";
 import type { Budget } from "../context/usage.ts";
-import { type AgentFiles, NO_FILES } from "../context/sections/section.ts";
+import { type AgentFile, type AgentFiles, NO_FILES } from "../context/sections/section.ts";
 import type { Anchor } from "../core/calibration.ts";
 import type { Section } from "../core/context.ts";
 import type { ModelPrice } from "../core/cost.ts";
@@ -64,12 +64,23 @@ export interface FolderFiles {
   readonly current: AgentFiles;
   /** Why the files that are there now are not in use; null: they are. */
   readonly refusal: string | null;
+  /** Paths of the other files of a skill, in its folder. */
+  skillFiles(skill: AgentFile): Promise<readonly string[]>;
+  /** @throws SkillFileError if it is not there, or may not be read */
+  readSkillFile(skill: AgentFile, file: string): Promise<string>;
   /** Looks again. Never throws. @returns null: the last look was just now */
   refresh(): Promise<void> | null;
 }
 
 /** Of an agent without a folder. */
-export const NO_FOLDER: FolderFiles = { shownAs: "", current: NO_FILES, refusal: null, refresh: () => null };
+export const NO_FOLDER: FolderFiles = {
+  shownAs: "",
+  current: NO_FILES,
+  refusal: null,
+  skillFiles: async () => [],
+  readSkillFile: async () => "",
+  refresh: () => null,
+};
 
 /** A persona that answers channels: its configuration made usable. */
 export interface Agent {

@@ -36,6 +36,8 @@ export interface LookedUp {
   readonly extract: OmittedExtract | null;
   /** The agent's notes of this channel. */
   readonly notes: readonly AgentFile[];
+  /** Names of the skills that are active in this channel. */
+  readonly skills: readonly string[];
 }
 
 /** An extract of the entries that are left out of the view, up to here. */
@@ -66,6 +68,7 @@ export const NOTHING_LOOKED_UP: LookedUp = {
   attached: NOTHING_ATTACHED,
   extract: null,
   notes: [],
+  skills: [],
 };
 
 export interface TurnSituation extends LookedUp {
@@ -79,7 +82,7 @@ export interface TurnSituation extends LookedUp {
 
 /**
  * The request that would be sent now, without what would be looked up for it: with the running turn's own part, or with
- * what is due as the next turn's. Pure. @param situation.notes of the channel; default: none
+ * what is due as the next turn's. Pure. @param situation.notes and active skills of the channel; default: none
  */
 export function nextSources(
   agent: Agent,
@@ -88,7 +91,7 @@ export function nextSources(
     running,
     ...situation
   }: { readonly running: TurnRange | null } & Pick<TurnSituation, "now" | "scene" | "usable"> &
-    Partial<Pick<TurnSituation, "notes">>,
+    Partial<Pick<TurnSituation, "notes" | "skills">>,
 ): ContextSources {
   const next = history.lastSeq + 1;
   const fromSeq = running?.fromSeq ?? dueMessages(history)[0]?.seq ?? next;
@@ -111,6 +114,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
     askedIn(history, turn),
     sectionLimits(situation.usable),
     situation.notes,
+    situation.skills,
   );
   return {
     ...stablePart(agent, agent.time.day(now), sections.static),

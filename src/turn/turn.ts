@@ -11,7 +11,7 @@ import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import type { FailureKind } from "../prompts/load.ts";
-import type { NoteWish, Reaction } from "../tools/tool.ts";
+import type { NoteWish, Reaction, SkillWish } from "../tools/tool.ts";
 import type { AgentFile } from "../context/sections/section.ts";
 import { type Agent, budgetOf } from "./agent.ts";
 import {
@@ -25,6 +25,7 @@ import {
 } from "./context-sources.ts";
 import { firstRecall } from "./first-recall.ts";
 import { runToolCalls, storableCalls } from "./tool-calls.ts";
+import { visibleAnswer } from "./visible-answer.ts";
 import { isCredible, type SentRequest, smallerWindow } from "./window-retry.ts";
 
 /** What a turn may do to its channel. */
@@ -67,6 +68,10 @@ export interface TurnChannel {
   notes(): Promise<readonly AgentFile[]>;
   /** Changes them. @throws ToolFailure where nothing was written */
   writeNote(wish: NoteWish): Promise<string>;
+  /** Names of the skills that are active here. */
+  activeSkills(): Promise<readonly string[]>;
+  /** @throws ToolFailure where it cannot be done */
+  useSkill(wish: SkillWish): Promise<string>;
   /** What belongs to the messages to answer beside their text. */
   attached(): Promise<Attached>;
   /** Shows the answer so far; null: what was shown is void. Must not throw or wait. */
@@ -216,6 +221,7 @@ class TurnRun {
           this.#channel.recallMemories(query, "tool", limit, signal),
         react: async (emoji) => this.#channel.react(emoji),
         writeNote: async (wish) => this.#channel.writeNote(wish),
+        useSkill: async (wish) => this.#useSkill(wish),
       },
       onFailure: (tool, why) => this.#channel.onToolFailure(tool, why),
     });
@@ -232,17 +238,25 @@ class TurnRun {
     return null;
   }
 
+  /** What is active stands in the next request already. */
+  async #useSkill(wish: SkillWish): Promise<string> {
+    const told = await this.#channel.useSkill(wish);
+    this.#found = { ...this.#found, skills: await this.#channel.activeSkills() };
+    return told;
+  }
+
   /** Recall is a help, not a condition: without it the turn goes on. */
   async #lookUp(history: History): Promise<LookedUp> {
     const { text, entries, memories } = firstRecall(history, this.#turn.toSeq);
-    const [recalled, remembered, attached, extract, notes] = await Promise.all([
+    const [recalled, remembered, attached, extract, notes, skills] = await Promise.all([
       entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
       memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
       this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
       history.omission === null ? null : this.#extract(),
       this.#orElse([], this.#channel.notes()),
+      this.#orElse([], this.#channel.activeSkills()),
     ]);
-    return { recalled, remembered, attached, extract, notes };
+    return { recalled, remembered, attached, extract, notes, skills };
   }
 
   async #extract(): Promise<OmittedExtract | null> {
@@ -373,25 +387,4 @@ class TurnRun {
     this.textSoFar = "";
     this.#channel.showDraft(null);
   }
-}
-
-/**
- * `[2026-11-21 14:05] NAME: ` and the shorter heads: small models like to imitate the form in which they read what people say.
- * A time or nothing in brackets may be meant, where no name follows.
- */
-const LINE_HEAD =
-  /^\s*\\?(?:\[\d{4}-\d\d-\d\d \d\d:\d\d\]\s*(?:[^\n:]{1,80}:\s)?|\[(?:\d\d:\d\d)?\] [^\n:]{1,80}:\s|\[\+\] )/;
-/** The longest beginning that might still become a line head. */
-const LONGEST_HEAD = 110;
-const MAYBE_HEAD = /^\\?(?:\[[\d\- :+]*(?:\][^\n:]*:?)?)?$/;
-
-/**
- * What people see of a model's text: without an imitated line head, trimmed.
- * @param options.isPartial more may come: a beginning that could become a line head is held back
- */
-export function visibleAnswer(text: string, options: { isPartial?: boolean } = {}): string {
-  const begun = text.trimStart();
-  if (options.isPartial === true && begun.length < LONGEST_HEAD && MAYBE_HEAD.test(begun)) return "";
-  const visible = begun.replace(LINE_HEAD, "");
-  return options.isPartial === true ? visible.trimStart() : visible.trim();
 }

@@ -7,7 +7,7 @@ test("every command has a name that platforms take, a short help, and at most on
   const table = commandTable();
   assert.deepEqual(
     table.map(({ name }) => name).toSorted(),
-    "compact context forget help memory remember reset status stop summarize why".split(" "),
+    "compact context forget help memory remember reset skill status stop summarize why".split(" "),
   );
   for (const { name, help, argument } of table) {
     assert.match(name, /^[a-z]{1,32}$/);
@@ -24,7 +24,7 @@ test("the help shows what an argument looks like, and marks what the asker may n
   assert.ok(own.some(({ name }) => name === "forget [NUMBER | me]"));
   assert.doesNotMatch(JSON.stringify(own), /owners/);
   const marked = strange.filter(({ help }) => help.includes("(owners only)")).map(({ name }) => name);
-  assert.deepEqual(marked, ["compact", "summarize", "reset"]);
+  assert.deepEqual(marked, ["compact", "summarize", "skill", "reset"]);
   assert.match(
     strange.find(({ name }) => name === "stop")?.help ?? "",
     /\(owners, and whoever is being answered\)$/,

@@ -43,6 +43,7 @@ function look({ history }: Conversation) {
     spent,
     compactions,
     notes: [],
+    skills: [],
     now: new Date("2026-11-21T20:00:00Z"),
   };
   const snapshot = { channel, history, lastUsage: null };

@@ -19,8 +19,10 @@ interface World {
 }
 
 async function world(t: TestContext): Promise<World> {
-  const root = await mkdtemp(path.join(tmpdir(), "weir-agents-"));
-  t.after(async () => rm(root, { recursive: true, force: true }));
+  const place = await mkdtemp(path.join(tmpdir(), "weir-agents-"));
+  t.after(async () => rm(place, { recursive: true, force: true }));
+  const root = path.join(place, "agents");
+  await mkdir(root);
   const problems: string[] = [];
   let now = 0;
   const made: World = {
@@ -141,7 +143,7 @@ test("what cannot be used is told once with file and line, and the rest is read"
     /^agents\/main\/rules\/loop\.md: .*ELOOP/,
     /^agents\/main\/rules\/pipe\.md: is no ordinary file/,
     /^agents\/main\/rules\/stars\.md:1: channels and paths are to be globs/,
-    /^agents\/main\/skills\/c\/SKILL\.md:1: a skill needs a name and a description/,
+    /^agents\/main\/skills\/c\/SKILL\.md:1: a skill needs a name$/,
   ].entries())
     assert.match(told[index] ?? "", pattern);
 });
@@ -162,4 +164,48 @@ test("what may not be used leaves in use what was read before, and says why once
   await made.look();
   assert.deepEqual(read(made), ["soul agents/main/SOUL.md: short"]);
   assert.equal(made.folder.refusal, null);
+});
+
+test("skills for all agents lie in .agents/skills, and an agent's own goes first", async (t) => {
+  const made = await world(t);
+  const skill = (name: string, description: string): string =>
+    `---\nname: ${name}\ndescription: ${description}\n---\n${description}, at length`;
+  await made.write("main/skills/sails/SKILL.md", skill("sails", "our own"));
+  await made.write("../.agents/skills/sails/SKILL.md", skill("sails", "anybody's"));
+  await made.write("../.agents/skills/ropes/SKILL.md", skill("ropes", "knots"));
+  await made.write("../.agents/skills/ropes/lists/knots.md", "bowline");
+  await made.look();
+  assert.deepEqual(read(made), [
+    "skills agents/main/skills/sails/SKILL.md: our own, at length",
+    "skills .agents/skills/ropes/SKILL.md: knots, at length",
+  ]);
+  const ropes = made.folder.current.files[1] ?? assert.fail();
+  assert.deepEqual(await made.folder.skillFiles(ropes), ["lists/knots.md"]);
+  assert.equal(await made.folder.readSkillFile(ropes, "lists/knots.md"), "bowline");
+  assert.deepEqual(made.problems, []);
+});
+
+test("a skill that is not as its folder says is told with file and line", async (t) => {
+  const made = await world(t);
+  const bad: Readonly<Record<string, [text: string, told: RegExp]>> = {
+    a: ["---\ndescription: x\nname: b\n---\n", /a\/SKILL\.md:3: name must be that of the folder, a$/],
+    Big: [
+      "---\nname: Big\ndescription: x\n---\n",
+      /Big\/SKILL\.md:2: name must be 1 to 64 of a–z, 0–9 and -/,
+    ],
+    mute: ["---\nname: mute\n---\n", /mute\/SKILL\.md:1: a skill needs a description$/],
+    long: [
+      `---\nname: long\ndescription: ${"x".repeat(1025)}\n---\n`,
+      /long\/SKILL\.md:3: description may have 1024/,
+    ],
+    list: ["---\nname: [list]\ndescription: x\n---\n", /list\/SKILL\.md:2: name must be a text$/],
+  };
+  for (const [name, [text]] of Object.entries(bad)) await made.write(`main/skills/${name}/SKILL.md`, text);
+  await made.look();
+  assert.deepEqual(read(made), []);
+  for (const [, told] of Object.values(bad))
+    assert.ok(
+      made.problems.some((problem) => told.test(problem)),
+      `${told}: ${made.problems.join("\n")}`,
+    );
 });

@@ -37,7 +37,7 @@ export function defaultAgent(): Agent {
     },
     folder: NO_FOLDER,
     notes: null,
-    tools: createTools(prompts, false),
+    tools: createTools(prompts, { keepsNotes: false, hasSkills: false }),
     texts: {
       system: ({ date }) => prompts.render("system", { agentName: name, instructions, date }, id),
       dynamic: (values) => prompts.render("dynamic", values),
@@ -67,6 +67,7 @@ export function sourcesOf(
     attached: NOTHING_ATTACHED,
     extract,
     notes: [],
+    skills: [],
     now: new Date("2026-11-21T20:00:00Z"),
     usable: 26_000,
     scene: {

@@ -19,11 +19,17 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tool-memory-recall": "Remember.",
   "tool-memory-write": "Keep.",
   "tool-note": "Note.",
+  "tool-activate-skill": "Take up.",
+  "tool-deactivate-skill": "Lay down.",
+  "tool-read-skill-file": "Read.",
   "tool-react": "React.",
   "tool-search-history": "Search.",
   "tool-skip": "Stay silent.",
 };
-const tools = createTools({ render: (name) => DESCRIPTIONS[name] ?? "" }, true);
+const tools = createTools(
+  { render: (name) => DESCRIPTIONS[name] ?? "" },
+  { keepsNotes: true, hasSkills: true },
+);
 const signal = new AbortController().signal;
 /** What a turn gives to a tool, where nothing is found and nothing fails. */
 function turnContext(more: Partial<ToolContext> = {}): ToolContext {
@@ -33,6 +39,7 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
     recallMemories: async () => [],
     react: async () => "shown",
     writeNote: async () => "Noted.",
+    useSkill: async () => "Active.",
     ...more,
   };
 }
@@ -48,7 +55,10 @@ describe("the tools", () => {
     const names = tools.map(({ spec }) => spec.name);
     assert.deepEqual(names, names.toSorted());
     for (const { spec } of tools) {
-      assert.match(spec.description, /^(?:Keep|Note|Remember|React|Search|Stay silent)\.$/);
+      assert.match(
+        spec.description,
+        /^(?:Keep|Note|Remember|React|Read|Search|Stay silent|Take up|Lay down)\.$/,
+      );
       assert.equal(spec.parameters["type"], "object");
       assert.equal(spec.parameters["additionalProperties"], false);
     }
@@ -152,7 +162,9 @@ describe("notes", () => {
   });
 
   test("are offered to nobody who keeps none", () => {
-    const names = createTools({ render: () => "" }, false).map(({ spec }) => spec.name);
+    const names = createTools({ render: () => "" }, { keepsNotes: false, hasSkills: false }).map(
+      ({ spec }) => spec.name,
+    );
     assert.deepEqual(names, ["memory_recall", "react", "search_history", "skip"]);
   });
 });

@@ -19,7 +19,7 @@ function result(text: string): ToolOutcome {
   return { kind: "result", text, references: [] };
 }
 
-const shipped = createTools({ render: (name) => name }, false);
+const shipped = createTools({ render: (name) => name }, { keepsNotes: false, hasSkills: false });
 
 /** Runs calls, and keeps the process alive meanwhile: a signal's own timer does not. */
 async function run(
@@ -43,6 +43,7 @@ async function run(
       recallMemories: async () => [],
       react: async () => "shown",
       writeNote: async () => "Noted.",
+      useSkill: async () => "Active.",
     },
     onFailure: (name, why) => failures.push([name, why]),
   });

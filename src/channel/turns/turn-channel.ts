@@ -21,6 +21,7 @@ import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
 import { billLine } from "../model-usage.ts";
 import { TurnNotes } from "./turn-notes.ts";
+import { hasSkills, useSkill } from "./turn-skills.ts";
 import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, type TurnRecall } from "./turn-recall.ts";
 import type { UsageAnchor } from "../model-usage.ts";
@@ -109,6 +110,8 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       if (notes === null) throw new ToolFailure("You keep no notes.");
       return notes.write(wish);
     },
+    activeSkills: async () => (hasSkills(parts.agent) ? parts.store.skills.names(owner.channel) : []),
+    useSkill: async (wish) => useSkill(parts, wish),
     attached: async () => attachedTo(parts, history.current, turn),
     snapshot: async () => history.snapshot(),
     onRequest(model, context, made) {

@@ -4,7 +4,7 @@ import { storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { fitSections, limitsBehind, type SectionLimits } from "./fit.ts";
 import { focusOf, raiseOf } from "./focus.ts";
-import { type AgentFile, type AgentFiles, type Asked, SECTION_KINDS } from "./section.ts";
+import { type AgentFile, type AgentFiles, type Asked, activeSkill, SECTION_KINDS } from "./section.ts";
 
 /** Where a request is made for, as far as sections depend on it. */
 export interface SectionScene {
@@ -39,6 +39,7 @@ const LISTENS: Readonly<Partial<Record<FileKind, readonly Signal[]>>> = {
  * Chooses what of an agent's folder is part of a request, and fits it. Pure.
  * @param asked oldest first
  * @param notes the agent's own of this channel
+ * @param active names of the skills that are active there
  */
 export function chooseSections(
   { files, folder }: AgentFiles,
@@ -46,6 +47,7 @@ export function chooseSections(
   asked: readonly Asked[],
   limits: SectionLimits,
   notes: readonly AgentFile[] = [],
+  active: readonly string[] = [],
 ): Sections {
   if (files.length === 0 && notes.length === 0) return NO_SECTIONS;
   const focus = focusOf(asked.map(({ text }) => text));
@@ -56,7 +58,12 @@ export function chooseSections(
     return reason === null ? [] : [sectionOf(file, reason, focus)];
   });
   if (skills.length > 0) chosen.push(skillsSection(skills, `${folder}/skills`, focus));
-  const byPriority = chosen.toSorted((a, b) => b.priority - a.priority || (a.source < b.source ? -1 : 1));
+  for (const skill of skills) {
+    if (active.includes(skill.name)) chosen.push(sectionOf(activeSkill(skill), "it is active here", focus));
+  }
+  const byPriority = withinProtection(chosen, limits).toSorted(
+    (a, b) => b.priority - a.priority || (a.source < b.source ? -1 : 1),
+  );
   const fixed = fittedOnce(
     files,
     byPriority.filter(({ place }) => place === "static"),
@@ -64,6 +71,18 @@ export function chooseSections(
   );
   const rest = byPriority.filter(({ place }) => place === "dynamic");
   return { static: fixed, dynamic: fitSections(rest, limitsBehind(limits, fixed)), focus };
+}
+
+/** A skill that its author has made too long is cut as other sections are: only what a start has looked at may take all. */
+function withinProtection(sections: readonly Section[], { tokens }: SectionLimits): readonly Section[] {
+  let left = tokens;
+  for (const { isProtected, kind, tokens: size } of sections)
+    if (isProtected && kind !== "skill") left -= size.before;
+  return sections.map((section) => {
+    if (section.kind !== "skill") return section;
+    left -= section.tokens.before;
+    return left >= 0 ? section : { ...section, isProtected: false };
+  });
 }
 
 /** Static sections as they fit: the same in each request of a day, and counting them takes milliseconds. */
@@ -113,7 +132,8 @@ function reasonFor(
 function sectionOf(file: AgentFile, reason: string, focus: Focus): Section {
   const { kind, path, name, channel } = file;
   const rules = SECTION_KINDS[kind];
-  const isNamed = kind === "rule" || kind === "channel" || kind === "user" || channel !== null;
+  const isNamed =
+    kind === "skill" || kind === "rule" || kind === "channel" || kind === "user" || channel !== null;
   // A rule that depends on what is talked about would change the prefix.
   const place = file.paths !== null ? "dynamic" : rules.place;
   return measured({

@@ -18,6 +18,16 @@ export interface AgentFile {
   readonly channel: string | null;
 }
 
+/** Skills as sections of their own, by their files: the same object each time, since a section's text is counted once. */
+const ACTIVE = new WeakMap<AgentFile, AgentFile>();
+
+/** A skill whose text is shown, not only its name. */
+export function activeSkill(skill: AgentFile): AgentFile {
+  const active = ACTIVE.get(skill) ?? { ...skill, kind: "skill" };
+  ACTIVE.set(skill, active);
+  return active;
+}
+
 /** Does a name match one of an operator's patterns? */
 export type Glob = (name: string) => boolean;
 
@@ -28,6 +38,11 @@ export interface AgentFiles {
   readonly files: readonly AgentFile[];
   /** What could not be read as it was meant, for the operator. */
   readonly problems: readonly string[];
+}
+
+/** The skills of a folder, by name. */
+export function skillsOf({ files }: AgentFiles): AgentFile[] {
+  return files.filter(({ kind }) => kind === "skills").toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Without a folder nothing is read, shown or paid for. */
@@ -57,6 +72,7 @@ const FILE_KINDS: Readonly<Record<FileKind, KindRules>> = {
   rule: { priority: 75, isProtected: false, place: "static", scope: "agent", label: "rule" },
   user: { priority: 70, isProtected: false, place: "dynamic", scope: "person", label: "who speaks" },
   channel: { priority: 65, isProtected: false, place: "static", scope: "channel", label: "this channel" },
+  skill: { priority: 78, isProtected: true, place: "static", scope: "agent", label: "skill" },
   skills: { priority: 58, isProtected: false, place: "dynamic", scope: "agent", label: "skills" },
   memory: { priority: 55, isProtected: false, place: "dynamic", scope: "agent", label: "lasting notes" },
   note: { priority: 50, isProtected: false, place: "dynamic", scope: "agent", label: "note of the day" },

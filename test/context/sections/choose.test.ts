@@ -50,6 +50,33 @@ const ALL = filesOf(
   file("skills", "sails", "long text", { description: "mends sails" }),
 );
 
+describe("the sections of active skills", () => {
+  test("have the text of an active skill in the static part, and no other skill's", () => {
+    const { static: fixed } = chooseSections(ALL, GENERAL, [], LIMITS, [], ["sails", "gone"]);
+    const skill = fixed.filter(({ kind }) => kind === "skill");
+    assert.deepEqual(
+      skill.map(({ key, text, isProtected, source }) => ({ key, text, isProtected, source })),
+      [{ key: "skill:sails", text: "long text", isProtected: true, source: "agents/main/sails.md" }],
+    );
+    const again = chooseSections(ALL, GENERAL, asks("look at src/a.ts"), LIMITS, [], ["sails", "gone"]);
+    assert.equal(again.static, fixed, "whatever is asked");
+  });
+
+  test("cut a skill that has grown beyond what protected ones may take", () => {
+    const limits = sectionLimits(8000);
+    const long = filesOf(
+      file("skills", "sails", "mend the sail well. ".repeat(2000)),
+      file("soul", "SOUL", "calm"),
+    );
+    const { static: fixed } = chooseSections(long, GENERAL, [], limits, [], ["sails"]);
+    assert.ok(fixed.reduce((sum, { tokens }) => sum + tokens.after, 0) <= limits.tokens);
+    assert.deepEqual(
+      fixed.map(({ key, state }) => `${key} ${state}`),
+      ["soul whole", "skill:sails cut"],
+    );
+  });
+});
+
 describe("the sections of a request", () => {
   test("are what fits the channel, the people and the paths, by priority, and say why", () => {
     const { static: fixed, dynamic } = chooseSections(ALL, GENERAL, asks("look at src/a.ts"), LIMITS);

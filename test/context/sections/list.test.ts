@@ -7,6 +7,7 @@ import { contextSections } from "../../../src/context/sections/list.ts";
 import type { AgentFile } from "../../../src/context/sections/section.ts";
 import { type Context, contextMessages, type FileKind } from "../../../src/core/context.ts";
 import { contextSources, NOTHING_LOOKED_UP } from "../../../src/turn/context-sources.ts";
+import { NO_FOLDER } from "../../../src/turn/agent.ts";
 import { budgetOf, defaultAgent } from "../agent.ts";
 import { anySteps, Conversation } from "../conversation.ts";
 
@@ -56,7 +57,7 @@ const anyContext = fc
     };
     const agent = {
       ...defaultAgent(),
-      folder: { current: folder, shownAs: "agents/main", refusal: null, refresh: () => null },
+      folder: { ...NO_FOLDER, current: folder, shownAs: "agents/main" },
     };
     const at = new Date("2026-11-21T10:00:00Z");
     const sources = contextSources(agent, {

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { visibleAnswer } from "../../src/turn/turn.ts";
+import { visibleAnswer } from "../../src/turn/visible-answer.ts";
 
 describe("what people see of an answer", () => {
   test("has no imitated head, with or without a name, and no white space around it", () => {

@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { defineTool, type SkillWish, type ToolContext, type ToolOutcome } from "./tool.ts";
+
+const Name = z.string().trim().min(1).max(64);
+
+async function useSkill(context: ToolContext, wish: SkillWish): Promise<ToolOutcome> {
+  return { kind: "result", text: await context.useSkill(wish), references: [] };
+}
+
+/** `activate_skill`: a skill's text stands in the prompt until it is deactivated. */
+export const activateSkill = defineTool({
+  name: "activate_skill",
+  description: "tool-activate-skill",
+  input: z.strictObject({ name: Name }),
+  run: async ({ name }, context) => useSkill(context, { kind: "activate", name }),
+});
+
+/** `deactivate_skill`: its text stands there no longer. */
+export const deactivateSkill = defineTool({
+  name: "deactivate_skill",
+  description: "tool-deactivate-skill",
+  input: z.strictObject({ name: Name }),
+  run: async ({ name }, context) => useSkill(context, { kind: "deactivate", name }),
+});
+
+/** `read_skill_file`: a file of an active skill. */
+export const readSkillFile = defineTool({
+  name: "read_skill_file",
+  description: "tool-read-skill-file",
+  input: z.strictObject({ name: Name, file: z.string().trim().min(1).max(500) }),
+  run: async ({ name, file }, context) => useSkill(context, { kind: "read", name, file }),
+});
