@@ -24,7 +24,7 @@ test("the help shows what an argument looks like, and marks what the asker may n
   assert.ok(own.some(({ name }) => name === "forget [NUMBER | me]"));
   assert.doesNotMatch(JSON.stringify(own), /owners/);
   const marked = strange.filter(({ help }) => help.includes("(owners only)")).map(({ name }) => name);
-  assert.deepEqual(marked, ["compact", "summarize", "skill", "reset"]);
+  assert.deepEqual(marked, ["compact", "summarize", "skill [on NAME | off [NAME]]", "reset"]);
   assert.match(
     strange.find(({ name }) => name === "stop")?.help ?? "",
     /\(owners, and whoever is being answered\)$/,
