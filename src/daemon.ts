@@ -126,7 +126,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     bindings: options.bindings,
     ownerRoles: ownerRolesOf(config),
   });
-  const base = { store, events, now, agents, platformOf, names: confirmedNames };
+  const memories = new RecallMemories({ memories: store.memories, search: store.search, now });
+  const base = { store, events, now, agents, platformOf, memories, names: confirmedNames };
   const registry = createRegistry(options, { ...base, indexer });
   // Disposed of after the registry, whose end answers what is still asked.
   const desk = stack.use(
@@ -171,20 +172,22 @@ function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string,
   return { discord: discord?.ownerRoles ?? [], slack: slack?.ownerRoles ?? [] };
 }
 
-type RegistryBase = Pick<RegistryParts, "store" | "indexer" | "events" | "now" | "platformOf"> & {
+type RegistryBase = Pick<
+  RegistryParts,
+  "store" | "indexer" | "events" | "now" | "platformOf" | "memories"
+> & {
   readonly agents: Agents;
   readonly names: ConfirmedNames;
 };
 
 function createRegistry(options: DaemonOptions, { agents, names, ...base }: RegistryBase): ChannelRegistry {
   const { config, log, compaction, bindings } = options;
-  const { store, now } = base;
+  const { store } = base;
   return new ChannelRegistry({
     ...base,
     ...config.daemon,
     log,
     recall: new Recall({ search: store.search, now: Date.now }),
-    memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
     agentOf: ({ agent }) => agents.of(agent),
     streams: ({ address, kind, workspace, place }) => {
       const where = { channel: address, kind, workspace, ...(place !== null && { place }) };
@@ -208,7 +211,7 @@ type RouterBase = Omit<RegistryBase, "indexer"> & {
 };
 
 function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase): Router {
-  const { store, registry, events, now, agents, platformOf, prompts, models, names } = base;
+  const { store, registry, events, now, agents, platformOf, prompts, models, names, memories } = base;
   const speakers = new Speakers(store.speakers);
   const namesOf = (agent: AgentId): readonly string[] => {
     const { id, name } = agents.of(agent).agent.config;
@@ -223,6 +226,9 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     digesterOf,
     owners: { ...config.platforms, holds },
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
+    recall: memories,
+    linkTo: async (channel, messageId) =>
+      (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
     nameIn: async ({ id, agent }, author) => speakers.nameIn(id, author, namesOf(agent)),
     secrets: secretsOf(config),
     helpText: (list) => prompts.render("help", { commands: list }),

@@ -149,7 +149,17 @@ async function commandsTell(weir: TestWeir, rooms: readonly string[]): Promise<s
   const told: string[] = [];
   for (const room of rooms) {
     for (const asker of [ANN, BEN, OWNER]) {
-      for (const typed of ["memory", "why", "status", "context", "context list", "forget", "help"])
+      for (const typed of [
+        "memory",
+        "memory what opens the safe?",
+        "memory me",
+        "why",
+        "status",
+        "context",
+        "context list",
+        "forget",
+        "help",
+      ])
         told.push(await command(weir, room, typed, asker));
       const list = told.at(-3) ?? "";
       for (const [, key = ""] of list.matchAll(/^\s*(\S+)/gm))
