@@ -92,7 +92,7 @@ async function describeOwn(parts: CommandParts, { channel, asker, typed }: Asked
   const here = await cited.about(asking, asker, FOUND + 1);
   const elsewhere =
     channel.kind === "dm"
-      ? await cited.ownWords(channel.address.platform, asker.id, channel.id, FOUND + 1)
+      ? await cited.ownWords(channel.address.platform, asker.id, { than: channel.id }, FOUND + 1)
       : [];
   const shown = here.slice(0, FOUND);
   const head =
@@ -223,7 +223,8 @@ export function memoryIn(
   return "why" in draft ? null : draft;
 }
 
-function onOneLine(text: string): string {
+/** Without line breaks, and without what the log cannot hold. */
+export function onOneLine(text: string): string {
   return storableText(text).replaceAll(/\s+/g, " ").trim();
 }
 

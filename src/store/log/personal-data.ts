@@ -4,6 +4,7 @@ import type { MemoryDraft } from "../../core/memory.ts";
 import type { InboundEdit, InboundMessage } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import { type Blanked, prepareBlanking } from "./deletion.ts";
+import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../channels/channels.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import { type EditOutcome, editMessage } from "./log.ts";
 import { draftMessage } from "./message-rows.ts";
@@ -39,6 +40,12 @@ const SAID = `
     join entries copy on copy.channel_id = thread.id and copy.author_id = $2 and copy.deleted_at is null
    where c.id = $1 and exists (
      select from entries e where e.message_id = copy.message_id and e.channel_id = c.id and e.author_id = $2)`;
+
+/** A channel in which a person has said something that is there. */
+export interface SpokenPlace {
+  readonly channel: ChannelRow;
+  readonly messages: number;
+}
 
 /** What people ask of their own words. */
 export class PersonalDataStore {
@@ -145,6 +152,51 @@ export class PersonalDataStore {
     return rows.map(({ platform, name, message_ids: messageIds }) => {
       return { channel: { platform, name }, messageIds };
     });
+  }
+
+  /** The channels of a platform in which a person has said something that is there, of every agent. */
+  async places(platform: string, person: string): Promise<SpokenPlace[]> {
+    const rows = await this.#db.query<RawChannel & { messages: number }>(
+      {
+        name: "person_places",
+        text: `select ${COLUMNS_OF_C}, said.messages
+                 from (select e.channel_id, count(*) as messages from entries e
+                        where e.author_id = $2 and e.kind = 'user' and e.deleted_at is null group by e.channel_id) said
+                 join channels c on c.id = said.channel_id and c.platform = $1
+                order by c.id`,
+      },
+      [platform, storableText(person)],
+    );
+    return rows.map((row) => ({ channel: toChannel(row), messages: row.messages }));
+  }
+
+  /** How many memories of a platform nobody but a person bears. */
+  async countBorne(platform: string, person: string): Promise<number> {
+    const [row] = await this.#db.query<{ memories: number }>(
+      {
+        name: "person_count_borne",
+        text: `select count(*) as memories from (
+                 select from memory_sources s
+                   join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                   join channels c on c.id = s.channel_id and c.platform = $1
+                  group by s.memory_id having bool_and(e.author_id is not distinct from $2)) borne`,
+      },
+      [platform, storableText(person)],
+    );
+    return row?.memories ?? 0;
+  }
+
+  /** The platform's ids of what a person has said in one channel, `limit` at most; the oldest first. */
+  async messagesIn(channel: ChannelId, person: string, limit: number): Promise<string[]> {
+    const rows = await this.#db.query<{ message_id: string }>(
+      {
+        name: "person_messages",
+        text: `select message_id from entries
+                where channel_id = $1 and author_id = $2 and kind = 'user' and deleted_at is null order by seq limit $3`,
+      },
+      [channel, storableText(person), limit],
+    );
+    return rows.map((row) => row.message_id);
   }
 
   /** Where the same messages of the same people stand, by the channels: there, and as background of threads. */

@@ -107,21 +107,26 @@ export class CitedMemoryStore {
 
   /**
    * What is remembered anywhere of the words of one person alone, the newest first: that person may see it wherever they alone do.
-   * @param except what was said there is left out
+   * @param elsewhere `than`: what was said there is left out; `id`: only this one
    */
-  async ownWords(platform: string, person: string, except: ChannelId, limit: number): Promise<CitedMemory[]> {
+  async ownWords(
+    platform: string,
+    person: string,
+    elsewhere: { readonly than: ChannelId; readonly id?: MemoryId },
+    limit: number,
+  ): Promise<CitedMemory[]> {
     const rows = await this.#db.query<RawCited & Record<string, unknown>>(
       {
         name: "memories_own_words",
         text: `select ${CITED_COLUMNS}, 'elsewhere' as from
                  from memories m join channels c on c.id = m.channel_id and c.platform = $2
-                where c.id <> $3 and m.id in (
+                where c.id <> $3 and ($5::bigint is null or m.id = $5) and m.id in (
                         select s.memory_id from entries e join memory_sources s on s.channel_id = e.channel_id and s.seq = e.seq
                          where e.author_id = $1 and e.kind = 'user')
                   and ${OWN_WORDS}
                 order by m.valid_from desc, m.id desc limit $4`,
       },
-      [storableText(person), platform, except, limit],
+      [storableText(person), platform, elsewhere.than, limit, elsewhere.id ?? null],
     );
     return rows.map(toCited);
   }

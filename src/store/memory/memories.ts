@@ -198,15 +198,15 @@ export class MemoryStore {
     return rows.map((row) => ({ ...toMemory(row), from: row.from }));
   }
 
-  /** Those of the channel that asks that this person said first, the newest first. */
-  async assertedBy(asker: AskingChannel, person: string, limit: number): Promise<Memory[]> {
+  /** Those of the channel that asks that this person said first (null: whoever did), the newest first. */
+  async assertedBy(asker: AskingChannel, person: string | null, limit: number): Promise<Memory[]> {
     const rows = await this.#db.query<RawMemory>(
       {
         name: "memories_asserted",
-        text: `select ${COLUMNS} from memories m where ${IN_SCOPE} and m.channel_id = $2 and ${ASSERTER} = $5
+        text: `select ${COLUMNS} from memories m where ${IN_SCOPE} and m.channel_id = $2 and ($5::text is null or ${ASSERTER} = $5)
                 order by m.valid_from desc, m.id desc limit $6`,
       },
-      [...askedBy(asker), storableText(person), limit],
+      [...askedBy(asker), person === null ? null : storableText(person), limit],
     );
     return rows.map(toMemory);
   }

@@ -318,6 +318,24 @@ test("/forget me takes a secret from everything that tells of it", async () => {
   });
 });
 
+test("/forget QUERY takes a secret from everything that tells of it, by whoever said it", async () => {
+  await openWorld(async (world) => {
+    assert.match(await command(world.weir, "general", "forget the code of the safe"), /^Forgotten: #/);
+    await checkGone(world);
+  }, ANN);
+});
+
+test("/forget me everywhere takes a secret from everything that tells of it, whichever place it is said in", async () => {
+  await openWorld(async (world) => {
+    await world.weir.say("hello", { room: "elsewhere", addressed: false });
+    assert.match(
+      await command(world.weir, "elsewhere", "forget me everywhere yes"),
+      /^Forgotten: \d messages of yours in 3 places, and 1 memory\b/,
+    );
+    await checkGone(world);
+  });
+});
+
 test("the deletion of a channel takes its secrets, and its threads'", async () => {
   await openWorld(async (world) => {
     const { weir } = world;
