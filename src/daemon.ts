@@ -61,6 +61,10 @@ export interface Daemon extends AsyncDisposable {
   readonly models: Models;
   readonly inbox: PlatformInbox;
   readonly registry: ChannelRegistry;
+  /** Makes the extract that replaces a summary with a forgotten text in it. */
+  readonly digesterOf: CommandParts["digesterOf"];
+  /** See `GoneNotesSweeper`. */
+  sweepNotes(): Promise<void>;
   /** Aborted where its database has ended for good: it can only be ended. The reason is an error for the operator. */
   readonly lost: AbortSignal;
   /** Opens the intake of all platforms, and takes up what an earlier run left due. */
@@ -116,28 +120,26 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const platforms = options.platforms(events);
   for (const platform of platforms) stack.use(platform);
   const indexer = stack.use(new Indexer(store.search, log));
-  stack.use(startGoneNotes(store.notes, agents.noteKeepers(), log));
+  const goneNotes = stack.use(startGoneNotes(store.notes, agents.noteKeepers(), log));
+  const sweepNotes = async (): Promise<void> => goneNotes.sweep();
 
   const platformOf = (address: ChannelAddress): Platform | undefined =>
     platforms.find(({ capabilities }) => capabilities.serves(address));
-  const confirmedNames = new ConfirmedNames({
-    store: store.names,
-    log,
-    bindings: options.bindings,
-    ownerRoles: ownerRolesOf(config),
-  });
+  const { bindings } = options;
+  const ownerRoles = ownerRolesOf(config);
+  const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles });
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now });
-  const base = { store, events, now, agents, platformOf, memories, names: confirmedNames };
+  const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
+  const base = { store, events, now, agents, platformOf, memories, names };
   const registry = createRegistry(options, { ...base, indexer });
   // Disposed of after the registry, whose end answers what is still asked.
-  const desk = stack.use(
-    new RequestServer({ store, registry, serves: (address) => platformOf(address) !== undefined, log }),
-  );
+  const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
+  const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
-  const router = createRouter(options, { ...base, registry, prompts, models });
+  const router = createRouter(options, { ...base, digesterOf, registry, prompts, models });
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
@@ -153,13 +155,15 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     models,
     inbox: router,
     registry,
+    digesterOf,
+    sweepNotes,
     lost: opened.lost,
     async open() {
       await whileStarting(async () => indexer.start());
       await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
       const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
-      const names = platforms.map(({ name }) => name);
-      const resumed = await whileStarting(async () => registry.resume(names, due));
+      const served = platforms.map(({ name }) => name);
+      const resumed = await whileStarting(async () => registry.resume(served, due));
       if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
       router.erasures.begin();
       desk.open();
@@ -205,20 +209,21 @@ function createRegistry(options: DaemonOptions, { agents, names, ...base }: Regi
 }
 
 type RouterBase = Omit<RegistryBase, "indexer"> & {
+  readonly digesterOf: CommandParts["digesterOf"];
   readonly registry: ChannelRegistry;
   readonly prompts: Prompts;
   readonly models: Models;
 };
 
 function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase): Router {
-  const { store, registry, events, now, agents, platformOf, prompts, models, names, memories } = base;
+  const { store, registry, events, now, agents, platformOf, prompts, models, names, memories, digesterOf } =
+    base;
   const speakers = new Speakers(store.speakers);
   const namesOf = (agent: AgentId): readonly string[] => {
     const { id, name } = agents.of(agent).agent.config;
     return [id, name];
   };
   const holds: NameHolds = (platform, kind, name, server) => names.holds(platform, kind, name, server);
-  const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
   const commands = createCommands({
     store,
     registry,

@@ -47,7 +47,7 @@ export async function askEverywhere({ store }: CommandParts, command: AskedComma
   const { platform } = channel.address;
   const places = await store.people.places(platform, asker.id);
   const messages = places.reduce((sum, place) => sum + place.messages, 0);
-  const memories = await store.people.countBorne(platform, asker.id);
+  const { memories } = await store.people.borne(platform, asker.id);
   return warnOfEverywhere({ places: places.length, messages, memories }, platform, typed);
 }
 

@@ -47,6 +47,26 @@ export interface SpokenPlace {
   readonly messages: number;
 }
 
+/** Somebody whom the log has heard. */
+export interface KnownPerson {
+  readonly platform: string;
+  /** The platform's id. */
+  readonly id: string;
+  /** The last name that they spoke under. */
+  readonly name: string;
+  /** Messages that are there. */
+  readonly messages: number;
+}
+
+/** What goes with everything that a person has said. */
+export interface BorneByPerson {
+  /** Memories that nobody else bears. */
+  readonly memories: number;
+  readonly pictures: number;
+  /** Live summaries over their messages: each becomes an extract of what is left, and is written again. */
+  readonly summaries: number;
+}
+
 /** What people ask of their own words. */
 export class PersonalDataStore {
   readonly #db: Database;
@@ -170,20 +190,51 @@ export class PersonalDataStore {
     return rows.map((row) => ({ channel: toChannel(row), messages: row.messages }));
   }
 
-  /** How many memories of a platform nobody but a person bears. */
-  async countBorne(platform: string, person: string): Promise<number> {
-    const [row] = await this.#db.query<{ memories: number }>(
+  /** What would go with everything that a person has said on a platform. */
+  async borne(platform: string, person: string): Promise<BorneByPerson> {
+    const [row] = await this.#db.query<BorneByPerson & Record<string, unknown>>(
       {
-        name: "person_count_borne",
-        text: `select count(*) as memories from (
-                 select from memory_sources s
-                   join entries e on e.channel_id = s.channel_id and e.seq = s.seq
-                   join channels c on c.id = s.channel_id and c.platform = $1
-                  group by s.memory_id having bool_and(e.author_id is not distinct from $2)) borne`,
+        name: "person_borne",
+        text: `with said as materialized (
+                 select e.channel_id, e.seq, e.message_id
+                   from entries e join channels c on c.id = e.channel_id and c.platform = $1
+                  where e.author_id = $2 and e.kind = 'user' and e.deleted_at is null)
+               select (select count(*) from (
+                         select from memory_sources s
+                           join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                           join channels c on c.id = s.channel_id and c.platform = $1
+                          group by s.memory_id having bool_and(e.author_id is not distinct from $2)) borne) as memories,
+                      (select count(*) from images i
+                        where i.platform = $1 and i.message_id in (select message_id from said)) as pictures,
+                      (select count(*) from summaries s
+                        where s.live and s.kind <> 'reset' and s.channel_id in (select channel_id from said)
+                          and exists (select from said where said.channel_id = s.channel_id
+                                         and said.seq between s.from_seq and s.to_seq)) as summaries`,
       },
       [platform, storableText(person)],
     );
-    return row?.memories ?? 0;
+    return row ?? { memories: 0, pictures: 0, summaries: 0 };
+  }
+
+  /**
+   * People whom the log has heard, those with the most messages first.
+   * @param platform null: of all
+   * @param called only who has this id, or has spoken under this name; null: everybody
+   */
+  async known(platform: string | null, called: string | null, limit: number): Promise<KnownPerson[]> {
+    return this.#db.query<KnownPerson & Record<string, unknown>>(
+      {
+        name: "person_known",
+        text: `select c.platform, e.author_id as id, (array_agg(e.author_name order by e.at desc, e.seq desc))[1] as name,
+                      count(*) filter (where e.deleted_at is null) as messages
+                 from entries e join channels c on c.id = e.channel_id
+                where e.kind = 'user' and ($1::text is null or c.platform = $1)
+                group by c.platform, e.author_id
+               having $2::text is null or e.author_id = $2 or bool_or(normal_text(e.author_name) = normal_text($2))
+                order by messages desc, c.platform, e.author_id limit $3`,
+      },
+      [platform, called === null ? null : storableText(called), limit],
+    );
   }
 
   /** The platform's ids of what a person has said in one channel, `limit` at most; the oldest first. */
