@@ -62,6 +62,10 @@ export interface Daemon extends AsyncDisposable {
   readonly models: Models;
   readonly inbox: PlatformInbox;
   readonly registry: ChannelRegistry;
+  /** Makes the extract that replaces a summary with a forgotten text in it. */
+  readonly digesterOf: CommandParts["digesterOf"];
+  /** See `GoneNotesSweeper`. */
+  sweepNotes(): Promise<void>;
   /** Aborted where its database has ended for good: it can only be ended. The reason is an error for the operator. */
   readonly lost: AbortSignal;
   /** Opens the intake of all platforms, and takes up what an earlier run left due. */
@@ -75,6 +79,11 @@ function agentEvents(config: Config, log: Logger): AgentEvents {
     onPassedOver: fallbackLog(log, masked),
     onFileProblem: (agent, problem) => log.warn({ agent, problem: masked(problem) }, "agent_file_not_used"),
   };
+}
+
+async function warnOfScripts({ search }: Store, log: Logger): Promise<void> {
+  const knowsAll = await whileStarting(async () => search.knowsAllScripts());
+  if (!knowsAll) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
 }
 
 /** The models, which tell the database what they learn. */
@@ -107,8 +116,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
   log.info({ where: opened.where }, "database_open");
   const store = createStore(opened.database);
-  const knowsAllScripts = await whileStarting(async () => store.search.knowsAllScripts());
-  if (!knowsAllScripts) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
+  await warnOfScripts(store, log);
   const models = stack.use(await openLearningModels(config, store, log));
   log.info({ models: models.describe() }, "models_open");
   const agents = await openAgents(config, models, prompts, log);
@@ -117,28 +125,27 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const platforms = options.platforms(events);
   for (const platform of platforms) stack.use(platform);
   const indexer = stack.use(new Indexer(store.search, log));
-  stack.use(startGoneNotes(store.notes, agents.noteKeepers(), log));
+  const goneNotes = stack.use(startGoneNotes(store.notes, agents.noteKeepers(), log));
+  const sweepNotes = async (): Promise<void> => goneNotes.sweep();
 
   const platformOf = (address: ChannelAddress): Platform | undefined =>
     platforms.find(({ capabilities }) => capabilities.serves(address));
-  const confirmedNames = new ConfirmedNames({
-    store: store.names,
-    log,
-    bindings: options.bindings,
-    ownerRoles: ownerRolesOf(config),
-  });
-  const base = { store, events, now, agents, platformOf, names: confirmedNames };
+  const { bindings } = options;
+  const ownerRoles = ownerRolesOf(config);
+  const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles });
+  const memories = new RecallMemories({ memories: store.memories, search: store.search, now });
+  const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
+  const base = { store, events, now, agents, platformOf, memories, names };
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
   const registry = createRegistry(options, { ...base, indexer, contexts });
   // Disposed of after the registry, whose end answers what is still asked.
-  const desk = stack.use(
-    new RequestServer({ store, registry, serves: (address) => platformOf(address) !== undefined, log }),
-  );
+  const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
+  const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
-  const router = createRouter(options, { ...base, registry, contexts, prompts, models });
+  const router = createRouter(options, { ...base, digesterOf, registry, contexts, prompts, models });
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
@@ -154,13 +161,15 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     models,
     inbox: router,
     registry,
+    digesterOf,
+    sweepNotes,
     lost: opened.lost,
     async open() {
       await whileStarting(async () => indexer.start());
       await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
       const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
-      const names = platforms.map(({ name }) => name);
-      const resumed = await whileStarting(async () => registry.resume(names, due));
+      const served = platforms.map(({ name }) => name);
+      const resumed = await whileStarting(async () => registry.resume(served, due));
       if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
       router.erasures.begin();
       desk.open();
@@ -175,7 +184,7 @@ function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string,
 
 type RegistryBase = Pick<
   RegistryParts,
-  "store" | "indexer" | "contexts" | "events" | "now" | "platformOf"
+  "store" | "indexer" | "contexts" | "events" | "now" | "platformOf" | "memories"
 > & {
   readonly agents: Agents;
   readonly names: ConfirmedNames;
@@ -183,13 +192,12 @@ type RegistryBase = Pick<
 
 function createRegistry(options: DaemonOptions, { agents, names, ...base }: RegistryBase): ChannelRegistry {
   const { config, log, compaction, bindings } = options;
-  const { store, now } = base;
+  const { store } = base;
   return new ChannelRegistry({
     ...base,
     ...config.daemon,
     log,
     recall: new Recall({ search: store.search, now: Date.now }),
-    memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
     agentOf: ({ agent }) => agents.of(agent),
     streams: ({ address, kind, workspace, place }) => {
       const where = { channel: address, kind, workspace, ...(place !== null && { place }) };
@@ -207,20 +215,33 @@ function createRegistry(options: DaemonOptions, { agents, names, ...base }: Regi
 }
 
 type RouterBase = Omit<RegistryBase, "indexer"> & {
+  readonly digesterOf: CommandParts["digesterOf"];
   readonly registry: ChannelRegistry;
   readonly prompts: Prompts;
   readonly models: Models;
 };
 
 function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase): Router {
-  const { store, registry, contexts, events, now, agents, platformOf, prompts, models, names } = base;
+  const {
+    store,
+    registry,
+    contexts,
+    events,
+    now,
+    agents,
+    platformOf,
+    prompts,
+    models,
+    names,
+    memories,
+    digesterOf,
+  } = base;
   const speakers = new Speakers(store.speakers);
   const namesOf = (agent: AgentId): readonly string[] => {
     const { id, name } = agents.of(agent).agent.config;
     return [id, name];
   };
   const holds: NameHolds = (platform, kind, name, server) => names.holds(platform, kind, name, server);
-  const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
   const commands = createCommands({
     store,
     registry,
@@ -229,6 +250,9 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     digesterOf,
     owners: { ...config.platforms, holds },
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
+    recall: memories,
+    linkTo: async (channel, messageId) =>
+      (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
     nameIn: async ({ id, agent }, author) => speakers.nameIn(id, author, namesOf(agent)),
     secrets: secretsOf(config),
     helpText: (list) => prompts.render("help", { commands: list }),

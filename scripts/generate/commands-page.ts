@@ -22,8 +22,10 @@ const WHO = {
 const MIDDLE = `
 Owners are the people in \`owners\` and \`owner_roles\` of a platform; in a direct message, at the terminal and on the loopback platform
 everybody is an owner. Forgetting blanks the messages in the log, takes the memories that nobody else states, and replaces each summary that
-may hold the words by an extract without them, at once. It does not reach what others and the agent have said, other channels, or
-the platform's own copies. If \`/remember\` was typed in a message, an edit of that message changes what is remembered, and its
+may hold the words by an extract without them, at once; a model writes it again. \`/forget me\` does so with all that you have said where you type it,
+\`/forget me everywhere\` in all channels and direct messages of that platform, whichever agent answers there. \`/forget QUERY\` takes the one memory of yours
+that has all words of the query, and where several have, it shows them first. What cannot be undone is shown with its count, and done when \`yes\` follows. It does not
+reach what others and the agent have said, or the platform's own copies. If \`/remember\` was typed in a message, an edit of that message changes what is remembered, and its
 deletion takes it.
 
 ## On the command line

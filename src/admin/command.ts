@@ -4,7 +4,14 @@ import type { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../core/card.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
 import type { Author } from "../core/message.ts";
-import type { Asker, InboundCommand, PlatformCapabilities, PlatformCommand } from "../platforms/platform.ts";
+import type { RecallMemories } from "../memory/recall-memories.ts";
+import type {
+  Asker,
+  InboundCommand,
+  LinkedChannel,
+  PlatformCapabilities,
+  PlatformCommand,
+} from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { AskingChannel } from "../store/memory/memories.ts";
@@ -50,6 +57,10 @@ export interface CommandParts {
   readonly capabilitiesOf: (
     channel: ChannelAddress,
   ) => Pick<PlatformCapabilities, "commandPrefix" | "isProportional"> | undefined;
+  /** Finds what is remembered, with the filter of a turn. */
+  readonly recall: Pick<RecallMemories, "find">;
+  /** The address of a message on its platform; null: it has none, or no platform here knows it. */
+  readonly linkTo: (channel: LinkedChannel, messageId: string) => Promise<string | null>;
   /** A person's name in a channel's log. */
   readonly nameIn: (channel: ChannelRow, author: Pick<Author, "id" | "name" | "isBot">) => Promise<string>;
   /** Keys, tokens and passwords, which nobody is shown. */
@@ -80,7 +91,7 @@ export function askingChannel({ agentOf }: Pick<CommandParts, "agentOf">, row: C
 }
 
 /** `#general in Acme`, or its address if its platform tells no names. */
-export function channelTitle(row: ChannelRow): string {
+export function channelTitle(row: Pick<ChannelRow, "address" | "kind" | "workspace" | "place">): string {
   const { place, kind } = row;
   const isNamed = kind === "dm" || (place !== null && place.channel !== "");
   return isNamed ? sceneOf(row).channel : formatAddress(row.address);

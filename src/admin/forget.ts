@@ -1,16 +1,11 @@
-import { REDACTED_AT_ONCE, redactMessages } from "../router/redact-messages.ts";
+import { redactMessages } from "../router/redact-messages.ts";
 import { retryWrite } from "../async/retry.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { OwnedMemory } from "../store/memory/memories.ts";
-import {
-  type AskedCommand,
-  type Command,
-  askingChannel,
-  type CommandParts,
-  placeName,
-  type Typed,
-} from "./command.ts";
-import { MEMORIES_ASKED, memoryLines } from "./memory.ts";
+import { type AskedCommand, type Command, askingChannel, type CommandParts, type Typed } from "./command.ts";
+import { questionTerms, terms } from "../text/terms.ts";
+import { askEverywhere, askFirst, forgetAll, forgetEverywhere, memoriesOf, REACH } from "./forget-person.ts";
+import { MEMORIES_ASKED, memoryLines, onOneLine } from "./memory.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 import { memoryId } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
@@ -18,28 +13,33 @@ import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayableLine } from "../text/displayable.ts";
 
-/** Time limit of one command, ms. */
-const WITHIN_MS = 10_000;
-
-const ABOUT_ME = /^(?:(?:all|everything) about )?me( yes)?$/;
+const ABOUT_ME = /^(?:(?:all|everything) about )?me( everywhere)?( yes)?$/;
+/** Memories of a channel that are looked through for what a query names; the newest. */
+const LOOKED_THROUGH = 1000;
 
 export const forgetCommand: Command = {
   name: "forget",
-  help: "forget a memory, or everything that you have said here",
-  argument: { name: "what", form: "NUMBER | me", help: "the number that /memory shows, or all of yours" },
+  help: "forget a memory, or everything that you have said, here or everywhere",
+  argument: {
+    name: "what",
+    form: "NUMBER | QUERY | me | me everywhere",
+    help: "a number of /memory, words of memories, or all of yours",
+  },
   allowed: "everybody",
   run: forget,
 };
 
-/** `/forget`, `/forget NUMBER`, `/forget me`, `/forget me yes` */
+/** `/forget`, `/forget NUMBER`, `/forget QUERY`, `/forget me`, `/forget me everywhere`; the last three with `yes` */
 async function forget(parts: CommandParts, command: AskedCommand): Promise<string> {
   const wanted = command.argument.toLowerCase().replaceAll(/\s+/g, " ");
   const number = /^#?(\d{1,15})$/.exec(wanted)?.[1];
   if (number !== undefined) return forgetOne(parts, command, Number(number));
   const aboutMe = ABOUT_ME.exec(wanted);
-  if (aboutMe !== null)
-    return aboutMe[1] === undefined ? askFirst(parts, command) : forgetAll(parts, command);
-  return explain(parts, command);
+  if (aboutMe === null) return wanted === "" ? explain(parts, command) : forgetFitting(parts, command);
+  const [, everywhere, yes] = aboutMe;
+  if (everywhere !== undefined)
+    return yes === undefined ? askEverywhere(parts, command) : forgetEverywhere(parts, command);
+  return yes === undefined ? askFirst(parts, command) : forgetAll(parts, command);
 }
 
 async function explain(parts: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {
@@ -48,44 +48,138 @@ async function explain(parts: CommandParts, { channel, asker, typed }: AskedComm
   return explainForget(own, parts.agentOf(channel).time, typed);
 }
 
-async function askFirst({ store }: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {
-  return warnOfAll(await store.people.countSaid(channel.id, asker.id), placeName(channel), typed);
+/**
+ * `/forget QUERY`: forgets the memory that has all words of the query, where there is one; several are shown first. Only what the
+ * asker may forget is looked at.
+ */
+async function forgetFitting(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const { channel, asker, typed } = command;
+  const [, query = "", yes] = /^(.*?)( yes)?$/i.exec(onOneLine(command.argument)) ?? [];
+  const person = ownsPlace(parts, command) ? null : asker.id;
+  const candidates = await parts.store.memories.assertedBy(
+    askingChannel(parts, channel),
+    person,
+    LOOKED_THROUGH,
+  );
+  const fitting = memoriesWith(query, candidates);
+  const [first] = fitting;
+  if (first === undefined)
+    return `Nothing that you may forget here has all words of "${displayableLine(query)}".\n${await explain(parts, command)}`;
+  if (fitting.length === 1) return forgetOne(parts, command, first.id);
+  if (fitting.length >= MEMORIES_ASKED)
+    return `${fitting.length} statements have all words of "${displayableLine(query)}": that is too many at once. Say more of what is meant.`;
+  if (yes === undefined) {
+    const shown = memoryLines(fitting, parts.agentOf(channel).time);
+    return warnOfFitting(query, shown, typed);
+  }
+  return forgetSeveral(parts, command, fitting);
+}
+
+/** Memories whose statement, subject or speaker has each word of the query. Pure. */
+export function memoriesWith(query: string, memories: readonly Memory[]): Memory[] {
+  const asked = questionTerms(query);
+  if (asked.length === 0) return [];
+  return memories.filter(({ subject, assertedBy, statement }) => {
+    const has = new Set(terms(`${subject} ${assertedBy} ${statement}`));
+    return asked.every((term) => has.has(term));
+  });
+}
+
+async function forgetSeveral(
+  parts: CommandParts,
+  command: AskedCommand,
+  memories: readonly Memory[],
+): Promise<string> {
+  const { channel } = command;
+  let [forgotten, messages, others] = [0, 0, 0];
+  for (const { id } of memories) {
+    // One may have gone with the messages of another.
+    const memory = await parts.store.memories.find(askingChannel(parts, channel), id);
+    forgotten++;
+    if (memory === undefined) continue;
+    const taken = await takeOne(parts, command, memory);
+    messages += taken.messages;
+    others += taken.others;
+  }
+  return formatSeveralForgotten({ forgotten, messages, others });
+}
+
+function ownsPlace({ owners }: CommandParts, { channel, asker }: AskedCommand): boolean {
+  const { kind, workspace, address } = channel;
+  return isOwner(asker, { platform: address.platform, kind, workspace }, owners);
 }
 
 /** Forgets one memory, with the messages that prove it. Only its author or an owner may do so. */
-async function forgetOne(
-  parts: CommandParts,
-  { channel, asker, typed }: AskedCommand,
-  id: number,
-): Promise<string> {
-  const { store, owners } = parts;
+async function forgetOne(parts: CommandParts, command: AskedCommand, id: number): Promise<string> {
+  const { channel, asker, typed } = command;
+  const { store } = parts;
   const asking = askingChannel(parts, channel);
   const memory = await store.memories.find(asking, id);
   if (memory === undefined) {
+    const own = await forgetOwnWords(parts, command, id);
+    if (own !== null) return own;
     const [elsewhere] = await store.memories.visible(asking, [memoryId(id)]);
     return elsewhere === undefined
       ? `There is no memory #${id} here. ${typed("memory")} lists them with their numbers.`
       : `#${id} was said in another channel: it is forgotten there, by the same command.`;
   }
   const { platform } = channel.address;
-  const ownsPlace = isOwner(asker, { platform, kind: channel.kind, workspace: channel.workspace }, owners);
-  if (memory.asserter !== asker.id && !ownsPlace) {
+  if (memory.asserter !== asker.id && !ownsPlace(parts, command)) {
     const whose = memory.asserter === null ? "my own statement" : `${memory.assertedBy}'s statement`;
     const who = memory.asserter === null ? "an owner" : `${memory.assertedBy} or an owner`;
     return `#${id} is ${whose}: only ${who} may have it forgotten. ${howToOwn(platform)}`;
   }
+  return formatForgotten(memory, await takeOne(parts, command, memory));
+}
+
+/**
+ * In a direct message, what `/memory me` shows there of other places: it rests on the asker's words alone.
+ * @returns null: there is none of this number
+ */
+async function forgetOwnWords(
+  parts: CommandParts,
+  command: AskedCommand,
+  id: number,
+): Promise<string | null> {
+  const { channel, asker } = command;
+  if (channel.kind !== "dm") return null;
+  const { cited, channels, memories } = parts.store;
+  const elsewhere = { than: channel.id, id: memoryId(id) };
+  const [own] = await cited.ownWords(channel.address.platform, asker.id, elsewhere, 1);
+  const there = own && (await channels.find(own.channel.address));
+  const memory = there && (await memories.find(askingChannel(parts, there), id));
+  if (there === undefined || memory === undefined) return null;
+  const taken = await takeOne(parts, { ...command, channel: there }, memory);
+  return formatForgotten({ id: memory.id }, taken);
+}
+
+/** What went with a memory. */
+interface Taken {
+  /** Blanked messages. */
+  readonly messages: number;
+  /** Messages of others that say the same and stay. */
+  readonly others: number;
+  /** Other memories that only these messages proved. */
+  readonly otherMemories: number;
+}
+
+async function takeOne(parts: CommandParts, command: AskedCommand, memory: OwnedMemory): Promise<Taken> {
+  const { channel, asker } = command;
   // Others' messages stay, unless an owner decides.
-  const messages = memory.messages.filter(({ author }) => ownsPlace || author === asker.id);
-  const ids = messages.map((message) => message.id);
-  const redacted = await redactEverywhere(parts, channel, ids);
-  const others = memory.messages.length - messages.length;
+  const isOwners = ownsPlace(parts, command);
+  const messages = memory.messages.filter(({ author }) => isOwners || author === asker.id);
+  const redacted = await redactEverywhere(
+    parts,
+    channel,
+    messages.map(({ id }) => id),
+  );
   const isLeft = await takeMemory(parts, channel, memory);
-  return formatForgotten(memory, {
+  return {
     messages: redacted.messages,
-    others,
+    others: memory.messages.length - messages.length,
     // If no other message proved the memory, `redacted` has counted it.
     otherMemories: Math.max(0, redacted.memories - (isLeft ? 0 : 1)),
-  });
+  };
 }
 
 /** Blanks all copies of messages: the root of a thread is in its channel and in the thread. */
@@ -114,36 +208,16 @@ async function takeMemory(parts: CommandParts, channel: ChannelRow, { id }: Owne
   if (!result && !isRepeated) return false;
   // Stored tool results refer to it by number: memory is rendered anew, and a running turn begins again.
   await (await parts.registry.inMemory(channel.id))?.changed(0, null);
+  await parts.registry.memoriesGone(channel.id);
   return true;
-}
-
-/** In bounded batches, each one transaction: a later failure undoes no batch. */
-async function forgetAll(parts: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {
-  const { people, channels } = parts.store;
-  const until = performance.now() + WITHIN_MS;
-  let messages = 0;
-  let memories = 0;
-  let isDone = false;
-  while (!isDone && performance.now() < until) {
-    const places = await people.said(channel.id, asker.id, REDACTED_AT_ONCE);
-    isDone = places.length === 0;
-    for (const place of places) {
-      const row = await channels.find(place.channel);
-      if (row === undefined) throw new Error("a channel with messages has no row");
-      const redacted = await redactMessages(parts, row, place.messageIds);
-      messages += redacted.seqs.length;
-      memories += redacted.memories;
-    }
-  }
-  const left = isDone ? 0 : (await people.countSaid(channel.id, asker.id)).messages;
-  return formatAllForgotten({ messages, memories, left }, placeName(channel), typed);
 }
 
 /** Answers of `/forget`. Pure. */
 
 const usage = (typed: Typed): string =>
   `${typed("forget NUMBER")} forgets a memory by its number, with the messages that it comes from. ` +
-  `${typed("forget me")} forgets everything that you have said here.`;
+  `${typed("forget WORDS")} forgets what has these words. ` +
+  `${typed("forget me")} forgets everything that you have said here, ${typed("forget me everywhere")} wherever I have heard you.`;
 
 /** @param own the asker's own memories, at most {@link MEMORIES_ASKED} */
 function explainForget(own: readonly Memory[], time: TimeFormat, typed: Typed): string {
@@ -156,52 +230,36 @@ function explainForget(own: readonly Memory[], time: TimeFormat, typed: Typed): 
   return [usage(typed), head, ...memoryLines(shown, time)].join("\n");
 }
 
-/** The effect and its limits. */
-const REACH =
-  "Their text goes from the log, from summaries and from what can be recalled; that you wrote, and when, stays. " +
-  "What others and I have said stays. The platform keeps its own copies: delete them there.";
-
-const memoriesOf = (count: number): string => counted(count, "memory", "memories");
-
-/** @param place `this channel` */
-function warnOfAll(
-  count: { readonly messages: number; readonly memories: number },
-  place: string,
-  typed: Typed,
-): string {
-  if (count.messages === 0) return `There is nothing of yours in ${place}.`;
-  const what = `${counted(count.messages, "message")} of yours, and ${memoriesOf(count.memories)} that nobody else bears`;
-  return `In ${place} that is ${what}. ${REACH} Other channels, threads and direct messages are not touched. This cannot be undone. To do it: ${typed("forget me yes")}`;
+/** @param lines the memories that would go */
+function warnOfFitting(query: string, lines: readonly string[], typed: Typed): string {
+  const head = `${counted(lines.length, "statement")} have all words of "${displayableLine(query)}":`;
+  const what = `They would go, with the messages of yours that they come from. ${REACH} This cannot be undone.`;
+  return [
+    head,
+    ...lines,
+    `${what} ${typed("forget NUMBER")} forgets one of them, ${typed(`forget ${displayableLine(query)} yes`)} all.`,
+  ].join("\n");
 }
 
-/** @param done `left`: messages that are still to be blanked */
-function formatAllForgotten(
-  done: { readonly messages: number; readonly memories: number; readonly left: number },
-  place: string,
-  typed: Typed,
-): string {
-  if (done.messages === 0 && done.left === 0) return `There is nothing of yours in ${place}.`;
-  const what = `${counted(done.messages, "message")} of yours in ${place}, and ${memoriesOf(done.memories)}`;
-  const more =
-    done.left === 0
-      ? ""
-      : ` ${counted(done.left, "message")} of yours are left: ${typed("forget me yes")} goes on.`;
-  return `Forgotten: ${what}. ${REACH}${more}`;
+function formatSeveralForgotten(taken: {
+  readonly forgotten: number;
+  readonly messages: number;
+  readonly others: number;
+}): string {
+  const { forgotten, messages, others } = taken;
+  const texts = `${counted(messages, "message")} that they came from lost their text, in the log and in summaries.`;
+  const stay =
+    others === 0 ? "" : ` ${counted(others, "message")} of others that say so stay: they are theirs.`;
+  return `Forgotten: ${counted(forgotten, "statement")}. ${texts}${stay}`;
 }
 
+/** @param memory without its statement where the asker is not to be told that */
 function formatForgotten(
-  { id, statement }: Pick<Memory, "id" | "statement">,
-  taken: {
-    /** Blanked messages. */
-    readonly messages: number;
-    /** Messages of others that say the same and stay. */
-    readonly others: number;
-    /** Other memories that only these messages proved. */
-    readonly otherMemories: number;
-  },
+  { id, statement }: Pick<Memory, "id"> & Partial<Pick<Memory, "statement">>,
+  taken: Taken,
 ): string {
   const { messages, others, otherMemories } = taken;
-  const parts = [`Forgotten: #${id}, "${displayableLine(statement)}".`];
+  const parts = [`Forgotten: #${id}${statement === undefined ? "" : `, "${displayableLine(statement)}"`}.`];
   if (messages > 0)
     parts.push(
       `${counted(messages, "message")} that it came from lost ${messages === 1 ? "its" : "their"} text, in the log and in summaries.`,

@@ -10,10 +10,18 @@ import { retryWrite } from "../async/retry.ts";
 import { parseTextCommand, type ProvingMessage } from "../router/text-commands.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Agent } from "../turn/agent.ts";
-import { type AskedCommand, type Command, askingChannel, type CommandParts, placeName } from "./command.ts";
+import {
+  type AskedCommand,
+  type Command,
+  askingChannel,
+  channelTitle,
+  type CommandParts,
+  placeName,
+} from "./command.ts";
 import { formatAddress } from "../core/ids.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
+import type { CitedMemory } from "../store/memory/cited-memories.ts";
 import type { ListedMemory, MemoryRecord } from "../store/memory/memories.ts";
 
 /** Longest statement to remember, in UTF-16 units: with a date before it, it still passes the gates. */
@@ -23,8 +31,12 @@ const IMPORTANCE = 0.9;
 
 export const memoryCommand: Command = {
   name: "memory",
-  help: "what is remembered here, who said it and when",
-  argument: null,
+  help: "what is remembered here, of something or of you, who said it and when",
+  argument: {
+    name: "query",
+    form: "QUERY | me",
+    help: "what it is about; me: what you have said, or is about you; alone: the newest",
+  },
   allowed: "everybody",
   run: describeMemories,
 };
@@ -38,9 +50,123 @@ export const rememberCommand: Command = {
 };
 
 /** `/memory`, with the filter of recall: it shows only memories that the agent may use there. */
-async function describeMemories(parts: CommandParts, { channel }: AskedCommand): Promise<string> {
+async function describeMemories(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const { channel, argument } = command;
+  if (isAboutAsker(argument)) return describeOwn(parts, command);
+  if (normalWords(argument) !== "") return describeFound(parts, command);
   const memories = await parts.store.memories.inScope(askingChannel(parts, channel), MEMORIES_ASKED);
   return formatMemories(memories, parts.agentOf(channel).time);
+}
+
+/** `me`, `about me` */
+function isAboutAsker(argument: string): boolean {
+  return /^(?:about\s+)?me$/i.test(argument);
+}
+
+/** `/memory QUERY`: what fits, best first, as a turn would recall it there. */
+async function describeFound(
+  parts: CommandParts,
+  { channel, argument, typed }: AskedCommand,
+): Promise<string> {
+  const asking = askingChannel(parts, channel);
+  const found = await parts.recall.find({ ...asking, text: argument, limit: FOUND });
+  const cited = await parts.store.cited.visible(
+    asking,
+    found.map(({ id }) => id),
+  );
+  const best = found.flatMap(({ id }) => cited.filter((one) => one.id === id));
+  const about = `"${displayableLine(argument)}"`;
+  if (best.length === 0)
+    return `Nothing that is remembered here fits ${about}. ${typed("memory")} lists the newest.`;
+  const head = `Remembered here about ${about}: ${counted(best.length, "statement")}, the best first.`;
+  return [head, ...(await citedLines(parts, channel, best))].join("\n");
+}
+
+/**
+ * `/memory me`: what shows here and was said by the asker, or is about somebody of that name. In a direct message also the asker's
+ * own words from other places, and nothing that anybody else made of them.
+ */
+async function describeOwn(parts: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {
+  const { cited } = parts.store;
+  const asking = askingChannel(parts, channel);
+  const here = await cited.about(asking, asker, FOUND + 1);
+  const elsewhere =
+    channel.kind === "dm"
+      ? await cited.ownWords(channel.address.platform, asker.id, { than: channel.id }, FOUND + 1)
+      : [];
+  const shown = here.slice(0, FOUND);
+  const head =
+    here.length === 0
+      ? "Nothing is remembered here that you have said, or that is about you."
+      : `Remembered here of you: ${amount(here)}, the newest first.`;
+  const others =
+    elsewhere.length === 0
+      ? []
+      : [
+          `Your words that are remembered of other places: ${amount(elsewhere)}, the newest first.`,
+          ...(await Promise.all(elsewhere.slice(0, FOUND).map(async (one) => ownWords(parts, channel, one)))),
+        ];
+  const reach =
+    channel.kind === "dm"
+      ? []
+      : [`What is remembered of your words elsewhere, ${typed("memory me")} tells you in a direct message.`];
+  return [head, ...(await citedLines(parts, channel, shown)), ...others, ...reach].join("\n");
+}
+
+/** Memories that are shown with their words. */
+const FOUND = 10;
+
+function amount(memories: readonly unknown[]): string {
+  return memories.length > FOUND ? `the newest ${FOUND}` : counted(memories.length, "statement");
+}
+
+/** Each with the words that prove it, with links to them, and with where it shows. */
+async function citedLines(
+  parts: CommandParts,
+  channel: ChannelRow,
+  memories: readonly CitedMemory[],
+): Promise<string[]> {
+  const { time } = parts.agentOf(channel);
+  const lines = memories.map(async (memory) => {
+    const quotes = await Promise.all(
+      memory.sources.map(async (source) => {
+        const link = await linkTo(parts, memory, source);
+        return `\n  ${displayableLine(source.author)}, ${time.minute(source.at)}: "${displayableLine(source.quote)}"${link}`;
+      }),
+    );
+    return `${memoryLines([memory], time).join("\n")}, shows ${whereShown(memory)}${quotes.join("")}`;
+  });
+  return Promise.all(lines);
+}
+
+/** Only the words: what was made of them may tell what others have said there. */
+async function ownWords(parts: CommandParts, channel: ChannelRow, memory: CitedMemory): Promise<string> {
+  const { time } = parts.agentOf(channel);
+  const words = await Promise.all(
+    memory.sources.map(async (source) => {
+      const link = await linkTo(parts, memory, source);
+      return `${time.minute(source.at)}: "${displayableLine(source.quote)}"${link}`;
+    }),
+  );
+  return `- #${memory.id} in ${displayableLine(channelTitle(memory.channel))}, shows ${whereShown(memory)}\n  ${words.join("\n  ")}`;
+}
+
+async function linkTo(
+  { linkTo: link }: CommandParts,
+  { channel }: CitedMemory,
+  { messageId }: CitedMemory["sources"][number],
+): Promise<string> {
+  const address = messageId === null ? null : await link(channel, messageId);
+  return address === null ? "" : ` ${address}`;
+}
+
+/** Who sees a memory, by where it was said. */
+function whereShown({ scope, from, isShared, channel: { kind } }: CitedMemory): string {
+  if (scope === "dm" || kind === "dm") return from === "here" ? "in this conversation alone" : "there alone";
+  if (isShared) return "in all channels of this server";
+  if (kind === "thread") return from === "here" ? "in this thread alone" : "there alone";
+  if (from === "parent") return "in this thread's channel and its threads";
+  return from === "here" ? "in this channel and its threads" : "in that channel and its threads";
 }
 
 /** `/remember TEXT`: appends the asker's message and the memory that it proves, atomically. */
@@ -97,7 +223,8 @@ export function memoryIn(
   return "why" in draft ? null : draft;
 }
 
-function onOneLine(text: string): string {
+/** Without line breaks, and without what the log cannot hold. */
+export function onOneLine(text: string): string {
   return storableText(text).replaceAll(/\s+/g, " ").trim();
 }
 
@@ -162,6 +289,7 @@ const SAID_AT: Readonly<Record<ListedMemory["from"], string>> = {
   here: "",
   parent: " · from the channel of this thread",
   workspace: " · from another channel",
+  elsewhere: " · from another place",
 };
 
 /** Each with its number for `/forget`. */

@@ -3,6 +3,10 @@ import type { ChannelRegistry } from "../channel/registry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { CompactionStore } from "../store/compaction/compactions.ts";
+import type { JobId } from "../core/ids.ts";
+import { redactPerson, type RedactionParts } from "../router/redact-messages.ts";
+import type { ChannelStore } from "../store/channels/channels.ts";
+import type { ForgetAnswer } from "./forget-answer.ts";
 import type { RequestStore, WaitingRequest } from "../store/commands/requests.ts";
 import {
   type CompactAnswer,
@@ -12,9 +16,16 @@ import {
   storableAnswer,
 } from "./compact-answer.ts";
 
-export interface RequestServerParts {
-  readonly store: RedoStores & { readonly requests: RequestStore; readonly compactions: CompactionStore };
-  readonly registry: Pick<ChannelRegistry, "visit">;
+export interface RequestServerParts extends Omit<RedactionParts, "store" | "registry"> {
+  readonly store: RedoStores &
+    RedactionParts["store"] & {
+      readonly requests: RequestStore;
+      readonly compactions: CompactionStore;
+      readonly channels: Pick<ChannelStore, "find">;
+    };
+  readonly registry: RedactionParts["registry"] & Pick<ChannelRegistry, "visit">;
+  /** See `GoneNotesSweeper`. */
+  readonly sweepNotes: () => Promise<void>;
   /** Whether this daemon can deliver to the channel. */
   readonly serves: (channel: ChannelAddress) => boolean;
   readonly log: Logger;
@@ -29,8 +40,8 @@ const CLEAN_EVERY_MS = 3_600_000;
 const OTHERS_FIRST_MS = 500;
 
 /**
- * Takes requests from other commands (`weir compact`, `weir compact --redo`), and answers in the same row. It hears of a request by
- * NOTIFY and polls as well, so a lost connection costs seconds and no request.
+ * Takes requests from other commands (`weir compact`, `weir compact --redo`, `weir forget-user`), and answers in the same row. It
+ * hears of a request by NOTIFY and polls as well, so a lost connection costs seconds and no request.
  */
 export class RequestServer implements AsyncDisposable {
   readonly #parts: RequestServerParts;
@@ -127,18 +138,34 @@ export class RequestServer implements AsyncDisposable {
     void work.finally(() => this.#work.delete(work));
   }
 
-  async #answer({ id, channel, redo }: WaitingRequest): Promise<void> {
-    const { store, registry } = this.#parts;
-    let answer: CompactAnswer = { kind: "failed" };
+  async #answer(request: WaitingRequest): Promise<void> {
+    let answer: object = { kind: "failed" };
     try {
-      answer = await registry.visit(channel, async ({ compactor }) => {
-        if (redo !== null) return redoCompaction(compactor, store, channel, redo);
-        return forceCompaction(compactor, store.compactions);
-      });
+      const { wish } = request;
+      answer =
+        wish.kind === "forget"
+          ? await this.#forget(request, wish.person)
+          : storableAnswer(await this.#compact(request, wish.kind === "redo" ? wish.job : null));
     } catch (error) {
       this.#warn(error);
     }
-    await store.requests.answer(id, storableAnswer(answer));
+    await this.#parts.store.requests.answer(request.id, answer);
+  }
+
+  async #compact({ channel }: WaitingRequest, redo: JobId | null): Promise<CompactAnswer> {
+    const { store, registry } = this.#parts;
+    return registry.visit(channel, async ({ compactor }) => {
+      if (redo !== null) return redoCompaction(compactor, store, channel, redo);
+      return forceCompaction(compactor, store.compactions);
+    });
+  }
+
+  async #forget({ address }: WaitingRequest, person: string): Promise<ForgetAnswer> {
+    const row = await this.#parts.store.channels.find(address);
+    if (row === undefined) throw new Error("a channel with a request has no row");
+    const taken = await redactPerson(this.#parts, row, person, () => !this.#isClosed);
+    await this.#parts.sweepNotes();
+    return { kind: "forgotten", ...taken };
   }
 
   #warn(error: unknown): void {

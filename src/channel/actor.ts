@@ -163,6 +163,11 @@ export class ChannelActor {
     this.compactor.consider();
   }
 
+  /** Memories of another channel have gone: a running turn that may have been shown one begins again without it. */
+  async memoriesGone(): Promise<void> {
+    if (await this.#runner.isOutdated()) await this.changed(0, null);
+  }
+
   /**
    * A text was edited or deleted before we heard of it: by us, or by another daemon, and then the history still has the old one.
    * @param text as it is now; null: it is deleted

@@ -24,13 +24,19 @@ export function startGoneNotes(
   notes: NoteStore,
   keepers: ReadonlyMap<AgentId, NoteKeeper>,
   log: Logger,
-): AsyncDisposable {
+): GoneNotesSweeper {
   const gone = new GoneNotes(notes, keepers, log);
   if (keepers.size > 0) gone.start();
   return gone;
 }
 
-class GoneNotes implements AsyncDisposable {
+/** Keeps agents' notes without the lines that are to go, until it is disposed of. */
+export interface GoneNotesSweeper extends AsyncDisposable {
+  /** Resolves once the lines that are to go by now have left their files, as far as these can be written. Does not throw. */
+  sweep(): Promise<void>;
+}
+
+class GoneNotes implements GoneNotesSweeper {
   readonly #notes: NoteStore;
   readonly #keepers: ReadonlyMap<AgentId, NoteKeeper>;
   readonly #log: Logger;
@@ -38,6 +44,7 @@ class GoneNotes implements AsyncDisposable {
   /** Until when nobody looks for a line: it has left its file, or another daemon has that, or it could not be written. */
   readonly #restsUntil = new BoundedMap<number>(MOST_RESTING);
   #running: Promise<void> = Promise.resolve();
+  #sweeping: Promise<void> = Promise.resolve();
 
   constructor(notes: NoteStore, keepers: ReadonlyMap<AgentId, NoteKeeper>, log: Logger) {
     this.#notes = notes;
@@ -52,20 +59,31 @@ class GoneNotes implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#running;
+    await this.#sweeping;
+  }
+
+  async sweep(): Promise<void> {
+    this.#sweeping = this.#sweeping.then(async () => this.#sweepAll());
+    return this.#sweeping;
   }
 
   /** Must not throw. */
   async #run(): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      for (const [agent, keeper] of this.#keepers) {
-        try {
-          await this.#sweep(agent, keeper);
-        } catch (error) {
-          this.#log.error({ agent, why: errorMessage(error) }, "notes_not_looked_through");
-        }
-      }
+      await this.sweep();
       await pause(EVERY_MS, signal);
+    }
+  }
+
+  /** Must not throw. */
+  async #sweepAll(): Promise<void> {
+    for (const [agent, keeper] of this.#keepers) {
+      try {
+        await this.#sweep(agent, keeper);
+      } catch (error) {
+        this.#log.error({ agent, why: errorMessage(error) }, "notes_not_looked_through");
+      }
     }
   }
 

@@ -11,7 +11,7 @@ import {
   settle,
   type TurnRange,
 } from "../core/history.ts";
-import type { Seq } from "../core/ids.ts";
+import type { MemoryId, Seq } from "../core/ids.ts";
 import type { ResetTurn } from "../store/channels/channels.ts";
 import type { Delivery } from "../store/turns/deliveries.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
@@ -180,17 +180,22 @@ export class GuardedHistory {
     const takenBack = await this.#store.memories.takenBack(channel);
     const isSame = takenBack === this.#takenBack;
     this.#takenBack = takenBack;
-    if (isSame && (await this.#hasAllMemories())) return;
+    if (isSame && (await this.hasMemories())) return;
     await this.reload();
   }
 
-  /** A memory may show no more, also where nothing was taken back: its channel has become private. */
-  async #hasAllMemories(): Promise<boolean> {
-    const shown = this.#history.entries.flatMap((entry) =>
+  /**
+   * Whether all memories that tool results here tell may still show. One may show no more also where nothing was taken back: its
+   * channel has become private.
+   * @param recalled others that a turn was shown
+   */
+  async hasMemories(recalled: readonly MemoryId[] = []): Promise<boolean> {
+    const told = this.#history.entries.flatMap((entry) =>
       entry.kind === "tool_result"
         ? entry.memories.filter(({ memory }) => memory !== null).map(({ id }) => id)
         : [],
     );
+    const shown = [...recalled, ...told];
     if (shown.length === 0) return true;
     const left = await this.#store.past.statements(this.#owner.channel, shown);
     return shown.every((id) => left.has(id));

@@ -123,6 +123,12 @@ export class ChannelRegistry implements AsyncDisposable {
     return this.#actors.get(id)?.catch(() => undefined);
   }
 
+  /** Memories of a channel may have gone with texts of it: turns of other channels that were shown one begin again. */
+  async memoriesGone(of: ChannelId): Promise<void> {
+    const others = [...this.#ready].filter(([id]) => id !== of);
+    await Promise.all(others.map(async ([, actor]) => actor.memoriesGone()));
+  }
+
   /**
    * Prepares the turn of a message that is about to be appended, if its channel is in memory.
    * @returns the claim with which the append begins the turn; null: the turn begins later

@@ -1,4 +1,3 @@
-import { pause } from "../async/clock.ts";
 import {
   type CompactAnswer,
   describeAnswer,
@@ -13,22 +12,11 @@ import { OperatorError } from "../core/errors.ts";
 import { jobId, type JobId } from "../core/ids.ts";
 import { buildDaemon } from "../daemon.ts";
 import { assertExists, mayHaveDaemon } from "../store/database/open.ts";
-import type { RequestStore } from "../store/commands/requests.ts";
+import { ask, TIMES } from "./ask-daemon.ts";
 import type { Store } from "../store/store.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
 import { findChannel, openLog, readConfig, withStore } from "./open.ts";
 import { Spinner } from "./progress.ts";
-
-export interface CompactTimes {
-  /** How long a daemon may take to take a request, ms. */
-  readonly takeMs: number;
-  /** How long it may take to answer one, ms. */
-  readonly answerMs: number;
-  /** How often is looked, ms. */
-  readonly pollMs: number;
-}
-
-const TIMES: CompactTimes = { takeMs: 2000, answerMs: 600_000, pollMs: 100 };
 
 export type CompactOptions = CommonOptions & {
   /** The compaction whose summary is to be written again, as it was typed. */
@@ -71,7 +59,11 @@ async function askDaemon(
     const channel = await findChannel(store, name);
     const what = redo === null ? `summarise ${name}` : `write #${redo} again`;
     using _line = new Spinner(io.stderr, `Asking the daemon to ${what}`);
-    answer = await ask(store.requests, await store.requests.add(channel.id, redo), io.shutdown, TIMES);
+    const id = await store.requests.add(
+      channel.id,
+      redo === null ? { kind: "compact" } : { kind: "redo", job: redo },
+    );
+    answer = await ask(store.requests, id, io.shutdown, TIMES, parseAnswer);
   };
   await withStore(io, config, work, "asker");
   if (answer === null && redo !== null)
@@ -79,45 +71,6 @@ async function askDaemon(
       "No daemon has taken this: none runs, or its version is older and knows no --redo. It is done here.\n",
     );
   return answer;
-}
-
-/**
- * Waits for a request's answer.
- * @returns null if nobody took it: it is withdrawn
- * @throws OperatorError if it was taken and is not answered in time
- */
-export async function ask(
-  requests: RequestStore,
-  id: number,
-  shutdown: AbortSignal,
-  times: CompactTimes,
-): Promise<CompactAnswer | null> {
-  const startedAt = performance.now();
-  for (;;) {
-    const { isTaken, answer } = await requests.state(id);
-    if (answer !== undefined) return readAnswer(answer);
-    const waitedMs = performance.now() - startedAt;
-    const isLate = shutdown.aborted || waitedMs >= times.takeMs;
-    // Whoever takes it in this moment answers it.
-    if (!isTaken && isLate && (await requests.withdraw(id))) {
-      if (shutdown.aborted) throw new OperatorError("Interrupted: nothing was asked.");
-      return null;
-    }
-    if (isTaken && (shutdown.aborted || waitedMs >= times.answerMs)) {
-      throw new OperatorError(
-        "The daemon is still at it. weir context and weir compactions show what comes of it.",
-      );
-    }
-    await pause(times.pollMs, shutdown);
-  }
-}
-
-function readAnswer(value: unknown): CompactAnswer {
-  const answer = parseAnswer(value);
-  if (answer !== undefined) return answer;
-  throw new OperatorError(
-    "The daemon answered what this version does not understand. Are both of one version?",
-  );
 }
 
 /** Without a daemon: everything but the platforms is built, nobody is answered, and nothing else is taken up. */

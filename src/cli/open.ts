@@ -22,15 +22,15 @@ export function openLog(io: Io, config: Config, level: string = config.log.level
 }
 
 /** Opens the database beside a daemon that may be running, for one command. */
-export async function withStore(
+export async function withStore<Result>(
   io: Io,
   config: Config,
-  work: (store: Store) => Promise<void>,
+  work: (store: Store) => Promise<Result>,
   role: "reader" | "asker" = "reader",
-): Promise<void> {
+): Promise<Result> {
   const log = openLog(io, config, "warn");
   await using opened = await openDatabase(config.database, log, role);
-  await work(createStore(opened.database));
+  return await work(createStore(opened.database));
 }
 
 /** @throws OperatorError if there is none, with the ones that there are */

@@ -2,6 +2,7 @@ import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import type { CompactOptions } from "./compact.ts";
 import type { CompactionsOptions } from "./compactions.ts";
 import type { ContextOptions } from "./context.ts";
+import type { ForgetUserOptions } from "./forget-user.ts";
 import type { CommonOptions, Io } from "./io.ts";
 import type { LogOptions } from "./log.ts";
 import type { MemoriesOptions } from "./memories.ts";
@@ -28,6 +29,7 @@ export function createProgram(io: Io): Command {
   addChat(program, io);
   addViews(program, io);
   addMemories(program, io);
+  addForgetUser(program, io);
   addCompactions(program, io);
   addTune(program, io);
   addUpkeep(program, io);
@@ -113,6 +115,19 @@ function addMemories(program: Command, io: Io): void {
     .action(async (options: MemoriesOptions) => {
       const { showMemories } = await import("./memories.ts");
       await showMemories(io, options);
+    });
+}
+
+function addForgetUser(program: Command, io: Io): void {
+  withConfig(program.command("forget-user"))
+    .argument("<id>", "platform:id, as discord:1234; a name shows whose it is")
+    .description(
+      "show what a person has said, in all channels of a platform, and with --yes forget it; a running daemon does it, if there is one",
+    )
+    .option("--yes", "do it; it cannot be undone")
+    .action(async (id: string, options: ForgetUserOptions) => {
+      const { forgetUser } = await import("./forget-user.ts");
+      await forgetUser(io, id, options);
     });
 }
 

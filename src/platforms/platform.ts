@@ -8,6 +8,7 @@ import type {
   InboundEvent,
   InboundMessage,
   OutboundMessage,
+  Place,
   Receipt,
   Server,
 } from "../core/message.ts";
@@ -63,10 +64,25 @@ export interface Platform extends AsyncDisposable {
    */
   tellAlone?(channel: ChannelAddress, person: string, text: string, card?: Card): Promise<void>;
   /**
+   * The address at which people find a message of a channel; null: this one has none. Must not throw. Default: the platform has no
+   * such addresses.
+   * @param messageId the platform's id, of a message of that channel or of one that it shows
+   */
+  linkTo?(channel: LinkedChannel, messageId: string): Promise<string | null>;
+  /**
    * Shows people that an answer to these messages is being made, until the next text, or `isWorking` false, or, where
    * nobody says so any more, for some seconds: call it again while it lasts. Best effort: does not throw, tells nobody.
    */
   showTyping?(channel: ChannelAddress, inReplyTo: readonly string[], isWorking: boolean): void;
+}
+
+/** What a link to a message is made of. */
+export interface LinkedChannel {
+  readonly address: ChannelAddress;
+  /** Id of the server or team; "" in direct messages. */
+  readonly workspace: string;
+  /** Null: its platform has told no names. */
+  readonly place: Place | null;
 }
 
 export interface PlatformCapabilities {

@@ -7,12 +7,43 @@ import { writeThrough } from "./write-through.ts";
 
 export interface RedactionParts {
   readonly store: Pick<Store, "people">;
-  readonly registry: Pick<ChannelRegistry, "inMemory">;
+  readonly registry: Pick<ChannelRegistry, "inMemory" | "memoriesGone">;
   readonly digesterOf: (channel: ChannelRow) => Digester;
 }
 
 /** Messages per transaction: other writers to the channel wait for it. */
 export const REDACTED_AT_ONCE = 100;
+
+/** What was taken of a person's words in a channel. */
+export interface RedactedWords {
+  readonly messages: number;
+  readonly memories: number;
+  /** Nothing of theirs is left there. */
+  readonly isDone: boolean;
+}
+
+/**
+ * Blanks everything that a person has said in one channel, in bounded batches, each one transaction: a later failure undoes no
+ * batch, and a repetition goes on.
+ * @param mayGoOn asked before each batch
+ */
+export async function redactPerson(
+  parts: RedactionParts,
+  channel: ChannelRow,
+  person: string,
+  mayGoOn: () => boolean,
+): Promise<RedactedWords> {
+  let messages = 0;
+  let memories = 0;
+  while (mayGoOn()) {
+    const ids = await parts.store.people.messagesIn(channel.id, person, REDACTED_AT_ONCE);
+    if (ids.length === 0) return { messages, memories, isDone: true };
+    const redacted = await redactMessages(parts, channel, ids);
+    messages += redacted.seqs.length;
+    memories += redacted.memories;
+  }
+  return { messages, memories, isDone: false };
+}
 
 /** Blanks messages in the log, then in the memory of the channel's actor, like a deletion on the platform. */
 export async function redactMessages(

@@ -16,6 +16,7 @@ import { JobStore } from "./compaction/jobs.ts";
 import { LearnedModelStore } from "./models/learned-models.ts";
 import { LogStore } from "./log/log.ts";
 import { MemoryStore } from "./memory/memories.ts";
+import { CitedMemoryStore } from "./memory/cited-memories.ts";
 import { NoteStore } from "./memory/notes.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
@@ -40,6 +41,7 @@ export interface Store {
   readonly contextRecords: ContextRecordStore;
   readonly search: SearchStore;
   readonly memories: MemoryStore;
+  readonly cited: CitedMemoryStore;
   readonly notes: NoteStore;
   readonly skills: ActiveSkillStore;
   readonly jobs: JobStore;
@@ -74,6 +76,7 @@ export function createStore(db: Database): Store {
     contextRecords: new ContextRecordStore(db),
     search: new SearchStore(db),
     memories: new MemoryStore(db),
+    cited: new CitedMemoryStore(db),
     notes: new NoteStore(db),
     skills: new ActiveSkillStore(db),
     jobs: new JobStore(db),

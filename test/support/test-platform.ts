@@ -1,6 +1,11 @@
 import type { ChannelAddress } from "../../src/core/ids.ts";
 import type { OutboundMessage } from "../../src/core/message.ts";
-import { type Platform, type PlatformCapabilities, PlatformError } from "../../src/platforms/platform.ts";
+import {
+  type LinkedChannel,
+  type Platform,
+  type PlatformCapabilities,
+  PlatformError,
+} from "../../src/platforms/platform.ts";
 
 /** One call that Weir made. */
 export interface SentCall {
@@ -43,6 +48,10 @@ export class TestPlatform implements Platform {
       serves,
       ...capabilities,
     };
+  }
+
+  async linkTo({ address }: LinkedChannel, messageId: string): Promise<string> {
+    return `https://test.example/${address.name}/${messageId}`;
   }
 
   async start(): Promise<void> {

@@ -47,6 +47,11 @@ export class TurnRecall implements Disposable {
     return this.#turn.fromSeq === fromSeq && this.#turn.toSeq === toSeq && this.#entriesAhead?.text === text;
   }
 
+  /** A search is under way, or waits. */
+  get isSearching(): boolean {
+    return this.#searches.pending + this.#searches.size > 0;
+  }
+
   /** What was found before the model was asked. */
   get found(): RecalledIds {
     return this.#found;

@@ -79,7 +79,12 @@ export class TurnRunner {
   #failed: { readonly turn: TurnId; readonly times: number } | null = null;
   readonly #prefixes = new PrefixChain();
   #takenTo: Seq = 0;
-  #running: { turn: RunningTurn; interrupt: AbortController; startedAt: number } | null = null;
+  #running: {
+    readonly turn: RunningTurn;
+    readonly interrupt: AbortController;
+    readonly startedAt: number;
+    readonly recall: TurnRecall;
+  } | null = null;
 
   constructor(parts: ActorParts, history: GuardedHistory, outbox: Outbox, request: RequestParts) {
     this.#parts = parts;
@@ -131,6 +136,19 @@ export class TurnRunner {
   gone(seq: Seq): void {
     this.#dropAhead();
     if (seq <= (this.#running?.turn.toSeq ?? 0)) this.interrupt("redo");
+  }
+
+  /**
+   * Memories of another channel have gone: a turn that may have been shown one begins again. What was found ahead is found anew.
+   * @returns whether it does
+   */
+  async isOutdated(): Promise<boolean> {
+    this.#dropAhead();
+    const recall = this.#running?.recall;
+    if (recall === undefined) return false;
+    if (recall.isSearching) return true;
+    // Where the database does not answer, the turn could not settle either.
+    return !(await this.#history.hasMemories(recall.found.memories).catch(() => false));
   }
 
   /**
@@ -224,9 +242,9 @@ export class TurnRunner {
     const { events, address, platform } = this.#parts;
     const interrupt = new AbortController();
     if (isStopped) interrupt.abort(STOP);
-    this.#running = { turn, interrupt, startedAt: steadyNow() };
-    // From here on a deletion ends the turn; before, it voided what was found ahead.
     using recall = this.#ahead ?? new TurnRecall(this.#parts, this.#history, turn);
+    this.#running = { turn, interrupt, startedAt: steadyNow(), recall };
+    // From here on a deletion ends the turn; before, it voided what was found ahead.
     this.#ahead = null;
     interrupt.signal.addEventListener("abort", () => recall[Symbol.dispose](), { once: true });
     const idempotencyKey = randomUUID();

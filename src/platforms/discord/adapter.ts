@@ -12,11 +12,13 @@ import type {
   PlatformCommand,
   PlatformInbox,
   CatchUpLedger,
+  LinkedChannel,
 } from "../platform.ts";
 import { DiscordApi, PLATFORM_NAME } from "./rest/api.ts";
 import { Directory } from "./rest/directory.ts";
 import { DiscordEvents } from "./inbound/events.ts";
 import { GatewaySession } from "./gateway/session.ts";
+import { linkTo } from "./outbound/link.ts";
 import { DiscordHistory } from "./rest/history.ts";
 import { ReplayBuffer } from "./gateway/replay-buffer.ts";
 import { listGuilds } from "./rest/guilds.ts";
@@ -164,6 +166,10 @@ class DiscordPlatform implements Platform {
 
   async react(channel: ChannelAddress, messageId: string, emoji: string): Promise<void> {
     await this.#poster.react(channel, messageId, emoji);
+  }
+
+  async linkTo(channel: LinkedChannel, messageId: string): Promise<string | null> {
+    return linkTo(channel, messageId);
   }
 
   showTyping(channel: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {

@@ -9,12 +9,13 @@ import { Connection, type Session } from "../shared/connection.ts";
 import { Intake } from "../intake/intake.ts";
 import type {
   CatchUpLedger,
+  LinkedChannel,
   Platform,
   PlatformCapabilities,
   PlatformCommand,
   PlatformInbox,
 } from "../platform.ts";
-import { placeOf, PLATFORM_NAME } from "./address.ts";
+import { linkTo, placeOf, PLATFORM_NAME } from "./address.ts";
 import { SlackApi, type SlackApiOptions, SlackError } from "./web/api.ts";
 import { createApp, type Handlers } from "./connection/bolt-app.ts";
 import { SlashCommands } from "./inbound/slash-commands.ts";
@@ -162,6 +163,11 @@ class SlackPlatform implements Platform {
     const blocks = card === undefined ? {} : { blocks: toBlocks(card) };
     const body = { channel, user, text: fitMrkdwn(text, new Map(), MAX_POST_LENGTH), ...blocks, ...thread };
     await new SlackApi(this.#apiOptions).call("chat.postEphemeral", body, nothing);
+  }
+
+  async linkTo({ address }: LinkedChannel, messageId: string): Promise<string | null> {
+    const bot = await this.#names.bot().catch(() => null);
+    return bot === null ? null : linkTo(bot.teamUrl, address, messageId);
   }
 
   showTyping(channel: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {

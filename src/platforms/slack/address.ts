@@ -32,6 +32,18 @@ export function parseMessageId(id: string): { readonly channel: string; readonly
   return match?.[1] === undefined || match[2] === undefined ? null : { channel: match[1], ts: match[2] };
 }
 
+/**
+ * A message's address in Slack; null: it is no message, as a reaction, or Slack has told no address of the team. Pure.
+ * @param teamUrl `https://acme.slack.com/`
+ */
+export function linkTo(teamUrl: string, address: ChannelAddress, id: string): string | null {
+  const message = parseMessageId(id);
+  if (message === null || teamUrl === "") return null;
+  const { channel, threadTs } = placeOf(address);
+  const link = `${teamUrl.replace(/\/*$/, "/")}archives/${message.channel}/p${message.ts.replace(".", "")}`;
+  return threadTs === null || threadTs === message.ts ? link : `${link}?thread_ts=${threadTs}&cid=${channel}`;
+}
+
 /** Compares two ts; below 0: `a` is earlier. Pure. */
 export function compareTs(a: string, b: string): number {
   const [seconds = "", fraction = ""] = a.split(".");

@@ -3,14 +3,21 @@ import type { Database } from "../database/database.ts";
 import { randomUUID } from "node:crypto";
 import { storableText } from "../../text/text.ts";
 
-/** What a command beside a running daemon asks it to do, before anybody has taken it. */
+/** What a command beside a running daemon asks it to do in a channel. */
+export type Wish =
+  | { readonly kind: "compact" }
+  /** The summary of this compaction is to be written again. */
+  | { readonly kind: "redo"; readonly job: JobId }
+  /** Everything is to go that this person has said there, by the platform's id. */
+  | { readonly kind: "forget"; readonly person: string };
+
+/** A wish before anybody has taken it. */
 export interface WaitingRequest {
   readonly id: number;
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
   readonly ageMs: number;
-  /** The compaction whose summary is to be written again; null: the channel is to be compacted. */
-  readonly redo: JobId | null;
+  readonly wish: Wish;
 }
 
 /** How a request stands, for whoever asked. */
@@ -30,7 +37,7 @@ const FORGOTTEN_AFTER_S = 60;
 /** How long a request stays after its end, for whoever looks at the database. */
 const KEPT_FOR_S = 86_400;
 /** Other kinds are left to daemons of a later version. */
-const KNOWN_KINDS = ["compact", "redo"] as const;
+const KNOWN_KINDS = ["compact", "redo", "forget"] as const satisfies readonly Wish["kind"][];
 
 /** Rows of `requests`: added → taken → answered; or withdrawn before it was taken. */
 export class RequestStore {
@@ -42,17 +49,20 @@ export class RequestStore {
 
   /**
    * Asks; whoever listens is told in the same moment.
-   * @param redo see {@link WaitingRequest}
    * @returns the request's id
    */
-  async add(channel: ChannelId, redo: JobId | null = null): Promise<number> {
+  async add(channel: ChannelId, wish: Wish): Promise<number> {
     const [row] = await this.#db.query<{ id: number }>(
       {
         name: "request_add",
-        text: `insert into requests (channel_id, kind, job_id)
-               values ($1, case when $2::bigint is null then 'compact' else 'redo' end, $2) returning id`,
+        text: "insert into requests (channel_id, kind, job_id, person) values ($1, $2, $3, $4) returning id",
       },
-      [channel, redo],
+      [
+        channel,
+        wish.kind,
+        wish.kind === "redo" ? wish.job : null,
+        wish.kind === "forget" ? storableText(wish.person) : null,
+      ],
     );
     if (row === undefined) throw new Error("request_add returned no row");
     return row.id;
@@ -93,11 +103,13 @@ export class RequestStore {
       platform: string;
       name: string;
       age_ms: number;
+      kind: Wish["kind"];
       job_id: number | null;
+      person: string | null;
     }>(
       {
         name: "requests_waiting",
-        text: `select r.id, r.channel_id, c.platform, c.name, r.job_id,
+        text: `select r.id, r.channel_id, c.platform, c.name, r.kind, r.job_id, r.person,
                     (extract(epoch from clock_timestamp() - r.created_at) * 1000)::float8 as age_ms
                from requests r join channels c on c.id = r.channel_id
               where r.taken_at is null and r.kind = any($1)
@@ -105,9 +117,8 @@ export class RequestStore {
       },
       [KNOWN_KINDS],
     );
-    return rows.map(({ id, channel_id: channel, platform, name, age_ms: ageMs, job_id: job }) => {
-      const redo = job === null ? null : jobId(job);
-      return { id, channel: channelId(channel), address: { platform, name }, ageMs, redo };
+    return rows.map(({ id, channel_id: channel, platform, name, age_ms: ageMs, ...row }) => {
+      return { id, channel: channelId(channel), address: { platform, name }, ageMs, wish: toWish(row) };
     });
   }
 
@@ -149,6 +160,18 @@ export class RequestStore {
   async listen(onRequest: () => void, onEnd: () => void): Promise<AsyncDisposable> {
     return this.#db.listen(TOPIC, onRequest, onEnd);
   }
+}
+
+/** The constraints of the table say which kind has what. */
+function toWish(row: {
+  readonly kind: Wish["kind"];
+  readonly job_id: number | null;
+  readonly person: string | null;
+}): Wish {
+  const { kind, job_id: job, person } = row;
+  if (kind === "redo" && job !== null) return { kind, job: jobId(job) };
+  if (kind === "forget" && person !== null) return { kind, person };
+  return { kind: "compact" };
 }
 
 /** Days that a command is remembered: a message that was missed for more than a week is not looked at as one any more. */

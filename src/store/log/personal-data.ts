@@ -4,6 +4,7 @@ import type { MemoryDraft } from "../../core/memory.ts";
 import type { InboundEdit, InboundMessage } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import { type Blanked, prepareBlanking } from "./deletion.ts";
+import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../channels/channels.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import { type EditOutcome, editMessage } from "./log.ts";
 import { draftMessage } from "./message-rows.ts";
@@ -39,6 +40,32 @@ const SAID = `
     join entries copy on copy.channel_id = thread.id and copy.author_id = $2 and copy.deleted_at is null
    where c.id = $1 and exists (
      select from entries e where e.message_id = copy.message_id and e.channel_id = c.id and e.author_id = $2)`;
+
+/** A channel in which a person has said something that is there. */
+export interface SpokenPlace {
+  readonly channel: ChannelRow;
+  readonly messages: number;
+}
+
+/** Somebody whom the log has heard. */
+export interface KnownPerson {
+  readonly platform: string;
+  /** The platform's id. */
+  readonly id: string;
+  /** The last name that they spoke under. */
+  readonly name: string;
+  /** Messages that are there. */
+  readonly messages: number;
+}
+
+/** What goes with everything that a person has said. */
+export interface BorneByPerson {
+  /** Memories that nobody else bears. */
+  readonly memories: number;
+  readonly pictures: number;
+  /** Live summaries over their messages: each becomes an extract of what is left, and is written again. */
+  readonly summaries: number;
+}
 
 /** What people ask of their own words. */
 export class PersonalDataStore {
@@ -145,6 +172,82 @@ export class PersonalDataStore {
     return rows.map(({ platform, name, message_ids: messageIds }) => {
       return { channel: { platform, name }, messageIds };
     });
+  }
+
+  /** The channels of a platform in which a person has said something that is there, of every agent. */
+  async places(platform: string, person: string): Promise<SpokenPlace[]> {
+    const rows = await this.#db.query<RawChannel & { messages: number }>(
+      {
+        name: "person_places",
+        text: `select ${COLUMNS_OF_C}, said.messages
+                 from (select e.channel_id, count(*) as messages from entries e
+                        where e.author_id = $2 and e.kind = 'user' and e.deleted_at is null group by e.channel_id) said
+                 join channels c on c.id = said.channel_id and c.platform = $1
+                order by c.id`,
+      },
+      [platform, storableText(person)],
+    );
+    return rows.map((row) => ({ channel: toChannel(row), messages: row.messages }));
+  }
+
+  /** What would go with everything that a person has said on a platform. */
+  async borne(platform: string, person: string): Promise<BorneByPerson> {
+    const [row] = await this.#db.query<BorneByPerson & Record<string, unknown>>(
+      {
+        name: "person_borne",
+        text: `with said as materialized (
+                 select e.channel_id, e.seq, e.message_id
+                   from entries e join channels c on c.id = e.channel_id and c.platform = $1
+                  where e.author_id = $2 and e.kind = 'user' and e.deleted_at is null)
+               select (select count(*) from (
+                         select from memory_sources s
+                           join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                           join channels c on c.id = s.channel_id and c.platform = $1
+                          group by s.memory_id having bool_and(e.author_id is not distinct from $2)) borne) as memories,
+                      (select count(*) from images i
+                        where i.platform = $1 and i.message_id in (select message_id from said)) as pictures,
+                      (select count(*) from summaries s
+                        where s.live and s.kind <> 'reset' and s.channel_id in (select channel_id from said)
+                          and exists (select from said where said.channel_id = s.channel_id
+                                         and said.seq between s.from_seq and s.to_seq)) as summaries`,
+      },
+      [platform, storableText(person)],
+    );
+    return row ?? { memories: 0, pictures: 0, summaries: 0 };
+  }
+
+  /**
+   * People whom the log has heard, those with the most messages first.
+   * @param platform null: of all
+   * @param called only who has this id, or has spoken under this name; null: everybody
+   */
+  async known(platform: string | null, called: string | null, limit: number): Promise<KnownPerson[]> {
+    return this.#db.query<KnownPerson & Record<string, unknown>>(
+      {
+        name: "person_known",
+        text: `select c.platform, e.author_id as id, (array_agg(e.author_name order by e.at desc, e.seq desc))[1] as name,
+                      count(*) filter (where e.deleted_at is null) as messages
+                 from entries e join channels c on c.id = e.channel_id
+                where e.kind = 'user' and ($1::text is null or c.platform = $1)
+                group by c.platform, e.author_id
+               having $2::text is null or e.author_id = $2 or bool_or(normal_text(e.author_name) = normal_text($2))
+                order by messages desc, c.platform, e.author_id limit $3`,
+      },
+      [platform, called === null ? null : storableText(called), limit],
+    );
+  }
+
+  /** The platform's ids of what a person has said in one channel, `limit` at most; the oldest first. */
+  async messagesIn(channel: ChannelId, person: string, limit: number): Promise<string[]> {
+    const rows = await this.#db.query<{ message_id: string }>(
+      {
+        name: "person_messages",
+        text: `select message_id from entries
+                where channel_id = $1 and author_id = $2 and kind = 'user' and deleted_at is null order by seq limit $3`,
+      },
+      [channel, storableText(person), limit],
+    );
+    return rows.map((row) => row.message_id);
   }
 
   /** Where the same messages of the same people stand, by the channels: there, and as background of threads. */

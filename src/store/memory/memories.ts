@@ -50,8 +50,11 @@ export interface MemoryRecord extends Memory {
 
 /** A memory as people of a channel are shown it. */
 export interface ListedMemory extends Memory {
-  /** Where it was said: in the channel that asks, in the channel of that thread, or elsewhere in the workspace. */
-  readonly from: "here" | "parent" | "workspace";
+  /**
+   * Where it was said: in the channel that asks, in the channel of that thread, in another one whose memories the workspace sees,
+   * or in any other place, of which only the one who said it is told.
+   */
+  readonly from: "here" | "parent" | "workspace" | "elsewhere";
 }
 
 /** How many memories of a channel were refused for one reason. */
@@ -71,7 +74,7 @@ export interface OwnedMemory extends Memory {
   readonly messages: readonly { readonly id: string; readonly author: string }[];
 }
 
-interface RawMemory {
+export interface RawMemory {
   id: number;
   type: MemoryType;
   scope: MemoryScope;
@@ -96,10 +99,10 @@ interface RawRecord extends RawMemory {
   sources: { seq: Seq; quote: string; author: string; at: string }[];
 }
 
-const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from, m.valid_to,
+export const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from, m.valid_to,
   (select count(*) from memory_sources s where s.memory_id = m.id) as proofs`;
 
-const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
+export const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
 
 /**
  * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
@@ -111,7 +114,7 @@ function scopesOf(
   channel: string,
   workspace: string,
   kind: string,
-): Record<ListedMemory["from"], string> {
+): Record<Exclude<ListedMemory["from"], "elsewhere">, string> {
   return {
     here: `m.agent = ${agent} and m.channel_id = ${channel} and (m.scope <> 'dm' or ${kind} = 'dm')`,
     // A thread's people see its channel.
@@ -135,7 +138,8 @@ function seenBy(...asker: Parameters<typeof scopesOf>): string {
 
 /** $1 agent, $2 channel, $3 workspace, $4 kind of the channel that asks. */
 const SCOPES = scopesOf("$1", "$2", "$3", "$4");
-const IN_SCOPE = seenBy("$1", "$2", "$3", "$4");
+export const IN_SCOPE = seenBy("$1", "$2", "$3", "$4");
+export const FROM = `case when ${SCOPES.here} then 'here' when ${SCOPES.parent} then 'parent' else 'workspace' end`;
 const VISIBLE = `${IN_SCOPE} and m.valid_to is null`;
 
 /**
@@ -186,7 +190,7 @@ export class MemoryStore {
     const rows = await this.#db.query<RawMemory & { from: ListedMemory["from"] }>(
       {
         name: "memories_in_scope",
-        text: `select ${COLUMNS}, case when ${SCOPES.here} then 'here' when ${SCOPES.parent} then 'parent' else 'workspace' end as from
+        text: `select ${COLUMNS}, ${FROM} as from
                  from memories m where ${IN_SCOPE} order by m.valid_from desc, m.id desc limit $5`,
       },
       [...askedBy(asker), limit],
@@ -194,15 +198,15 @@ export class MemoryStore {
     return rows.map((row) => ({ ...toMemory(row), from: row.from }));
   }
 
-  /** Those of the channel that asks that this person said first, the newest first. */
-  async assertedBy(asker: AskingChannel, person: string, limit: number): Promise<Memory[]> {
+  /** Those of the channel that asks that this person said first (null: whoever did), the newest first. */
+  async assertedBy(asker: AskingChannel, person: string | null, limit: number): Promise<Memory[]> {
     const rows = await this.#db.query<RawMemory>(
       {
         name: "memories_asserted",
-        text: `select ${COLUMNS} from memories m where ${IN_SCOPE} and m.channel_id = $2 and ${ASSERTER} = $5
+        text: `select ${COLUMNS} from memories m where ${IN_SCOPE} and m.channel_id = $2 and ($5::text is null or ${ASSERTER} = $5)
                 order by m.valid_from desc, m.id desc limit $6`,
       },
-      [...askedBy(asker), storableText(person), limit],
+      [...askedBy(asker), person === null ? null : storableText(person), limit],
     );
     return rows.map(toMemory);
   }
@@ -370,7 +374,7 @@ export function toHit(row: ScoredMemory): MemoryHit {
   return { memory: toMemory(row), words: row.score, pieces: 0 };
 }
 
-function toMemory(row: RawMemory): Memory {
+export function toMemory(row: RawMemory): Memory {
   return {
     id: memoryId(row.id),
     type: row.type,

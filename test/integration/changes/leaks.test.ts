@@ -149,7 +149,17 @@ async function commandsTell(weir: TestWeir, rooms: readonly string[]): Promise<s
   const told: string[] = [];
   for (const room of rooms) {
     for (const asker of [ANN, BEN, OWNER]) {
-      for (const typed of ["memory", "why", "status", "context", "context list", "forget", "help"])
+      for (const typed of [
+        "memory",
+        "memory what opens the safe?",
+        "memory me",
+        "why",
+        "status",
+        "context",
+        "context list",
+        "forget",
+        "help",
+      ])
         told.push(await command(weir, room, typed, asker));
       const list = told.at(-3) ?? "";
       for (const [, key = ""] of list.matchAll(/^\s*(\S+)/gm))
@@ -303,6 +313,24 @@ test("/forget me takes a secret from everything that tells of it", async () => {
     assert.match(
       await command(world.weir, "general", "forget me yes"),
       /^Forgotten: \d messages of yours .* and 1 memory\b/,
+    );
+    await checkGone(world);
+  });
+});
+
+test("/forget QUERY takes a secret from everything that tells of it, by whoever said it", async () => {
+  await openWorld(async (world) => {
+    assert.match(await command(world.weir, "general", "forget the code of the safe"), /^Forgotten: #/);
+    await checkGone(world);
+  }, ANN);
+});
+
+test("/forget me everywhere takes a secret from everything that tells of it, whichever place it is said in", async () => {
+  await openWorld(async (world) => {
+    await world.weir.say("hello", { room: "elsewhere", addressed: false });
+    assert.match(
+      await command(world.weir, "elsewhere", "forget me everywhere yes"),
+      /^Forgotten: \d messages of yours in 3 places, and 1 memory\b/,
     );
     await checkGone(world);
   });

@@ -47,7 +47,7 @@ describe("where commands are typed behind /weir", () => {
     ])
       texts.push(await command(weir, room, typed));
     assert.match(texts[1] ?? "", /\/weir forget \d+ takes it back/);
-    assert.match(texts[0] ?? "", /^\/weir forget \[NUMBER \| me\]/m);
+    assert.match(texts[0] ?? "", /^\/weir forget \[NUMBER \| QUERY \| me \| me everywhere\]/m);
     for (const one of texts)
       assert.doesNotMatch(one, new RegExp(`(?<!\\w)/(?:${NAMES})\\b`), "a command that is not there");
   });

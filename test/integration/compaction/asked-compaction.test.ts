@@ -68,7 +68,10 @@ async function requestAs(
   job: number | null = null,
 ): Promise<{ readonly id: number; readonly answer: unknown }> {
   const { requests } = beside.store;
-  const id = await requests.add(channelId(channel), job === null ? null : jobId(job));
+  const id = await requests.add(
+    channelId(channel),
+    job === null ? { kind: "compact" } : { kind: "redo", job: jobId(job) },
+  );
   for (;;) {
     const { answer } = await requests.state(id);
     if (answer !== undefined) return { id, answer };
@@ -264,20 +267,29 @@ test("an answer has the summary as a deletion has left it, whenever that came", 
 
 test("old requests are removed while the daemon runs", async () => {
   const { id: channel } = await beside.channel("cleaned");
-  const registry: Pick<ChannelRegistry, "visit"> = {
+  const registry: Pick<ChannelRegistry, "visit" | "inMemory" | "memoriesGone"> = {
     visit: async () => Promise.reject(new Error("not here")),
+    inMemory: async () => Promise.resolve(undefined),
+    memoriesGone: async () => Promise.resolve(),
   };
-  const parts = { store: beside.store, registry, serves: () => true, log: SILENT };
+  const parts = {
+    store: beside.store,
+    registry,
+    digesterOf: () => TEST_DIGESTER,
+    sweepNotes: async () => Promise.resolve(),
+    serves: () => true,
+    log: SILENT,
+  };
   await using desk = new RequestServer({ ...parts, cleanEveryMs: 20 });
   const { requests } = beside.store;
   desk.open();
   for (let look = 1; look <= 2; look++) {
-    const id = await requests.add(channel);
+    const id = await requests.add(channel, { kind: "compact" });
     const old = "now() - interval '25 h'";
     await beside.sql(`update requests set created_at = ${old}, taken_at = ${old} where id = $1`, id);
     // The next one makes the desk look.
     await delay(30);
-    await requests.add(channel);
+    await requests.add(channel, { kind: "compact" });
     while ((await beside.sql("select from requests where id = $1", id)).length > 0) await delay(5);
   }
 });

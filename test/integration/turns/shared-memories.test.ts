@@ -79,6 +79,7 @@ async function toldIn({ server }: Scene, weir: TestWeir, room: string): Promise<
   for (const asker of [ANN, BEN])
     for (const typed of [
       "memory",
+      "memory the code of the safe",
       "why",
       "forget",
       "status",
@@ -87,6 +88,8 @@ async function toldIn({ server }: Scene, weir: TestWeir, room: string): Promise<
       "context detail history",
     ])
       told.push(await command(weir, room, typed, asker));
+  // Ann, who has told all secrets, is told her own words in a direct message.
+  told.push(await command(weir, room, "memory me", BEN));
   return JSON.stringify([told, server.requests.slice(before).map(({ body }) => body)]);
 }
 

@@ -16,7 +16,7 @@ const taken = daemon.store.requests;
 
 test("a request is taken by one and answered, and whoever asked reads the answer", async () => {
   const { id: channel } = await daemon.channel("taken");
-  const id = await asked.add(channel);
+  const id = await asked.add(channel, { kind: "compact" });
   assert.deepEqual(await asked.state(id), { isTaken: false, answer: undefined });
   const waiting = (await taken.waiting()).find((request) => request.id === id);
   assert.deepEqual(waiting && { ...waiting, ageMs: 0 }, {
@@ -24,7 +24,7 @@ test("a request is taken by one and answered, and whoever asked reads the answer
     channel,
     address: { platform: "test", name: "taken" },
     ageMs: 0,
-    redo: null,
+    wish: { kind: "compact" },
   });
   const takes = await Promise.all([taken.take(id), taken.take(id)]);
   assert.equal(takes.filter(Boolean).length, 1);
@@ -36,8 +36,9 @@ test("a request is taken by one and answered, and whoever asked reads the answer
 
 test("a request to write a summary again is left by a daemon that would compact instead", async () => {
   const { id: channel } = await daemon.channel("again");
-  const id = await asked.add(channel, jobId(7));
-  assert.equal((await taken.waiting()).find((request) => request.id === id)?.redo, 7);
+  const id = await asked.add(channel, { kind: "redo", job: jobId(7) });
+  const wish = (await taken.waiting()).find((request) => request.id === id)?.wish;
+  assert.deepEqual(wish, { kind: "redo", job: 7 });
   const older =
     "update requests set taken_at = clock_timestamp() where id = $1 and taken_at is null returning id";
   assert.deepEqual(await daemon.sql(older, id), []);
@@ -45,13 +46,24 @@ test("a request to write a summary again is left by a daemon that would compact 
   assert.equal(await taken.take(id), true);
   await taken.answer(id, { kind: "nothing" });
   assert.deepEqual(await asked.state(id), { isTaken: true, answer: { kind: "nothing" } });
-  const plain = await asked.add(channel);
+  const plain = await asked.add(channel, { kind: "compact" });
   assert.deepEqual(await daemon.sql(older, plain), [{ id: plain }], "as before");
+});
+
+test("a request to forget a person is left by a daemon of a version before", async () => {
+  const { id: channel } = await daemon.channel("forgetting");
+  const id = await asked.add(channel, { kind: "forget", person: "u-ann" });
+  const wish = (await taken.waiting()).find((request) => request.id === id)?.wish;
+  assert.deepEqual(wish, { kind: "forget", person: "u-ann" });
+  const older = `update requests set taken_at = clock_timestamp(), taken_as = 'redo'
+                  where id = $1 and taken_at is null returning id`;
+  assert.deepEqual(await daemon.sql(older, id), []);
+  assert.equal(await taken.take(id), true);
 });
 
 test("what is withdrawn can be taken by nobody", async () => {
   const { id: channel } = await daemon.channel("withdrawn");
-  const id = await asked.add(channel);
+  const id = await asked.add(channel, { kind: "compact" });
   assert.equal(await asked.withdraw(id), true);
   assert.equal(await taken.take(id), false);
   await assert.rejects(asked.state(id), /does not exist/);
@@ -59,7 +71,10 @@ test("what is withdrawn can be taken by nobody", async () => {
 
 test("what nobody took for a minute is ignored and cleaned away, and the rest stays", async () => {
   const { id: channel } = await daemon.channel("old");
-  const [old, young] = [await asked.add(channel), await asked.add(channel)];
+  const [old, young] = [
+    await asked.add(channel, { kind: "compact" }),
+    await asked.add(channel, { kind: "compact" }),
+  ];
   await command.sql("update requests set created_at = now() - interval '61 s' where id = $1", old);
   assert.deepEqual(
     (await taken.waiting()).map(({ id }) => id),
@@ -75,7 +90,7 @@ test("whoever listens hears of each request, and of the end of its connection", 
   const heard = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<void>();
   await using _listening = await taken.listen(heard.resolve, ended.resolve);
-  await asked.add(channel);
+  await asked.add(channel, { kind: "compact" });
   await heard.promise;
   await command.sql(
     `select pg_terminate_backend(pid) from pg_stat_activity

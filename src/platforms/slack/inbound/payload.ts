@@ -107,6 +107,7 @@ export const messagePage = z.object({
 export type MessagePage = z.infer<typeof messagePage>;
 
 export const whoAmI = z.object({
+  url: z.string().nullish(),
   user_id: z.string(),
   user: z.string().nullish(),
   bot_id: z.string().nullish(),

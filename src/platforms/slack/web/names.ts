@@ -15,6 +15,8 @@ export interface Bot {
   readonly name: string;
   readonly teamId: string;
   readonly teamName: string;
+  /** `https://acme.slack.com/`; "": Slack has not told. */
+  readonly teamUrl: string;
   readonly scopes: readonly string[];
 }
 
@@ -77,6 +79,7 @@ export class Names {
         name: who.user ?? who.user_id,
         teamId: who.team_id,
         teamName: who.team ?? "",
+        teamUrl: who.url ?? "",
         scopes: who.response_metadata?.scopes ?? [],
       };
       return { value, forMs: Number.POSITIVE_INFINITY };

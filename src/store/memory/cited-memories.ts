@@ -1,0 +1,144 @@
+import type { ChannelId, MemoryId, Seq } from "../../core/ids.ts";
+import type { MemorySource } from "../../core/memory.ts";
+import type { ChannelKind, Place } from "../../core/message.ts";
+import { storableText } from "../../text/text.ts";
+import type { ChannelRow } from "../channels/channels.ts";
+import type { Database } from "../database/database.ts";
+import {
+  askedBy,
+  type AskingChannel,
+  ASSERTER,
+  COLUMNS,
+  FROM,
+  IN_SCOPE,
+  type ListedMemory,
+  type RawMemory,
+  toMemory,
+} from "./memories.ts";
+
+/** A memory as people are shown it with what proves it. */
+export interface CitedMemory extends ListedMemory {
+  /** Where it was said. */
+  readonly channel: Pick<ChannelRow, "address" | "kind" | "workspace" | "place">;
+  /** All channels of that workspace see it. */
+  readonly isShared: boolean;
+  /** The first of its proofs. */
+  readonly sources: readonly CitedSource[];
+}
+
+/** A message that proves a memory. */
+export interface CitedSource extends MemorySource {
+  readonly author: string;
+  readonly at: Date;
+  /** The platform's id; null: it has none. */
+  readonly messageId: string | null;
+}
+
+interface RawCited extends RawMemory {
+  from: ListedMemory["from"];
+  platform: string;
+  name: string;
+  kind: ChannelKind;
+  workspace: string;
+  place: Place | null;
+  is_shared: boolean;
+  sources: { seq: Seq; quote: string; author: string; at: string; messageId: string | null }[];
+}
+
+/** Proofs of one memory that are cited. */
+const CITED = 2;
+
+/** Of `memories m join channels c`. */
+const CITED_COLUMNS = `${COLUMNS}, c.platform, c.name, c.kind, c.workspace, c.place,
+  m.scope = 'workspace' and c.kind = 'channel' and not coalesce(c.is_private, true) and c.shares_memory and c.gone_at is null as is_shared,
+  (select coalesce(jsonb_agg(to_jsonb(cited) order by cited.seq), '[]') from (
+     select s.seq, s.quote, coalesce(e.author_name, m.agent) as author, e.at, source_message_id(e) as "messageId"
+       from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+      where s.memory_id = m.id order by s.seq limit ${CITED}) cited) as sources`;
+
+/** Nobody but $1 has said what proves it, and on no other platform than $2. */
+const OWN_WORDS = `exists (select from memory_sources s where s.memory_id = m.id) and not exists (
+  select from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+   where s.memory_id = m.id and e.author_id is distinct from $1)`;
+
+/** Memories with what proves them, for the people who may see them. */
+export class CitedMemoryStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Which of these the asking channel may see, each with what proves it. */
+  async visible(asker: AskingChannel, ids: readonly MemoryId[]): Promise<CitedMemory[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#db.query<RawCited & Record<string, unknown>>(
+      {
+        name: "memories_cited",
+        text: `select ${CITED_COLUMNS}, ${FROM} as from
+                 from memories m join channels c on c.id = m.channel_id where ${IN_SCOPE} and m.id = any($5)`,
+      },
+      [...askedBy(asker), ids],
+    );
+    return rows.map(toCited);
+  }
+
+  /**
+   * What the asking channel may see that a person said first, or that is about somebody of this name; the newest first.
+   * @param person the platform's id
+   */
+  async about(
+    asker: AskingChannel,
+    { id, name }: { readonly id: string; readonly name: string },
+    limit: number,
+  ): Promise<CitedMemory[]> {
+    const rows = await this.#db.query<RawCited & Record<string, unknown>>(
+      {
+        name: "memories_about",
+        text: `select ${CITED_COLUMNS}, ${FROM} as from
+                 from memories m join channels c on c.id = m.channel_id
+                where ${IN_SCOPE} and (${ASSERTER} = $5 or normal_text(m.subject) = normal_text($6))
+                order by m.valid_from desc, m.id desc limit $7`,
+      },
+      [...askedBy(asker), storableText(id), storableText(name), limit],
+    );
+    return rows.map(toCited);
+  }
+
+  /**
+   * What is remembered anywhere of the words of one person alone, the newest first: that person may see it wherever they alone do.
+   * @param elsewhere `than`: what was said there is left out; `id`: only this one
+   */
+  async ownWords(
+    platform: string,
+    person: string,
+    elsewhere: { readonly than: ChannelId; readonly id?: MemoryId },
+    limit: number,
+  ): Promise<CitedMemory[]> {
+    const rows = await this.#db.query<RawCited & Record<string, unknown>>(
+      {
+        name: "memories_own_words",
+        text: `select ${CITED_COLUMNS}, 'elsewhere' as from
+                 from memories m join channels c on c.id = m.channel_id and c.platform = $2
+                where c.id <> $3 and ($5::bigint is null or m.id = $5) and m.id in (
+                        select s.memory_id from entries e join memory_sources s on s.channel_id = e.channel_id and s.seq = e.seq
+                         where e.author_id = $1 and e.kind = 'user')
+                  and ${OWN_WORDS}
+                order by m.valid_from desc, m.id desc limit $4`,
+      },
+      [storableText(person), platform, elsewhere.than, limit, elsewhere.id ?? null],
+    );
+    return rows.map(toCited);
+  }
+}
+
+function toCited(row: RawCited): CitedMemory {
+  const { platform, name, kind, workspace, place } = row;
+  return {
+    ...toMemory(row),
+    from: row.from,
+    channel: { address: { platform, name }, kind, workspace, place },
+    isShared: row.is_shared,
+    sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
+  };
+}

@@ -1,0 +1,277 @@
+// proves: src/admin/forget.ts, src/admin/forget-person.ts, src/store/log/personal-data.ts, src/router/redact-messages.ts
+// What a person takes back by words, and wherever they were heard.
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { agentId, type ChannelId, memoryId } from "../../../src/core/ids.ts";
+import type { ChannelKind } from "../../../src/core/message.ts";
+import { memoriesWith } from "../../../src/admin/forget.ts";
+import { rememberIn } from "../../store/remember.ts";
+import { rowsWith } from "../../store/rows-with.ts";
+import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
+import { OWNED, OWNER } from "../../support/owners.ts";
+import {
+  ask,
+  checkFold,
+  compaction,
+  hold,
+  openScene,
+  quiet,
+  reading,
+  type Scene,
+  script,
+} from "../../support/compaction.ts";
+import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
+import type { TestWeir } from "../../support/weir.ts";
+import { text, toolCalls } from "../../support/model-behaviours.ts";
+
+const OURS = "zxqann";
+const THEIRS = "zxqben";
+const SUMMARY = "Ann and Ben measure the river each morning; the readings are in the green book.";
+
+async function place(
+  { open }: Scene,
+  name: string,
+  kind: ChannelKind = "channel",
+  platform = "test",
+): Promise<ChannelId> {
+  return open.store.channels.open({
+    address: { platform, name },
+    kind,
+    workspace: "w",
+    agent: agentId("main"),
+  });
+}
+
+let count = 0;
+
+async function tell({ open }: Scene, channel: ChannelId, words: string, who = ANN): Promise<number> {
+  const id = `told-${++count}`;
+  const seq = await open.say(channel, words, { id, addressed: false, author: authorOf(who) });
+  return rememberIn(open, channel, {
+    statement: words,
+    subject: who.name,
+    assertedBy: who.name,
+    sources: [{ seq, quote: words }],
+  });
+}
+
+async function statements({ open }: Scene): Promise<unknown[]> {
+  const rows = await open.sql("select statement from memories order by id");
+  return rows.map(({ statement }) => statement);
+}
+
+test("a memory fits a query if it has all of its words, whatever their endings", () => {
+  const memory = {
+    id: memoryId(1),
+    type: "fact",
+    scope: "channel",
+    subject: "the mill",
+    assertedBy: "Ann",
+    statement: "Rye is ground on Mondays.",
+    importance: 0.5,
+    at: new Date(0),
+    proofs: 1,
+  } as const;
+  for (const query of ["rye", "the mill of Monday", "what did Ann say about rye?", "MILLS"])
+    assert.equal(memoriesWith(query, [memory]).length, 1, query);
+  for (const query of ["", "the", "rye bread", "Ben"])
+    assert.equal(memoriesWith(query, [memory]).length, 0, query);
+});
+
+test("/forget QUERY: takes the one that has all the words; shows several first; nothing of others, but for owners", async () => {
+  await using scene = await openScene();
+  const mill = await place(scene, "mill", "channel", "discord");
+  await tell(scene, mill, `The mill grinds rye, ${OURS}.`);
+  await tell(scene, mill, "The mill wheel is new.");
+  await tell(scene, mill, "The mill is Ben's, he says.", BEN);
+  await tell(scene, mill, "The oven is hot.");
+  await using weir = await scene.start({ top: OWNED });
+  const say = async (typed: string, who = ANN): Promise<string> =>
+    command(weir, "mill", typed, who, "discord");
+
+  assert.match(
+    await say("forget the oven of the mill"),
+    /^Nothing that you may forget here has all words of "the oven of the mill"\.\n\/forget NUMBER forgets.*\nYours here: 3 statements/,
+  );
+  assert.match(
+    await say("forget Ben's mill"),
+    /^Nothing that you may forget here has all words of "Ben's mill"\.\n/,
+  );
+  const warning = await say("forget mill");
+  assert.match(
+    warning,
+    /^2 statements have all words of "mill":\n- #\d+ The mill wheel is new\.\n.*\n- #\d+ The mill grinds rye, zxqann\.\n/,
+  );
+  assert.match(
+    warning,
+    /This cannot be undone\. \/forget NUMBER forgets one of them, \/forget mill yes all\.$/,
+  );
+  assert.equal((await statements(scene)).length, 4);
+
+  assert.match(
+    await say("forget rye at the mill"),
+    /^Forgotten: #\d+, "The mill grinds rye, zxqann\."\. 1 message that it came from lost its text/,
+  );
+  assert.deepEqual(await rowsWith(scene.open, OURS), []);
+  assert.equal((await statements(scene)).length, 3);
+  assert.match(await say("forget mill", OWNER), /^2 statements have all words/);
+  assert.equal(
+    await say("forget MILL  yes", OWNER),
+    "Forgotten: 2 statements. 2 messages that they came from lost their text, in the log and in summaries.",
+  );
+  assert.deepEqual(await statements(scene), ["The oven is hot."]);
+});
+
+test("/forget NUMBER in a DM: takes back own words of another place, and tells no statement that was made of them", async () => {
+  await using scene = await openScene();
+  const [mill, dm] = [await place(scene, "mill"), await place(scene, "dm", "dm")];
+  const id = await tell(scene, mill, `I keep ${OURS} there.`);
+  const bens = await tell(scene, mill, `I keep ${THEIRS} there.`, BEN);
+  await scene.open.sql("update memories set statement = 'Ann hides what Ben knows.' where id = $1", id);
+  await tell(scene, dm, "I am here.");
+  await using weir = await scene.start();
+  await place(scene, "bens", "dm");
+  assert.match(await command(weir, "bens", `forget ${id}`, BEN), /^There is no memory #/);
+  assert.match(await command(weir, "dm", `forget ${bens}`), /^There is no memory #/);
+  assert.equal(
+    await command(weir, "dm", `forget ${id}`),
+    `Forgotten: #${id}. 1 message that it came from lost its text, in the log and in summaries.`,
+  );
+  assert.deepEqual(await rowsWith(scene.open, OURS), []);
+  assert.notDeepEqual(await rowsWith(scene.open, THEIRS), []);
+});
+
+/** The agent's notes of all channels. */
+async function notes(folder: string): Promise<string> {
+  const files = await readdir(folder, { recursive: true, withFileTypes: true });
+  const read = files
+    .filter((file) => file.isFile())
+    .map(async (file) => readFile(path.join(file.parentPath, file.name), "utf8"));
+  return (await Promise.all(read)).join("\n");
+}
+
+/** Ann and Ben talk in a channel until it is summarised, and Ann says something in two others; the agent notes it. */
+async function plant(scene: Scene, agentsDir: string): Promise<TestWeir> {
+  const { server } = scene;
+  await mkdir(path.join(agentsDir, "main"), { recursive: true });
+  await fillTo(
+    scene,
+    "busy",
+    BACKGROUND,
+    {},
+    (number) => `${number % 2 === 1 ? OURS : THEIRS} ${reading(number)}`,
+    (number) => authorOf(number % 2 === 1 ? ANN : BEN),
+  );
+  await tell(scene, await place(scene, "dm", "dm"), `I keep a diary, ${OURS}.`);
+  const other = await place(scene, "other");
+  await tell(scene, other, `I like ${OURS} tea.`);
+  await tell(scene, other, `I like ${THEIRS} tea.`, BEN);
+  const foreign = await place(scene, "foreign", "channel", "slack");
+  await tell(scene, foreign, "a namesake of another platform");
+  script(
+    server,
+    ({ messages }) => text(JSON.stringify(messages).includes(OURS) ? `${SUMMARY} ${OURS}` : SUMMARY),
+    ({ messages }) =>
+      messages.at(-1)?.role !== "tool" && JSON.stringify(messages).includes(OURS)
+        ? toolCalls([{ name: "note", arguments: { text: `it is about ${OURS}` } }])
+        : text("noted", { usage: "none" }),
+  );
+  const weir = await scene.start({ agentsDir });
+  await ask(weir, server, "busy", "what was said?");
+  await compaction(weir, "busy", "committed");
+  await quiet(weir, "busy");
+  const planted = await rowsWith(scene.open, OURS);
+  for (const table of ["entries", "memories", "notes", "summaries"])
+    assert.ok(planted.includes(table), table);
+  assert.match(await notes(agentsDir), new RegExp(OURS));
+  return weir;
+}
+
+/** A model whose next answer waits, and says what it is told to. */
+async function holdNext({ server }: Scene, say: () => Promise<unknown>): Promise<(words: string) => void> {
+  const held = hold();
+  let isHeld = false;
+  script(
+    server,
+    () => text(SUMMARY),
+    () => {
+      if (isHeld) return text("I do not know", { usage: "none" });
+      isHeld = true;
+      return held.behaviour;
+    },
+  );
+  const asked = server.requests.length;
+  await say();
+  while (server.requests.length === asked) await delay(5);
+  const told = server.requests.slice(asked).map(({ body }) => body);
+  assert.ok(JSON.stringify(told).includes(OURS), "the turn was shown it");
+  return (words) => held.release(text(words));
+}
+
+test("/forget me everywhere: takes all that the asker has said, in every channel of the platform, out of every row and file", async () => {
+  await using scene = await openScene();
+  const { open } = scene;
+  const folder = await mkdtemp(path.join(tmpdir(), "weir-forget-"));
+  try {
+    await using weir = await plant(scene, folder);
+    const warning = await command(weir, "other", "forget me everywhere");
+    assert.match(
+      warning,
+      /^Everywhere on test that is \d+ messages of yours in 3 places, and 2 memories that nobody else bears\. .*To do it: \/forget me everywhere yes$/,
+    );
+    const taken = await open.sql("select from entries where deleted_at is not null");
+    assert.deepEqual(taken, [], "nothing was done yet");
+    // In another channel's running turn, too.
+    const answer = await holdNext(scene, async () =>
+      weir.say("and now?", { room: "busy", author: authorOf(BEN) }),
+    );
+    const done = await command(weir, "other", "forget everything about me everywhere yes");
+    assert.match(
+      done,
+      /^Forgotten: \d+ messages of yours in 3 places, and 2 memories\. Their text goes from .*delete them there\.$/,
+    );
+    assert.equal(/(\d+) messages/.exec(done)?.[1], /(\d+) messages/.exec(warning)?.[1]);
+    answer(`it was ${OURS}`);
+    await weir.event("turn_settled", ({ channel, turn }) => channel === "test:busy" && turn > 1);
+    assert.deepEqual(await rowsWith(open, OURS), []);
+    while ((await notes(folder)).includes(OURS)) await delay(20);
+    assert.deepEqual(await statements(scene), [`I like ${THEIRS} tea.`, "a namesake of another platform"]);
+    assert.notDeepEqual(await rowsWith(open, THEIRS), []);
+    for (const typed of ["forget me everywhere", "forget me everywhere yes"])
+      assert.equal(
+        await command(weir, "other", typed),
+        "There is nothing of yours in any place that I know.",
+      );
+    await quiet(weir, "busy");
+    for (const room of ["busy", "other", "dm"]) await checkFold(weir, room);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("what a turn of another channel was shown of a forgotten memory is in no answer of it", async () => {
+  await using scene = await openScene();
+  const { server } = scene;
+  await using weir = await scene.start({}, undefined, { sharesMemory: true });
+  const said = { workspace: "w", isPrivate: false, addressed: false };
+  await weir.say("hello", { room: "square", ...said });
+  await weir.say("hello", { room: "market", ...said });
+  const square = await weir.daemon.store.channels.find({ platform: "test", name: "square" });
+  assert.ok(square);
+  // Nothing is recalled while everything that was said is in view.
+  await command(weir, "market", "reset");
+  const id = await tell(scene, square.id, `The code of the mill is ${OURS}.`);
+  const answer = await holdNext(scene, async () =>
+    weir.say("what is the code of the mill?", { room: "market", ...said, addressed: true }),
+  );
+  assert.match(await command(weir, "square", `forget ${id}`), /^Forgotten: #/);
+  answer(`It is ${OURS}.`);
+  await weir.event("turn_settled", ({ channel }) => channel === "test:market");
+  assert.deepEqual(weir.platform.texts("market"), ["I do not know"]);
+  assert.ok(!JSON.stringify(server.requests.slice(1).map(({ body }) => body)).includes(OURS));
+  assert.deepEqual(await rowsWith(scene.open, OURS), []);
+});
