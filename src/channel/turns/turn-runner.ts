@@ -146,7 +146,8 @@ export class TurnRunner {
     this.#dropAhead();
     const recall = this.#running?.recall;
     if (recall === undefined) return false;
-    if (recall.isSearching) return true;
+    // What is being looked for may have been read before; a turn of another channel does not begin again for nothing.
+    await recall.settled();
     // Where the database does not answer, the turn could not settle either.
     return !(await this.#history.hasMemories(recall.found.memories).catch(() => false));
   }
