@@ -10,6 +10,7 @@ import {
   placeName,
   type Typed,
 } from "./command.ts";
+import { endLearned } from "./learned.ts";
 import { MEMORIES_ASKED, memoryLines } from "./memory.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 import { memoryId } from "../core/ids.ts";
@@ -25,17 +26,23 @@ const ABOUT_ME = /^(?:(?:all|everything) about )?me( yes)?$/;
 
 export const forgetCommand: Command = {
   name: "forget",
-  help: "forget a memory, or everything that you have said here",
-  argument: { name: "what", form: "NUMBER | me", help: "the number that /memory shows, or all of yours" },
+  help: "forget a memory, end what was learned, or forget everything that you have said here",
+  argument: {
+    name: "what",
+    form: "NUMBER | L1 | me",
+    help: "the number that /memory or /learned shows, or all of yours",
+  },
   allowed: "everybody",
   run: forget,
 };
 
-/** `/forget`, `/forget NUMBER`, `/forget me`, `/forget me yes` */
+/** `/forget`, `/forget NUMBER`, `/forget L1`, `/forget me`, `/forget me yes` */
 async function forget(parts: CommandParts, command: AskedCommand): Promise<string> {
   const wanted = command.argument.toLowerCase().replaceAll(/\s+/g, " ");
   const number = /^#?(\d{1,15})$/.exec(wanted)?.[1];
   if (number !== undefined) return forgetOne(parts, command, Number(number));
+  const learned = /^l(\d{1,15})$/.exec(wanted)?.[1];
+  if (learned !== undefined) return endLearned(parts, command, Number(learned));
   const aboutMe = ABOUT_ME.exec(wanted);
   if (aboutMe !== null)
     return aboutMe[1] === undefined ? askFirst(parts, command) : forgetAll(parts, command);
@@ -143,6 +150,7 @@ async function forgetAll(parts: CommandParts, { channel, asker, typed }: AskedCo
 
 const usage = (typed: Typed): string =>
   `${typed("forget NUMBER")} forgets a memory by its number, with the messages that it comes from. ` +
+  `${typed("forget L1")} ends what ${typed("learned")} shows by that number. ` +
   `${typed("forget me")} forgets everything that you have said here.`;
 
 /** @param own the asker's own memories, at most {@link MEMORIES_ASKED} */

@@ -58,6 +58,7 @@ export type BuiltInKind =
   | "due"
   | "now"
   | "remembered"
+  | "learned"
   | "recalled"
   | "replies"
   | "omitted"
