@@ -17,7 +17,8 @@ create table wishes (
   signature  text   not null,
   learned_at timestamptz not null default clock_timestamp(),
   foreign key (channel_id, seq) references entries (channel_id, seq),
-  unique (channel_id, seq, act, topic, wish)
+  unique (channel_id, seq, act, topic, wish),
+  constraint wishes_have_times check (isfinite(at) and isfinite(learned_at))
 );
 -- What a text says is not to stand in the statistics of its column.
 alter table wishes alter column wish set statistics 0, alter column quote set statistics 0;

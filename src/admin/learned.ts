@@ -116,20 +116,23 @@ function learnedLines(candidate: Candidate, time: TimeFormat): string {
   return `- L${id} ${displayableLine(wish)}\n  ${MEANING[state]} · ${topic}, ${whom} · ${proofs}${corrected}${said.join("")}`;
 }
 
-function doubtedLines(doubted: readonly DoubtedWish[]): string[] {
-  const reasons: Readonly<Record<DoubtedWish["why"], string>> = {
-    changed: "changed in the database by somebody else",
-    "of another key": "signed under another key than this Weir has (signing.key in its data folder)",
-    unreadable: "not to be checked: the key in the data folder cannot be read",
-  };
+/** Why rows are not used, one line for each reason; with their numbers, and without their words. */
+export function doubtedLines(doubted: readonly DoubtedWish[]): string[] {
   return Map.groupBy(doubted, ({ why }) => why)
     .entries()
     .map(([why, rows]) => {
       const ids = rows.map(({ id }) => id).toSorted((a, b) => a - b);
-      return `Not used: ${counted(rows.length, "row")} of wishes (${ids.join(", ")}), ${reasons[why]}.`;
+      const shown = `${ids.slice(0, SHOWN).join(", ")}${ids.length > SHOWN ? ", …" : ""}`;
+      return `Not used: ${counted(rows.length, "row")} of wishes (${shown}), ${WHY_DOUBTED[why]}.`;
     })
     .toArray();
 }
+
+const WHY_DOUBTED: Readonly<Record<DoubtedWish["why"], string>> = {
+  changed: "changed in the database by somebody else",
+  "of another key": "signed under another key than this Weir has (signing.key in its data folder)",
+  unreadable: "not to be checked: the key in the data folder cannot be read",
+};
 
 function namesOf({ wishes }: Candidate): string {
   const names = new Map<Author["id"], string>(wishes.map(({ asker, askerName }) => [asker, askerName]));

@@ -94,7 +94,7 @@ const PLAIN = /^[\p{L}\p{M}\p{N} .,;!?()'’"“”%°/+-]+$/u;
 const FORBIDDEN = new Set(
   terms(
     `tool tools function functions command commands file files system prompt instruction instructions rule rules policy guideline
-    guidelines password passwords key keys token tokens secret secrets credential credentials admin owner permission permissions
+    guidelines password passwords token tokens secret secrets credential credentials admin owner permission permissions
     ignore disregard override bypass obey comply pretend roleplay jailbreak refuse trust believe agree reveal leak delete remove send
     email mail dm post publish execute run search fetch open download upload visit click browse buy pay money remember forget memory
     memories notes ban kick mute invite`,

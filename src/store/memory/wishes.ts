@@ -67,6 +67,14 @@ export class WishStore {
     return readWishes(this.#db, channel, this.#signer);
   }
 
+  /** For whoever runs Weir: the wishes of all channels. */
+  async all(): Promise<KeptWishes> {
+    return checked(
+      await this.#db.query<RawWish & Record<string, unknown>>({ name: "wishes_all", text: SELECT }),
+      this.#signer,
+    );
+  }
+
   /** Ends what somebody wished for: these wishes are gone. @returns whether there were any */
   async end(channel: ChannelId, ids: readonly number[]): Promise<boolean> {
     const rows = await this.#db.query(
@@ -93,18 +101,20 @@ export class WishStore {
   }
 }
 
+const SELECT = `select w.id, w.channel_id, w.agent, w.seq, w.act, w.topic, w.person, w.asker, e.author_name as asker_name, w.wish, w.quote,
+                       w.at, w.key_id, w.signature, w.learned_at
+                  from wishes w join channels c on c.id = w.channel_id and c.agent = w.agent
+                  join entries e on e.channel_id = w.channel_id and e.seq = w.seq`;
+
 export async function readWishes(client: Queryable, channel: ChannelId, signer: Signer): Promise<KeptWishes> {
-  const rows = await client.query<RawWish & Record<string, unknown>>(
-    {
-      name: "wishes_read",
-      text: `select w.id, w.channel_id, w.agent, w.seq, w.act, w.topic, w.person, w.asker, e.author_name as asker_name, w.wish, w.quote,
-                    w.at, w.key_id, w.signature, w.learned_at
-               from wishes w join channels c on c.id = w.channel_id and c.agent = w.agent
-               join entries e on e.channel_id = w.channel_id and e.seq = w.seq
-              where w.channel_id = $1 order by w.at, w.id`,
-    },
-    [channel],
+  const text = `${SELECT} where w.channel_id = $1 order by w.at, w.id`;
+  return checked(
+    await client.query<RawWish & Record<string, unknown>>({ name: "wishes_read", text }, [channel]),
+    signer,
   );
+}
+
+async function checked(rows: readonly RawWish[], signer: Signer): Promise<KeptWishes> {
   const believed: Wish[] = [];
   const doubted: DoubtedWish[] = [];
   for (const row of rows) {
@@ -116,8 +126,8 @@ export async function readWishes(client: Queryable, channel: ChannelId, signer: 
 }
 
 async function genuineness(row: RawWish, signer: Signer): Promise<Genuineness | "unreadable"> {
-  const signed = signedPart(row.channel_id, row.agent, { ...row, at: row.at.toISOString() });
   try {
+    const signed = signedPart(row.channel_id, row.agent, { ...row, at: row.at.toISOString() });
     return await signer.check(signed, { keyId: row.key_id, signature: row.signature });
   } catch {
     return "unreadable";
