@@ -24,11 +24,14 @@ import { loadPrompts, type Prompts, promptSources } from "./prompts/load.ts";
 import { type Binding, findBinding, type NameHolds } from "./router/bindings.ts";
 import { ConfirmedNames } from "./router/confirmed-names.ts";
 import { TurnRateLimit } from "./router/turn-rate-limit.ts";
+import { BoundedMap } from "./async/bounded-map.ts";
 import { retryWrite } from "./async/retry.ts";
 import { Router } from "./router/router.ts";
 import { Speakers } from "./router/speakers.ts";
 import { Notices } from "./router/notices.ts";
 import { openDatabase } from "./store/database/open.ts";
+import type { Database } from "./store/database/database.ts";
+import { fileSigner } from "./store/database/signing-key.ts";
 import { createStore, type Store } from "./store/store.ts";
 import { fallbackLog } from "./turn/fallback-log.ts";
 import { Events } from "./telemetry/events.ts";
@@ -86,6 +89,24 @@ async function warnOfScripts({ search }: Store, log: Logger): Promise<void> {
   if (!knowsAll) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
 }
 
+/** Rows that the log remembers to have been told of. */
+const MOST_TOLD = 10_000;
+
+/** The store, which tells the log, once each, of rows that it does not believe. */
+function openStore({ database: { dataDir } }: Config, database: Database, log: Logger): Store {
+  const told = new BoundedMap<true>(MOST_TOLD);
+  return createStore(database, {
+    signer: fileSigner(dataDir),
+    onUnsigned: (why) => log.warn({ why }, "wishes_not_kept"),
+    onDoubted(channel, wishes) {
+      for (const { id, why } of wishes) {
+        if (!told.has(String(id))) log.warn({ channel, wish: id, why }, "wish_not_believed");
+        told.set(String(id), true);
+      }
+    },
+  });
+}
+
 /** The models, which tell the database what they learn. */
 async function openLearningModels(config: Config, { learned }: Store, log: Logger): Promise<Models> {
   const onNotKept = (error: unknown): void => {
@@ -115,7 +136,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const prompts = loadPrompts(promptSources(config));
   const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
   log.info({ where: opened.where }, "database_open");
-  const store = createStore(opened.database);
+  const store = openStore(config, opened.database, log);
   await warnOfScripts(store, log);
   const models = stack.use(await openLearningModels(config, store, log));
   log.info({ models: models.describe() }, "models_open");

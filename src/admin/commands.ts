@@ -6,6 +6,7 @@ import { type Command, type CommandParts, type CommandRule, type Typed, typedWit
 import { compactCommand, summarizeCommand } from "./compact.ts";
 import { contextCommand } from "./context.ts";
 import { forgetCommand } from "./forget.ts";
+import { learnedCommand } from "./learned.ts";
 import { memoryCommand, memoryIn, rememberCommand } from "./memory.ts";
 import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts";
 import { resetCommand } from "./reset.ts";
@@ -25,6 +26,7 @@ export const COMMANDS: readonly Command[] = [
   summarizeCommand,
   memoryCommand,
   rememberCommand,
+  learnedCommand,
   forgetCommand,
   whyCommand,
   statusCommand,

@@ -33,6 +33,7 @@ const TYPE_OF_KIND: Readonly<Partial<Record<SectionKind, CostType>>> = {
   note: "notes",
   remembered: "memory",
   recalled: "memory",
+  learned: "candidates",
 };
 
 /**

@@ -5,6 +5,7 @@ import type { OwnedMemory } from "../store/memory/memories.ts";
 import { type AskedCommand, type Command, askingChannel, type CommandParts, type Typed } from "./command.ts";
 import { questionTerms, terms } from "../text/terms.ts";
 import { askEverywhere, askFirst, forgetAll, forgetEverywhere, memoriesOf, REACH } from "./forget-person.ts";
+import { endLearned } from "./learned.ts";
 import { MEMORIES_ASKED, memoryLines, onOneLine } from "./memory.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 import { memoryId } from "../core/ids.ts";
@@ -19,21 +20,23 @@ const LOOKED_THROUGH = 1000;
 
 export const forgetCommand: Command = {
   name: "forget",
-  help: "forget a memory, or everything that you have said, here or everywhere",
+  help: "forget a memory, end what was learned, or forget all that you have said",
   argument: {
     name: "what",
-    form: "NUMBER | QUERY | me | me everywhere",
-    help: "a number of /memory, words of memories, or all of yours",
+    form: "NUMBER | L1 | QUERY | me | me everywhere",
+    help: "a number of /memory or /learned, words, or all of yours",
   },
   allowed: "everybody",
   run: forget,
 };
 
-/** `/forget`, `/forget NUMBER`, `/forget QUERY`, `/forget me`, `/forget me everywhere`; the last three with `yes` */
+/** `/forget`, `/forget NUMBER`, `/forget L1`, `/forget QUERY`, `/forget me`, `/forget me everywhere`; the last three with `yes` */
 async function forget(parts: CommandParts, command: AskedCommand): Promise<string> {
   const wanted = command.argument.toLowerCase().replaceAll(/\s+/g, " ");
   const number = /^#?(\d{1,15})$/.exec(wanted)?.[1];
   if (number !== undefined) return forgetOne(parts, command, Number(number));
+  const learned = /^l(\d{1,15})$/.exec(wanted)?.[1];
+  if (learned !== undefined) return endLearned(parts, command, Number(learned));
   const aboutMe = ABOUT_ME.exec(wanted);
   if (aboutMe === null) return wanted === "" ? explain(parts, command) : forgetFitting(parts, command);
   const [, everywhere, yes] = aboutMe;
@@ -216,6 +219,7 @@ async function takeMemory(parts: CommandParts, channel: ChannelRow, { id }: Owne
 
 const usage = (typed: Typed): string =>
   `${typed("forget NUMBER")} forgets a memory by its number, with the messages that it comes from. ` +
+  `${typed("forget L1")} ends what ${typed("learned")} shows by that number. ` +
   `${typed("forget WORDS")} forgets what has these words. ` +
   `${typed("forget me")} forgets everything that you have said here, ${typed("forget me everywhere")} wherever I have heard you.`;
 

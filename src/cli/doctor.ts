@@ -6,7 +6,12 @@ import { diagnoseDiscord } from "../platforms/discord/diagnose.ts";
 import { diagnoseSlack } from "../platforms/slack/diagnose.ts";
 import { loadPrompts, promptSources } from "../prompts/load.ts";
 import { NotMigratedError } from "../store/database/migrate.ts";
+import type { Database } from "../store/database/database.ts";
+import { fileSigner } from "../store/database/signing-key.ts";
+import { createStore } from "../store/store.ts";
 import { openDatabase } from "../store/database/open.ts";
+import { doubtedLines } from "../admin/learned.ts";
+import { counted } from "../text/text.ts";
 import { lookAtNames } from "./names.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig } from "./open.ts";
@@ -39,7 +44,7 @@ export async function doctor(io: Io, options: CommonOptions): Promise<void> {
 function looks(io: Io, config: Config): readonly (readonly [string, () => Promise<readonly Finding[]>])[] {
   const { discord, slack } = config.platforms;
   return [
-    ["database", async () => [await lookAtDatabase(io, config)]],
+    ["database", async () => lookAtDatabase(io, config)],
     ["models", async () => lookAtModels(config)],
     [
       "Discord",
@@ -59,24 +64,39 @@ function off(what: string, variable: string): Finding {
   return { what, state: "off", detail: `off: ${variable} is not set` };
 }
 
-async function lookAtDatabase(io: Io, config: Config): Promise<Finding> {
+async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[]> {
   const what = "database";
   const startedAt = performance.now();
   try {
     await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
     const ms = Math.round(performance.now() - startedAt);
-    return { what, state: "ok", detail: `${opened.where} answers and is up to date (${ms} ms)` };
+    const detail = `${opened.where} answers and is up to date (${ms} ms)`;
+    return [{ what, state: "ok", detail }, ...(await lookAtWishes(config, opened.database))];
   } catch (error) {
     // The first start, or the next one, mends it.
-    if (error instanceof NotMigratedError) return { what, state: "unsure", detail: errorMessage(error) };
+    if (error instanceof NotMigratedError) return [{ what, state: "unsure", detail: errorMessage(error) }];
     // It says itself what to do.
-    if (error instanceof OperatorError) return { what, state: "wrong", detail: errorMessage(error) };
+    if (error instanceof OperatorError) return [{ what, state: "wrong", detail: errorMessage(error) }];
     const todo =
       config.database.url === null
         ? "see that the folder can be written to and has room"
         : "see that the server of DATABASE_URL runs and lets this user in";
-    return { what, state: "wrong", detail: errorMessage(error), todo };
+    return [{ what, state: "wrong", detail: errorMessage(error), todo }];
   }
+}
+
+/** Are the signed rows those that Weir has written? */
+async function lookAtWishes(config: Config, database: Database): Promise<readonly Finding[]> {
+  const what = "wishes";
+  const signer = fileSigner(config.database.dataDir);
+  const { believed, doubted } = await createStore(database, { signer }).wishes.all();
+  const detail = doubtedLines(doubted).join(" ");
+  const todo =
+    "if another Weir on this database has signed them, give both the same signing.key in their data folders; else see who " +
+    "writes to the database, and delete these rows of the table wishes";
+  if (detail !== "") return [{ what, state: "wrong", detail, todo }];
+  const all = `${counted(believed.length, "row")}, signed by this Weir`;
+  return believed.length === 0 ? [] : [{ what, state: "ok", detail: all }];
 }
 
 async function lookAtModels(config: Config): Promise<readonly Finding[]> {

@@ -6,6 +6,7 @@ import { formatAddress, parseAddress } from "../core/ids.ts";
 import type { LearnedModels } from "../llm/catalog/learned-models.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import { openDatabase } from "../store/database/open.ts";
+import { fileSigner } from "../store/database/signing-key.ts";
 import { createStore, type Store } from "../store/store.ts";
 import { createLog, type LogTarget } from "../telemetry/log.ts";
 import { createTimeFormat, type TimeFormat } from "../text/time.ts";
@@ -30,7 +31,8 @@ export async function withStore<Result>(
 ): Promise<Result> {
   const log = openLog(io, config, "warn");
   await using opened = await openDatabase(config.database, log, role);
-  return await work(createStore(opened.database));
+  const signer = fileSigner(config.database.dataDir);
+  return await work(createStore(opened.database, { signer }));
 }
 
 /** @throws OperatorError if there is none, with the ones that there are */

@@ -1,5 +1,6 @@
 import type { ChannelId, JobId, Seq } from "./ids.ts";
 import type { MemoryDraft } from "./memory.ts";
+import type { WishDraft } from "./wish.ts";
 
 /** Why a job runs: how full the context was, or that a person asked for it. */
 export type Tier = "background" | "aggressive" | "emergency" | "forced";
@@ -47,6 +48,8 @@ export interface SummaryPart {
 export interface JobResult {
   readonly parts: readonly SummaryPart[];
   readonly memories: readonly MemoryDraft[];
+  /** How people want to be answered; left out by older versions. */
+  readonly wishes?: readonly WishDraft[];
   /** Null: not finished yet. */
   readonly summary: SummaryDraft | null;
 }

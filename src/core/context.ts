@@ -59,6 +59,7 @@ export type BuiltInKind =
   | "due"
   | "now"
   | "remembered"
+  | "learned"
   | "recalled"
   | "replies"
   | "omitted"

@@ -1,6 +1,7 @@
 import type { Entry, UserEntry } from "./entry.ts";
 import { assert } from "./errors.ts";
 import type { Seq, TurnId } from "./ids.ts";
+import type { Wish } from "./wish.ts";
 
 /**
  * The history: what a turn sees of a channel's log, as a pure fold over its rows.
@@ -21,6 +22,8 @@ export interface History {
   readonly entries: readonly Entry[];
   /** Summaries that are written ahead, by seq. They are in no view before their commit. */
   readonly ahead: readonly Stretch[];
+  /** How people want to be answered, as summaries have found it in what they cover; oldest first. */
+  readonly wishes: readonly Wish[];
 }
 
 /** The range of a summary that is written and waits for its commit. */
@@ -214,7 +217,7 @@ export function omit(history: History, toSeq: Seq): History {
 /** Takes committed summaries in: what they cover leaves the view, and an omission shrinks to what they did not cover. */
 export function cover(
   history: History,
-  to: Pick<History, "coveredTo" | "summaries" | "omission" | "ahead">,
+  to: Pick<History, "coveredTo" | "summaries" | "omission" | "ahead" | "wishes">,
 ): History {
   assert(to.coveredTo >= history.coveredTo, `coveredTo falls from ${history.coveredTo} to ${to.coveredTo}`);
   const from = rawFrom({ coveredTo: to.coveredTo, omittedTo: history.omittedTo });

@@ -27,7 +27,8 @@ export type MemoryRejection =
   | "restated_prompt"
   | "restated_memory"
   | "secret"
-  | "instruction";
+  | "instruction"
+  | "wish";
 
 /** Where a memory comes from: an entry, and words of it. */
 export interface MemorySource {

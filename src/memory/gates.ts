@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Entry } from "../core/entry.ts";
+import type { Entry, UserEntry } from "../core/entry.ts";
 import type { Seq } from "../core/ids.ts";
 import { MEMORY_TYPES, type MemoryDraft, type MemoryRejection, type MemorySource } from "../core/memory.ts";
 import { isExact, splitSentences, tellingTerms } from "../text/terms.ts";
@@ -39,19 +39,20 @@ const Cited = z.looseObject({ sources: z.array(z.unknown()) });
 /** One item that is wrong must not cost the others: each is checked by itself. */
 const Call = z.object({ memories: z.array(z.unknown()) });
 
-/** JSON Schema of the arguments of `memory_save`. */
-export const memorySaveParameters: Readonly<Record<string, unknown>> = z.toJSONSchema(
-  z.object({ memories: z.array(Item).max(MAX_MEMORIES) }),
-  { io: "input" },
-);
+/** One list of the arguments of `memory_save`; the other one are wishes. */
+export const memoryListSchema = z.array(Item).max(MAX_MEMORIES);
 
-export interface MemoryGateContext {
+/** What is said in a transcript. */
+export interface LineContext {
   /** The entries that the transcript shows, by the numbers of its lines. */
   readonly sources: ReadonlyMap<number, Entry>;
-  /** The agent's and the worker's prompts: what they say is no memory. */
-  readonly promptText: string;
   /** As whom the agent's own commitments are kept. */
   readonly agentName: string;
+}
+
+export interface MemoryGateContext extends LineContext {
+  /** The agent's and the worker's prompts: what they say is no memory. */
+  readonly promptText: string;
 }
 
 export interface CheckedMemories {
@@ -60,7 +61,8 @@ export interface CheckedMemories {
   readonly dropped: ({ readonly index: number } & Fault)[];
 }
 
-interface Fault {
+/** Why something is not kept. */
+export interface Fault {
   readonly reason: MemoryRejection;
   readonly why: string;
 }
@@ -237,11 +239,12 @@ function textFault({ subject, statement, quote }: Item, prompt: string): Fault |
   return null;
 }
 
-function malformed(why: string): Fault {
+export function malformed(why: string): Fault {
   return { reason: "malformed", why };
 }
 
-function isRestated(text: string, prompt: string): boolean {
+/** Is a text in the instructions? @param prompt their normal words */
+export function isRestated(text: string, prompt: string): boolean {
   const words = normalWords(text);
   return countWords(words) >= RESTATED_WORDS && containsQuote(prompt, words);
 }
@@ -271,7 +274,7 @@ function findSources(item: Item, context: Checking): readonly [Source, ...Source
 function checkSource(
   number: number,
   { type, quote }: Pick<Item, "type" | "quote">,
-  context: Checking,
+  context: LineContext & Pick<Checking, "words">,
 ): Source | Fault {
   const entry = context.sources.get(number);
   if (entry === undefined) return { reason: "range", why: `there is no line ${number}` };
@@ -287,4 +290,10 @@ function checkSource(
   if (!containsQuote(context.words.of(entry), quote))
     return { reason: "quote", why: `the quote does not stand in line ${number}: copy the words exactly` };
   return entry;
+}
+
+/** The line of a person in which a quote stands, or why there is none. @param quote its normal words */
+export function findLine(number: number, quote: string, context: LineContext): UserEntry | Fault {
+  const found = checkSource(number, { type: "fact", quote }, { ...context, words: new Words() });
+  return "why" in found || found.kind === "user" ? found : malformed(`line ${number} is no person's`);
 }

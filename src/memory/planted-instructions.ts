@@ -13,31 +13,47 @@ const SPEAK =
 /** Where a clause begins. */
 const BEGIN = "(?:^|[.!?:;,\"'“„»(\\[\\n-]|\\b(?:that|says?|said|please|and|then|on|remember)\\b)\\s*";
 
-const PATTERNS: readonly RegExp[] = [
-  /\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|above|earlier|all|any|your|system|these|those|the)\b.{0,30}\b(?:instructions?|prompts?|rules?|guidelines?|restrictions?|policy|policies)\b/iu,
+/** They tell the agent to answer in some way. */
+const ORDERS: readonly RegExp[] = [
   new RegExp(`${BEGIN}(?:always|never|only|from now on,?(?: always| never)?) ${SPEAK}\\b`, "iu"),
   new RegExp(
     `\\b${AGENT},? (?:must|should|shall|will|have to|has to|need to|needs to|are to|is to|may only|can only)(?: now)?(?: always| never| not| only)? ${SPEAK}\\b`,
     "iu",
   ),
-  new RegExp(
-    `\\bfrom now on\\b.{0,40}\\b${AGENT}\\b|\\b${AGENT} (?:are|is) (?:now|no longer) (?:a|an|the|in|bound|restricted)\\b`,
-    "iu",
-  ),
+  new RegExp(`\\bfrom now on\\b.{0,40}\\b${AGENT}\\b`, "iu"),
+  /\b(?:antworte|sag|schreib)e?\b.{0,20}\b(?:immer|nie|ab jetzt|nur noch)\b/iu,
+  /\b(?:réponds|dis|écris)\b.{0,20}\b(?:toujours|jamais|désormais)\b/iu,
+  /\b(?:responde|contesta|di)\b.{0,20}\b(?:siempre|nunca)\b|\b(?:siempre|nunca) (?:responde|contesta)\b/iu,
+  /(?:常に|必ず|いつも).{0,20}(?:答え|回答|返答|返事)(?:て|し|る|よ)|(?:总是|總是|永远|必须|必須).{0,10}(?:回答|回复|回覆)/u,
+];
+
+/** They would change what the agent is, or what it may do. */
+const OVERRIDES: readonly RegExp[] = [
+  /\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|above|earlier|all|any|your|system|these|those|the)\b.{0,30}\b(?:instructions?|prompts?|rules?|guidelines?|restrictions?|policy|policies)\b/iu,
+  new RegExp(`\\b${AGENT} (?:are|is) (?:now|no longer) (?:a|an|the|in|bound|restricted)\\b`, "iu"),
   /\b(?:new|updated|real|secret) (?:system )?(?:instructions?|prompt)\b\s*(?:is|are|:)/iu,
   /\b(?:reveal|print|repeat|show|leak|output)\b.{0,20}\b(?:system prompt|your (?:prompt|instructions|rules))\b/iu,
   /\b(?:act as|pretend (?:to be|you are)|roleplay as|developer mode|jailbreak)\b/iu,
   /^\s*\[?(?:system|assistant|developer)\]?\s*:|\[System\b|<\/?(?:system|instructions?)>/iu,
-  /\b(?:antworte|sag|schreib)e?\b.{0,20}\b(?:immer|nie|ab jetzt|nur noch)\b|\bignorier(?:e|t)?\b.{0,40}\b(?:anweisung|regel)/iu,
-  /\b(?:réponds|dis|écris)\b.{0,20}\b(?:toujours|jamais|désormais)\b|\bignore[zr]?\b.{0,40}\b(?:consignes?|règles?)\b/iu,
-  /\b(?:responde|contesta|di)\b.{0,20}\b(?:siempre|nunca)\b|\b(?:siempre|nunca) (?:responde|contesta)\b|\bignora\b.{0,40}\b(?:instrucciones|reglas)\b/iu,
-  /(?:常に|必ず|いつも).{0,20}(?:答え|回答|返答|返事)(?:て|し|る|よ)|(?:指示|命令).{0,10}無視|(?:总是|總是|永远|必须|必須).{0,10}(?:回答|回复|回覆)|(?:忽略|无视|無視).{0,15}(?:指令|指示|规则|規則)/u,
+  /\bignorier(?:e|t)?\b.{0,40}\b(?:anweisung|regel)/iu,
+  /\bignore[zr]?\b.{0,40}\b(?:consignes?|règles?)\b/iu,
+  /\bignora\b.{0,40}\b(?:instrucciones|reglas)\b/iu,
+  /(?:指示|命令).{0,10}無視|(?:忽略|无视|無視).{0,15}(?:指令|指示|规则|規則)/u,
 ];
 
 /** Does a text tell the agent how to behave? */
 export function isInstruction(text: string): boolean {
+  return fits(text, ORDERS) || overridesRules(text);
+}
+
+/** Does a text tell the agent to leave its rules, to reveal them, or to be something else? */
+export function overridesRules(text: string): boolean {
+  return fits(text, OVERRIDES);
+}
+
+function fits(text: string, patterns: readonly RegExp[]): boolean {
   const plain = normalForm(text.slice(0, MAX_LENGTH), "NFKC")
     .replaceAll(/\p{Cf}/gu, "")
     .replaceAll(/\s+/gu, " ");
-  return PATTERNS.some((pattern) => pattern.test(plain));
+  return patterns.some((pattern) => pattern.test(plain));
 }

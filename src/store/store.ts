@@ -18,6 +18,8 @@ import { LogStore } from "./log/log.ts";
 import { MemoryStore } from "./memory/memories.ts";
 import { CitedMemoryStore } from "./memory/cited-memories.ts";
 import { NoteStore } from "./memory/notes.ts";
+import { type DoubtedWish, NO_SIGNING, readWishes, type WishReader, WishStore } from "./memory/wishes.ts";
+import type { Signer } from "./database/signing-key.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
 import { PastStore } from "./turns/past.ts";
@@ -44,6 +46,7 @@ export interface Store {
   readonly cited: CitedMemoryStore;
   readonly notes: NoteStore;
   readonly skills: ActiveSkillStore;
+  readonly wishes: WishStore;
   readonly jobs: JobStore;
   readonly compactions: CompactionStore;
   readonly requests: RequestStore;
@@ -65,7 +68,22 @@ export interface Store {
   mergedOf(channel: ChannelId, range: { readonly fromSeq: Seq; readonly toSeq: Seq }): Promise<Summary[]>;
 }
 
-export function createStore(db: Database): Store {
+/** Who signs rows, and is told of those that are not believed. */
+export interface StoreOptions {
+  /** Default: nothing is signed, and no signed row is believed. */
+  readonly signer?: Signer;
+  /** Rows of a channel that were changed, or signed under another key. Default: nobody is told. */
+  readonly onDoubted?: (channel: ChannelId, wishes: readonly DoubtedWish[]) => void;
+  readonly onUnsigned?: (why: string) => void;
+}
+
+export function createStore(db: Database, options: StoreOptions = {}): Store {
+  const { signer = NO_SIGNING.signer, onDoubted, onUnsigned = NO_SIGNING.onUnsigned } = options;
+  const believed: WishReader = async (client, channel) => {
+    const wishes = await readWishes(client, channel, signer);
+    if (wishes.doubted.length > 0) onDoubted?.(channel, wishes.doubted);
+    return wishes.believed;
+  };
   return {
     channels: new ChannelStore(db),
     log: new LogStore(db),
@@ -79,7 +97,8 @@ export function createStore(db: Database): Store {
     cited: new CitedMemoryStore(db),
     notes: new NoteStore(db),
     skills: new ActiveSkillStore(db),
-    jobs: new JobStore(db),
+    wishes: new WishStore(db, signer),
+    jobs: new JobStore(db, { signer, onUnsigned }),
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),
     past: new PastStore(db),
@@ -93,8 +112,8 @@ export function createStore(db: Database): Store {
     reactions: new ReactionStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),
-    load: async (channel) => loadSnapshot(db, channel),
-    coverage: async (channel) => loadCoverage(db, channel),
+    load: async (channel) => loadSnapshot(db, channel, believed),
+    coverage: async (channel) => loadCoverage(db, channel, believed),
     mergedOf: async (channel, range) => readMerged(db, channel, range),
   };
 }

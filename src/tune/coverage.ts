@@ -74,7 +74,7 @@ export function commitSummary(
   const summaries = [...kept, summary].toSorted((a, b) => a.fromSeq - b.fromSeq);
   const coveredTo = plan.kind === "leaf" ? plan.toSeq : history.coveredTo;
   const omission = omissionBehind(coveredTo, history.omittedTo, omitted);
-  return cover(history, { coveredTo, summaries, omission, ahead: history.ahead });
+  return cover(history, { coveredTo, summaries, omission, ahead: history.ahead, wishes: history.wishes });
 }
 
 /** The history once a summary is written ahead. Pure. */
@@ -127,6 +127,7 @@ export function resetTo(history: History, toSeq: Seq): History {
     settledTo: Math.max(history.settledTo, toSeq),
     omission: history.omittedTo > toSeq ? history.omission : null,
     ahead: [],
+    wishes: [],
     entries: history.entries.filter(({ seq }) => seq > toSeq),
   };
 }
@@ -141,6 +142,7 @@ export function historyFrom(coveredTo: Seq): History {
     lastSeq: coveredTo,
     omission: null,
     ahead: [],
+    wishes: [],
     entries: [],
   };
 }

@@ -4,6 +4,7 @@ import { builtInSection } from "../context/sections/built-in.ts";
 import { sectionLimits } from "../context/sections/fit.ts";
 import type { AgentFile, Asked } from "../context/sections/section.ts";
 import type { Section } from "../core/context.ts";
+import { candidatesToShow } from "../memory/candidates.ts";
 import { capText, escapeLabels } from "../context/render.ts";
 import { dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
 import { type Seq, turnId } from "../core/ids.ts";
@@ -108,10 +109,12 @@ export interface Scene extends SectionScene {
 export function contextSources(agent: Agent, situation: TurnSituation): ContextSources {
   const { history, turn, recalled, remembered, attached, extract, now, scene } = situation;
   const people = peopleOf(history, turn).map(quotedName);
+  const asked = askedIn(history, turn);
+  const learned = learnedLines(history, asked, now);
   const sections = chooseSections(
     agent.folder.current,
     scene,
-    askedIn(history, turn),
+    asked,
     sectionLimits(situation.usable),
     situation.notes,
     situation.skills,
@@ -131,12 +134,17 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const replies = replyLines(agent, attached.replies);
         const answered = fitting(replies, room / 4);
         const left = extractOf(omission, extract, room / 4);
+        const wishes = fitting(learned, room / 4);
         const noted = withinRoom(sections.dynamic, room);
         const rest =
-          room * 0.75 - tokensOf(statements) - tokensOf(answered) - (left?.tokens ?? 0) - noted.tokens;
+          room * 0.75 -
+          tokensOf([...statements, ...answered, ...wishes]) -
+          (left?.tokens ?? 0) -
+          noted.tokens;
         const passages = recalledLines(agent, recalled, rest);
         const shown = [
           ...noted.sections,
+          ...quoted("learned", wishes, learned.length),
           ...quoted("remembered", statements, remembered.length),
           ...quoted("recalled", passages, recalled.length),
           ...quoted("replies", answered, replies.length),
@@ -159,6 +167,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
 
 /** Where it comes from, and why it is there. */
 const ABOUT = {
+  learned: ["the log", "people have asked for it, more than once"],
   remembered: ["memories", "fits the messages to answer"],
   recalled: ["the log", "fits the messages to answer, and is not in view"],
   replies: ["the log", "the messages to answer reply to it"],
@@ -171,7 +180,7 @@ const ABOUT = {
  * @param found how many there were, before there was too little room for some
  */
 function quoted(
-  kind: "remembered" | "recalled" | "replies",
+  kind: "learned" | "remembered" | "recalled" | "replies",
   lines: readonly string[],
   found: number,
 ): Section[] {
@@ -324,6 +333,20 @@ function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
     const short = to.text.length > REPLY_LENGTH ? `${sliceWhole(to.text, 0, REPLY_LENGTH)} …` : to.text;
     return [`${displayName(author)} answers ${agent.renderer.line(to.at, to.author, short)}`];
   });
+}
+
+/** Wishes that one request shows. */
+const MAX_LEARNED = 8;
+
+/** `Answer in Spanish. (asked for by "Ann", "Ben")`, `Be brief. (only for "Ann")`: how people want to be answered, where that is learned. */
+function learnedLines({ wishes }: History, asked: readonly Asked[], now: Date): string[] {
+  const people = new Set(asked.map(({ authorId }) => authorId));
+  return candidatesToShow(wishes, people, now)
+    .slice(0, MAX_LEARNED)
+    .map(({ person, wish, wishes: said }) => {
+      const names = [...new Map(said.map(({ asker, askerName }) => [asker, quotedName(askerName)])).values()];
+      return `${escapeLabels(wish)} (${person === null ? "asked for by" : "only for"} ${names.slice(-3).join(", ")})`;
+    });
 }
 
 function rememberedLines(

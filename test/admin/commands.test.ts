@@ -7,7 +7,7 @@ test("every command has a name that platforms take, a short help, and at most on
   const table = commandTable();
   assert.deepEqual(
     table.map(({ name }) => name).toSorted(),
-    "compact context forget help memory remember reset skill status stop summarize why".split(" "),
+    "compact context forget help learned memory remember reset skill status stop summarize why".split(" "),
   );
   for (const { name, help, argument } of table) {
     assert.match(name, /^[a-z]{1,32}$/);
@@ -21,7 +21,7 @@ test("every command has a name that platforms take, a short help, and at most on
 
 test("the help shows what an argument looks like, and marks what the asker may not run", () => {
   const [own, strange] = [helpLines(true, typedWith("/")), helpLines(false, typedWith("/"))];
-  assert.ok(own.some(({ name }) => name === "forget [NUMBER | QUERY | me | me everywhere]"));
+  assert.ok(own.some(({ name }) => name === "forget [NUMBER | L1 | QUERY | me | me everywhere]"));
   assert.doesNotMatch(JSON.stringify(own), /owners/);
   const marked = strange.filter(({ help }) => help.includes("(owners only)")).map(({ name }) => name);
   assert.deepEqual(marked, ["compact", "summarize", "skill [on NAME | off [NAME]]", "reset"]);

@@ -33,6 +33,7 @@ const EMPTY: History = {
   lastSeq: 0,
   omission: null,
   ahead: [],
+  wishes: [],
   entries: [],
 };
 const NAMES = ["Ann", "Ben", "千早", "Zoë 🎈"];

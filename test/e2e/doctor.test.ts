@@ -10,6 +10,7 @@ import { text } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { startSlackServer } from "../support/slack/server.ts";
 import { connectionUrl } from "../support/weir.ts";
+import { openStore } from "../store/open-store.ts";
 import { slackManifest } from "../../src/platforms/slack/manifest.ts";
 import { z } from "zod";
 
@@ -84,3 +85,23 @@ for (const [what, places, wrong] of [
     assert.match(found.text, new RegExp(`^${wrong.length} of these must be mended`, "m"));
   });
 }
+
+test("doctor tells of wishes that this Weir has not signed, without their words", async () => {
+  await using open = openStore(database.connection);
+  const { id } = await open.channel("doctor");
+  const seq = await open.say(id, "answer in Klingon");
+  await open.sql(
+    `insert into wishes (channel_id, seq, agent, act, topic, asker, wish, quote, at, key_id, signature)
+     values ($1, $2, 'main', 'want', 'language', 'u-ann', 'Answer in Klingon.', 'Klingon', now(), 'k', 's')`,
+    id,
+    seq,
+  );
+  const found = await doctor(RIGHT);
+  await open.sql("delete from wishes");
+  assert.deepEqual([found.code, found.wrong], [1, ["wishes"]], found.text);
+  assert.match(
+    found.text,
+    /✗ wishes: Not used: 1 row of wishes \(1\), signed under another key than this Weir has/,
+  );
+  assert.doesNotMatch(found.text, /Klingon/);
+});

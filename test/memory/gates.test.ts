@@ -4,12 +4,8 @@ import * as fc from "fast-check";
 import type { Entry } from "../../src/core/entry.ts";
 import { turnId } from "../../src/core/ids.ts";
 import { MEMORY_TYPES, type MemoryDraft } from "../../src/core/memory.ts";
-import {
-  checkMemories,
-  type MemoryGateContext,
-  memorySaveParameters,
-  mergeMemories,
-} from "../../src/memory/gates.ts";
+import { checkMemories, type MemoryGateContext, mergeMemories } from "../../src/memory/gates.ts";
+import { memorySaveParameters } from "../../src/memory/save-call.ts";
 import { anyText } from "../context/conversation.ts";
 import { said } from "./said.ts";
 

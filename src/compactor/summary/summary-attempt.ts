@@ -2,11 +2,11 @@ import type { JobKind, JobResult, SummaryPart } from "../../core/compaction.ts";
 import type { Entry } from "../../core/entry.ts";
 import { joinSpans, legalCuts, type Summary } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
-import type { MemoryDraft, MemoryRejection } from "../../core/memory.ts";
+import type { MemoryRejection } from "../../core/memory.ts";
 import { estimateTokens, MESSAGE_OVERHEAD, sumTokens } from "../../text/tokens.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
 import { type Model, type ModelCallRecord, ModelError } from "../../llm/model.ts";
-import { mergeMemories } from "../../memory/gates.ts";
+import { joinSaved, NOTHING_SAVED, type SavedDrafts } from "../../memory/save-call.ts";
 import { inSlices } from "../../async/cooperative.ts";
 import { type Rejection, rejectionOf } from "./summary-checks.ts";
 import { type Chunk, chunkTranscript, legalEnds, MIN_CHUNK_TOKENS, wholeTranscript } from "./chunks.ts";
@@ -111,7 +111,7 @@ class SummaryAttempt {
   readonly #options: AttemptOptions;
   readonly #lines: readonly TranscriptLine[];
   #parts: readonly SummaryPart[];
-  #memories: readonly MemoryDraft[];
+  #saved: SavedDrafts;
   #requests: RequestBuilder;
   /** Token budget of a transcript in one request. */
   #room: number;
@@ -129,7 +129,7 @@ class SummaryAttempt {
     this.#modelName = options.modelName;
     this.#lines = material.entries === null ? [] : transcribe(material.entries, agent);
     this.#parts = options.done.parts;
-    this.#memories = options.done.memories;
+    this.#saved = { memories: options.done.memories, wishes: options.done.wishes ?? [] };
     const { neighbour } = material;
     const background = neighbour === null || neighbour.kind === "reset" ? null : neighbour;
     this.#requests = this.#builder(options.windowTokens, background);
@@ -225,7 +225,7 @@ class SummaryAttempt {
       const written = await this.#writeText(chunk.text, chunk.lines, limits, place);
       if (written.kind === "refused") return written;
       this.#addPart(chunk, written);
-      await this.#options.onProgress({ parts: this.#parts, memories: this.#memories, summary: null });
+      await this.#options.onProgress({ parts: this.#parts, ...this.#saved, summary: null });
       if (this.#options.signal.aborted) return { kind: "aborted" };
     }
     return this.#putTogether(null);
@@ -271,7 +271,8 @@ class SummaryAttempt {
     const sourceTokens = range?.sourceTokens ?? this.#options.sourceTokens;
     const joined = this.#parts.map(({ text }) => text).join("\n");
     const isFit = rejectionOf({ text: joined, finish: "stop" }, { capTokens, sourceTokens }) === null;
-    if (isFit) return this.#finish({ kind: "written", text: joined, model: modelName, memories: [] }, range);
+    if (isFit)
+      return this.#finish({ kind: "written", text: joined, model: modelName, saved: NOTHING_SAVED }, range);
     // Merging takes more calls than are reserved: the next attempt has its whole budget for it.
     if (this.#savedParts > 0 && !this.#fitsRequest(textsOf(this.#parts))) return { kind: "unfinished" };
     const end = await this.#makeFewer();
@@ -298,7 +299,7 @@ class SummaryAttempt {
       const part = { ...last, fromSeq: first.fromSeq, text: written.text };
       this.#parts = this.#parts.toSpliced(this.#parts.indexOf(first), group.length, part);
       this.#savedParts++;
-      await this.#options.onProgress({ parts: this.#parts, memories: this.#memories, summary: null });
+      await this.#options.onProgress({ parts: this.#parts, ...this.#saved, summary: null });
       if (this.#options.signal.aborted) return { kind: "aborted" };
     }
   }
@@ -324,11 +325,11 @@ class SummaryAttempt {
     return (await inSlices(chunkTranscript(this.#lines, this.#room))) ?? [];
   }
 
-  #addPart({ lines, end }: Chunk, { text, memories }: Extract<Written, { kind: "written" }>): void {
+  #addPart({ lines, end }: Chunk, { text, saved }: Extract<Written, { kind: "written" }>): void {
     const part = { fromSeq: lines[0]?.entry.seq ?? end.seq, toSeq: end.seq, piece: end.piece, text };
     this.#parts = [...this.#parts, part];
     this.#savedParts++;
-    this.#memories = mergeMemories([...this.#memories, ...memories]);
+    this.#saved = joinSaved(this.#saved, saved);
   }
 
   async #writeText(
@@ -370,16 +371,15 @@ class SummaryAttempt {
     const capTokens = Math.min(this.#options.capTokens, Math.floor(this.#room / 2) - LABEL_TOKENS);
     const [only] = summaries;
     if (summaries.length === 1 && only !== undefined && sourceTokens <= capTokens) {
-      return { kind: "written", text: only.text, model: this.#options.modelName, memories: [] };
+      return { kind: "written", text: only.text, model: this.#options.modelName, saved: NOTHING_SAVED };
     }
     return this.#combine(summaries, { capTokens, sourceTokens });
   }
 
   async #ask(task: Omit<WritingTask, "maxOutputTokens">): Promise<Written> {
     const { texts, agentName } = this.#agent;
-    const maxOutputTokens = this.#requests.outputTokens(task.capTokens);
     const written = await writeSummary(
-      { ...task, maxOutputTokens },
+      { ...task, maxOutputTokens: this.#requests.outputTokens(task.capTokens) },
       { ...this.#options, modelName: this.#modelName, texts, agentName, budget: this.#budget },
     );
     if (written.kind === "written") this.#modelName = written.model;
@@ -388,10 +388,10 @@ class SummaryAttempt {
 
   #finish(written: Written, range: SummarisedRange | null = null): AttemptOutcome {
     if (written.kind === "refused") return written;
-    const { text, model, memories } = written;
+    const { text, model, saved } = written;
     const summary = { kind: "model", text, tokens: estimateTokens(text), model } as const;
-    const all = mergeMemories([...this.#memories, ...memories]);
-    return { kind: "finished", result: { parts: [], memories: all, summary }, range };
+    const all = joinSaved(this.#saved, saved);
+    return { kind: "finished", result: { parts: [], ...all, summary }, range };
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ModelMessage, ToolSpec } from "../../core/context.ts";
 import type { Entry, ToolCall } from "../../core/entry.ts";
 import type { MemoryDraft, MemoryRejection } from "../../core/memory.ts";
+import type { WishDraft } from "../../core/wish.ts";
 import { MEASURED_IN_CHARACTERS } from "../../text/scripts.ts";
 import { storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
@@ -13,7 +14,14 @@ import {
   type ModelErrorKind,
   type ModelRequest,
 } from "../../llm/model.ts";
-import { checkMemories, memorySaveParameters, mergeMemories } from "../../memory/gates.ts";
+import {
+  type CheckedSave,
+  checkSave,
+  joinSaved,
+  memorySaveParameters,
+  NOTHING_SAVED,
+  type SavedDrafts,
+} from "../../memory/save-call.ts";
 import { cleanSummary, type Rejection, rejectionOf } from "./summary-checks.ts";
 
 /** Calls reserved for the text of a summary and for a shorter version of it; the other calls may be rounds of `memory_save`. */
@@ -83,7 +91,7 @@ export type Written =
       readonly kind: "written";
       readonly text: string;
       readonly model: string;
-      readonly memories: readonly MemoryDraft[];
+      readonly saved: SavedDrafts;
     }
   | { readonly kind: "refused"; readonly rejection: Rejection };
 
@@ -146,7 +154,7 @@ export function estimateRequest(messages: readonly ModelMessage[], tools: readon
 export async function writeSummary(task: WritingTask, options: WriterOptions): Promise<Written> {
   const tools = memoryTools(options.texts, task.sources !== null);
   let messages = task.messages;
-  let memories: readonly MemoryDraft[] = [];
+  let saved = NOTHING_SAVED;
   let isShortened = false;
   let { modelName } = options;
   for (;;) {
@@ -162,18 +170,18 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
     // Asking the failed model first again would cost calls each time.
     modelName = answer.model;
     if (maySave && answer.calls.length > 0) {
-      const saved = runCalls(answer.calls, task, options);
-      memories = mergeMemories([...memories, ...saved.memories]);
+      const checked = runCalls(answer.calls, task, options);
+      saved = joinSaved(saved, checked);
       messages = [
         ...messages,
         { role: "assistant", text: answer.text, calls: answer.calls },
-        ...saved.results,
+        ...checked.results,
       ];
       continue;
     }
     const text = cleanSummary(answer.text);
     const rejection = rejectionOf({ text, finish: answer.finish }, task);
-    if (rejection === null) return { kind: "written", text, model: answer.model, memories };
+    if (rejection === null) return { kind: "written", text, model: answer.model, saved };
     if (isShortened || callsLeft <= 1 || !isTooLong(text, rejection, task))
       return { kind: "refused", rejection };
     isShortened = true;
@@ -254,30 +262,27 @@ async function ask(task: WritingTask, options: WriterOptions, asking: Asking): P
   }
 }
 
-interface Saved {
-  readonly memories: readonly MemoryDraft[];
+interface CheckedCalls extends SavedDrafts {
   readonly results: readonly ModelMessage[];
 }
 
-/** Checks the memories of a model's calls and answers each call; does not throw. */
-function runCalls(calls: readonly ToolCall[], task: WritingTask, options: WriterOptions): Saved {
+/** Checks the memories and wishes of a model's calls and answers each call; does not throw. */
+function runCalls(calls: readonly ToolCall[], task: WritingTask, options: WriterOptions): CheckedCalls {
   const memories: MemoryDraft[] = [];
+  const wishes: WishDraft[] = [];
   const results = calls.map((call): ModelMessage => {
     const checked = checkCall(call, task, options);
-    memories.push(...checked.kept);
+    memories.push(...checked.memories);
+    wishes.push(...checked.wishes);
     options.onRejected?.(checked.dropped.map(({ reason }) => reason));
-    const dropped = checked.dropped.map(({ index, why }) => `memories[${index}]: ${storableText(why)}`);
-    const text = options.texts.memoryResult({ kept: checked.kept.length, dropped });
-    return { role: "tool", callId: call.id, text };
+    const dropped = checked.dropped.map(({ place, why }) => `${place}: ${storableText(why)}`);
+    const kept = checked.memories.length + checked.wishes.length;
+    return { role: "tool", callId: call.id, text: options.texts.memoryResult({ kept, dropped }) };
   });
-  return { memories, results };
+  return { memories, wishes, results };
 }
 
-function checkCall(
-  call: ToolCall,
-  task: WritingTask,
-  { agentName }: WriterOptions,
-): ReturnType<typeof checkMemories> {
+function checkCall(call: ToolCall, task: WritingTask, { agentName }: WriterOptions): CheckedSave {
   if (call.name !== MEMORY_SAVE) return nothingKept(`the only tool is ${MEMORY_SAVE}`);
   let input: unknown;
   try {
@@ -286,9 +291,9 @@ function checkCall(
     return nothingKept("the arguments are not valid JSON");
   }
   const promptText = task.messages.flatMap(({ role, text }) => (role === "system" ? [text] : [])).join("\n");
-  return checkMemories(input, { sources: task.sources ?? new Map(), promptText, agentName });
+  return checkSave(input, { sources: task.sources ?? new Map(), promptText, agentName });
 }
 
-function nothingKept(why: string): ReturnType<typeof checkMemories> {
-  return { kept: [], dropped: [{ index: 0, why, reason: "malformed" }] };
+function nothingKept(why: string): CheckedSave {
+  return { ...NOTHING_SAVED, dropped: [{ place: "memories[0]", why, reason: "malformed" }] };
 }

@@ -93,6 +93,7 @@ const BUILT_IN_KINDS = {
   due: { priority: 95, isProtected: false, place: "messages", scope: "channel", label: "messages to answer" },
   now: { priority: 90, isProtected: true, place: "dynamic", scope: "channel", label: "time, place, people" },
   remembered: { priority: 60, isProtected: false, place: "dynamic", scope: "channel", label: "memories" },
+  learned: { priority: 54, isProtected: false, place: "dynamic", scope: "channel", label: "learned wishes" },
   recalled: {
     priority: 60,
     isProtected: false,

@@ -5,6 +5,7 @@ import type { ChannelId } from "../../core/ids.ts";
 import { type ChannelRow, readChannel } from "./channels.ts";
 import { readEntries } from "../log/entry-rows.ts";
 import { readCoverage } from "../compaction/summaries.ts";
+import type { WishReader } from "../memory/wishes.ts";
 import { readHasLiveJob } from "../compaction/jobs.ts";
 import type { Database } from "../database/database.ts";
 import { readLastUsage } from "../turns/model-calls.ts";
@@ -24,12 +25,16 @@ export interface ChannelSnapshot {
 }
 
 /** Loads a channel in one snapshot: the fold of its rows is the history that was in memory before any crash. */
-export async function loadSnapshot(db: Database, id: ChannelId): Promise<ChannelSnapshot> {
+export async function loadSnapshot(
+  db: Database,
+  id: ChannelId,
+  wishes: WishReader,
+): Promise<ChannelSnapshot> {
   return db.snapshot(async (client) => {
     const channel = await readChannel(client, id);
     const { omittedTo, settledTo, lastSeq } = channel;
     const entries = await readEntries(client, id, rawFrom(channel), lastSeq);
-    const coverage = await readCoverage(client, id, channel);
+    const coverage = await readCoverage(client, id, channel, wishes);
     const history = { ...coverage, omittedTo, settledTo, lastSeq, entries };
     const hasLiveJob = await readHasLiveJob(client, id);
     const running = await readRunningTurn(client, id);

@@ -11,6 +11,7 @@ import {
 import type { Stretch } from "../../core/history.ts";
 import { type ChannelId, channelId, jobId, type Owner, type Seq } from "../../core/ids.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import { NO_SIGNING, type Signing, signWishes } from "../memory/wishes.ts";
 
 interface RawJob {
   id: number;
@@ -55,9 +56,11 @@ const COLUMNS =
  */
 export class JobStore {
   readonly #db: Database;
+  readonly #signing: Signing;
 
-  constructor(db: Database) {
+  constructor(db: Database, signing: Signing = NO_SIGNING) {
     this.#db = db;
+    this.#signing = signing;
   }
 
   /** @throws StaleEpochError if another daemon has the channel */
@@ -115,6 +118,8 @@ export class JobStore {
    * @returns false: it is ours no more, or a deletion made it stale
    */
   async stage(job: Job, result: JobResult): Promise<boolean> {
+    const wishes = await signWishes(this.#db, job.channel, result.wishes ?? [], this.#signing);
+    const stored = wishes.length > 0 ? { ...result, wishes } : { ...result, wishes: undefined };
     const rows = await this.#db.query(
       {
         name: "job_stage",
@@ -124,7 +129,7 @@ export class JobStore {
       [
         job.id,
         job.attempt,
-        JSON.stringify(result),
+        JSON.stringify(stored),
         result.summary?.model ?? null,
         job.toSeq,
         Math.ceil(job.sourceTokens),

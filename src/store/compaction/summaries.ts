@@ -2,23 +2,26 @@ import type { History, Omission, Summary } from "../../core/history.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { readChannel } from "../channels/channels.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import type { WishReader } from "../memory/wishes.ts";
 import { readAhead } from "./jobs.ts";
 
-/** What of a channel's log is not shown as it was said: covered by summaries, or omitted. */
-export type Coverage = Pick<History, "coveredTo" | "summaries" | "omission" | "ahead">;
+/** What of a channel's log is not shown as it was said, covered by summaries or omitted, and what was learned of what is covered. */
+export type Coverage = Pick<History, "coveredTo" | "summaries" | "omission" | "ahead" | "wishes">;
 
-export async function loadCoverage(db: Database, id: ChannelId): Promise<Coverage> {
-  return db.snapshot(async (client) => readCoverage(client, id, await readChannel(client, id)));
+export async function loadCoverage(db: Database, id: ChannelId, wishes: WishReader): Promise<Coverage> {
+  return db.snapshot(async (client) => readCoverage(client, id, await readChannel(client, id), wishes));
 }
 
 export async function readCoverage(
   client: Queryable,
   id: ChannelId,
   { coveredTo, omittedTo }: { readonly coveredTo: Seq; readonly omittedTo: Seq },
+  readWishes: WishReader,
 ): Promise<Coverage> {
   const summaries = coveredTo === 0 ? [] : await readSummaries(client, id);
   const omission = omittedTo > coveredTo ? await readOmission(client, id, coveredTo, omittedTo) : null;
-  return { coveredTo, summaries, omission, ahead: await readAhead(client, id) };
+  const wishes = coveredTo === 0 ? [] : await readWishes(client, id);
+  return { coveredTo, summaries, omission, ahead: await readAhead(client, id), wishes };
 }
 
 interface RawSummary {

@@ -2,6 +2,9 @@ import { chmod, lstat, mkdir, readdir, realpath } from "node:fs/promises";
 import path from "node:path";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
 
+/** The key that rows are signed with. */
+export const SIGNING_KEY = "signing.key";
+
 /** What Weir puts into its data folder; `lost+found` is in the root of every disk. */
 const FOLDERS: ReadonlySet<string> = new Set(["postgres", "postgres.unfinished", "socket", "lost+found"]);
 const FILES: ReadonlySet<string> = new Set([
@@ -10,6 +13,7 @@ const FILES: ReadonlySet<string> = new Set([
   "weir.log",
   "postgres.log",
   "postgres.log.old",
+  SIGNING_KEY,
 ]);
 
 /** Rights of the group and of all others. */

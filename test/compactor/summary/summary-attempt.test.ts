@@ -49,6 +49,7 @@ suite("a summary of a range", () => {
       result: {
         parts: [],
         memories: [],
+        wishes: [],
         summary: { kind: "model", text: GOOD, tokens: estimateTokens(GOOD), model: "test-model" },
       },
       range: null,

@@ -1,4 +1,4 @@
-// proves: src/store/log/deletion.ts, src/store/memory/retold.ts, src/store/memory/notes.ts, src/channel/gone-notes.ts
+// proves: src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts
 // What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -37,7 +37,7 @@ const SUMMARY = "Ann and Ben measure the river each morning; the readings are in
 const CONFIG = '[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n';
 
 /** Where the secret came to stand before it was taken back. */
-const PLANTED = ["entries", "entry_search", "memories", "notes", "summaries"];
+const PLANTED = ["entries", "entry_search", "memories", "notes", "summaries", "wishes"];
 
 interface World {
   readonly scene: Scene;
@@ -51,11 +51,10 @@ function holdsSecret(value: unknown): boolean {
   return SECRETS.some((secret) => told.includes(secret));
 }
 
-/** Saves what the transcript tells, and cites a line that does not. */
+/** Saves what the transcript tells, and cites a line that does not; and a wish, which has the words of its line. */
 function saving({ messages, tools }: ChatRequest): ReturnType<typeof toolCalls> | null {
-  const asked = /(\d+)\. \[[^\]]*\] (?:(?:Ann|Ben): )?please remember that/.exec(
-    messages.map((one) => one.content).join("\n"),
-  );
+  const transcript = messages.map((one) => one.content).join("\n");
+  const asked = /(\d+)\. \[[^\]]*\] (?:(?:Ann|Ben): )?please remember that/.exec(transcript);
   if (asked?.[1] === undefined || tools === undefined || messages.some(({ role }) => role === "tool"))
     return null;
   const memory = {
@@ -65,7 +64,14 @@ function saving({ messages, tools }: ChatRequest): ReturnType<typeof toolCalls> 
     quote: ASKED,
     sources: [Number(asked[1])],
   };
-  return toolCalls([{ name: "memory_save", arguments: { memories: [memory] } }]);
+  const wish = {
+    wish: `Answer in the tone of ${SECRETS[0]}.`,
+    topic: "tone",
+    for: "channel",
+    quote: SECRETS.join(" "),
+    sources: [Number(asked[1]) - 1],
+  };
+  return toolCalls([{ name: "memory_save", arguments: { memories: [memory], wishes: [wish] } }]);
 }
 
 /**
@@ -120,7 +126,8 @@ async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN
     await writeFile(path.join(folder, "config.toml"), CONFIG);
     const agentsDir = path.join(folder, "agents");
     await mkdir(path.join(agentsDir, "main"), { recursive: true });
-    await using weir = await scene.start({ agentsDir });
+    const top = `[database]\ndata_dir = ${JSON.stringify(path.join(folder, "data"))}`;
+    await using weir = await scene.start({ agentsDir, top });
     await plant(scene, weir, ids);
     assert.equal((await filesTell(folder)).filter(holdsSecret).length, 4, "two files of notes a channel");
     await scene.server.received(1);
@@ -153,6 +160,7 @@ async function commandsTell(weir: TestWeir, rooms: readonly string[]): Promise<s
         "memory",
         "memory what opens the safe?",
         "memory me",
+        "learned",
         "why",
         "status",
         "context",

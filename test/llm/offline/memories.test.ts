@@ -4,7 +4,8 @@ import { describe, test } from "node:test";
 import type { ModelMessage } from "../../../src/core/context.ts";
 import { cleanSummary } from "../../../src/compactor/summary/summary-checks.ts";
 import { createOfflineModel } from "../../../src/llm/offline/offline-model.ts";
-import { checkMemories, memorySaveParameters } from "../../../src/memory/gates.ts";
+import { checkMemories } from "../../../src/memory/gates.ts";
+import { memorySaveParameters } from "../../../src/memory/save-call.ts";
 import { ask, said } from "../../support/model-calls.ts";
 
 const SAVE = { name: "memory_save", description: "Saves.", parameters: memorySaveParameters };

@@ -68,7 +68,7 @@ test("Discord takes all the commands that there are, and shows what goes into th
     [
       ["context", "part", "list | detail KEY: its parts, or one of them in full"],
       ["remember", "text", "TEXT: what is to be remembered"],
-      ["forget", "what", "NUMBER | me: the number that /memory shows, or all of yours"],
+      ["forget", "what", "NUMBER | L1 | me: the number that /memory or /learned shows, or all of yours"],
     ].map(([command, name, description]) => ({ command, type: 3, name, description, required: false })),
   );
 });

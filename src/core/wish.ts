@@ -1,0 +1,37 @@
+import type { Seq } from "./ids.ts";
+
+/** What a wish of how to be answered may be about: the manner of an answer, and nothing else. */
+export const WISH_TOPICS = ["language", "length", "format", "tone", "names"] as const;
+export type WishTopic = (typeof WISH_TOPICS)[number];
+
+/** What somebody said in one message of how they want to be answered. */
+interface Said {
+  /** The message. */
+  readonly seq: Seq;
+  /** `stop`: they do not want it any more. */
+  readonly act: "want" | "stop";
+  readonly topic: WishTopic;
+  /** Id of the person whom it is for, who has said it; null: it is for everybody in the channel. */
+  readonly person: string | null;
+  /** Id of the person who said it. */
+  readonly asker: string;
+  /** In English, as one sentence: `Answer in Spanish.` */
+  readonly wish: string;
+  /** Words of the message, as they stand there. */
+  readonly quote: string;
+}
+
+/** A wish that has passed the gates; it is kept in the transaction that commits its summary. */
+export interface WishDraft extends Said {
+  /** When it was said, ISO 8601. */
+  readonly at: string;
+}
+
+/** A wish as it is kept. */
+export interface Wish extends Said {
+  readonly id: number;
+  readonly askerName: string;
+  readonly at: Date;
+  /** When it was kept: before that, nobody was answered by it. */
+  readonly learnedAt: Date;
+}

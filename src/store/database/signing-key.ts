@@ -1,0 +1,98 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { link, readFile, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { isMissingFile, OperatorError } from "../../core/errors.ts";
+import { makePrivateFolder, PRIVATE_FILE, SIGNING_KEY } from "./data-folder.ts";
+
+/** What a signature says of a row. */
+export type Genuineness = "ours" | "changed" | "of another key";
+
+export interface Signature {
+  /** Tells keys apart, and nothing of the key. */
+  readonly keyId: string;
+  readonly signature: string;
+}
+
+/** Signs rows that reach a prompt, so that what somebody has written into the database is not taken for what people said. */
+export interface Signer {
+  /** @throws OperatorError if there is no key and none can be made */
+  sign(row: readonly unknown[]): Promise<Signature>;
+  /** Makes no key: without one every row is of another. */
+  check(row: readonly unknown[], signature: Signature): Promise<Genuineness>;
+}
+
+/** For a program that keeps no key: it signs nothing, and believes nothing. */
+export const NO_SIGNER: Signer = {
+  sign: async () => Promise.reject(new OperatorError("There is no key to sign with.")),
+  check: async () => Promise.resolve("of another key"),
+};
+
+const KEY_BYTES = 32;
+const KEY_TEXT = /^[0-9a-f]{64}$/;
+const KEY_ID_LENGTH = 12;
+
+interface Key {
+  readonly id: string;
+  readonly bytes: Buffer;
+}
+
+/** HMAC-SHA256 under the key in the data folder, which is made when it is first needed. */
+export function fileSigner(dataDir: string): Signer {
+  const file = path.join(dataDir, SIGNING_KEY);
+  let known: Key | null = null;
+  return {
+    async sign(row) {
+      known ??= (await readKey(file)) ?? (await makeKey(file));
+      return { keyId: known.id, signature: hmac(known, row).toString("hex") };
+    },
+    async check(row, { keyId, signature }) {
+      known ??= await readKey(file);
+      if (known === null || known.id !== keyId) return "of another key";
+      const given = Buffer.from(signature, "hex");
+      const right = hmac(known, row);
+      return given.length === right.length && timingSafeEqual(given, right) ? "ours" : "changed";
+    },
+  };
+}
+
+function hmac({ bytes }: Key, row: readonly unknown[]): Buffer {
+  return createHmac("sha256", bytes).update(JSON.stringify(row)).digest();
+}
+
+/** Null: there is none. @throws OperatorError if the file is no key */
+async function readKey(file: string): Promise<Key | null> {
+  let text: string;
+  try {
+    text = (await readFile(file, "utf8")).trim();
+  } catch (error) {
+    if (isMissingFile(error)) return null;
+    throw error;
+  }
+  if (!KEY_TEXT.test(text))
+    throw new OperatorError(
+      `${file} is no key: it must hold 64 hexadecimal digits. Bring back the file of a backup, or remove it: a new one is made, and ` +
+        "what was learned under the old one counts no more.",
+    );
+  const bytes = Buffer.from(text, "hex");
+  return { id: createHash("sha256").update(bytes).digest("hex").slice(0, KEY_ID_LENGTH), bytes };
+}
+
+/** Never half of one, also if another daemon makes it at the same time. */
+async function makeKey(file: string): Promise<Key> {
+  await makePrivateFolder(path.dirname(file));
+  const unfinished = `${file}.${randomBytes(6).toString("hex")}`;
+  try {
+    await writeFile(unfinished, `${randomBytes(KEY_BYTES).toString("hex")}\n`, {
+      mode: PRIVATE_FILE,
+      flag: "wx",
+    });
+    await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+  const key = await readKey(file);
+  if (key === null) throw new OperatorError(`${file} was removed while it was made.`);
+  return key;
+}

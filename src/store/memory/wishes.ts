@@ -1,0 +1,182 @@
+import type { ChannelId } from "../../core/ids.ts";
+import { errorMessage } from "../../core/errors.ts";
+import type { Wish, WishDraft } from "../../core/wish.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { type Genuineness, NO_SIGNER, type Signature, type Signer } from "../database/signing-key.ts";
+
+/** A row that nobody believes: it is neither shown to a model nor counted. */
+export interface DoubtedWish {
+  readonly id: number;
+  /** `unreadable`: the key could not be read. */
+  readonly why: Exclude<Genuineness, "ours"> | "unreadable";
+}
+
+/** What a channel's rows say, and which of them are not believed. */
+export interface KeptWishes {
+  readonly believed: readonly Wish[];
+  readonly doubted: readonly DoubtedWish[];
+}
+
+/** A draft as its job's result keeps it. */
+type SignedWish = WishDraft & Signature & { readonly agent: string };
+
+type RawWish = Omit<Wish, "at" | "learnedAt" | "askerName"> & {
+  channel_id: number;
+  agent: string;
+  asker_name: string;
+  at: Date;
+  learned_at: Date;
+  key_id: string;
+  signature: string;
+};
+
+/** All of a row that a signature is of, in one order for ever: another one would void what is signed. */
+function signedPart(
+  channel: number,
+  agent: string,
+  { seq, act, topic, person, asker, wish, quote, at }: WishDraft,
+): readonly unknown[] {
+  return ["wish", channel, agent, seq, act, topic, person, asker, wish, quote, at];
+}
+
+/** With what wishes are signed. */
+export interface Signing {
+  readonly signer: Signer;
+  /** Wishes are not kept, because they could not be signed. */
+  readonly onUnsigned: (why: string) => void;
+}
+
+/** No wish is kept. */
+export const NO_SIGNING: Signing = { signer: NO_SIGNER, onUnsigned: () => undefined };
+
+/** Reads those that are believed, for a history. */
+export type WishReader = (client: Queryable, channel: ChannelId) => Promise<readonly Wish[]>;
+
+/** Rows of `wishes`. They are written by the commit of the summary of what they were found in. */
+export class WishStore {
+  readonly #db: Database;
+  readonly #signer: Signer;
+
+  constructor(db: Database, signer: Signer) {
+    this.#db = db;
+    this.#signer = signer;
+  }
+
+  /** A channel's wishes to its agent, oldest first. */
+  async of(channel: ChannelId): Promise<KeptWishes> {
+    return readWishes(this.#db, channel, this.#signer);
+  }
+
+  /** For whoever runs Weir: the wishes of all channels. */
+  async all(): Promise<KeptWishes> {
+    return checked(
+      await this.#db.query<RawWish & Record<string, unknown>>({ name: "wishes_all", text: SELECT }),
+      this.#signer,
+    );
+  }
+
+  /** Ends what somebody wished for: these wishes are gone. @returns whether there were any */
+  async end(channel: ChannelId, ids: readonly number[]): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "wishes_end",
+        text: `with locked as (select id from channels where id = $1 for no key update)
+               delete from wishes w using locked where w.channel_id = locked.id and w.id = any($2) returning w.id`,
+      },
+      [channel, ids],
+    );
+    return rows.length > 0;
+  }
+
+  /** When the channel's newest turn began; null: there was none. */
+  async answeredAt(channel: ChannelId): Promise<Date | null> {
+    const [row] = await this.#db.query<{ at: Date | null }>(
+      {
+        name: "turn_newest",
+        text: "select (select started_at from turns where channel_id = $1 order by id desc limit 1) as at",
+      },
+      [channel],
+    );
+    return row?.at ?? null;
+  }
+}
+
+const SELECT = `select w.id, w.channel_id, w.agent, w.seq, w.act, w.topic, w.person, w.asker, e.author_name as asker_name, w.wish, w.quote,
+                       w.at, w.key_id, w.signature, w.learned_at
+                  from wishes w join channels c on c.id = w.channel_id and c.agent = w.agent
+                  join entries e on e.channel_id = w.channel_id and e.seq = w.seq`;
+
+export async function readWishes(client: Queryable, channel: ChannelId, signer: Signer): Promise<KeptWishes> {
+  const text = `${SELECT} where w.channel_id = $1 order by w.at, w.id`;
+  return checked(
+    await client.query<RawWish & Record<string, unknown>>({ name: "wishes_read", text }, [channel]),
+    signer,
+  );
+}
+
+async function checked(rows: readonly RawWish[], signer: Signer): Promise<KeptWishes> {
+  const believed: Wish[] = [];
+  const doubted: DoubtedWish[] = [];
+  for (const row of rows) {
+    const why = await genuineness(row, signer);
+    if (why === "ours") believed.push(toWish(row));
+    else doubted.push({ id: row.id, why });
+  }
+  return { believed, doubted };
+}
+
+async function genuineness(row: RawWish, signer: Signer): Promise<Genuineness | "unreadable"> {
+  try {
+    const signed = signedPart(row.channel_id, row.agent, { ...row, at: row.at.toISOString() });
+    return await signer.check(signed, { keyId: row.key_id, signature: row.signature });
+  } catch {
+    return "unreadable";
+  }
+}
+
+function toWish({
+  id,
+  seq,
+  act,
+  topic,
+  person,
+  asker,
+  asker_name: askerName,
+  wish,
+  quote,
+  at,
+  ...row
+}: RawWish): Wish {
+  return { id, seq, act, topic, person, asker, askerName, wish, quote, at, learnedAt: row.learned_at };
+}
+
+/**
+ * Signs the wishes of a job, for its channel's agent.
+ * @returns none where there is no key to sign with: `onUnsigned` is told why
+ */
+export async function signWishes(
+  client: Queryable,
+  channel: ChannelId,
+  drafts: readonly WishDraft[],
+  { signer, onUnsigned }: Signing,
+): Promise<readonly SignedWish[]> {
+  if (drafts.length === 0) return [];
+  const [row] = await client.query<{ agent: string }>(
+    { name: "channel_agent", text: "select agent from channels where id = $1" },
+    [channel],
+  );
+  if (row === undefined) return [];
+  const { agent } = row;
+  try {
+    return await Promise.all(
+      drafts.map(async (draft) => ({
+        ...draft,
+        agent,
+        ...(await signer.sign(signedPart(channel, agent, draft))),
+      })),
+    );
+  } catch (error) {
+    onUnsigned(errorMessage(error));
+    return [];
+  }
+}

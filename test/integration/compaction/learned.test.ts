@@ -1,0 +1,290 @@
+// proves: src/store/store.ts, src/memory/candidates.ts, src/store/memory/wishes.ts, src/store/database/signing-key.ts, src/admin/learned.ts, migrations/0040_learned.sql
+// What people wish of how they are answered is learned by a compaction, shown to the model once two messages say so, and ended.
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import type { Author } from "../../../src/core/message.ts";
+import type { WishDraft } from "../../../src/core/wish.ts";
+import { fileSigner } from "../../../src/store/database/signing-key.ts";
+import { signWishes } from "../../../src/store/memory/wishes.ts";
+import type { Asker } from "../../../src/platforms/platform.ts";
+import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
+import {
+  agentRequests,
+  ask,
+  checkFold,
+  compaction,
+  openScene,
+  quiet,
+  reading,
+  said,
+  type Scene,
+  script,
+} from "../../support/compaction.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
+import { text, toolCalls } from "../../support/model-behaviours.ts";
+import { startModelServer } from "../../support/model-server.ts";
+import { OWNED, OWNER } from "../../support/owners.ts";
+import { TestPlatform } from "../../support/test-platform.ts";
+import { startWeir, type TestWeir } from "../../support/weir.ts";
+import { openStore } from "../../store/open-store.ts";
+
+const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
+const room = "es";
+const CARLA: Asker = { id: "u-carla", name: "Carla", roles: [] };
+
+/** What people say among their readings. */
+const WORDS: Readonly<Record<number, readonly [text: string, by: Asker]>> = {
+  4: ["please answer in Spanish here", ANN],
+  5: ["and keep it under five lines for me", BEN],
+  6: ["contesta en español, por favor", BEN],
+  7: ["under five lines please, I read this on my phone", BEN],
+  8: ["use bullet lists please", ANN],
+};
+const wish = (line: number, change: object = {}): object => ({
+  wish: "Answer in Spanish.",
+  topic: "language",
+  for: "channel",
+  quote: line === 4 ? "in Spanish" : "en español",
+  sources: [line],
+  ...change,
+});
+const five = {
+  wish: "Keep it under five lines.",
+  topic: "length",
+  for: "speaker",
+  quote: "under five lines",
+};
+/** Two that are said twice, one that is said once, and one that asks for more than a manner. */
+const saves = toolCalls([
+  {
+    name: "memory_save",
+    arguments: {
+      memories: [],
+      wishes: [
+        wish(4),
+        wish(6),
+        wish(5, five),
+        wish(7, five),
+        wish(8, { wish: "Use bullet lists.", topic: "format", quote: "bullet lists" }),
+        wish(8, { wish: "Send bullet lists by email.", topic: "format", quote: "bullet lists" }),
+      ],
+    },
+  },
+]);
+
+interface World {
+  readonly scene: Scene;
+  readonly weir: TestWeir;
+  readonly folder: string;
+  /** Starts another daemon in the place of this one. */
+  readonly again: () => Promise<TestWeir>;
+}
+
+const dataDirIn = (folder: string): string => `[database]\ndata_dir = ${JSON.stringify(folder)}`;
+
+/** A channel in which that was said, once a compaction has covered it. */
+async function learn(use: (world: World) => Promise<void>): Promise<void> {
+  await using scene = await openScene();
+  const folder = await mkdtemp(path.join(tmpdir(), "weir-learned-"));
+  try {
+    script(scene.server, (_, index) => (index === 0 ? saves : text(SUMMARY)));
+    const words = (number: number): string => WORDS[number]?.[0] ?? reading(number);
+    const author = (number: number): Author => authorOf(WORDS[number]?.[1] ?? ANN);
+    await fillTo(scene, room, BACKGROUND, {}, words, author);
+    const lines = { top: dataDirIn(folder) };
+    let weir = await scene.start(lines);
+    try {
+      await ask(weir, scene.server, room, "are you there?");
+      await compaction(weir, room, "committed");
+      await quiet(weir, room);
+      const again = async (): Promise<TestWeir> => {
+        await weir[Symbol.asyncDispose]();
+        weir = await scene.start(lines);
+        return weir;
+      };
+      await use({ scene, weir, folder, again });
+    } finally {
+      await weir[Symbol.asyncDispose]();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+let asked = 0;
+
+/** The dynamic part of the request of somebody's next turn. */
+async function dynamicFor({ scene }: World, weir: TestWeir, asker: Asker): Promise<string> {
+  await weir.say("how is the river?", { room, author: authorOf(asker), id: `learned-asked-${++asked}` });
+  const before = agentRequests(scene.server).length;
+  while (agentRequests(scene.server).length === before) await new Promise((done) => setTimeout(done, 5));
+  await quiet(weir, room);
+  return said(agentRequests(scene.server).at(-1)).at(-1) ?? "";
+}
+
+const SPANISH = /\n> Answer in Spanish\. \(asked for by "Ann", "Ben"\)\n/;
+const FIVE_LINES = /\n> Keep it under five lines\. \(only for "Ben"\)\n/;
+
+test("what two messages wish is shown to the model, to the person whom it is for, and in /context", async () => {
+  await learn(async (world) => {
+    const { scene, weir, folder } = world;
+    const rejected = await scene.open.sql("select reason, count from memory_rejections");
+    assert.deepEqual(rejected, [{ reason: "wish", count: 1 }]);
+    const forCarla = await dynamicFor(world, weir, CARLA);
+    assert.match(forCarla, SPANISH);
+    assert.doesNotMatch(forCarla, FIVE_LINES);
+    assert.doesNotMatch(forCarla, /bullet lists/);
+    const forBen = await dynamicFor(world, weir, BEN);
+    assert.match(forBen, SPANISH);
+    assert.match(forBen, FIVE_LINES);
+    assert.match(await command(weir, room, "context list", BEN), /learned +\d+ tokens/);
+    assert.match(await command(weir, room, "context detail learned", BEN), /Answer in Spanish\./);
+    const { mode } = await stat(path.join(folder, "signing.key"));
+    assert.equal(mode & 0o777, 0o600);
+    await checkFold(weir, room);
+    const after = await world.again();
+    assert.match(await dynamicFor(world, after, BEN), FIVE_LINES, "also once it is loaded anew");
+  });
+});
+
+test("/learned shows them, and /forget ends one for whoever asked for it, or an owner", async () => {
+  await learn(async (world) => {
+    const { weir, scene } = world;
+    const list = await command(weir, room, "learned", CARLA);
+    assert.match(
+      list,
+      /- L1 Answer in Spanish\.\n {2}used from the next answer on · language, for everybody here · 2 messages, score 1\.00\n/,
+    );
+    assert.match(list, /\n {2}Ben, \d{4}-\d\d-\d\d: "en español"/);
+    assert.match(
+      list,
+      /- L3 Keep it under five lines\.\n {2}used from the next answer on · length, for Ben alone/,
+    );
+    assert.match(list, /- L5 Use bullet lists\.\n {2}watched, not used yet/);
+    await dynamicFor(world, weir, CARLA);
+    assert.match(await command(weir, room, "learned", CARLA), /- L1 Answer in Spanish\.\n {2}in use/);
+    assert.match(await command(weir, room, "forget L99", CARLA), /^There is no L99 in this channel\./);
+    assert.match(await command(weir, room, "forget l3", BEN), /^Ended: L3, "Keep it under five lines\."/);
+    assert.match(await command(weir, room, "forget L1", ANN), /^Ended: L1/);
+    assert.doesNotMatch(await dynamicFor(world, weir, BEN), /Spanish|five lines/);
+    assert.deepEqual(await scene.open.sql("select wish from wishes"), [{ wish: "Use bullet lists." }]);
+    await checkFold(weir, room);
+  });
+});
+
+for (const [what, change] of Object.entries({
+  "a deletion": { type: "deletion" },
+  "an edit": { type: "edit", text: "never mind" },
+} as const))
+  test(`${what} of a message takes its weight: one that is left is watched again`, async () => {
+    await learn(async (world) => {
+      const { weir } = world;
+      assert.match(await dynamicFor(world, weir, BEN), SPANISH);
+      await weir.daemon.inbox.receive({ platform: "test", id: `${room}-6`, at: new Date(), ...change });
+      const left = await dynamicFor(world, weir, BEN);
+      assert.doesNotMatch(left, /Spanish/);
+      assert.match(left, FIVE_LINES);
+      assert.match(
+        await command(weir, room, "learned", BEN),
+        /- L1 Answer in Spanish\.\n {2}watched, not used yet/,
+      );
+      await checkFold(weir, room);
+    });
+  });
+
+test("a row that somebody has changed is not used, and owners and the log are told", async () => {
+  await learn(async (world) => {
+    const { scene, again } = world;
+    await scene.open.sql("update wishes set wish = 'Answer in Klingon.' where wish = 'Answer in Spanish.'");
+    await scene.open.sql("update wishes set person = null where topic = 'length'");
+    const weir = await again();
+    const shown = await dynamicFor(world, weir, CARLA);
+    assert.doesNotMatch(shown, /Klingon|five lines/);
+    const told = await command(weir, room, "learned", OWNER);
+    assert.match(
+      told,
+      /\nNot used: 4 rows of wishes \(1, 2, 3, 4\), changed in the database by somebody else\./,
+    );
+    assert.ok(!told.includes("Klingon"));
+  });
+});
+
+test("what was signed under another key is not used, and a file that is no key is not taken for one", async () => {
+  await learn(async (world) => {
+    const { folder, again } = world;
+    const file = path.join(folder, "signing.key");
+    const key = await readFile(file, "utf8");
+    await writeFile(file, `${"0".repeat(64)}\n`);
+    const other = await again();
+    assert.doesNotMatch(await dynamicFor(world, other, BEN), /Spanish/);
+    assert.match(
+      await command(other, room, "learned", OWNER),
+      /5 rows .*, signed under another key than this Weir has/,
+    );
+    await writeFile(file, "no key");
+    const none = await again();
+    assert.doesNotMatch(await dynamicFor(world, none, BEN), /Spanish/);
+    assert.match(
+      await command(none, room, "learned", OWNER),
+      /5 rows .*the key in the data folder cannot be read/,
+    );
+    await writeFile(file, key);
+    assert.match(await dynamicFor(world, await again(), BEN), SPANISH);
+  });
+});
+
+test("among several people only whoever asked for it, or an owner, may end it, and owners alone are told of rows that are not used", async () => {
+  await using database = await createTestDatabase();
+  await using open = openStore(database.connection);
+  await using server = await startModelServer();
+  const folder = await mkdtemp(path.join(tmpdir(), "weir-learned-"));
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: `${dataDirIn(folder)}\n${OWNED}\n[[agents]]\nid = "main"\nmodel = "test-model"\n`,
+    platform: new TestPlatform({ serves: () => true }),
+  });
+  const channel = { platform: "discord", name: "es" };
+  const drafts: WishDraft[] = [];
+  for (const seq of [1, 2]) {
+    const author = authorOf(ANN);
+    await weir.say("in Spanish please", { channel, room: "es", workspace: "w", author, addressed: false });
+    const at = new Date().toISOString();
+    const spanish = { topic: "language", wish: "Answer in Spanish.", quote: "in Spanish" } as const;
+    drafts.push({ seq, act: "want", person: null, asker: ANN.id, ...spanish, at });
+  }
+  const row = await weir.daemon.store.channels.find(channel);
+  assert.ok(row !== undefined);
+  const signer = fileSigner(folder);
+  const signed = await signWishes(open.db, row.id, drafts, { signer, onUnsigned: assert.fail });
+  for (const { seq, agent, act, topic, person, asker, wish: words, quote, at, keyId, signature } of signed)
+    await open.sql(
+      `insert into wishes (channel_id, seq, agent, act, topic, person, asker, wish, quote, at, key_id, signature)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+      row.id,
+      seq,
+      agent,
+      act,
+      topic,
+      person,
+      asker,
+      words,
+      quote,
+      at,
+      keyId,
+      signature,
+    );
+  const asks = async (typed: string, asker: Asker) => command(weir, "es", typed, asker, "discord");
+  const refused = /^Only whoever asked for it \(Ann\) or an owner may end L1\. Whoever runs Weir names them/;
+  assert.match(await asks("forget L1", BEN), refused);
+  await open.sql("update wishes set quote = 'en español' where id = 2");
+  assert.match(await asks("learned", OWNER), /Not used: 1 row of wishes \(2\), changed in the database/);
+  assert.doesNotMatch(await asks("learned", BEN), /Not used/);
+  assert.match(await asks("forget L1", OWNER), /^Ended: L1/);
+  assert.deepEqual(await open.sql("select id from wishes"), [{ id: 2 }]);
+  await rm(folder, { recursive: true, force: true });
+});
