@@ -210,7 +210,7 @@ export function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number 
 /** Words that are in wishes of all kinds, and tell none from another. */
 const COMMON = new Set(
   terms(
-    `answer answers reply replies respond write speak talk use give keep put make begin start end always never only channel
+    `answer answers reply replies respond write speak talk use give keep put make begin start stop end always never only channel
     conversation everyone everybody question questions message messages`,
   ),
 );

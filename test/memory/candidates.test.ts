@@ -105,6 +105,8 @@ test("a candidate is demoted by whoever wants it no more, whatever their words f
   const stop = { act: "stop", wish: "Stop answering in Spanish." } as const;
   assert.equal(stateOf([...TWICE, wish(3, 2, stop)], 2), "demoted");
   assert.deepEqual(candidatesOf([wish(1, 0, stop)], day(0)), [], "that alone is no candidate");
+  const other = { act: "stop", wish: "Stop answering in English." } as const;
+  assert.equal(stateOf([...TWICE, wish(3, 2, other)], 2), "promoted");
 });
 
 test("a candidate of another number is the contrary, and one of another form is not", () => {

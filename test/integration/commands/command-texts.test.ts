@@ -43,11 +43,13 @@ describe("where commands are typed behind /weir", () => {
       "reset now",
       "compact",
       "memory",
+      "learned",
+      "forget L9",
       "unknown",
     ])
       texts.push(await command(weir, room, typed));
     assert.match(texts[1] ?? "", /\/weir forget \d+ takes it back/);
-    assert.match(texts[0] ?? "", /^\/weir forget \[NUMBER \| QUERY \| me \| me everywhere\]/m);
+    assert.match(texts[0] ?? "", /^\/weir forget \[NUMBER \| L1 \| QUERY \| me \| me everywhere\]/m);
     for (const one of texts)
       assert.doesNotMatch(one, new RegExp(`(?<!\\w)/(?:${NAMES})\\b`), "a command that is not there");
   });
