@@ -16,6 +16,7 @@ import { LearnedModelStore } from "./models/learned-models.ts";
 import { LogStore } from "./log/log.ts";
 import { MemoryStore } from "./memory/memories.ts";
 import { CitedMemoryStore } from "./memory/cited-memories.ts";
+import { MemoryTransferStore } from "./memory/memory-transfer.ts";
 import { NoteStore } from "./memory/notes.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
@@ -41,6 +42,7 @@ export interface Store {
   readonly search: SearchStore;
   readonly memories: MemoryStore;
   readonly cited: CitedMemoryStore;
+  readonly transfer: MemoryTransferStore;
   readonly notes: NoteStore;
   readonly jobs: JobStore;
   readonly compactions: CompactionStore;
@@ -75,6 +77,7 @@ export function createStore(db: Database): Store {
     search: new SearchStore(db),
     memories: new MemoryStore(db),
     cited: new CitedMemoryStore(db),
+    transfer: new MemoryTransferStore(db),
     notes: new NoteStore(db),
     jobs: new JobStore(db),
     compactions: new CompactionStore(db),

@@ -40,6 +40,8 @@ export interface MemoryHit {
 
 /** A memory with everything that is known of it. */
 export interface MemoryRecord extends Memory {
+  /** It was read from a file. */
+  readonly imported?: true;
   readonly agent: AgentId;
   readonly channel: ChannelAddress;
   readonly sources: readonly (MemorySource & {
@@ -94,6 +96,7 @@ export interface ScoredMemory extends RawMemory {
 
 interface RawRecord extends RawMemory {
   agent: string;
+  imported: boolean;
   platform: string;
   name: string;
   sources: { seq: Seq; quote: string; author: string; at: string }[];
@@ -286,7 +289,7 @@ export class MemoryStore {
     const rows = await this.#db.query<RawRecord>(
       {
         name: "memories_list",
-        text: `select ${COLUMNS}, m.agent, c.platform, c.name,
+        text: `select ${COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
                       (select jsonb_agg(jsonb_build_object('seq', s.seq, 'quote', s.quote, 'at', e.at,
                                                            'author', coalesce(e.author_name, m.agent)) order by s.seq)
                          from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
@@ -299,6 +302,7 @@ export class MemoryStore {
     );
     return rows.map((row) => ({
       ...toMemory(row),
+      ...(row.imported && { imported: true as const }),
       agent: agentId(row.agent),
       channel: { platform: row.platform, name: row.name },
       sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
