@@ -45,3 +45,12 @@ begin
    where m.id = v_id;
   return v_id;
 end $$;
+
+-- Whose memories an agent is told beside its own, as the configuration has it that a daemon has started with last.
+
+create table shared_memories (
+  agent text not null check (agent <> ''),
+  other text not null check (other <> '' and other <> agent),
+  primary key (agent, other)
+);
+comment on table shared_memories is 'the agent may be told what is remembered for the other one, in the same places in which it is told its own';

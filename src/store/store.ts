@@ -17,6 +17,7 @@ import { LogStore } from "./log/log.ts";
 import { MemoryStore } from "./memory/memories.ts";
 import { CitedMemoryStore } from "./memory/cited-memories.ts";
 import { MemoryTransferStore } from "./memory/memory-transfer.ts";
+import { SharedMemoryStore } from "./memory/shared-memories.ts";
 import { NoteStore } from "./memory/notes.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
@@ -43,6 +44,7 @@ export interface Store {
   readonly memories: MemoryStore;
   readonly cited: CitedMemoryStore;
   readonly transfer: MemoryTransferStore;
+  readonly sharedMemories: SharedMemoryStore;
   readonly notes: NoteStore;
   readonly jobs: JobStore;
   readonly compactions: CompactionStore;
@@ -78,6 +80,7 @@ export function createStore(db: Database): Store {
     memories: new MemoryStore(db),
     cited: new CitedMemoryStore(db),
     transfer: new MemoryTransferStore(db),
+    sharedMemories: new SharedMemoryStore(db),
     notes: new NoteStore(db),
     jobs: new JobStore(db),
     compactions: new CompactionStore(db),

@@ -110,7 +110,7 @@ export const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
 /**
  * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
  * alone, what was said in a thread in that thread alone, what was said in a channel in that channel and in its threads, what is
- * shared of a public channel in all channels of its workspace, and nothing to another agent. The parameters are SQL: the agent, the channel, its workspace and its kind.
+ * shared of a public channel in all channels of its workspace, and nothing to another agent, unless the configuration opens it to that one. The parameters are SQL: the agent, the channel, its workspace and its kind.
  */
 function scopesOf(
   agent: string,
@@ -118,16 +118,18 @@ function scopesOf(
   workspace: string,
   kind: string,
 ): Record<Exclude<ListedMemory["from"], "elsewhere">, string> {
+  // Looked up once, before the memories.
+  const isTold = `m.agent = any(array(select s.other from shared_memories s where s.agent = ${agent}) || ${agent}::text)`;
   return {
-    here: `m.agent = ${agent} and m.channel_id = ${channel} and (m.scope <> 'dm' or ${kind} = 'dm')`,
+    here: `${isTold} and m.channel_id = ${channel} and (m.scope <> 'dm' or ${kind} = 'dm')`,
     // A thread's people see its channel.
-    parent: `m.agent = ${agent} and m.scope <> 'dm' and m.channel_id = (
+    parent: `${isTold} and m.scope <> 'dm' and m.channel_id = (
       select parent.id from channels thread
         join channels parent on parent.platform = thread.platform and parent.name = thread.place->'parent'->>'id'
                             and parent.workspace = thread.workspace and parent.kind = 'channel'
        where ${kind} = 'thread' and thread.id = ${channel} and thread.kind = 'thread')`,
     // By what the platform says of its channel now, and not only when it was said.
-    workspace: `m.agent = ${agent} and m.scope = 'workspace' and m.workspace = ${workspace} and ${workspace} <> '' and ${kind} <> 'dm'
+    workspace: `${isTold} and m.scope = 'workspace' and m.workspace = ${workspace} and ${workspace} <> '' and ${kind} <> 'dm'
       and exists (
         select from channels source join channels asking on asking.id = ${channel} and asking.platform = source.platform
          where source.id = m.channel_id and source.kind = 'channel' and not source.is_private and source.shares_memory
