@@ -115,7 +115,17 @@ async function openLearningModels(config: Config, { learned }: Store, log: Logge
   return openModels(config.llm, { learned, onNotKept });
 }
 
-async function openAgents(config: Config, models: Models, prompts: Prompts, log: Logger): Promise<Agents> {
+async function openAgents(
+  config: Config,
+  {
+    models,
+    store,
+    prompts,
+    log,
+  }: { readonly models: Models; readonly store: Store; readonly prompts: Prompts; readonly log: Logger },
+): Promise<Agents> {
+  const shared = new Map(config.agents.map(({ id, sharedMemory }) => [id, sharedMemory]));
+  await whileStarting(async () => store.sharedMemories.open(shared));
   const agents = createAgents(config, models, prompts, agentEvents(config, log));
   await agents.readFolders();
   // Only now: a window that was learned to be small is no reason not to start.
@@ -140,7 +150,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   await warnOfScripts(store, log);
   const models = stack.use(await openLearningModels(config, store, log));
   log.info({ models: models.describe() }, "models_open");
-  const agents = await openAgents(config, models, prompts, log);
+  const agents = await openAgents(config, { models, store, prompts, log });
 
   const events = new Events(log);
   const platforms = options.platforms(events);

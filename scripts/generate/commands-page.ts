@@ -42,7 +42,10 @@ export function commandsPage(): string {
   });
   const chatTable = ["| command | does | who may |", "| --- | --- | --- |", ...chat].join("\n");
   const program = createProgram(UNUSED_IO).commands.flatMap((command) => [command, ...command.commands]);
-  const own = program.filter((command) => command.commands.length === 0).map(cliText);
+  // One without options only groups others.
+  const own = program
+    .filter(({ commands, options }) => commands.length === 0 || options.length > 0)
+    .map(cliText);
   return `${HEAD}\n${chatTable}\n${MIDDLE}\n${own.join("\n")}`;
 }
 

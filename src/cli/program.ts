@@ -6,6 +6,7 @@ import type { ForgetUserOptions } from "./forget-user.ts";
 import type { CommonOptions, Io } from "./io.ts";
 import type { LogOptions } from "./log.ts";
 import type { MemoriesOptions } from "./memories.ts";
+import type { ExportOptions } from "./memory-transfer.ts";
 import type { MigrateOptions } from "./migrate.ts";
 import type { ReplayOptions } from "./replay/replay.ts";
 import type { ChatOptions } from "./session.ts";
@@ -22,6 +23,8 @@ export function createProgram(io: Io): Command {
     .description(
       "A chat bot daemon whose channels never block, never forget silently and never lose a message.",
     )
+    // An option behind a command is that command's, also where the one around it has one of that name.
+    .enablePositionalOptions()
     .showHelpAfterError("(weir --help lists the commands)")
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
     .exitOverride();
@@ -107,7 +110,8 @@ function addViews(program: Command, io: Io): void {
 }
 
 function addMemories(program: Command, io: Io): void {
-  withConfig(program.command("memories"))
+  const memories = withConfig(program.command("memories"))
+    .enablePositionalOptions()
     .description("show what is remembered, with the words that prove it")
     .option("--channel <name>", "only what was said there; main, or platform:name")
     .option("--rejected", "instead, how many were refused, by channel and reason")
@@ -115,6 +119,21 @@ function addMemories(program: Command, io: Io): void {
     .action(async (options: MemoriesOptions) => {
       const { showMemories } = await import("./memories.ts");
       await showMemories(io, options);
+    });
+  withConfig(memories.command("export"))
+    .argument("<file>", "a new file; -: standard output")
+    .description("write every memory as a line of JSON, with who said it, when, and in which messages")
+    .option("--channel <name>", "only what was said there; main, or platform:name")
+    .action(async (file: string, options: ExportOptions) => {
+      const { exportMemories } = await import("./memory-transfer.ts");
+      await exportMemories(io, file, options);
+    });
+  withConfig(memories.command("import"))
+    .argument("<file>", "what export has written; -: standard input")
+    .description("add the memories of a file whose messages are in the log; twice is once")
+    .action(async (file: string, options: CommonOptions) => {
+      const { importMemories } = await import("./memory-transfer.ts");
+      await importMemories(io, file, options);
     });
 }
 

@@ -1,4 +1,4 @@
-import type { CheckedFile, ProblemAt } from "./check-file.ts";
+import { type CheckedFile, nearestName, type ProblemAt } from "./check-file.ts";
 import {
   type AgentConfig,
   type CompactionConfig,
@@ -22,7 +22,11 @@ export function checkAgents(
   const seen = new Map<string, number>();
   const problems = agents.flatMap((agent, index) => {
     const origin = new Origin(file, index, problemAt);
-    const own = [...checkThresholds(agent, origin), ...checkWindow(agent, llm.models, origin)];
+    const own = [
+      ...checkThresholds(agent, origin),
+      ...checkWindow(agent, llm.models, origin),
+      ...checkSharedMemory(agent, agents, origin),
+    ];
     const first = seen.get(agent.id);
     seen.set(agent.id, first ?? index);
     if (first === undefined || file.isBroken(["agents", index, "id"])) return own;
@@ -115,6 +119,24 @@ function checkThresholds(agent: AgentConfig, origin: Origin): ConfigProblem[] {
 function levelOfStep(path: KeyPath, origin: Origin): string {
   const isDerived = path.at(-1) === "target" && origin.pathOf(path) === null;
   return isDerived ? "built-in: background_threshold - 0.2" : origin.levelOf(path);
+}
+
+function checkSharedMemory(
+  { id, sharedMemory }: AgentConfig,
+  agents: readonly AgentConfig[],
+  origin: Origin,
+): ConfigProblem[] {
+  const others = agents.map((one) => one.id).filter((one) => one !== id);
+  return sharedMemory
+    .filter((other) => !others.some((one) => one === other))
+    .map((other) =>
+      origin.problem([["shared_memory"]], {
+        message: other === id ? "an agent is always told its own memories" : "no agent has this id",
+        expected: others.length === 0 ? null : `ids among ${others.map((one) => `"${one}"`).join(", ")}`,
+        found: JSON.stringify(other),
+        suggestion: other === id ? null : nearestName(other, others),
+      }),
+    );
 }
 
 function checkWindow(agent: AgentConfig, models: readonly ModelConfig[], origin: Origin): ConfigProblem[] {

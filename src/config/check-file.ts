@@ -112,18 +112,20 @@ const LONGEST_KEY = 60;
 
 /** The known key that a person meant who wrote this one; null if none comes near. */
 function nearestKey(key: string, known: readonly string[]): string | null {
-  if (key.length > LONGEST_KEY) return null;
-  const written = key
-    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .replaceAll("-", "_")
-    .toLowerCase();
+  return nearestName(key.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").replaceAll("-", "_"), known);
+}
+
+/** The known name that a person meant who wrote this one; null if none comes near. */
+export function nearestName(name: string, known: readonly string[]): string | null {
+  if (name.length > LONGEST_KEY) return null;
+  const written = name.toLowerCase();
   const ranked = known
-    .map((name) => ({ name, distance: leven(written, name) }))
+    .map((one) => ({ name: one, distance: leven(written, one) }))
     .toSorted((a, b) => a.distance - b.distance);
   const best = ranked[0];
   if (best !== undefined && best.distance <= tolerance(best.name)) return best.name;
   // `threshold` for `background_threshold`, `drain_deadline` for `drain_deadline_ms`.
-  const parts = known.filter((name) => written.length >= 4 && name.includes(written));
+  const parts = known.filter((one) => written.length >= 4 && one.includes(written));
   return parts.length === 1 ? (parts[0] ?? null) : null;
 }
 

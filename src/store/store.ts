@@ -17,6 +17,8 @@ import { LearnedModelStore } from "./models/learned-models.ts";
 import { LogStore } from "./log/log.ts";
 import { MemoryStore } from "./memory/memories.ts";
 import { CitedMemoryStore } from "./memory/cited-memories.ts";
+import { MemoryTransferStore } from "./memory/memory-transfer.ts";
+import { SharedMemoryStore } from "./memory/shared-memories.ts";
 import { NoteStore } from "./memory/notes.ts";
 import { type DoubtedWish, NO_SIGNING, readWishes, type WishReader, WishStore } from "./memory/wishes.ts";
 import type { Signer } from "./database/signing-key.ts";
@@ -44,6 +46,8 @@ export interface Store {
   readonly search: SearchStore;
   readonly memories: MemoryStore;
   readonly cited: CitedMemoryStore;
+  readonly transfer: MemoryTransferStore;
+  readonly sharedMemories: SharedMemoryStore;
   readonly notes: NoteStore;
   readonly skills: ActiveSkillStore;
   readonly wishes: WishStore;
@@ -95,6 +99,8 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     search: new SearchStore(db),
     memories: new MemoryStore(db),
     cited: new CitedMemoryStore(db),
+    transfer: new MemoryTransferStore(db),
+    sharedMemories: new SharedMemoryStore(db),
     notes: new NoteStore(db),
     skills: new ActiveSkillStore(db),
     wishes: new WishStore(db, signer),

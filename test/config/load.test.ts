@@ -23,6 +23,7 @@ const DEFAULT_AGENTS = [
     maxToolIterations: 8,
     toolTimeoutMs: 20_000,
     notes: true,
+    sharedMemory: [],
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
     memory: { share: "channel" },
     timeZone: "UTC",

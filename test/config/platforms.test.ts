@@ -98,3 +98,21 @@ test("half of Slack is refused, with the other half, whether a file names it or 
     /Slack +off: SLACK_BOT_TOKEN is not set/,
   );
 });
+
+test("shared_memory names agents that there are, and others; a misspelt one is told which was meant", (t) => {
+  const agents = (shared: string): string =>
+    `[[agents]]\nid = "main"\nshared_memory = ${shared}\n[[agents]]\nid = "night-watch"`;
+  assert.deepEqual(
+    configFrom(t, agents('["night-watch"]'), {}).agents.map(({ sharedMemory }) => sharedMemory),
+    [["night-watch"], []],
+  );
+  assert.throws(
+    () => configFrom(t, agents('["night-wach"]'), {}),
+    /config\.toml:3.*agents\[0\]\.shared_memory.*no agent has this id.*"night-watch".*"night-wach".*did you mean `night-watch`\?/su,
+  );
+  assert.throws(
+    () => configFrom(t, agents('["main"]'), {}),
+    /agents\[0\]\.shared_memory.*an agent is always told its own memories/su,
+  );
+  assert.throws(() => configFrom(t, agents('"night-watch"'), {}), /a list of ids of agents/u);
+});

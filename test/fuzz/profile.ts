@@ -74,6 +74,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
     maxToolIterations: 3,
     toolTimeoutMs: 60,
     notes: true,
+    sharedMemory: [],
     timeZone: "UTC",
     memory: { share: "channel" },
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },

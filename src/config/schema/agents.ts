@@ -4,6 +4,7 @@ import {
   HOUR_MS,
   flag,
   modelName,
+  names,
   oneOf,
   option,
   optionTexts,
@@ -230,6 +231,12 @@ export const agentSchema = z.strictObject({
       .describe('a name on one line, at most 80 characters, without [ and ], or "" for the id'),
     "",
     'What people call the agent. "" is the id.',
+  ),
+  shared_memory: option(
+    names("ids of agents"),
+    [],
+    "Agents whose memories this one is told beside its own: what they remember of the same channel, and what is shared with the " +
+      'workspace: ["other-agent"]. It does not hold the other way round.',
   ),
   ...agentOptions,
 });

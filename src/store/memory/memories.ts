@@ -40,6 +40,8 @@ export interface MemoryHit {
 
 /** A memory with everything that is known of it. */
 export interface MemoryRecord extends Memory {
+  /** It was read from a file. */
+  readonly imported?: true;
   readonly agent: AgentId;
   readonly channel: ChannelAddress;
   readonly sources: readonly (MemorySource & {
@@ -94,6 +96,7 @@ export interface ScoredMemory extends RawMemory {
 
 interface RawRecord extends RawMemory {
   agent: string;
+  imported: boolean;
   platform: string;
   name: string;
   sources: { seq: Seq; quote: string; author: string; at: string }[];
@@ -107,7 +110,7 @@ export const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
 /**
  * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
  * alone, what was said in a thread in that thread alone, what was said in a channel in that channel and in its threads, what is
- * shared of a public channel in all channels of its workspace, and nothing to another agent. The parameters are SQL: the agent, the channel, its workspace and its kind.
+ * shared of a public channel in all channels of its workspace, and nothing to another agent, unless the configuration opens it to that one. The parameters are SQL: the agent, the channel, its workspace and its kind.
  */
 function scopesOf(
   agent: string,
@@ -115,16 +118,18 @@ function scopesOf(
   workspace: string,
   kind: string,
 ): Record<Exclude<ListedMemory["from"], "elsewhere">, string> {
+  // Looked up once, before the memories.
+  const isTold = `m.agent = any(array(select s.other from shared_memories s where s.agent = ${agent}) || ${agent}::text)`;
   return {
-    here: `m.agent = ${agent} and m.channel_id = ${channel} and (m.scope <> 'dm' or ${kind} = 'dm')`,
+    here: `${isTold} and m.channel_id = ${channel} and (m.scope <> 'dm' or ${kind} = 'dm')`,
     // A thread's people see its channel.
-    parent: `m.agent = ${agent} and m.scope <> 'dm' and m.channel_id = (
+    parent: `${isTold} and m.scope <> 'dm' and m.channel_id = (
       select parent.id from channels thread
         join channels parent on parent.platform = thread.platform and parent.name = thread.place->'parent'->>'id'
                             and parent.workspace = thread.workspace and parent.kind = 'channel'
        where ${kind} = 'thread' and thread.id = ${channel} and thread.kind = 'thread')`,
     // By what the platform says of its channel now, and not only when it was said.
-    workspace: `m.agent = ${agent} and m.scope = 'workspace' and m.workspace = ${workspace} and ${workspace} <> '' and ${kind} <> 'dm'
+    workspace: `${isTold} and m.scope = 'workspace' and m.workspace = ${workspace} and ${workspace} <> '' and ${kind} <> 'dm'
       and exists (
         select from channels source join channels asking on asking.id = ${channel} and asking.platform = source.platform
          where source.id = m.channel_id and source.kind = 'channel' and not source.is_private and source.shares_memory
@@ -286,7 +291,7 @@ export class MemoryStore {
     const rows = await this.#db.query<RawRecord>(
       {
         name: "memories_list",
-        text: `select ${COLUMNS}, m.agent, c.platform, c.name,
+        text: `select ${COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
                       (select jsonb_agg(jsonb_build_object('seq', s.seq, 'quote', s.quote, 'at', e.at,
                                                            'author', coalesce(e.author_name, m.agent)) order by s.seq)
                          from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
@@ -299,6 +304,7 @@ export class MemoryStore {
     );
     return rows.map((row) => ({
       ...toMemory(row),
+      ...(row.imported && { imported: true as const }),
       agent: agentId(row.agent),
       channel: { platform: row.platform, name: row.name },
       sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),

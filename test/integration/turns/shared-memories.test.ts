@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { InboundMessage } from "../../../src/core/message.ts";
+import { agentId } from "../../../src/core/ids.ts";
+import { RecallMemories } from "../../../src/memory/recall-memories.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { ANN, BEN, command } from "../../support/commands.ts";
@@ -133,6 +135,80 @@ test("where nothing is shared a public channel's memories stay there and in its 
       room,
     );
 });
+
+test("another agent's memories show where one's own would, to the agent to which they are opened, and to no other", async () => {
+  await using scene = await openScene();
+  const { open } = scene;
+  // What the other agent has remembered, in places that are answered by the first one now.
+  const other = agentId("other");
+  for (const [name, place] of Object.entries(PLACES)) {
+    const address = { platform: "test", name };
+    const described = { ...place, kind: place.kind ?? "channel", workspace: "W", agent: other };
+    const id = await open.store.channels.open({ address, ...described, sharesMemory: true });
+    const statement = `The code of the safe is zxq${name}.`;
+    const seq = await open.say(id, statement, { addressed: false });
+    await rememberIn(open, id, { statement, sources: [{ seq, quote: statement }] });
+  }
+  const start = async (shared: string): Promise<TestWeir> =>
+    scene.start(
+      {
+        top: `[[agents]]\nid = "other"\nmodel = "test-model"\n${shared === "other" ? 'shared_memory = ["main"]' : ""}`,
+        agent: shared === "main" ? 'shared_memory = ["other"]' : "",
+      },
+      undefined,
+      { agent: agentId("main"), sharesMemory: true },
+    );
+  for (const shared of ["none", "other", "main", "none"]) {
+    await using weir = await start(shared);
+    for (const room of Object.keys(PLACES)) {
+      await say(weir, room, "hello");
+      const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
+      assert.ok(row?.agent === "main");
+      await (await weir.daemon.registry.get(row.id)).reset();
+    }
+    while ((await open.store.search.behind()).length > 0) await delay(20);
+    for (const room of Object.keys(PLACES)) {
+      const told = await memoriesToldIn(scene, weir, room);
+      for (const from of Object.keys(PLACES)) {
+        if (from === "square" && room.startsWith("under-")) continue;
+        const may = shared === "main" && (SEEN[from === "square" ? "public" : from] ?? [from]).includes(room);
+        assert.equal(
+          told.includes(`zxq${from}.`),
+          may,
+          `what was told in ${from}, in ${room}, opened to ${shared}`,
+        );
+      }
+    }
+  }
+});
+
+/** What commands and the agent's memory are told in a place; its own log has the same words. */
+async function memoriesToldIn(scene: Scene, weir: TestWeir, room: string): Promise<string> {
+  const told: string[] = [];
+  for (const asker of [ANN, BEN])
+    for (const typed of ["memory", "memory the code of the safe", "forget"])
+      told.push(await command(weir, room, typed, asker));
+  const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
+  assert.ok(row);
+  const { agent, id: channel, workspace, kind } = row;
+  const recall = new RecallMemories({
+    memories: scene.open.store.memories,
+    search: scene.open.store.search,
+    now: () => new Date(),
+  });
+  const found = await recall.find({
+    agent,
+    channel,
+    workspace,
+    kind,
+    text: "the code of the safe",
+    limit: 50,
+  });
+  const ids = found.map(({ id }) => id);
+  const later = await scene.open.store.past.statements(channel, ids);
+  assert.equal(later.size, ids.length, "what was recalled stands in what is told later");
+  return JSON.stringify([told, found]);
+}
 
 test("a deletion and an edit take what a thread's model called a tool with after it was shown a memory of the channel", async () => {
   for (const change of ["deletion", "edit"] as const) {

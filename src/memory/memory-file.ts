@@ -1,0 +1,141 @@
+import { z } from "zod";
+import type { Entry } from "../core/entry.ts";
+import { MEMORY_TYPES, type MemoryDraft, type MemoryRejection } from "../core/memory.ts";
+import { containsQuote, normalWords } from "../text/normal-text.ts";
+import { isExact, tellingTerms } from "../text/terms.ts";
+import { checkMemories } from "./gates.ts";
+
+/** Memories as lines of JSON, one a line: what is written, and what of it may become a memory elsewhere. Pure. */
+
+const time = z.iso.datetime({ offset: true });
+const id = z.string().min(1).max(1000);
+
+const Line = z.object({
+  agent: id,
+  /** `platform:name` */
+  channel: z.string().regex(/^[^:]+:./, "a channel, as platform:name"),
+  scope: z.enum(["dm", "channel", "workspace"]),
+  type: z.enum(MEMORY_TYPES),
+  subject: z.string(),
+  statement: z.string(),
+  /** The name of who said it first. */
+  assertedBy: z.string(),
+  importance: z.number().min(0).max(1),
+  /** When it was said, and until when it held. */
+  at: time,
+  until: time.optional(),
+  /** It came from a file itself. */
+  imported: z.literal(true).optional(),
+  sources: z
+    .array(
+      z.object({
+        /** The platform's ids of the message (null: it has none) and of its author (null: the agent itself). */
+        message: id.nullable(),
+        author: id.nullable(),
+        name: z.string(),
+        at: time,
+        quote: z.string(),
+      }),
+    )
+    .min(1)
+    .max(1000),
+  exportedAt: time,
+});
+
+/** One line of such a file. */
+export type MemoryLine = z.infer<typeof Line>;
+
+/** @returns what is wrong, in words, if it is no memory */
+export function parseMemoryLine(text: string): MemoryLine | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return "this is no JSON";
+  }
+  const parsed = Line.safeParse(value);
+  return parsed.success ? parsed.data : z.prettifyError(parsed.error).replaceAll(/\s+/g, " ");
+}
+
+/** Why a memory of a file becomes none here. */
+export type ImportRefusal =
+  | "no such channel"
+  | "another agent answers there"
+  | "it was told in private, and this channel is none"
+  | "a message that proves it is not in the log, or was taken back"
+  | "its words do not stand in a message that proves it"
+  | "texts that it may tell of were edited or taken back since it was exported"
+  | `it does not pass the checks (${MemoryRejection})`;
+
+/** What is left of a channel, as far as a memory has to be compared with it. */
+export interface LeftThere {
+  /** The terms of all that people say there now, as of some time. */
+  readonly terms: ReadonlySet<string>;
+  readonly asOf: Date;
+}
+
+/**
+ * The memory that a line may become, by the same gates as one that a model finds: every message that proved it is there, said by the
+ * same person, and says its words. Where texts of the channel were edited or taken back since the export, it tells nothing that is
+ * said there no more.
+ * @param messages by the line's sources; undefined: it is not there
+ * @param left null: nobody has looked
+ */
+export function checkMemoryLine(
+  line: MemoryLine,
+  messages: readonly (Entry | undefined)[],
+  {
+    agentName,
+    erasedAt,
+    left,
+  }: { readonly agentName: string; readonly erasedAt: Date | null; readonly left: LeftThere | null },
+): MemoryDraft | { readonly refused: ImportRefusal } {
+  const sources = line.sources.flatMap(({ quote }, index) => {
+    const entry = messages[index];
+    return entry === undefined || (entry.kind !== "user" && entry.kind !== "assistant")
+      ? []
+      : [{ entry, quote }];
+  });
+  if (sources.length < line.sources.length)
+    return { refused: "a message that proves it is not in the log, or was taken back" };
+  if (!sources.every(({ entry, quote }) => containsQuote(normalWords(entry.text), normalWords(quote))))
+    return { refused: "its words do not stand in a message that proves it" };
+  // Who said it first is whom it is ascribed to.
+  const isAsserters = ({ entry }: (typeof sources)[number]): boolean =>
+    entry.kind === "user" && entry.author.name === line.assertedBy;
+  const ordered = [...sources.filter(isAsserters), ...sources.filter((one) => !isAsserters(one))];
+  const drafts = ordered.map(({ quote }, index) => {
+    const { type, subject, statement, importance } = line;
+    return checkMemories(
+      { memories: [{ type, subject, statement, quote, importance, sources: [index + 1] }] },
+      { sources: new Map(ordered.map(({ entry }, place) => [place + 1, entry])), promptText: "", agentName },
+    );
+  });
+  const [dropped] = drafts.flatMap((one) => one.dropped);
+  const [draft] = drafts.flatMap((one) => one.kept);
+  if (draft === undefined || dropped !== undefined)
+    return { refused: `it does not pass the checks (${dropped?.reason ?? "malformed"})` };
+  const proofs = new Map(ordered.map(({ entry, quote }) => [entry.seq, { seq: entry.seq, quote }]));
+  const at = new Date(Math.max(...ordered.map(({ entry }) => entry.at.getTime()))).toISOString();
+  const memory = { ...draft, at, sources: [...proofs.values()] };
+  if (erasedAt === null || erasedAt < new Date(line.exportedAt)) return memory;
+  return tellsOnly(memory, sources, left !== null && left.asOf > erasedAt ? left.terms : new Set())
+    ? memory
+    : { refused: "texts that it may tell of were edited or taken back since it was exported" };
+}
+
+/** As a deletion has it: a number must be left in a message that proves it, a word in anything that people say there. */
+function tellsOnly(
+  { subject, statement }: MemoryDraft,
+  sources: readonly { readonly entry: Extract<Entry, { kind: "user" | "assistant" }> }[],
+  left: ReadonlySet<string>,
+): boolean {
+  const proved = new Set(
+    sources.flatMap(({ entry }) => [
+      ...tellingTerms(entry.kind === "user" ? `${entry.author.name}\n${entry.text}` : entry.text),
+    ]),
+  );
+  return [...tellingTerms(`${subject} ${statement}`)].every(
+    (term) => proved.has(term) || (!isExact(term) && left.has(term)),
+  );
+}

@@ -1,0 +1,141 @@
+import type { Entry } from "../../core/entry.ts";
+import type { ChannelAddress, ChannelId, MemoryId, Seq } from "../../core/ids.ts";
+import type { Memory, MemoryDraft, MemoryScope } from "../../core/memory.ts";
+import type { ChannelRow } from "../channels/channels.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { readCurrentEntries } from "../log/entry-rows.ts";
+import { COLUMNS, type RawMemory, toMemory } from "./memories.ts";
+
+/** A memory with what another log needs to find its proofs. */
+export interface PortableMemory extends Memory {
+  readonly agent: string;
+  readonly channel: ChannelAddress;
+  /** It came from a file itself. */
+  readonly isImported: boolean;
+  readonly sources: readonly PortableSource[];
+}
+
+export interface PortableSource {
+  /** The platform's id of the message; null: it has none. */
+  readonly message: string | null;
+  /** The platform's id of the person; null: the agent itself. */
+  readonly author: string | null;
+  readonly name: string;
+  readonly at: Date;
+  readonly quote: string;
+}
+
+/** A message to look for. */
+export type WantedMessage = Pick<PortableSource, "message" | "author">;
+
+/** What became of a memory from a file: its number; null: it is known; or why it is refused. */
+export type Imported<Refusal> = { readonly id: MemoryId | null } | { readonly refused: Refusal };
+
+interface RawPortable extends RawMemory {
+  agent: string;
+  platform: string;
+  name: string;
+  imported: boolean;
+  sources: (Omit<PortableSource, "at"> & { at: string })[];
+}
+
+/** Memories on their way into a file, and out of one. */
+export class MemoryTransferStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The memories behind an id, of all channels or of one; by id, `limit` at most. */
+  async page(behind: number, limit: number, channel?: ChannelId): Promise<PortableMemory[]> {
+    const rows = await this.#db.query<RawPortable & Record<string, unknown>>(
+      {
+        name: "memories_page",
+        text: `select ${COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
+                      (select jsonb_agg(jsonb_build_object('message', source_message_id(e), 'author', e.author_id,
+                                          'name', coalesce(e.author_name, m.agent), 'at', e.at, 'quote', s.quote) order by s.seq)
+                         from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                        where s.memory_id = m.id) as sources
+                 from memories m join channels c on c.id = m.channel_id
+                where m.id > $1 and ($3::bigint is null or m.channel_id = $3) order by m.id limit $2`,
+      },
+      [behind, limit, channel ?? null],
+    );
+    return rows.map((row) => ({
+      ...toMemory(row),
+      agent: row.agent,
+      channel: { platform: row.platform, name: row.name },
+      isImported: row.imported,
+      sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
+    }));
+  }
+
+  /** When a text of the channel was last edited or taken back; null: never. */
+  async erasedAt(channel: ChannelId): Promise<Date | null> {
+    return readErasedAt(this.#db, channel);
+  }
+
+  /**
+   * Adds a memory from a file, in one transaction with the look at what proves it.
+   * @param wanted its proofs
+   * @param check is given the messages in that order, undefined for one that is not there or was taken back, and when a text of the channel was last
+   *   edited or taken back
+   */
+  async take<Refusal>(
+    channel: Pick<ChannelRow, "id">,
+    wanted: readonly WantedMessage[],
+    limits: { readonly scope: MemoryScope; readonly until: Date | null },
+    check: (
+      messages: readonly (Entry | undefined)[],
+      erasedAt: Date | null,
+    ) => MemoryDraft | { readonly refused: Refusal },
+  ): Promise<Imported<Refusal>> {
+    return this.#db.transaction(async (client) => {
+      await client.query(
+        { name: "channel_lock", text: "select from channels where id = $1 for no key update" },
+        [channel.id],
+      );
+      const messages: (Entry | undefined)[] = [];
+      for (const one of wanted) messages.push(await findMessage(client, channel.id, one));
+      const draft = check(messages, await readErasedAt(client, channel.id));
+      if ("refused" in draft) return draft;
+      const [row] = await client.query<{ id: MemoryId | null }>(
+        { name: "memory_import", text: "select import_memory($1, $2, $3, $4) as id" },
+        [channel.id, JSON.stringify(draft), limits.scope, limits.until],
+      );
+      return { id: row?.id ?? null };
+    });
+  }
+}
+
+async function findMessage(
+  client: Queryable,
+  channel: ChannelId,
+  { message, author }: WantedMessage,
+): Promise<Entry | undefined> {
+  if (message === null) return undefined;
+  const [found] = await client.query<{ seq: Seq }>(
+    author === null
+      ? {
+          name: "own_message_find",
+          text: "select entry_seq as seq from deliveries where channel_id = $1 and message_id = $2 and entry_seq is not null",
+        }
+      : {
+          name: "message_find",
+          text: "select seq from entries where channel_id = $1 and message_id = $2 and author_id = $3 and deleted_at is null",
+        },
+    author === null ? [channel, message] : [channel, message, author],
+  );
+  if (found === undefined) return undefined;
+  const [entry] = await readCurrentEntries(client, channel, found.seq, found.seq);
+  return entry?.deleted === true ? undefined : entry;
+}
+
+async function readErasedAt(client: Queryable, channel: ChannelId): Promise<Date | null> {
+  const [row] = await client.query<{ at: Date | null }>(
+    { name: "channel_erased_at", text: "select erased_at as at from search_progress where channel_id = $1" },
+    [channel],
+  );
+  return row?.at ?? null;
+}
