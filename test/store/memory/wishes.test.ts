@@ -123,12 +123,9 @@ test("rows of ninety days ago go with the next commit, and another agent is show
     id,
   );
   await open.say(id, "and so on");
-  const [{ epoch = 0 } = {}] = await open.sql<{ epoch: number }>(
-    "select epoch from channels where id = $1",
-    id,
-  );
+  const [row] = await open.sql<{ epoch: number }>("select epoch from channels where id = $1", id);
   const job = await store.jobs.begin(
-    { channel: id, epoch },
+    { channel: id, epoch: row?.epoch ?? 0 },
     { kind: "leaf", tier: "background", fromSeq: 4, toSeq: 4, level: 1, sourceTokens: 30 },
   );
   const summary = { kind: "model", text: "They went on.", tokens: 5, model: "m" } as const;
