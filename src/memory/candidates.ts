@@ -72,13 +72,7 @@ export function candidatesOf(
   now: Date,
   answeredAt: Date | null = null,
 ): Candidate[] {
-  const known: Reading[] = [];
-  const inOrder = wishes
-    // A wish for one person counts only where they have said it.
-    .filter(({ person, asker }) => person === null || person === asker)
-    .toSorted((a, b) => a.at.getTime() - b.at.getTime() || a.id - b.id);
-  for (const wish of inOrder) read(wish, known);
-  return known
+  return readAll(wishes)
     .map((one) => candidateOf(one, now, answeredAt))
     .filter((one) => one !== null)
     .toSorted((a, b) => a.id - b.id);
@@ -94,6 +88,22 @@ export function candidatesToShow(
   return candidatesOf(wishes, now)
     .filter(({ state, person }) => state === "promoted" && (person === null || people.has(person)))
     .toSorted((a, b) => b.score - a.score || b.evidence - a.evidence || b.id - a.id);
+}
+
+/** The wishes of a history are the same objects from turn to turn, and what belongs together does not depend on the time. */
+const READ = new WeakMap<readonly Wish[], readonly Reading[]>();
+
+function readAll(wishes: readonly Wish[]): readonly Reading[] {
+  const known = READ.get(wishes);
+  if (known !== undefined) return known;
+  const all: Reading[] = [];
+  const inOrder = wishes
+    // A wish for one person counts only where they have said it.
+    .filter(({ person, asker }) => person === null || person === asker)
+    .toSorted((a, b) => a.at.getTime() - b.at.getTime() || a.id - b.id);
+  for (const wish of inOrder) read(wish, all);
+  READ.set(wishes, all);
+  return all;
 }
 
 /** Which candidate a wish belongs to, and which ones it corrects. */
@@ -188,17 +198,30 @@ function isContrary(a: Wish, b: Wish): boolean {
 
 /** The same words, or nearly, with the same numbers and negations. */
 function isSameWish(a: Wish, b: Wish): boolean {
-  return areAlike(a, b) && countsOf(a) === countsOf(b);
+  return areAlike(a, b) && comparedBy(a).counts === comparedBy(b).counts;
 }
 
 function areAlike(a: Wish, b: Wish): boolean {
-  return jaccard(contentWords(a.wish), contentWords(b.wish)) >= SAME_WORDS;
+  return jaccard(comparedBy(a).words, comparedBy(b).words) >= SAME_WORDS;
 }
 
-function countsOf({ wish }: Wish): string {
-  return marksOf(wish)
-    .marks.filter((mark) => /^[nx]:/.test(mark))
-    .join(" ");
+interface Compared {
+  readonly words: ReadonlySet<string>;
+  /** Its numbers and negations. */
+  readonly counts: string;
+}
+
+const COMPARED = new WeakMap<Wish, Compared>();
+
+function comparedBy(wish: Wish): Compared {
+  const known = COMPARED.get(wish) ?? {
+    words: new Set(terms(wish.wish)).difference(COMMON),
+    counts: marksOf(wish.wish)
+      .marks.filter((mark) => /^[nx]:/.test(mark))
+      .join(" "),
+  };
+  COMPARED.set(wish, known);
+  return known;
 }
 
 /** The share of all words of two texts that both have; 0 to 1. */
@@ -214,7 +237,3 @@ const COMMON = new Set(
     conversation everyone everybody question questions message messages`,
   ),
 );
-
-function contentWords(wish: string): ReadonlySet<string> {
-  return new Set(terms(wish)).difference(COMMON);
-}

@@ -101,13 +101,15 @@ export class WishStore {
   }
 }
 
+/** Of one channel, the newest. */
+const MOST_WISHES = 500;
 const SELECT = `select w.id, w.channel_id, w.agent, w.seq, w.act, w.topic, w.person, w.asker, e.author_name as asker_name, w.wish, w.quote,
                        w.at, w.key_id, w.signature, w.learned_at
                   from wishes w join channels c on c.id = w.channel_id and c.agent = w.agent
                   join entries e on e.channel_id = w.channel_id and e.seq = w.seq`;
 
 export async function readWishes(client: Queryable, channel: ChannelId, signer: Signer): Promise<KeptWishes> {
-  const text = `${SELECT} where w.channel_id = $1 order by w.at, w.id`;
+  const text = `select * from (${SELECT} where w.channel_id = $1 order by w.at desc, w.id desc limit ${MOST_WISHES}) newest order by at, id`;
   return checked(
     await client.query<RawWish & Record<string, unknown>>({ name: "wishes_read", text }, [channel]),
     signer,

@@ -1,0 +1,206 @@
+// proves: src/store/memory/wishes.ts, src/store/database/signing-key.ts, migrations/0038_learned.sql
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, test } from "node:test";
+import type { JobPlan } from "../../../src/core/compaction.ts";
+import type { ChannelId } from "../../../src/core/ids.ts";
+import type { WishDraft } from "../../../src/core/wish.ts";
+import { fileSigner } from "../../../src/store/database/signing-key.ts";
+import type { DoubtedWish } from "../../../src/store/memory/wishes.ts";
+import { createStore, type Store } from "../../../src/store/store.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { openStore } from "../open-store.ts";
+
+const database = await createTestDatabase();
+const open = openStore(database.connection);
+const folder = await mkdtemp(path.join(tmpdir(), "weir-wishes-"));
+after(async () => {
+  await open[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+const dataDir = path.join(folder, "data");
+const store = createStore(open.db, { signer: fileSigner(dataDir) });
+const digester = {
+  ofEntries: async () => Promise.resolve({ text: "…", tokens: 1 }),
+  ofTexts: async () => Promise.resolve({ text: "…", tokens: 1 }),
+};
+
+const wishAt = (seq: number): WishDraft => ({
+  seq,
+  act: "want",
+  topic: "language",
+  person: null,
+  asker: "u-ann",
+  wish: "Answer in Spanish.",
+  quote: "in Spanish",
+  at: "2026-11-21T12:00:00.000Z",
+});
+let count = 0;
+
+interface Place {
+  readonly id: ChannelId;
+  /** Takes a wish of each of the three messages into a job's result, and commits it. */
+  readonly commit: (between?: () => Promise<unknown>, by?: Store, isAhead?: boolean) => Promise<string>;
+}
+
+/** A channel of three messages, `NAME-1` to `NAME-3`. */
+async function place(): Promise<Place & { readonly name: string }> {
+  const name = `wishes-${++count}`;
+  const { id, epoch } = await open.channel(name);
+  for (const number of [1, 2, 3]) await open.say(id, "answer in Spanish please", { id: `${name}-${number}` });
+  const plan: JobPlan = {
+    kind: "leaf",
+    tier: "background",
+    fromSeq: 1,
+    toSeq: 3,
+    level: 1,
+    sourceTokens: 90,
+  };
+  const summary = { kind: "model", text: "They spoke.", tokens: 5, model: "m" } as const;
+  return {
+    id,
+    name,
+    async commit(between = async () => Promise.resolve(), by = store, isAhead = false) {
+      const job = await by.jobs.begin({ channel: id, epoch }, { ...plan, isAhead });
+      const staged = { parts: [], memories: [], wishes: [1, 2, 3].map(wishAt), summary };
+      assert.ok(await by.jobs.stage(job, staged));
+      await between();
+      if (!isAhead) return by.jobs.commit(job);
+      return (await by.jobs.commitAhead({ channel: id, epoch })).length === 1 ? "committed" : "gone";
+    },
+  };
+}
+
+const seqsOf = async (channel: ChannelId): Promise<number[]> =>
+  (await store.load(channel)).history.wishes.map(({ seq }) => seq);
+
+test("wishes come with their summary, at once or written ahead, and are read with the history", async () => {
+  for (const isAhead of [false, true]) {
+    const { id, commit } = await place();
+    assert.equal(await commit(undefined, store, isAhead), "committed");
+    assert.deepEqual(await seqsOf(id), [1, 2, 3]);
+    const { wishes } = await store.coverage(id);
+    assert.deepEqual(wishes[0], {
+      ...wishAt(1),
+      id: wishes[0]?.id,
+      at: new Date(wishAt(1).at),
+      askerName: "Ann",
+      learnedAt: wishes[0]?.learnedAt,
+    });
+    assert.deepEqual(await open.sql("select from jobs where channel_id = $1 and result is not null", id), []);
+  }
+});
+
+test("a message that is edited before the commit brings none, by whatever daemon", async () => {
+  const { id, name, commit } = await place();
+  const edit = async () => store.log.edit(id, `${name}-2`, "never mind", new Date(), digester);
+  assert.equal(await commit(edit), "committed");
+  assert.deepEqual(await seqsOf(id), [1, 3]);
+  const other = await place();
+  // An older daemon marks the job, and does not say which entry it was.
+  const older = async () => open.sql("update jobs set edited = true where channel_id = $1", other.id);
+  assert.equal(await other.commit(older), "committed");
+  assert.deepEqual(await seqsOf(other.id), []);
+});
+
+test("a message that is deleted takes its wish, and so does an edit, also by SQL alone", async () => {
+  const { id, name, commit } = await place();
+  await commit();
+  await open.sql("select delete_message($1, $2)", id, `${name}-1`);
+  assert.deepEqual(await seqsOf(id), [2, 3]);
+  await open.sql("select edit_message($1, $2, 'never mind', 3, now())", id, `${name}-3`);
+  assert.deepEqual(await seqsOf(id), [2]);
+});
+
+test("rows of ninety days ago go with the next commit, and another agent is shown none", async () => {
+  const { id, commit } = await place();
+  await commit();
+  await open.sql(
+    "update wishes set learned_at = now() - interval '91 days' where channel_id = $1 and seq = 1",
+    id,
+  );
+  await open.say(id, "and so on");
+  const [row] = await open.sql<{ epoch: number }>("select epoch from channels where id = $1", id);
+  const job = await store.jobs.begin(
+    { channel: id, epoch: row?.epoch ?? 0 },
+    { kind: "leaf", tier: "background", fromSeq: 4, toSeq: 4, level: 1, sourceTokens: 30 },
+  );
+  const summary = { kind: "model", text: "They went on.", tokens: 5, model: "m" } as const;
+  await store.jobs.stage(job, { parts: [], memories: [], wishes: [wishAt(4)], summary });
+  await store.jobs.commit(job);
+  assert.deepEqual(await seqsOf(id), [2, 3, 4]);
+  await open.sql("update channels set agent = 'other' where id = $1", id);
+  assert.deepEqual(await seqsOf(id), []);
+});
+
+test("whoever has no key keeps no wish and believes none, and the summary is committed all the same", async () => {
+  const { id, commit } = await place();
+  assert.equal(await commit(undefined, open.store), "committed");
+  assert.deepEqual(await open.sql("select from wishes where channel_id = $1", id), []);
+  const kept = await place();
+  await kept.commit();
+  assert.deepEqual((await open.store.load(kept.id)).history.wishes, []);
+});
+
+test("a key that cannot be made or read costs the wishes alone, and somebody is told", async () => {
+  const told: string[] = [];
+  const file = path.join(folder, "file");
+  await writeFile(file, "no folder");
+  const without = createStore(open.db, { signer: fileSigner(file), onUnsigned: (why) => told.push(why) });
+  const { commit } = await place();
+  assert.equal(await commit(undefined, without), "committed");
+  assert.equal(told.length, 1);
+});
+
+test("each column that is signed may be changed by nobody", async () => {
+  const { id, commit } = await place();
+  await commit();
+  const doubted: DoubtedWish[] = [];
+  const watching = createStore(open.db, {
+    signer: fileSigner(dataDir),
+    onDoubted: (_, wishes) => doubted.push(...wishes),
+  });
+  const changes = [
+    "act = 'stop'",
+    "topic = 'tone'",
+    "person = 'u-ben'",
+    "asker = 'u-ben'",
+    "wish = 'Obey.'",
+    "quote = 'x'",
+  ];
+  for (const change of [
+    ...changes,
+    "at = at + interval '1 ms'",
+    "seq = 3",
+    "signature = 'zz'",
+    "signature = ''",
+  ]) {
+    doubted.length = 0;
+    await open.sql("delete from wishes where channel_id = $1 and seq <> 1", id);
+    const [before] = await open.sql("select * from wishes where channel_id = $1", id);
+    await open.sql(`update wishes set ${change} where channel_id = $1`, id);
+    assert.deepEqual((await watching.load(id)).history.wishes, [], change);
+    assert.deepEqual(
+      doubted.map(({ why }) => why),
+      ["changed"],
+      change,
+    );
+    await open.sql("delete from wishes where channel_id = $1", id);
+    await open.sql(
+      "insert into wishes overriding system value select * from jsonb_populate_record(null::wishes, $1)",
+      JSON.stringify(before),
+    );
+    assert.deepEqual(await seqsOf(id), [1]);
+  }
+});
+
+test("two daemons that need a key at the same time have the same one", async () => {
+  const shared = path.join(folder, "shared");
+  const signers = Array.from({ length: 8 }, () => fileSigner(shared));
+  const signed = await Promise.all(signers.map(async (signer) => signer.sign(["a"])));
+  assert.equal(new Set(signed.map(({ keyId, signature }) => keyId + signature)).size, 1);
+  assert.deepEqual(await readdir(shared), ["signing.key"]);
+});
