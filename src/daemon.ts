@@ -16,6 +16,7 @@ import type { AgentId, ChannelAddress } from "./core/ids.ts";
 import { type Models, openModels } from "./llm/model-provider.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import { Indexer } from "./memory/indexer.ts";
+import type { Meaning } from "./memory/meaning.ts";
 import { RecallMemories } from "./memory/recall-memories.ts";
 import { Recall } from "./memory/recall.ts";
 import type { Platform, PlatformInbox } from "./platforms/platform.ts";
@@ -115,7 +116,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const events = new Events(log);
   const platforms = options.platforms(events);
   for (const platform of platforms) stack.use(platform);
-  const indexer = stack.use(new Indexer(store.search, log));
+  const { indexer, meaning, startIndexing } = await openIndexes(config, store, log, stack);
   stack.use(startGoneNotes(store.notes, agents.noteKeepers(), log));
 
   const platformOf = (address: ChannelAddress): Platform | undefined =>
@@ -127,7 +128,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     ownerRoles: ownerRolesOf(config),
   });
   const base = { store, events, now, agents, platformOf, names: confirmedNames };
-  const registry = createRegistry(options, { ...base, indexer });
+  const registry = createRegistry(options, { ...base, indexer, meaning });
   // Disposed of after the registry, whose end answers what is still asked.
   const desk = stack.use(
     new RequestServer({ store, registry, serves: (address) => platformOf(address) !== undefined, log }),
@@ -154,7 +155,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     registry,
     lost: opened.lost,
     async open() {
-      await whileStarting(async () => indexer.start());
+      await whileStarting(startIndexing);
       await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
       const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
       const names = platforms.map(({ name }) => name);
@@ -167,6 +168,39 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   };
 }
 
+/**
+ * What finds earlier texts: the index of their words and, where an embedding model is configured, their vectors. Else nothing
+ * of that is loaded.
+ */
+async function openIndexes(
+  { llm }: Config,
+  { search, vectors }: Store,
+  log: Logger,
+  stack: AsyncDisposableStack,
+): Promise<{
+  readonly indexer: Indexer;
+  readonly meaning: Meaning | null;
+  readonly startIndexing: () => Promise<void>;
+}> {
+  const indexer = stack.use(new Indexer(search, log));
+  if (llm.embeddings === null) {
+    return { indexer, meaning: null, startIndexing: async () => indexer.start() };
+  }
+  const [{ createEmbeddings }, { Meaning: Opened }, { VectorFiller }] = await Promise.all([
+    import("./llm/embeddings.ts"),
+    import("./memory/meaning.ts"),
+    import("./memory/vector-filler.ts"),
+  ]);
+  const embeddings = createEmbeddings(llm.embeddings);
+  const meaning = new Opened({ embeddings, vectors, log });
+  const filler = stack.use(new VectorFiller({ vectors, embeddings, meaning, log }));
+  const startIndexing = async (): Promise<void> => {
+    await indexer.start();
+    filler.start();
+  };
+  return { indexer, meaning, startIndexing };
+}
+
 function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string, readonly string[]> {
   return { discord: discord?.ownerRoles ?? [], slack: slack?.ownerRoles ?? [] };
 }
@@ -176,15 +210,18 @@ type RegistryBase = Pick<RegistryParts, "store" | "indexer" | "events" | "now" |
   readonly names: ConfirmedNames;
 };
 
-function createRegistry(options: DaemonOptions, { agents, names, ...base }: RegistryBase): ChannelRegistry {
+function createRegistry(
+  options: DaemonOptions,
+  { agents, names, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
+): ChannelRegistry {
   const { config, log, compaction, bindings } = options;
   const { store, now } = base;
   return new ChannelRegistry({
     ...base,
     ...config.daemon,
     log,
-    recall: new Recall({ search: store.search, now: Date.now }),
-    memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
+    recall: new Recall({ search: store.search, now: Date.now, meaning }),
+    memories: new RecallMemories({ memories: store.memories, search: store.search, now, meaning }),
     agentOf: ({ agent }) => agents.of(agent),
     streams: ({ address, kind, workspace, place }) => {
       const where = { channel: address, kind, workspace, ...(place !== null && { place }) };

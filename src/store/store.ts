@@ -27,6 +27,7 @@ import { RequestStore } from "./commands/requests.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
 import { SearchStore } from "./search/search.ts";
 import { TurnStore } from "./turns/turns.ts";
+import { VectorStore } from "./search/vectors.ts";
 
 /** All rows of Weir, by what they are about. */
 export interface Store {
@@ -38,6 +39,7 @@ export interface Store {
   readonly learned: LearnedModelStore;
   readonly contextRecords: ContextRecordStore;
   readonly search: SearchStore;
+  readonly vectors: VectorStore;
   readonly memories: MemoryStore;
   readonly notes: NoteStore;
   readonly jobs: JobStore;
@@ -71,6 +73,7 @@ export function createStore(db: Database): Store {
     learned: new LearnedModelStore(db),
     contextRecords: new ContextRecordStore(db),
     search: new SearchStore(db),
+    vectors: new VectorStore(db),
     memories: new MemoryStore(db),
     notes: new NoteStore(db),
     jobs: new JobStore(db),

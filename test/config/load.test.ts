@@ -88,6 +88,7 @@ suite("without a file", () => {
         idleTimeoutMs: 30_000,
         maxRetries: 3,
         models: [],
+        embeddings: null,
       },
       log: { level: "info" },
       daemon: {

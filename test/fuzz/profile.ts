@@ -154,6 +154,7 @@ export function staff(profile: Profile, model: Model, miscast: Miscast, now: () 
     idleTimeoutMs: 1000,
     maxRetries: 0,
     models: [],
+    embeddings: null,
   };
   const { config = (one) => one, system = (text) => text } = miscast;
   const prompts: Prompts = {
