@@ -136,20 +136,26 @@ function seenBy(...asker: Parameters<typeof scopesOf>): string {
 /** $1 agent, $2 channel, $3 workspace, $4 kind of the channel that asks. */
 const SCOPES = scopesOf("$1", "$2", "$3", "$4");
 const IN_SCOPE = seenBy("$1", "$2", "$3", "$4");
-export const MEMORY_VISIBLE = `${IN_SCOPE} and m.valid_to is null`;
+const VISIBLE = `${IN_SCOPE} and m.valid_to is null`;
 
 /**
- * $5 words, $6 most of them. The parts of what is visible each have an index of their own; one condition with an OR would use
- * none. Together they have each memory once.
+ * What is visible and fulfils a condition. The parts each have an index of their own; one condition with an OR would use none.
+ * Together they have each memory once.
  */
-const PARTS = [
-  SCOPES.here,
-  SCOPES.parent,
-  `${SCOPES.workspace} and m.channel_id <> $2 and (${SCOPES.parent}) is not true`,
-].map((part) => `select * from memories m where ${part} and m.valid_to is null and m.tsv @@ $5::tsquery`);
+export function visibleMemories(condition: string): string {
+  return [
+    SCOPES.here,
+    SCOPES.parent,
+    `${SCOPES.workspace} and m.channel_id <> $2 and (${SCOPES.parent}) is not true`,
+  ]
+    .map((part) => `select * from memories m where ${part} and m.valid_to is null and ${condition}`)
+    .join("\n      union all\n      ");
+}
+
+/** $5 words, $6 most of them. */
 export const MEMORIES_BY_WORDS = `select ${MEMORY_COLUMNS}, m.score from (
     select visible.*, ts_rank(tsv, $5::tsquery) as score from (
-      ${PARTS.join("\n      union all\n      ")}
+      ${visibleMemories("m.tsv @@ $5::tsquery")}
     ) visible order by score desc, id desc limit $6
   ) m`;
 
@@ -327,7 +333,7 @@ async function byTheirPieces(
                       (select count(*) from unnest($5::text[]) piece
                         where position(piece in concat_ws(' ', subject, asserted_by, statement)) > 0)
                       / cardinality($5::text[])::float8 as score
-                 from (select * from memories m where ${MEMORY_VISIBLE}) visible
+                 from (select * from memories m where ${VISIBLE}) visible
              ) m where m.score > 0 order by m.score desc, m.id desc limit $6`,
     },
     [...askedBy(asker), query.pieces, query.limit],

@@ -1,7 +1,13 @@
 import { channelId, type ChannelId, memoryId, type MemoryId, type Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import type { Database } from "../database/database.ts";
-import { askedBy, type AskingChannel, MEMORY_COLUMNS, MEMORY_VISIBLE, memoryOf } from "../memory/memories.ts";
+import {
+  askedBy,
+  type AskingChannel,
+  MEMORY_COLUMNS,
+  memoryOf,
+  visibleMemories,
+} from "../memory/memories.ts";
 
 /** The signs of a vector's numbers as a bit string: what is near in meaning differs in few of them. */
 export type Bits = string;
@@ -37,7 +43,7 @@ export interface TextBatch {
 }
 
 /**
- * Newest vectors of a channel that are compared: each costs about a quarter of a microsecond, and no index knows how many bits of
+ * Newest vectors of a channel that are compared: each costs about half a microsecond, and no index knows how many bits of
  * two texts differ.
  */
 const COMPARED = 20_000;
@@ -88,12 +94,14 @@ export class VectorStore {
     const rows = await this.#db.lookUps(signal).query<Parameters<typeof memoryOf>[0]>(
       {
         name: "vectors_memories_near",
-        text: `select * from (
-                 select ${MEMORY_COLUMNS}, ${differs("$5")} as differs
-                   from memories m join memory_vectors v on v.memory_id = m.id
-                   join vector_progress p on p.channel_id = m.channel_id and p.model = $6
-                  where ${MEMORY_VISIBLE}
-               ) n where n.differs <= $7 order by n.differs, n.id desc limit $8`,
+        text: `select ${MEMORY_COLUMNS} from (
+                 select n.* from (
+                   select visible.*, ${differs("$5")} as differs
+                     from (${visibleMemories("true")}) visible
+                     join memory_vectors v on v.memory_id = visible.id
+                     join vector_progress p on p.channel_id = visible.channel_id and p.model = $6
+                 ) n where n.differs <= $7 order by n.differs, n.id desc limit $8
+               ) m order by m.differs, m.id desc`,
       },
       [...askedBy(asker), near.bits, near.model, near.most, near.limit],
     );
