@@ -103,7 +103,7 @@ export function createAgents(
             onProblem: (problem) => onFileProblem(one.id, problem),
           });
     const notes = noteKeeperOf(one, config.agentsDir, (problem) => onFileProblem(one.id, problem));
-    const tools = createTools(prompts, one.notes && notes !== null);
+    const tools = createTools(prompts, one.notes && notes !== null, one.memory.recall);
     const agent = createAgent({ config: one, models: agentModels, tools, texts, folder, notes });
     const problem = fixedPartProblem(agent);
     if (problem !== null) throw new OperatorError(problem);
@@ -133,10 +133,11 @@ function modelsOf(
 }
 
 function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
-  const { id, name, instructions } = config;
+  const { id, name, instructions, memory } = config;
   const deleted = prompts.render("deleted", {});
   return {
-    system: ({ date }) => prompts.render("system", { agentName: name, instructions, date }, id),
+    system: ({ date }) =>
+      prompts.render("system", { agentName: name, instructions, date, recall: memory.recall }, id),
     sections: (values) => prompts.render("sections", { agentName: name, ...values }),
     dynamic: (values) => prompts.render("dynamic", values),
     omission: (values) => prompts.render("omission", values),

@@ -1,3 +1,4 @@
+import type { AgentConfig } from "../config/config.ts";
 import type { Prompts } from "../prompts/load.ts";
 import { memoryRecall } from "./memory-recall.ts";
 import { memoryWrite } from "./memory-write.ts";
@@ -17,9 +18,25 @@ const TOOLS = [memoryRecall, memoryWrite, note, react, searchHistory, skip];
 /** Of an agent that has a folder to write to. */
 const NOTE_TOOLS: ReadonlySet<unknown> = new Set([memoryWrite, note]);
 
-/** @param keepsNotes the agent has a folder of its own, and may write there */
-export function createTools(prompts: Prompts, keepsNotes: boolean): readonly Tool[] {
-  return TOOLS.filter((tool) => keepsNotes || !NOTE_TOOLS.has(tool)).map((describedBy) =>
-    describedBy(prompts),
-  );
+/** What each of these looks up. */
+const LOOK_UP_TOOLS: ReadonlyMap<unknown, "messages" | "memories"> = new Map([
+  [searchHistory, "messages"],
+  [memoryRecall, "memories"],
+]);
+
+/**
+ * @param keepsNotes the agent has a folder of its own, and may write there
+ * @param recall what it may look up
+ */
+export function createTools(
+  prompts: Prompts,
+  keepsNotes: boolean,
+  recall: AgentConfig["memory"]["recall"] = "all",
+): readonly Tool[] {
+  const mayUse = (tool: unknown): boolean => {
+    const looksUp = LOOK_UP_TOOLS.get(tool);
+    const mayLook = looksUp === undefined || recall === "all" || recall === looksUp;
+    return mayLook && (keepsNotes || !NOTE_TOOLS.has(tool));
+  };
+  return TOOLS.filter(mayUse).map((describedBy) => describedBy(prompts));
 }

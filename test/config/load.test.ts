@@ -24,7 +24,7 @@ const DEFAULT_AGENTS = [
     toolTimeoutMs: 20_000,
     notes: true,
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
-    memory: { share: "channel" },
+    memory: { share: "channel", recall: "all" },
     timeZone: "UTC",
     compaction: {
       enabled: true,

@@ -39,7 +39,8 @@ export function defaultAgent(): Agent {
     notes: null,
     tools: createTools(prompts, false),
     texts: {
-      system: ({ date }) => prompts.render("system", { agentName: name, instructions, date }, id),
+      system: ({ date }) =>
+        prompts.render("system", { agentName: name, instructions, date, recall: "all" }, id),
       dynamic: (values) => prompts.render("dynamic", values),
       omission: (values) => prompts.render("omission", values),
       editNote: (values) => prompts.render("edit-note", values),

@@ -157,6 +157,17 @@ describe("notes", () => {
   });
 });
 
+describe("what looks something up", () => {
+  test("is offered as far as the agent may", () => {
+    const offered = (recall: "all" | "messages" | "memories" | "off"): string[] =>
+      createTools({ render: () => "" }, false, recall).map(({ spec }) => spec.name);
+    assert.deepEqual(offered("all"), ["memory_recall", "react", "search_history", "skip"]);
+    assert.deepEqual(offered("messages"), ["react", "search_history", "skip"]);
+    assert.deepEqual(offered("memories"), ["memory_recall", "react", "skip"]);
+    assert.deepEqual(offered("off"), ["react", "skip"]);
+  });
+});
+
 describe("react", () => {
   test("says that the emoji is there", async () => {
     const asked: string[] = [];
