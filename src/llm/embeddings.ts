@@ -48,9 +48,21 @@ export function createEmbeddings({ model, baseUrl, apiKey, dimensions }: Embeddi
     origin: originOf(url),
     async embed(texts, signal) {
       try {
-        const body = { model, input: texts, encoding_format: "float", ...(dimensions > 0 && { dimensions }) };
-        const response = await client.post("/embeddings", { body, signal, stream: true }).asResponse();
-        return vectorsIn(await boundedJson(response), texts.length);
+        const request = {
+          model,
+          input: texts,
+          encoding_format: "float",
+          ...(dimensions > 0 && { dimensions }),
+        };
+        const response = await client
+          .post("/embeddings", { body: request, signal, stream: true })
+          .asResponse();
+        // A body that is too large is cut: fewer texts may do.
+        const body = await boundedJson(response).catch((error: unknown) => {
+          if (error instanceof SyntaxError) return undefined;
+          throw error;
+        });
+        return vectorsIn(body, texts.length);
       } catch (error) {
         if (signal.aborted)
           throw new ModelError("aborted", model, "the caller ended the call", { cause: error });
@@ -62,7 +74,8 @@ export function createEmbeddings({ model, baseUrl, apiKey, dimensions }: Embeddi
   function vectorsIn(body: unknown, count: number): readonly (readonly number[])[] {
     const { data, error } = answer.safeParse(body);
     if (data === undefined) {
-      const message = "the server sent something that is no list of embeddings: does base_url end in /v1?";
+      const message =
+        "the server sent something that is no list of embeddings, or is too long: does base_url end in /v1?";
       throw new ModelError("rejected", model, message, { cause: error });
     }
     const vectors = data.data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => embedding);

@@ -11,9 +11,9 @@ import { type Meaning, signsOf } from "./meaning.ts";
 const INTERVAL_MS = 2000;
 /** Waits behind failures, ms. */
 const BACKOFF = { fromMs: 5000, toMs: 600_000 };
-/** Channels of a round, and texts of each kind in a request. */
+/** Channels of a round, and texts of each kind in a request: twice as many vectors of 3,072 numbers are about 3 MB of JSON. */
 const CHANNELS = 16;
-const TEXTS = 32;
+const TEXTS = 24;
 /** Ids of memories of which some may be committed after a later one. */
 const UNCOMMITTED = 1000;
 
