@@ -105,6 +105,7 @@ export function createAgents(
     const notes = noteKeeperOf(one, config.agentsDir, (problem) => onFileProblem(one.id, problem));
     const tools = createTools(prompts, {
       keepsNotes: one.notes && notes !== null,
+      recall: one.memory.recall,
       hasSkills: config.agentsDir !== undefined && mayHaveSkills(config.agentsDir, one.id),
     });
     const agent = createAgent({ config: one, models: agentModels, tools, texts, folder, notes });
@@ -136,10 +137,11 @@ function modelsOf(
 }
 
 function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
-  const { id, name, instructions } = config;
+  const { id, name, instructions, memory } = config;
   const deleted = prompts.render("deleted", {});
   return {
-    system: ({ date }) => prompts.render("system", { agentName: name, instructions, date }, id),
+    system: ({ date }) =>
+      prompts.render("system", { agentName: name, instructions, date, recall: memory.recall }, id),
     sections: (values) => prompts.render("sections", { agentName: name, ...values }),
     dynamic: (values) => prompts.render("dynamic", values),
     omission: (values) => prompts.render("omission", values),

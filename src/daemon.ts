@@ -17,6 +17,7 @@ import { type Models, openModels } from "./llm/model-provider.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import { ContextRecorder } from "./channel/turns/context-recorder.ts";
 import { Indexer } from "./memory/indexer.ts";
+import type { Meaning } from "./memory/meaning.ts";
 import { RecallMemories } from "./memory/recall-memories.ts";
 import { Recall } from "./memory/recall.ts";
 import type { Platform, PlatformInbox } from "./platforms/platform.ts";
@@ -155,7 +156,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const events = new Events(log);
   const platforms = options.platforms(events);
   for (const platform of platforms) stack.use(platform);
-  const indexer = stack.use(new Indexer(store.search, log));
+  const { indexer, meaning, startIndexing } = await openIndexes(config, store, log, stack);
   const goneNotes = stack.use(startGoneNotes(store.notes, agents.noteKeepers(), log));
   const sweepNotes = async (): Promise<void> => goneNotes.sweep();
 
@@ -164,11 +165,11 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const { bindings } = options;
   const ownerRoles = ownerRolesOf(config);
   const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles });
-  const memories = new RecallMemories({ memories: store.memories, search: store.search, now });
+  const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
   const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
   const base = { store, events, now, agents, platformOf, memories, names };
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
-  const registry = createRegistry(options, { ...base, indexer, contexts });
+  const registry = createRegistry(options, { ...base, indexer, contexts, meaning });
   // Disposed of after the registry, whose end answers what is still asked.
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, log }));
@@ -196,7 +197,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     sweepNotes,
     lost: opened.lost,
     async open() {
-      await whileStarting(async () => indexer.start());
+      await whileStarting(startIndexing);
       await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
       const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
       const served = platforms.map(({ name }) => name);
@@ -207,6 +208,39 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
+}
+
+/**
+ * What finds earlier texts: the index of their words and, where an embedding model is configured, their vectors. Else nothing
+ * of that is loaded.
+ */
+async function openIndexes(
+  { llm }: Config,
+  { search, vectors }: Store,
+  log: Logger,
+  stack: AsyncDisposableStack,
+): Promise<{
+  readonly indexer: Indexer;
+  readonly meaning: Meaning | null;
+  readonly startIndexing: () => Promise<void>;
+}> {
+  const indexer = stack.use(new Indexer(search, log));
+  if (llm.embeddings === null) {
+    return { indexer, meaning: null, startIndexing: async () => indexer.start() };
+  }
+  const [{ createEmbeddings }, { Meaning: Opened }, { VectorFiller }] = await Promise.all([
+    import("./llm/embeddings.ts"),
+    import("./memory/meaning.ts"),
+    import("./memory/vector-filler.ts"),
+  ]);
+  const embeddings = createEmbeddings(llm.embeddings);
+  const meaning = new Opened({ embeddings, vectors, log });
+  const filler = stack.use(new VectorFiller({ vectors, embeddings, meaning, log }));
+  const startIndexing = async (): Promise<void> => {
+    await indexer.start();
+    filler.start();
+  };
+  return { indexer, meaning, startIndexing };
 }
 
 function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string, readonly string[]> {
@@ -221,14 +255,17 @@ type RegistryBase = Pick<
   readonly names: ConfirmedNames;
 };
 
-function createRegistry(options: DaemonOptions, { agents, names, ...base }: RegistryBase): ChannelRegistry {
+function createRegistry(
+  options: DaemonOptions,
+  { agents, names, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
+): ChannelRegistry {
   const { config, log, compaction, bindings } = options;
   const { store } = base;
   return new ChannelRegistry({
     ...base,
     ...config.daemon,
     log,
-    recall: new Recall({ search: store.search, now: Date.now }),
+    recall: new Recall({ search: store.search, now: Date.now, meaning }),
     agentOf: ({ agent }) => agents.of(agent),
     streams: ({ address, kind, workspace, place }) => {
       const where = { channel: address, kind, workspace, ...(place !== null && { place }) };

@@ -14,8 +14,14 @@ export interface RecordedMessage {
 /** A question about a conversation, with the seqs of what answers it: one line of `NAME.qa.jsonl`. */
 export interface RecordedQuestion {
   readonly conversation_id: string;
+  readonly question_id: string;
   readonly question: string;
+  readonly answer?: string;
   readonly evidence: readonly number[];
+  /** The right answer is that nobody knows. */
+  readonly unanswerable?: boolean;
+  /** A public audit found the noted answer, or its evidence, wrong. */
+  readonly audit?: unknown;
   /** `adversarial`: it asks for what was never said. */
   readonly category?: string;
 }

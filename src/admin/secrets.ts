@@ -15,6 +15,7 @@ export function secretsOf({
   const databaseUrl = database.url === null ? null : URL.parse(database.url);
   const values = [
     llm.apiKey,
+    llm.embeddings?.apiKey,
     database.url,
     decoded(databaseUrl?.password ?? ""),
     databaseUrl?.searchParams.get("password"),

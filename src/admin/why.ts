@@ -1,4 +1,4 @@
-import type { AssistantEntry, Entry, UserEntry } from "../core/entry.ts";
+import type { AssistantEntry, Entry, FoundIds, RecallArms, UserEntry } from "../core/entry.ts";
 import type { MemoryId, Seq } from "../core/ids.ts";
 import { type AskedCommand, type Command, askingChannel, type CommandParts } from "./command.ts";
 import type { Memory } from "../core/memory.ts";
@@ -75,7 +75,7 @@ function recalledBy(
 type RecalledEntry = UserEntry | AssistantEntry;
 
 /** What an answer was made of. */
-interface WhyReport extends Pick<AnswerRecord, "at" | "turnMs" | "modelMs" | "calls"> {
+interface WhyReport extends Pick<AnswerRecord, "at" | "recalled" | "turnMs" | "modelMs" | "calls"> {
   readonly asked: readonly UserEntry[];
   readonly memories: readonly Memory[];
   /** Found memories that are gone. */
@@ -98,12 +98,16 @@ function formatWhy(
   { time, config }: { readonly time: TimeFormat; readonly config: { readonly name: string } },
 ): string {
   const { asked, memories, forgotten, earlier } = report;
+  const { arms } = report.recalled;
   const author = (entry: RecalledEntry): string => (entry.kind === "user" ? entry.author.name : config.name);
   const line = (entry: RecalledEntry): string =>
     `${displayableLine(author(entry))}, ${time.minute(entry.at)}: ${entry.deleted ? "(deleted since)" : firstWords(entry.text)}`;
+  const earlierLine = (entry: RecalledEntry): string =>
+    line(entry) + foundBy(arms, ({ entries }) => entries.includes(entry.seq));
   const remembered = memories.map(
     ({ id, statement, assertedBy, at }) =>
-      `#${id} ${firstWords(statement)} (${displayableLine(assertedBy)}, ${time.day(at)})`,
+      `#${id} ${firstWords(statement)} (${displayableLine(assertedBy)}, ${time.day(at)})` +
+      foundBy(arms, (found) => found.memories.includes(id)),
   );
   if (forgotten > 0)
     remembered.push(
@@ -115,13 +119,20 @@ function formatWhy(
     ...list("Remembered for it:", remembered, "No memory was found for it."),
     ...list(
       "Earlier messages that were found for it:",
-      earlier.map(line),
+      earlier.map(earlierLine),
       "No earlier message was looked up for it.",
     ),
     ...list("Sections of its context:", report.sections.map(sectionLine)),
     describeTools(report.tools),
     describeModel(report),
   ].join("\n");
+}
+
+/** `; found by words and meaning`; "" where only words were looked for, or a tool has found it. */
+function foundBy(arms: RecallArms | undefined, isIn: (found: FoundIds) => boolean): string {
+  if (arms === undefined) return "";
+  const ways = (["words", "meaning"] as const).filter((way) => isIn(arms[way]));
+  return ways.length === 0 ? "" : `; found by ${ways.join(" and ")}`;
 }
 
 function sectionLine({ key, source, reason, evidence, state }: RecordedSection): string {

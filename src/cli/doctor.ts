@@ -12,6 +12,7 @@ import { createStore } from "../store/store.ts";
 import { openDatabase } from "../store/database/open.ts";
 import { doubtedLines } from "../admin/learned.ts";
 import { counted } from "../text/text.ts";
+import { formatNumber } from "../text/format.ts";
 import { lookAtNames } from "./names.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig } from "./open.ts";
@@ -46,6 +47,7 @@ function looks(io: Io, config: Config): readonly (readonly [string, () => Promis
   return [
     ["database", async () => lookAtDatabase(io, config)],
     ["models", async () => lookAtModels(config)],
+    ["embeddings", async () => [await lookAtEmbeddings(io, config)]],
     [
       "Discord",
       async () => (discord === null ? [off("Discord", "DISCORD_TOKEN")] : diagnoseDiscord(discord)),
@@ -111,6 +113,38 @@ async function lookAtModels(config: Config): Promise<readonly Finding[]> {
     config.agents.flatMap((agent) => modelsOf(agent).map((name) => [name, agent] as const)),
   );
   return await Promise.all(Array.from(names, async ([name, agent]) => lookAtModel(models, name, agent)));
+}
+
+/** Asks for one vector, and tells how far the texts have theirs, where the database can be read. */
+async function lookAtEmbeddings(io: Io, config: Config): Promise<Finding> {
+  const what = "embeddings";
+  const { embeddings } = config.llm;
+  if (embeddings === null) return { what, state: "off", detail: "off: llm.embeddings.model is not set" };
+  const startedAt = performance.now();
+  try {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const [{ createEmbeddings }, { WITHIN_MS }] = await Promise.all([
+      import("../llm/embeddings.ts"),
+      import("../memory/meaning.ts"),
+    ]);
+    const server = createEmbeddings(embeddings);
+    const { model, origin } = server;
+    const [vector = []] = await server.embed(["ping"], signal);
+    const ms = Math.round(performance.now() - startedAt);
+    const progress = await vectorProgress(io, config, model).catch(() => "");
+    const late = ms > WITHIN_MS ? ", which is too slow for a turn: it recalls without them" : "";
+    const answers = `${model} at ${origin} answers (${ms} ms${late}) with ${vector.length} numbers a text`;
+    return { what, state: "ok", detail: answers + progress };
+  } catch (error) {
+    const todo = "see [llm.embeddings]: model, base_url, EMBEDDINGS_API_KEY and dimensions";
+    return { what, state: "wrong", detail: errorMessage(error), todo };
+  }
+}
+
+async function vectorProgress(io: Io, config: Config, model: string): Promise<string> {
+  await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
+  const { kept, waiting } = await createStore(opened.database).vectors.progress(model);
+  return `; ${formatNumber(kept)} texts have a vector, ${formatNumber(waiting)} entries are still to be looked at`;
 }
 
 function modelsOf(agent: AgentConfig): string[] {

@@ -137,7 +137,10 @@ function tolerance(name: string): number {
 
 /** `[llm]`: the table of a key that stands in the wrong one. */
 function tableOf(key: string): string {
-  const path = leafPaths().find((leaf) => leaf.at(-1) === key);
+  // Of two tables that have it, the outer one.
+  const [path] = leafPaths()
+    .filter((leaf) => leaf.at(-1) === key)
+    .toSorted((a, b) => a.length - b.length);
   const tables = (path ?? []).slice(0, -1).filter((part) => typeof part === "string");
   if (tables[0] === "agents") return "[[agents]]";
   if (tables[0] !== "defaults") return `[${tables.join(".")}]`;

@@ -2,6 +2,19 @@ import type { CheckedFile, ProblemAt } from "./check-file.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 import type { Config } from "./config.ts";
 
+/** A server has to be known for an embedding model. */
+export function checkEmbeddings(
+  { llm: { embeddings } }: Pick<Config, "llm">,
+  problemAt: ProblemAt | null,
+): ConfigProblem[] {
+  if (embeddings === null || embeddings.baseUrl !== null || embeddings.apiKey !== null) return [];
+  const fields = {
+    message: "no server is known for this embedding model",
+    expected: "base_url or api_key beside it, or those of [llm]",
+  };
+  return [problemAt === null ? configProblem(fields) : problemAt(["llm", "embeddings", "model"], fields)];
+}
+
 /** What no single key of `[models]` can get wrong: half a price is none. */
 export function checkModels(
   { llm }: Pick<Config, "llm">,

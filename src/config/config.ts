@@ -42,13 +42,22 @@ export interface DatabaseConfig {
   readonly dataDir: string;
 }
 
-export interface LlmConfig extends Omit<Complete["llm"], "baseUrl" | "apiKey"> {
+export interface LlmConfig extends Omit<Complete["llm"], "baseUrl" | "apiKey" | "embeddings"> {
   /** Null: nobody named a server. */
   readonly baseUrl: string | null;
   /** Null: none set. Never print it. */
   readonly apiKey: string | null;
   /** What `[models."NAME"]` says, of those of which it says anything. */
   readonly models: readonly ModelConfig[];
+  /** Null: no embedding model is named. */
+  readonly embeddings: EmbeddingsConfig | null;
+}
+
+export interface EmbeddingsConfig extends Pick<Complete["llm"]["embeddings"], "model" | "dimensions"> {
+  /** Null: OpenAI's. */
+  readonly baseUrl: string | null;
+  /** Null: none set. Never print it. */
+  readonly apiKey: string | null;
 }
 
 /** 0 tokens: not said. */

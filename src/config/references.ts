@@ -11,6 +11,8 @@ export interface References {
   readonly databaseUrl: string | null;
   readonly baseUrl: string | null;
   readonly apiKey: string | null;
+  readonly embeddingsUrl: string | null;
+  readonly embeddingsKey: string | null;
   readonly discordToken: string | null;
   readonly slackBotToken: string | null;
   readonly slackAppToken: string | null;
@@ -39,6 +41,12 @@ const REFERENCES: Readonly<Record<keyof References, Reference>> = {
   },
   baseUrl: { path: ["llm", "base_url"], isUsable: isPlainHttpUrl, expected: MODEL_SERVER_ADDRESS },
   apiKey: { path: ["llm", "api_key"], ...KEY },
+  embeddingsUrl: {
+    path: ["llm", "embeddings", "base_url"],
+    isUsable: isPlainHttpUrl,
+    expected: MODEL_SERVER_ADDRESS,
+  },
+  embeddingsKey: { path: ["llm", "embeddings", "api_key"], ...KEY },
   discordToken: { path: ["platforms", "discord", "token"], ...TOKEN },
   slackBotToken: { path: ["platforms", "slack", "bot_token"], ...TOKEN },
   slackAppToken: { path: ["platforms", "slack", "app_token"], ...TOKEN },
@@ -72,6 +80,8 @@ export function resolveReferences(
     databaseUrl: resolve("databaseUrl"),
     baseUrl: resolve("baseUrl"),
     apiKey: resolve("apiKey"),
+    embeddingsUrl: resolve("embeddingsUrl"),
+    embeddingsKey: resolve("embeddingsKey"),
     discordToken: resolve("discordToken"),
     slackBotToken: resolve("slackBotToken"),
     slackAppToken: resolve("slackAppToken"),

@@ -7,6 +7,7 @@ import type {
   ChatPlatformConfig,
   CompactionConfig,
   Config,
+  EmbeddingsConfig,
   ModelConfig,
   PlatformsConfig,
   SlackConfig,
@@ -45,6 +46,7 @@ export function resolveConfig(
       baseUrl: references.baseUrl,
       apiKey: references.apiKey,
       models: resolveModels(models),
+      embeddings: resolveEmbeddings(llm.embeddings, references),
     },
     log,
     daemon,
@@ -54,6 +56,20 @@ export function resolveConfig(
     bindings: resolveBindings(file.bindings, agents),
     agents,
   };
+}
+
+/** A key goes to the server that it is for, and to no other. */
+function resolveEmbeddings(
+  { model, dimensions }: CamelCased<CompleteFile>["llm"]["embeddings"],
+  { baseUrl, apiKey, embeddingsUrl, embeddingsKey }: References,
+): EmbeddingsConfig | null {
+  const name = model.trim();
+  if (name === "") return null;
+  const server =
+    embeddingsUrl === null && embeddingsKey === null
+      ? { baseUrl, apiKey }
+      : { baseUrl: embeddingsUrl, apiKey: embeddingsKey };
+  return { model: name, dimensions, ...server };
 }
 
 function resolveModels(models: FileConfig["models"] = {}): ModelConfig[] {

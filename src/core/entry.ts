@@ -71,11 +71,18 @@ export interface MemoryReference {
   readonly memory: RememberedStatement | null;
 }
 
-/** What was found for a turn before its model was asked: ids, so that a deletion reaches them. */
-export interface RecalledIds {
+export interface FoundIds {
   readonly entries: readonly Seq[];
   readonly memories: readonly MemoryId[];
 }
+
+/** What was found for a turn before its model was asked: ids, so that a deletion reaches them. */
+export interface RecalledIds extends FoundIds {
+  /** Which of them by which way of looking; left out: by words alone. */
+  readonly arms?: RecallArms;
+}
+
+export type RecallArms = Readonly<Record<"words" | "meaning", FoundIds>>;
 
 /** What a model is shown of a memory. */
 export type RememberedStatement = Pick<Memory, "type" | "assertedBy" | "at" | "statement">;

@@ -17,7 +17,7 @@ import type { Model, ModelAnswer } from "./model.ts";
 import { createOfflineModel, OFFLINE_MODEL } from "./offline/offline-model.ts";
 import { OLLAMA_ORIGIN, ollamaWindow, probeOllama } from "./catalog/ollama.ts";
 
-const OPENAI_URL = "https://api.openai.com/v1";
+export const OPENAI_URL = "https://api.openai.com/v1";
 /** The configured name that leaves the choice to the server. */
 const AUTO_MODEL = "auto";
 /**

@@ -4,6 +4,8 @@ import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
 import type { AskingChannel, MemoryHit, MemoryQuery, MemoryStore } from "../store/memory/memories.ts";
 import type { SearchStore } from "../store/search/search.ts";
+import { joinByPlace } from "./join-by-place.ts";
+import type { Meaning } from "./meaning.ts";
 import { orQuery } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
@@ -35,9 +37,17 @@ export interface MemoryRecallQuery extends AskingChannel {
 export class RecallMemories {
   readonly #memories: MemoryStore;
   readonly #search: SearchStore;
+  readonly #meaning: Meaning | null;
   readonly #now: () => Date;
 
-  constructor(parts: { memories: MemoryStore; search: SearchStore; now: () => Date }) {
+  /** @param parts.meaning null, the default: only words are looked for */
+  constructor(parts: {
+    memories: MemoryStore;
+    search: SearchStore;
+    now: () => Date;
+    meaning?: Meaning | null;
+  }) {
+    this.#meaning = parts.meaning ?? null;
     this.#memories = parts.memories;
     this.#search = parts.search;
     this.#now = parts.now;
@@ -48,6 +58,14 @@ export class RecallMemories {
    * @throws WeirError if the database does not answer
    */
   async find(query: MemoryRecallQuery): Promise<Memory[]> {
+    const { signal, limit } = query;
+    const near = this.#meaning?.find({ text: newest(query.text), entries: null, memories: query, signal });
+    const found = await this.byWords(query);
+    return this.joined(found, (await near)?.memories, limit);
+  }
+
+  /** The same by words alone. */
+  async byWords(query: MemoryRecallQuery): Promise<Memory[]> {
     const search = await this.toSearch(query.text);
     return search === null ? [] : this.best(query, await this.#memories.search(query, search, query.signal));
   }
@@ -68,6 +86,14 @@ export class RecallMemories {
   /** The best of what was found, best first. */
   best({ text, limit }: MemoryRecallQuery, found: readonly MemoryHit[]): Memory[] {
     return rankMemories(newest(text), found, this.#now()).slice(0, limit);
+  }
+
+  /** What was found by words and by meaning, best first. @param near undefined: it was not looked for by meaning */
+  joined(byWords: readonly Memory[], near: readonly Memory[] | undefined, limit: number): Memory[] {
+    if (near === undefined || near.length === 0) return [...byWords];
+    const all = new Map([...byWords, ...near].map((memory) => [memory.id, memory]));
+    const ids = joinByPlace([byWords.map(({ id }) => id), near.map(({ id }) => id)]);
+    return ids.slice(0, limit).flatMap((id) => all.get(id) ?? []);
   }
 }
 

@@ -1,8 +1,10 @@
-import type { EntryReference } from "../core/entry.ts";
+import type { EntryReference, RecallArms } from "../core/entry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
 import type { FoundLines, SearchQuery, SearchStore } from "../store/search/search.ts";
+import { joinByPlace } from "./join-by-place.ts";
+import type { FoundByMeaning, Meaning } from "./meaning.ts";
 import type { MemoryRecallQuery, RecallMemories } from "./recall-memories.ts";
 import { asksForRecall } from "./recall-worth.ts";
 import { type RankedLine, rankLines } from "./rank-lines.ts";
@@ -37,40 +39,78 @@ export interface RecallQuery {
  */
 export class Recall {
   readonly #search: SearchStore;
+  readonly #meaning: Meaning | null;
   readonly #now: () => number;
   #frequencies: ReadonlyMap<string, number> = new Map();
   #frequenciesAt = -Infinity;
   #frequenciesOf = 0;
   #loading: Promise<void> | undefined;
 
-  constructor(parts: { search: SearchStore; now: () => number }) {
+  /** @param parts.meaning null, the default: only words are looked for */
+  constructor(parts: { search: SearchStore; now: () => number; meaning?: Meaning | null }) {
     this.#search = parts.search;
+    this.#meaning = parts.meaning ?? null;
     this.#now = parts.now;
   }
 
   /** @returns the best first; empty if nothing fits */
   async find(query: RecallQuery): Promise<EntryReference[]> {
-    const search = await this.#toSearch(query);
-    if (search === null) return [];
-    const found = await this.#search.find(query.channel, search.query, query.signal);
-    return this.#search.said(query.channel, search.best(found), query.signal);
+    const near = this.#near(query, null);
+    const seqs = await this.#byWords(query);
+    return this.#said(query, joined(seqs, (await near)?.entries, query.limit));
   }
 
-  /** Entries and memories for a turn, if its text asks for any: in one look-up where both are looked for by words. */
+  /**
+   * Entries and memories for a turn, if its text asks for any: in one look-up where both are looked for by words.
+   * @returns `arms`: left out if only words were looked for
+   */
   async findWithMemories(
     query: Omit<RecallQuery, "channel">,
     memories: RecallMemories,
     asked: MemoryRecallQuery,
-  ): Promise<{ entries: EntryReference[]; memories: Memory[] }> {
+  ): Promise<{ entries: EntryReference[]; memories: Memory[]; arms?: RecallArms }> {
     if (!(await this.#asksForRecall(query.text))) return { entries: [], memories: [] };
+    const inChannel = { ...query, channel: asked.channel };
+    const near = this.#near(inChannel, asked);
     const [search, words] = await Promise.all([this.#toSearch(query), memories.toSearch(asked.text)]);
+    let seqs: Seq[];
+    let remembered: Memory[];
     if (search === null || words === null || words.pieces.length > 0) {
-      const entries = await this.find({ ...query, channel: asked.channel });
-      return { entries, memories: await memories.find(asked) };
+      seqs = await this.#byWords(inChannel);
+      remembered = await memories.byWords(asked);
+    } else {
+      const both = await this.#search.findWithMemories(asked, search.query, words, query.signal);
+      seqs = search.best(both.found);
+      remembered = memories.best(asked, both.memories);
     }
-    const both = await this.#search.findWithMemories(asked, search.query, words, query.signal);
-    const entries = await this.#search.said(asked.channel, search.best(both.found), query.signal);
-    return { entries, memories: memories.best(asked, both.memories) };
+    const close = await near;
+    const entries = await this.#said(inChannel, joined(seqs, close?.entries, query.limit));
+    return {
+      entries,
+      memories: memories.joined(remembered, close?.memories, asked.limit),
+      ...(close !== null && { arms: armsOf({ entries: seqs, memories: remembered }, close) }),
+    };
+  }
+
+  /** Begins the look-up by meaning, which goes on beside that by words. A text that asks nothing is shown what holds its words. */
+  async #near(
+    { channel, text, from = FIRST, to, limit, leastCoverage = 0, signal }: RecallQuery,
+    memories: MemoryRecallQuery | null,
+  ): Promise<FoundByMeaning | null> {
+    if (this.#meaning === null) return null;
+    const entries = leastCoverage > 0 || to < from ? null : { channel, from, to, limit };
+    if (entries === null && memories === null) return null;
+    return this.#meaning.find({ text: newest(text), entries, memories, signal });
+  }
+
+  async #byWords(query: RecallQuery): Promise<Seq[]> {
+    const search = await this.#toSearch(query);
+    if (search === null) return [];
+    return search.best(await this.#search.find(query.channel, search.query, query.signal));
+  }
+
+  async #said({ channel, signal }: RecallQuery, seqs: readonly Seq[]): Promise<EntryReference[]> {
+    return this.#search.said(channel, seqs, signal);
   }
 
   async #asksForRecall(query: string): Promise<boolean> {
@@ -134,13 +174,25 @@ interface Search {
   best(found: FoundLines): Seq[];
 }
 
-/** Joins the two lists by places, because an identifier that is there letter by letter has no score. */
+/** An identifier that is there letter by letter has no score. */
 function bestOf(ranked: readonly RankedLine[], exact: readonly Seq[]): Seq[] {
-  if (exact.length === 0) return ranked.map(({ seq }) => seq);
-  const scores = new Map<Seq, number>();
-  for (const seqs of [ranked.map(({ seq }) => seq), exact])
-    for (const [place, seq] of seqs.entries()) scores.set(seq, (scores.get(seq) ?? 0) + 1 / (60 + place));
-  return [...scores].toSorted(([a, one], [b, other]) => other - one || b - a).map(([seq]) => seq);
+  const seqs = ranked.map(({ seq }) => seq);
+  return exact.length === 0 ? seqs : joinByPlace([seqs, exact]);
+}
+
+/** @param near undefined: it was not looked for by meaning */
+function joined(byWords: readonly Seq[], near: readonly Seq[] | undefined, limit: number): readonly Seq[] {
+  return near === undefined || near.length === 0 ? byWords : joinByPlace([byWords, near]).slice(0, limit);
+}
+
+function armsOf(
+  byWords: { readonly entries: readonly Seq[]; readonly memories: readonly Memory[] },
+  byMeaning: FoundByMeaning,
+): RecallArms {
+  const ids = (of: typeof byWords): RecallArms["words"] => {
+    return { entries: of.entries, memories: of.memories.map(({ id }) => id) };
+  };
+  return { words: ids(byWords), meaning: ids(byMeaning) };
 }
 
 /** The newest words are what is asked. */

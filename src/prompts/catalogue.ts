@@ -23,6 +23,8 @@ const SYSTEM = {
   instructions: "text",
   /** YYYY-MM-DD in the agent's time zone. */
   date: "text",
+  /** What it may look up of what it does not see. */
+  recall: { oneOf: ["all", "messages", "memories", "off"] },
 } as const satisfies VariableShapes;
 
 const COMPACTOR = {

@@ -33,6 +33,7 @@ import { RequestStore } from "./commands/requests.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
 import { SearchStore } from "./search/search.ts";
 import { TurnStore } from "./turns/turns.ts";
+import { VectorStore } from "./search/vectors.ts";
 
 /** All rows of Weir, by what they are about. */
 export interface Store {
@@ -44,6 +45,7 @@ export interface Store {
   readonly learned: LearnedModelStore;
   readonly contextRecords: ContextRecordStore;
   readonly search: SearchStore;
+  readonly vectors: VectorStore;
   readonly memories: MemoryStore;
   readonly cited: CitedMemoryStore;
   readonly transfer: MemoryTransferStore;
@@ -97,6 +99,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     learned: new LearnedModelStore(db),
     contextRecords: new ContextRecordStore(db),
     search: new SearchStore(db),
+    vectors: new VectorStore(db),
     memories: new MemoryStore(db),
     cited: new CitedMemoryStore(db),
     transfer: new MemoryTransferStore(db),

@@ -1,3 +1,4 @@
+import type { AgentConfig } from "../config/config.ts";
 import type { Prompts } from "../prompts/load.ts";
 import { memoryRecall } from "./memory-recall.ts";
 import { memoryWrite } from "./memory-write.ts";
@@ -30,16 +31,26 @@ const NOTE_TOOLS: ReadonlySet<unknown> = new Set([memoryWrite, note]);
 
 /** Of an agent that has skills. */
 const SKILL_TOOLS: ReadonlySet<unknown> = new Set([activateSkill, deactivateSkill, readSkillFile]);
+/** What each of these looks up. */
+const LOOK_UP_TOOLS: ReadonlyMap<unknown, "messages" | "memories"> = new Map([
+  [searchHistory, "messages"],
+  [memoryRecall, "memories"],
+]);
 
 /** What the tools of an agent depend on. */
 export interface ToolNeeds {
   /** It has a folder of its own, and may write there. */
   readonly keepsNotes: boolean;
   readonly hasSkills: boolean;
+  /** What it may look up. */
+  readonly recall: AgentConfig["memory"]["recall"];
 }
 
-export function createTools(prompts: Prompts, { keepsNotes, hasSkills }: ToolNeeds): readonly Tool[] {
-  return TOOLS.filter(
-    (tool) => (keepsNotes || !NOTE_TOOLS.has(tool)) && (hasSkills || !SKILL_TOOLS.has(tool)),
-  ).map((describedBy) => describedBy(prompts));
+export function createTools(prompts: Prompts, { keepsNotes, hasSkills, recall }: ToolNeeds): readonly Tool[] {
+  const mayUse = (tool: unknown): boolean => {
+    const looksUp = LOOK_UP_TOOLS.get(tool);
+    const mayLook = looksUp === undefined || recall === "all" || recall === looksUp;
+    return mayLook && (keepsNotes || !NOTE_TOOLS.has(tool)) && (hasSkills || !SKILL_TOOLS.has(tool));
+  };
+  return TOOLS.filter(mayUse).map((describedBy) => describedBy(prompts));
 }

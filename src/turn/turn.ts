@@ -247,7 +247,8 @@ class TurnRun {
 
   /** Recall is a help, not a condition: without it the turn goes on. */
   async #lookUp(history: History): Promise<LookedUp> {
-    const { text, entries, memories } = firstRecall(history, this.#turn.toSeq);
+    const { config } = this.#agent;
+    const { text, entries, memories } = firstRecall(history, this.#turn.toSeq, config.memory.recall);
     const [recalled, remembered, attached, extract, notes, skills] = await Promise.all([
       entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
       memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),

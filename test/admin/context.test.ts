@@ -129,6 +129,7 @@ test("keys, tokens and passwords of a configuration are in no text, short words 
       idleTimeoutMs: 1,
       maxRetries: 0,
       models: [],
+      embeddings: null,
     },
     platforms: {
       loopback: null,

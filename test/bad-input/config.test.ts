@@ -151,7 +151,7 @@ test("a template that is cut off anywhere renders, or is an error that names it"
         assert.equal(
           typeof prompts.render(
             "system",
-            { agentName: "Weir", instructions: "x", date: "2026-11-21" },
+            { agentName: "Weir", instructions: "x", date: "2026-11-21", recall: "all" },
             agentId("main"),
           ),
           "string",

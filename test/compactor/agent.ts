@@ -24,7 +24,11 @@ export function compactorTexts(prompts: Prompts): CompactorTexts {
 /** An agent as the worker sees it. */
 export function workerAgent(instructions = "Be kind to the crew."): WorkerAgent {
   const prompts = loadPrompts({ dir: join(import.meta.dirname, "../../prompts/en") });
-  const systemText = prompts.render("system", { agentName: "Weir", instructions, date: "2026-11-21" }, ID);
+  const systemText = prompts.render(
+    "system",
+    { agentName: "Weir", instructions, date: "2026-11-21", recall: "all" },
+    ID,
+  );
   const time = createTimeFormat("UTC");
   return { systemText, agentName: "Weir", time, texts: compactorTexts(prompts) };
 }

@@ -25,7 +25,7 @@ const DEFAULT_AGENTS = [
     notes: true,
     sharedMemory: [],
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
-    memory: { share: "channel" },
+    memory: { share: "channel", recall: "all" },
     timeZone: "UTC",
     compaction: {
       enabled: true,
@@ -89,6 +89,7 @@ suite("without a file", () => {
         idleTimeoutMs: 30_000,
         maxRetries: 3,
         models: [],
+        embeddings: null,
       },
       log: { level: "info" },
       daemon: {

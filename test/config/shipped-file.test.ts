@@ -12,10 +12,12 @@ const shipped = readFileSync(join(import.meta.dirname, "../../config.toml"), "ut
 /** An option that is switched off is `#name = …`, or `#[[agents]]`; a sentence is `# …`. */
 const uncommented = shipped.replaceAll(/^#(?=\S)/gm, "");
 
-// All three must be set, since the file with every option switched on names them.
+// All must be set, since the file with every option switched on names them.
 const env = {
   OPENAI_API_KEY: "key",
   OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
+  EMBEDDINGS_API_KEY: "key",
+  EMBEDDINGS_BASE_URL: "http://127.0.0.1:1/v1",
   DATABASE_URL: "postgres://h/d",
 };
 

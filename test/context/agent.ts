@@ -37,9 +37,10 @@ export function defaultAgent(): Agent {
     },
     folder: NO_FOLDER,
     notes: null,
-    tools: createTools(prompts, { keepsNotes: false, hasSkills: false }),
+    tools: createTools(prompts, { keepsNotes: false, hasSkills: false, recall: "all" }),
     texts: {
-      system: ({ date }) => prompts.render("system", { agentName: name, instructions, date }, id),
+      system: ({ date }) =>
+        prompts.render("system", { agentName: name, instructions, date, recall: "all" }, id),
       dynamic: (values) => prompts.render("dynamic", values),
       omission: (values) => prompts.render("omission", values),
       editNote: (values) => prompts.render("edit-note", values),

@@ -11,6 +11,7 @@ import { startModelServer } from "../support/model-server.ts";
 import { startSlackServer } from "../support/slack/server.ts";
 import { connectionUrl } from "../support/weir.ts";
 import { openStore } from "../store/open-store.ts";
+import { wordVectors } from "../support/word-vectors.ts";
 import { slackManifest } from "../../src/platforms/slack/manifest.ts";
 import { z } from "zod";
 
@@ -29,6 +30,9 @@ after(async () => slack[Symbol.asyncDispose]());
 discord.world.addGuild();
 model.respond(() => text("pong"));
 
+/** An embedding model, where the test says so. */
+const EMBEDDINGS = '[llm.embeddings]\nmodel = "words"\n';
+
 interface Places {
   readonly databaseUrl: string;
   readonly modelUrl: string;
@@ -44,8 +48,12 @@ const RIGHT: Places = {
 };
 
 /** `weir doctor` with everything where it is said to be. */
-async function doctor(places: Places): Promise<{ code: number | null; wrong: string[]; text: string }> {
+async function doctor(
+  places: Places,
+  more = "",
+): Promise<{ code: number | null; wrong: string[]; text: string }> {
   const config = `
+${more}
 [[agents]]
 id = "main"
 model = "test-model"
@@ -104,4 +112,18 @@ test("doctor tells of wishes that this Weir has not signed, without their words"
     /✗ wishes: Not used: 1 row of wishes \(1\), signed under another key than this Weir has/,
   );
   assert.doesNotMatch(found.text, /Klingon/);
+});
+
+test("doctor asks the embedding model for a vector, and says what its answer lacks", async () => {
+  assert.match((await doctor(RIGHT)).text, /^– embeddings: off: llm\.embeddings\.model is not set$/m);
+  assert.match((await doctor(RIGHT, EMBEDDINGS)).text, /^✗ embeddings: .*404/m);
+  model.embed = ({ input }) => wordVectors(input);
+  const right = await doctor(RIGHT, EMBEDDINGS);
+  assert.equal(right.code, 0);
+  assert.match(
+    right.text,
+    /^✓ embeddings: words at http:.* answers \(.*\) with 256 numbers a text; 0 texts have/m,
+  );
+  const short = await doctor(RIGHT, `${EMBEDDINGS}dimensions = 64\n`);
+  assert.match(short.text, /✗ embeddings: .*has 256 numbers, and not 64.*\n.*see \[llm\.embeddings\]/);
 });

@@ -76,7 +76,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
     notes: true,
     sharedMemory: [],
     timeZone: "UTC",
-    memory: { share: "channel" },
+    memory: { share: "channel", recall: "all" },
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
     compaction: {
       enabled,
@@ -155,6 +155,7 @@ export function staff(profile: Profile, model: Model, miscast: Miscast, now: () 
     idleTimeoutMs: 1000,
     maxRetries: 0,
     models: [],
+    embeddings: null,
   };
   const { config = (one) => one, system = (text) => text } = miscast;
   const prompts: Prompts = {

@@ -49,7 +49,7 @@ function withOwn(t: TestContext, text: string): Prompts {
 
 suite("the system prompt", () => {
   test("names the agent, its instructions and the date, and nothing that changes during a day", () => {
-    const values = { agentName: "Ada", instructions: "Be brief.", date: "2026-11-21" };
+    const values = { agentName: "Ada", instructions: "Be brief.", date: "2026-11-21", recall: "all" as const };
     const text = prompts.render("system", values, main);
     assert.match(text, /^You are Ada\..* 2026-11-21\./);
     assert.match(text, /# Your instructions\n\nBe brief\.\n\n# /);
@@ -57,12 +57,12 @@ suite("the system prompt", () => {
   });
 
   test("has no empty part where an agent has no instructions", () => {
-    const text = prompts.render("system", { agentName: "Ada", instructions: "", date: "2026-11-21" }, main);
+    const text = prompts.render("system", { agentName: "Ada", instructions: "", date: "2026-11-21", recall: "all" }, main);
     assert.doesNotMatch(text, /instructions\n|\n\n\n/);
   });
 
   test("tells of the tools by their names", () => {
-    const text = prompts.render("system", { agentName: "Ada", instructions: "", date: "2026-11-21" }, main);
+    const text = prompts.render("system", { agentName: "Ada", instructions: "", date: "2026-11-21", recall: "all" }, main);
     for (const name of ["memory_recall", "search_history", "skip"]) assert.ok(text.includes(`\`${name}\``));
   });
 });
@@ -156,7 +156,7 @@ test("the texts without variables are there", () => {
 
 test("values are data: what looks like a template in them stays as it is", () => {
   const attack = "{{ instructions }}{% for x in range(9) %}x{% endfor %}{# gone #}{%- if -%} $& $1 \\u0041";
-  const system = prompts.render("system", { agentName: attack, instructions: attack, date: attack }, main);
+  const system = prompts.render("system", { agentName: attack, instructions: attack, date: attack, recall: "all" }, main);
   assert.equal(system.split(attack).length, 4);
   const dynamic = prompts.render("dynamic", {
     now: attack,
@@ -189,8 +189,9 @@ suite("a folder of templates", () => {
       problemsOf(() => loadPrompts({ dir: copy })).map((problem) => problem.split("; ")[0]),
       [
         "extra.md.j2: no template has this name",
-        "system.md.j2:2: unknown variable `instrctions`: it has agent_name, instructions, date",
+        "system.md.j2:2: unknown variable `instrctions`: it has agent_name, instructions, date, recall",
         "system.md.j2: the variable `instructions` is missing: the template must use it",
+        "system.md.j2: the variable `recall` is missing: the template must use it",
         "omission.md.j2: the variable `count` is missing: the template must use it",
         "omission.md.j2: the variable `from_time` is missing: the template must use it",
         "omission.md.j2: the variable `to_time` is missing: the template must use it",
@@ -215,7 +216,7 @@ suite("a folder of templates", () => {
 });
 
 suite("an agent's own template", () => {
-  const values = { agentName: "Ada", instructions: "Rhyme.", date: "2026-11-21" };
+  const values = { agentName: "Ada", instructions: "Rhyme.", date: "2026-11-21", recall: "all" as const };
 
   test("is used in place of the shipped one, for that agent alone", (t) => {
     const own = withOwn(t, "Today: {{ date }}. {{ instructions }}");

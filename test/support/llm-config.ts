@@ -9,6 +9,7 @@ export function llm(overrides: Partial<LlmConfig> = {}): LlmConfig {
     idleTimeoutMs: 500,
     maxRetries: 3,
     models: [],
+    embeddings: null,
     ...overrides,
   };
 }

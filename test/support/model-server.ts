@@ -56,6 +56,21 @@ const chatRequest = z.looseObject({
 
 export type ChatRequest = z.infer<typeof chatRequest>;
 
+/** The body of `POST /embeddings`. */
+const embeddingRequest = z.looseObject({
+  model: z.string(),
+  input: z.array(z.string()).min(1),
+  encoding_format: z.literal("float"),
+  dimensions: z.number().optional(),
+});
+
+export type EmbeddingRequest = z.infer<typeof embeddingRequest>;
+
+/** What is answered to `POST /embeddings`: vectors, or a status that refuses. */
+export type EmbeddingAnswer =
+  | readonly (readonly number[])[]
+  | { readonly status: number; readonly message: string };
+
 export type Outcome = "open" | "answered" | "aborted" | "reset";
 
 /** One journal entry of `server.requests`. */
@@ -104,6 +119,10 @@ export interface ModelServer extends AsyncDisposable {
   models: readonly ListedModel[] | undefined;
   /** JSON by method and path for all other requests, as `{ "GET /api/tags": { models: [] } }`. */
   readonly routes: Record<string, unknown>;
+  /** Every `POST /embeddings`, oldest first. */
+  readonly embedded: readonly EmbeddingRequest[];
+  /** Answers `POST /embeddings`; undefined: 404. */
+  embed: ((request: EmbeddingRequest) => EmbeddingAnswer | Promise<EmbeddingAnswer>) | undefined;
   /** Queues behaviours: each serves one request. */
   reply(...behaviours: readonly Behaviour[]): void;
   /** Answers every request for which nothing is queued. */
@@ -156,6 +175,8 @@ class ServerState {
   readonly requests: RecordedRequest[] = [];
   readonly otherRequests: string[] = [];
   readonly routes: Record<string, unknown> = {};
+  readonly embedded: EmbeddingRequest[] = [];
+  embed: ModelServer["embed"];
   readonly stopping = new AbortController();
   models: readonly ListedModel[] | undefined = [{ id: "test-model" }];
   readonly #queue: Behaviour[] = [];
@@ -183,6 +204,10 @@ class ServerState {
     response.on("error", () => undefined);
     const body = await readText(request).catch(() => undefined);
     if (body === undefined) return;
+    if (this.embed !== undefined && request.url?.endsWith("/embeddings") === true) {
+      await this.#serveVectors(body, response);
+      return;
+    }
     if (request.method !== "POST" || request.url?.endsWith("/chat/completions") !== true) {
       this.#serveOther(request, response);
       return;
@@ -232,6 +257,22 @@ class ServerState {
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
     return recorded;
+  }
+
+  async #serveVectors(body: string, response: ServerResponse): Promise<void> {
+    const parsed = embeddingRequest.safeParse(JSON.parse(body));
+    if (!parsed.success || this.embed === undefined) {
+      refuse(response, "Not a request for embeddings.");
+      return;
+    }
+    this.embedded.push(parsed.data);
+    const answer = await this.embed(parsed.data);
+    const isRefusal = "status" in answer;
+    response.writeHead(isRefusal ? answer.status : 200, { "content-type": "application/json" });
+    const told = isRefusal
+      ? { error: { message: answer.message } }
+      : { object: "list", data: answer.map((embedding, index) => ({ index, embedding })) };
+    response.end(JSON.stringify(told));
   }
 
   #serveOther(request: IncomingMessage, response: ServerResponse): void {

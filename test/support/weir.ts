@@ -17,6 +17,10 @@ export interface TestWeirOptions {
   readonly connection: Connection;
   /** Base URL of the model server. */
   readonly modelUrl: string;
+  /** The key for it; default: none. */
+  readonly apiKey?: string;
+  /** What time it is in the conversations; default: the wall clock. */
+  readonly now?: () => Date;
   /** Text of config.toml. */
   readonly config?: string;
   /** The folder with the agents' folders; default: there is none. */
@@ -51,12 +55,17 @@ let count = 0;
 export async function readConfig({
   connection,
   modelUrl,
+  apiKey = "",
   config = "",
-}: Pick<TestWeirOptions, "connection" | "modelUrl" | "config">): Promise<Config> {
+}: Pick<TestWeirOptions, "connection" | "modelUrl" | "apiKey" | "config">): Promise<Config> {
   const folder = await mkdtemp(path.join(tmpdir(), "weir-config-"));
   try {
     await writeFile(path.join(folder, "config.toml"), config);
-    const env = { DATABASE_URL: connectionUrl(connection), OPENAI_BASE_URL: modelUrl };
+    const env = {
+      DATABASE_URL: connectionUrl(connection),
+      OPENAI_BASE_URL: modelUrl,
+      OPENAI_API_KEY: apiKey,
+    };
     return loadConfig({ cwd: folder, env });
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -79,8 +88,15 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
   const bindings = ["test", "discord", "slack"].map((name) => {
     return { ...bindPlatform(name, agent), ...options.binding };
   });
-  const { compaction = {} } = options;
-  const daemon = await buildDaemon({ config, log, platforms: () => [platform], bindings, compaction });
+  const { compaction = {}, now } = options;
+  const daemon = await buildDaemon({
+    config,
+    log,
+    platforms: () => [platform],
+    bindings,
+    compaction,
+    ...(now !== undefined && { now }),
+  });
   daemon.events.on((event) => {
     events.push(event);
     for (const resolve of waiting) resolve();

@@ -28,7 +28,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 };
 const tools = createTools(
   { render: (name) => DESCRIPTIONS[name] ?? "" },
-  { keepsNotes: true, hasSkills: true },
+  { keepsNotes: true, hasSkills: true, recall: "all" },
 );
 const signal = new AbortController().signal;
 /** What a turn gives to a tool, where nothing is found and nothing fails. */
@@ -162,10 +162,24 @@ describe("notes", () => {
   });
 
   test("are offered to nobody who keeps none", () => {
-    const names = createTools({ render: () => "" }, { keepsNotes: false, hasSkills: false }).map(
-      ({ spec }) => spec.name,
-    );
+    const names = createTools(
+      { render: () => "" },
+      { keepsNotes: false, hasSkills: false, recall: "all" },
+    ).map(({ spec }) => spec.name);
     assert.deepEqual(names, ["memory_recall", "react", "search_history", "skip"]);
+  });
+});
+
+describe("what looks something up", () => {
+  test("is offered as far as the agent may", () => {
+    const offered = (recall: "all" | "messages" | "memories" | "off"): string[] =>
+      createTools({ render: () => "" }, { keepsNotes: false, hasSkills: false, recall }).map(
+        ({ spec }) => spec.name,
+      );
+    assert.deepEqual(offered("all"), ["memory_recall", "react", "search_history", "skip"]);
+    assert.deepEqual(offered("messages"), ["react", "search_history", "skip"]);
+    assert.deepEqual(offered("memories"), ["memory_recall", "react", "skip"]);
+    assert.deepEqual(offered("off"), ["react", "skip"]);
   });
 });
 

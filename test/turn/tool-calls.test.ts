@@ -19,7 +19,10 @@ function result(text: string): ToolOutcome {
   return { kind: "result", text, references: [] };
 }
 
-const shipped = createTools({ render: (name) => name }, { keepsNotes: false, hasSkills: false });
+const shipped = createTools(
+  { render: (name) => name },
+  { keepsNotes: false, hasSkills: false, recall: "all" },
+);
 
 /** Runs calls, and keeps the process alive meanwhile: a signal's own timer does not. */
 async function run(

@@ -1,5 +1,5 @@
 import PQueue from "p-queue";
-import type { EntryReference, RecalledIds } from "../../core/entry.ts";
+import type { EntryReference, FoundIds, RecallArms, RecalledIds } from "../../core/entry.ts";
 import { type History, rawFrom, type TurnRange } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
@@ -34,7 +34,8 @@ export class TurnRecall implements Disposable {
   readonly #automatic = new AbortController();
   #entriesAhead: Ahead<EntryReference> | null = null;
   #memoriesAhead: Ahead<Memory> | null = null;
-  #found: RecalledIds = { entries: [], memories: [] };
+  #found: FoundIds = { entries: [], memories: [] };
+  #arms: RecallArms | undefined;
 
   constructor(parts: ActorParts, history: GuardedHistory, turn: Pick<TurnRange, "fromSeq" | "toSeq">) {
     this.#parts = parts;
@@ -54,7 +55,13 @@ export class TurnRecall implements Disposable {
 
   /** What was found before the model was asked. */
   get found(): RecalledIds {
-    return this.#found;
+    const { entries, memories } = this.#found;
+    if (this.#arms === undefined) return this.#found;
+    return {
+      entries,
+      memories,
+      arms: { words: among(this.#found, this.#arms.words), meaning: among(this.#found, this.#arms.meaning) },
+    };
   }
 
   /** Begins the turn's first search ahead. */
@@ -67,7 +74,11 @@ export class TurnRecall implements Disposable {
         { ...this.#memoriesQuery(text, memories), signal },
       ),
     );
-    const [said, remembered] = [both.then((one) => one.entries), both.then((one) => one.memories)];
+    const said = both.then((one) => {
+      this.#arms = one.arms;
+      return one.entries;
+    });
+    const remembered = both.then((one) => one.memories);
     this.#entriesAhead = ahead(text, entries, said);
     this.#memoriesAhead = ahead(text, memories, remembered);
   }
@@ -151,6 +162,14 @@ export class TurnRecall implements Disposable {
     const { agent, owner, workspace, kind } = this.#parts;
     return { agent: agent.config.id, channel: owner.channel, workspace, kind, text, limit };
   }
+}
+
+/** What of these is among what was found in the end. */
+function among(found: FoundIds, { entries, memories }: FoundIds): FoundIds {
+  return {
+    entries: entries.filter((seq) => found.entries.includes(seq)),
+    memories: memories.filter((id) => found.memories.includes(id)),
+  };
 }
 
 function ahead<Found>(text: string, limit: number, found: Promise<Found[]>): Ahead<Found> {

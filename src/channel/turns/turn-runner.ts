@@ -160,7 +160,11 @@ export class TurnRunner {
     const { lastSeq } = this.#history.current;
     const seq = lastSeq + 1;
     this.#expected = { seq, turn: null };
-    this.#lookAhead({ fromSeq: seq, toSeq: seq }, recallFor(this.#history.current, storableText(text)));
+    const { recall } = this.#parts.agent.config.memory;
+    this.#lookAhead(
+      { fromSeq: seq, toSeq: seq },
+      recallFor(this.#history.current, storableText(text), recall),
+    );
     return { epoch: this.#parts.owner.epoch, lastSeq };
   }
 
@@ -199,7 +203,7 @@ export class TurnRunner {
     const range = begun ?? chosen;
     this.#take(range);
     // The search runs while the turn's row is written.
-    const wanted = firstRecall(history, range.toSeq);
+    const wanted = firstRecall(history, range.toSeq, agent.config.memory.recall);
     if (this.#ahead?.isFor(range, wanted) !== true) this.#lookAhead(range, wanted);
     return begun ?? (await store.turns.begin(owner, range.fromSeq, range.toSeq)) ?? "unknown";
   }

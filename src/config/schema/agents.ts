@@ -114,6 +114,8 @@ const pruning = table(
 );
 
 const MEMORY_SHARES = ["channel", "workspace"] as const;
+/** What an agent may look up. */
+const RECALLS = ["all", "messages", "memories", "off"] as const;
 
 const memory = table(
   "….memory",
@@ -124,8 +126,14 @@ const memory = table(
       '"workspace": what is remembered of a public channel is recalled in all channels of its server (team). "channel": in that ' +
         "channel and its threads. What was said in private channels, threads and direct messages is never shared.",
     ),
+    recall: option(
+      oneOf(RECALLS),
+      "all",
+      'What is looked up for an answer, and what the agent\'s tools may look up: "all", only earlier "messages" that are out of view, ' +
+        'only "memories", or nothing ("off"). Memories are kept whatever stands here.',
+    ),
   },
-  "What is done with what is remembered.",
+  "What is done with what is remembered, and with what was said before.",
 );
 
 /** What `[defaults]` and each of `[[agents]]` may set. */

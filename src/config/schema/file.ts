@@ -66,6 +66,29 @@ export const fileSchema = z.strictObject({
       3,
       "How often a failed call is tried again, before the fallbacks are asked.",
     ),
+    embeddings: table(
+      "llm.embeddings",
+      {
+        model: option(
+          text('the name of an embedding model, or "" for none', 200),
+          "",
+          'The embedding model, as its server calls it: "text-embedding-3-small". "" is none, and nothing is sent. Another name makes all vectors anew.',
+        ),
+        base_url: option(
+          httpUrl,
+          "env:EMBEDDINGS_BASE_URL",
+          "Its server, which speaks OpenAI's Embeddings. If nobody names one, it is that of [llm], with its key.",
+        ),
+        api_key: option(secret, "env:EMBEDDINGS_API_KEY", "The key for that server."),
+        dimensions: option(
+          whole(0, 8192, "numbers"),
+          0,
+          "How many numbers a vector has, where the model can make them shorter. 0 leaves it to the model.",
+        ),
+      },
+      "Recall also by meaning, and not by words alone: all that is said in the channels, direct messages included, is sent to this server, " +
+        "and a few bits of what it makes of each text are kept in the database.",
+    ),
   }),
   log: table("log", {
     level: option(

@@ -8,12 +8,12 @@ import {
   askedBy,
   type AskingChannel,
   ASSERTER,
-  COLUMNS,
+  MEMORY_COLUMNS,
   FROM,
   IN_SCOPE,
   type ListedMemory,
   type RawMemory,
-  toMemory,
+  memoryOf,
 } from "./memories.ts";
 
 /** A memory as people are shown it with what proves it. */
@@ -49,7 +49,7 @@ interface RawCited extends RawMemory {
 const CITED = 2;
 
 /** Of `memories m join channels c`. */
-const CITED_COLUMNS = `${COLUMNS}, c.platform, c.name, c.kind, c.workspace, c.place,
+const CITED_COLUMNS = `${MEMORY_COLUMNS}, c.platform, c.name, c.kind, c.workspace, c.place,
   m.scope = 'workspace' and c.kind = 'channel' and not coalesce(c.is_private, true) and c.shares_memory and c.gone_at is null as is_shared,
   (select coalesce(jsonb_agg(to_jsonb(cited) order by cited.seq), '[]') from (
      select s.seq, s.quote, coalesce(e.author_name, m.agent) as author, e.at, source_message_id(e) as "messageId"
@@ -135,7 +135,7 @@ export class CitedMemoryStore {
 function toCited(row: RawCited): CitedMemory {
   const { platform, name, kind, workspace, place } = row;
   return {
-    ...toMemory(row),
+    ...memoryOf(row),
     from: row.from,
     channel: { address: { platform, name }, kind, workspace, place },
     isShared: row.is_shared,

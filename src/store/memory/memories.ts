@@ -102,7 +102,7 @@ interface RawRecord extends RawMemory {
   sources: { seq: Seq; quote: string; author: string; at: string }[];
 }
 
-export const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from, m.valid_to,
+export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from, m.valid_to,
   (select count(*) from memory_sources s where s.memory_id = m.id) as proofs`;
 
 export const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
@@ -148,17 +148,23 @@ export const FROM = `case when ${SCOPES.here} then 'here' when ${SCOPES.parent} 
 const VISIBLE = `${IN_SCOPE} and m.valid_to is null`;
 
 /**
- * $5 words, $6 most of them. The parts of what is visible each have an index of their own; one condition with an OR would use
- * none. Together they have each memory once.
+ * What is visible and fulfils a condition. The parts each have an index of their own; one condition with an OR would use none.
+ * Together they have each memory once.
  */
-const PARTS = [
-  SCOPES.here,
-  SCOPES.parent,
-  `${SCOPES.workspace} and m.channel_id <> $2 and (${SCOPES.parent}) is not true`,
-].map((part) => `select * from memories m where ${part} and m.valid_to is null and m.tsv @@ $5::tsquery`);
-export const MEMORIES_BY_WORDS = `select ${COLUMNS}, m.score from (
+export function visibleMemories(condition: string): string {
+  return [
+    SCOPES.here,
+    SCOPES.parent,
+    `${SCOPES.workspace} and m.channel_id <> $2 and (${SCOPES.parent}) is not true`,
+  ]
+    .map((part) => `select * from memories m where ${part} and m.valid_to is null and ${condition}`)
+    .join("\n      union all\n      ");
+}
+
+/** $5 words, $6 most of them. */
+export const MEMORIES_BY_WORDS = `select ${MEMORY_COLUMNS}, m.score from (
     select visible.*, ts_rank(tsv, $5::tsquery) as score from (
-      ${PARTS.join("\n      union all\n      ")}
+      ${visibleMemories("m.tsv @@ $5::tsquery")}
     ) visible order by score desc, id desc limit $6
   ) m`;
 
@@ -183,7 +189,7 @@ export class MemoryStore {
     for (const row of byWords) hits.set(row.id, toHit(row));
     for (const { score, ...row } of byPieces) {
       const words = hits.get(row.id)?.words ?? 0;
-      hits.set(row.id, { memory: toMemory(row), words, pieces: score });
+      hits.set(row.id, { memory: memoryOf(row), words, pieces: score });
     }
     return [...hits.values()]
       .toSorted((a, b) => b.words + b.pieces - a.words - a.pieces || b.memory.id - a.memory.id)
@@ -195,12 +201,12 @@ export class MemoryStore {
     const rows = await this.#db.query<RawMemory & { from: ListedMemory["from"] }>(
       {
         name: "memories_in_scope",
-        text: `select ${COLUMNS}, ${FROM} as from
+        text: `select ${MEMORY_COLUMNS}, ${FROM} as from
                  from memories m where ${IN_SCOPE} order by m.valid_from desc, m.id desc limit $5`,
       },
       [...askedBy(asker), limit],
     );
-    return rows.map((row) => ({ ...toMemory(row), from: row.from }));
+    return rows.map((row) => ({ ...memoryOf(row), from: row.from }));
   }
 
   /** Those of the channel that asks that this person said first (null: whoever did), the newest first. */
@@ -208,12 +214,12 @@ export class MemoryStore {
     const rows = await this.#db.query<RawMemory>(
       {
         name: "memories_asserted",
-        text: `select ${COLUMNS} from memories m where ${IN_SCOPE} and m.channel_id = $2 and ($5::text is null or ${ASSERTER} = $5)
+        text: `select ${MEMORY_COLUMNS} from memories m where ${IN_SCOPE} and m.channel_id = $2 and ($5::text is null or ${ASSERTER} = $5)
                 order by m.valid_from desc, m.id desc limit $6`,
       },
       [...askedBy(asker), person === null ? null : storableText(person), limit],
     );
-    return rows.map(toMemory);
+    return rows.map(memoryOf);
   }
 
   /** Which of these the asking channel may see. */
@@ -222,11 +228,11 @@ export class MemoryStore {
     const rows = await this.#db.query<RawMemory>(
       {
         name: "memories_visible",
-        text: `select ${COLUMNS} from memories m where ${IN_SCOPE} and m.id = any($5) order by m.id`,
+        text: `select ${MEMORY_COLUMNS} from memories m where ${IN_SCOPE} and m.id = any($5) order by m.id`,
       },
       [...askedBy(asker), ids],
     );
-    return rows.map(toMemory);
+    return rows.map(memoryOf);
   }
 
   /** A memory that comes from the channel that asks; undefined: there is none of this number, or it may not see it. */
@@ -236,7 +242,7 @@ export class MemoryStore {
     >(
       {
         name: "memory_find",
-        text: `select ${COLUMNS}, ${ASSERTER} as asserter,
+        text: `select ${MEMORY_COLUMNS}, ${ASSERTER} as asserter,
                       (select coalesce(jsonb_agg(jsonb_build_object('id', e.message_id, 'author', e.author_id) order by s.seq), '[]')
                          from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
                         where s.memory_id = m.id and e.kind = 'user') as messages
@@ -244,7 +250,7 @@ export class MemoryStore {
       },
       [...askedBy(asker), id],
     );
-    return row && { ...toMemory(row), asserter: row.asserter, messages: row.messages };
+    return row && { ...memoryOf(row), asserter: row.asserter, messages: row.messages };
   }
 
   /** How often something that was said in a channel, or was shown there of another one, was taken back. */
@@ -291,7 +297,7 @@ export class MemoryStore {
     const rows = await this.#db.query<RawRecord>(
       {
         name: "memories_list",
-        text: `select ${COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
+        text: `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
                       (select jsonb_agg(jsonb_build_object('seq', s.seq, 'quote', s.quote, 'at', e.at,
                                                            'author', coalesce(e.author_name, m.agent)) order by s.seq)
                          from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
@@ -303,7 +309,7 @@ export class MemoryStore {
       [filter.channel ?? null, limit],
     );
     return rows.map((row) => ({
-      ...toMemory(row),
+      ...memoryOf(row),
       ...(row.imported && { imported: true as const }),
       agent: agentId(row.agent),
       channel: { platform: row.platform, name: row.name },
@@ -332,7 +338,7 @@ async function byTheirPieces(
   return db.query(
     {
       name: "memories_by_pieces",
-      text: `select ${COLUMNS}, m.score from (
+      text: `select ${MEMORY_COLUMNS}, m.score from (
                select visible.*,
                       (select count(*) from unnest($5::text[]) piece
                         where position(piece in concat_ws(' ', subject, asserted_by, statement)) > 0)
@@ -377,10 +383,11 @@ export function askedBy({ agent, channel, workspace, kind }: AskingChannel): unk
 
 /** A memory that was found by its words alone. */
 export function toHit(row: ScoredMemory): MemoryHit {
-  return { memory: toMemory(row), words: row.score, pieces: 0 };
+  return { memory: memoryOf(row), words: row.score, pieces: 0 };
 }
 
-export function toMemory(row: RawMemory): Memory {
+/** A memory by its columns. */
+export function memoryOf(row: RawMemory): Memory {
   return {
     id: memoryId(row.id),
     type: row.type,

@@ -4,7 +4,7 @@ import type { Memory, MemoryDraft, MemoryScope } from "../../core/memory.ts";
 import type { ChannelRow } from "../channels/channels.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
-import { COLUMNS, type RawMemory, toMemory } from "./memories.ts";
+import { MEMORY_COLUMNS, type RawMemory, memoryOf } from "./memories.ts";
 
 /** A memory with what another log needs to find its proofs. */
 export interface PortableMemory extends Memory {
@@ -52,7 +52,7 @@ export class MemoryTransferStore {
     const rows = await this.#db.query<RawPortable & Record<string, unknown>>(
       {
         name: "memories_page",
-        text: `select ${COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
+        text: `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
                       (select jsonb_agg(jsonb_build_object('message', source_message_id(e), 'author', e.author_id,
                                           'name', coalesce(e.author_name, m.agent), 'at', e.at, 'quote', s.quote) order by s.seq)
                          from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
@@ -63,7 +63,7 @@ export class MemoryTransferStore {
       [behind, limit, channel ?? null],
     );
     return rows.map((row) => ({
-      ...toMemory(row),
+      ...memoryOf(row),
       agent: row.agent,
       channel: { platform: row.platform, name: row.name },
       isImported: row.imported,

@@ -1,4 +1,4 @@
-import type { RecalledIds } from "../../core/entry.ts";
+import type { RecallArms, RecalledIds } from "../../core/entry.ts";
 import { type ChannelId, memoryId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 
@@ -23,7 +23,7 @@ interface RawAnswer {
   to_seq: number;
   seq: number;
   at: Date;
-  recalled: { entries: number[]; memories: number[] } | null;
+  recalled: { entries: number[]; memories: number[]; arms?: RecallArms } | null;
   turn_ms: number;
   model_ms: number | null;
 }
@@ -87,12 +87,12 @@ export class AnswerProvenanceStore {
         [channel, answer.turn_id, NEWEST_CALLS],
       ),
     ]);
-    const { entries: found = [], memories = [] } = answer.recalled ?? {};
+    const { entries: found = [], memories = [], arms } = answer.recalled ?? {};
     return {
       turn: turnId(answer.turn_id),
       at: answer.at,
       seqs: entries.map(({ seq }) => seq),
-      recalled: { entries: found, memories: memories.map(memoryId) },
+      recalled: { entries: found, memories: memories.map(memoryId), ...(arms !== undefined && { arms }) },
       turnMs: answer.turn_ms,
       modelMs: answer.model_ms ?? 0,
       calls: calls.map(({ model, outcome, total_ms: totalMs }) => ({ model, outcome, totalMs })),

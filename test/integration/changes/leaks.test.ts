@@ -27,7 +27,9 @@ import {
 import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import type { ChatRequest } from "../../support/model-server.ts";
+import { signsOf } from "../../../src/memory/meaning.ts";
 import { connectionUrl, type TestWeir } from "../../support/weir.ts";
+import { wordVectors } from "../../support/word-vectors.ts";
 
 /** Two words that nobody but Ann says, and only in one message. */
 const SECRETS = ["zxqpine", "774411"] as const;
@@ -35,6 +37,11 @@ const SECRET = `The code of the safe is ${SECRETS.join(" ")}.`;
 const ASKED = "please remember that for me";
 const SUMMARY = "Ann and Ben measure the river each morning; the readings are in the green book.";
 const CONFIG = '[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n';
+
+/** Recall by meaning, too. */
+const EMBEDDINGS = '[llm.embeddings]\nmodel = "words"';
+/** A vector tells of its text: those of the message, and of what is remembered of it. */
+const VECTORS = wordVectors([`Ann: ${SECRET}`, `the safe: ${SECRET}`]).map(signsOf);
 
 /** Where the secret came to stand before it was taken back. */
 const PLANTED = ["entries", "entry_search", "memories", "notes", "summaries", "wishes"];
@@ -126,12 +133,14 @@ async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN
     await writeFile(path.join(folder, "config.toml"), CONFIG);
     const agentsDir = path.join(folder, "agents");
     await mkdir(path.join(agentsDir, "main"), { recursive: true });
-    const top = `[database]\ndata_dir = ${JSON.stringify(path.join(folder, "data"))}`;
+    const top = `${EMBEDDINGS}\n[database]\ndata_dir = ${JSON.stringify(path.join(folder, "data"))}`;
+    scene.server.embed = ({ input }) => wordVectors(input);
     await using weir = await scene.start({ agentsDir, top });
     await plant(scene, weir, ids);
     assert.equal((await filesTell(folder)).filter(holdsSecret).length, 4, "two files of notes a channel");
     await scene.server.received(1);
     await untilIndexed(scene);
+    while ((await vectorsTell(scene)).length < 2) await delay(20);
     await open.sql("analyze");
     const rows = await rowsWith(open, SECRETS[0]);
     assert.deepEqual(
@@ -142,6 +151,15 @@ async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** The tables that hold a vector of the secret. */
+async function vectorsTell({ open }: Scene): Promise<unknown[]> {
+  return open.sql(
+    `select 'memory_vectors' as place from memory_vectors where bits::text = any($1)
+     union select 'entry_vectors' from entry_vectors where bits::text = any($1)`,
+    VECTORS,
+  );
 }
 
 async function untilIndexed({ open }: Scene): Promise<void> {
@@ -256,6 +274,7 @@ async function checkGone(world: World, rooms: readonly string[] = ROOMS): Promis
   const { scene, weir, folder } = world;
   for (const secret of SECRETS)
     assert.deepEqual(await rowsWith(scene.open, secret), [], `rows with ${secret}`);
+  assert.deepEqual(await vectorsTell(scene), [], "vectors");
   const told = {
     commands: await commandsTell(weir, rooms),
     inspectors: await inspectorsTell(world),
@@ -268,6 +287,7 @@ async function checkGone(world: World, rooms: readonly string[] = ROOMS): Promis
   }
   for (const secret of SECRETS)
     assert.deepEqual(await rowsWith(scene.open, secret), [], `rows with ${secret}, later`);
+  assert.deepEqual(await vectorsTell(scene), [], "vectors, later");
   const until = performance.now() + 60_000;
   while ((await statisticsTell(world)).length > 0 && performance.now() < until) await delay(50);
   assert.deepEqual(await statisticsTell(world), [], "statistics");

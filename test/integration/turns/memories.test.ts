@@ -20,8 +20,8 @@ after(async () => {
 const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\ntime_zone = "UTC"\n`;
 const AT = new Date("2026-11-20T10:00:00Z");
 
-async function start(server: ModelServer): Promise<TestWeir> {
-  return startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG });
+async function start(server: ModelServer, more = ""): Promise<TestWeir> {
+  return startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG + more });
 }
 
 /** Somebody says something in a room; it is remembered, and out of view. */
@@ -67,6 +67,29 @@ test("what is remembered reaches the model of its own channel as a quotation, an
   assert.equal(all.split("zxqtea").length, 2, "and nowhere else");
   assert.doesNotMatch(all, /zxqcake|zxqwater/);
 });
+
+for (const [recall, seen] of [
+  ["all", ["zxqkept", "search_history", "memory_recall"]],
+  ["messages", ["search_history"]],
+  ["memories", ["zxqkept", "memory_recall"]],
+  ["off", []],
+] as const) {
+  test(`an agent that recalls ${recall} is shown just that, and told of no other tool`, async () => {
+    await using server = await startModelServer();
+    await using weir = await start(server, `[agents.memory]\nrecall = "${recall}"\n`);
+    server.respond(() => text("tea"));
+    const room = `recall-${recall}`;
+    await remember(weir, room, "Ann drinks zxqkept tea.");
+    await weir.say("what does Ann drink?", { room });
+    await answered(weir, room, 1);
+    const request = JSON.stringify(server.requests[0]?.body);
+    const all = ["zxqkept", "search_history", "memory_recall"];
+    assert.deepEqual(
+      all.filter((one) => request.includes(one)),
+      seen,
+    );
+  });
+}
 
 test("a channel in which nothing is covered asks for no memories", async () => {
   await using server = await startModelServer();

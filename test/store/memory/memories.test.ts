@@ -35,6 +35,12 @@ async function seen(asker: AskingChannel): Promise<string[]> {
   // However one asks, the same filter holds.
   const statements = listed.map(({ statement }) => statement).toSorted();
   assert.deepEqual(found.map(({ memory }) => memory.statement).toSorted(), statements);
+  await open.sql("insert into memory_vectors select id, '1' from memories on conflict do nothing");
+  await open.sql(
+    "insert into vector_progress (channel_id, model) select id, 'm' from channels on conflict do nothing",
+  );
+  const near = await store.vectors.memoriesNear(asker, { model: "m", bits: "1", most: 1, limit: 100 });
+  assert.deepEqual(near.map(({ statement }) => statement).toSorted(), statements);
   return statements;
 }
 

@@ -1,0 +1,77 @@
+import type { ModelSpending } from "../../src/core/cost.ts";
+
+/** One question that was asked in one run. */
+export interface Asked {
+  readonly question: string;
+  readonly category: string;
+  readonly run: number;
+  readonly answer: string;
+  /** Null: the judge's word is none of the two. */
+  readonly isRight: boolean | null;
+  /** Of the answer, and of what it caused. */
+  readonly spent: readonly ModelSpending[];
+}
+
+/** A mean with the interval that holds it in 95 of 100 draws. */
+export interface Interval {
+  readonly mean: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Draws of the bootstrap. */
+const DRAWS = 2000;
+
+/**
+ * The share of right answers. The questions are drawn by lot, each with all of its runs: the runs of one question are not independent
+ * of each other. Pure: the lots are the same each time. NaN where nothing was judged.
+ */
+export function rightShare(asked: readonly Asked[]): Interval {
+  const judged = asked.filter(({ isRight }) => isRight !== null);
+  const shares = [...Map.groupBy(judged, ({ question }) => question).values()].map(
+    (runs) => runs.filter(({ isRight }) => isRight === true).length / runs.length,
+  );
+  const random = lots(shares.length);
+  const means = Array.from({ length: DRAWS }, () => mean(shares.map(() => shares[random()] ?? 0))).toSorted(
+    (a, b) => a - b,
+  );
+  return {
+    mean: mean(shares),
+    from: means[Math.floor(DRAWS * 0.025)] ?? Number.NaN,
+    to: means[Math.ceil(DRAWS * 0.975) - 1] ?? Number.NaN,
+  };
+}
+
+/** Whole numbers below `below` (xorshift). */
+function lots(below: number): () => number {
+  let state = 0x9e3779b9;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) % Math.max(1, below);
+  };
+}
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+}
+
+/** What was spent since, by model. @param before of the same channel */
+export function spentSince(now: readonly ModelSpending[], before: readonly ModelSpending[]): ModelSpending[] {
+  const sums = new Map<string, ModelSpending>();
+  const add = (one: ModelSpending, sign: 1 | -1): void => {
+    const sum = sums.get(one.model);
+    sums.set(one.model, {
+      model: one.model,
+      calls: (sum?.calls ?? 0) + sign * one.calls,
+      uncounted: (sum?.uncounted ?? 0) + sign * one.uncounted,
+      promptTokens: (sum?.promptTokens ?? 0) + sign * one.promptTokens,
+      cachedTokens: (sum?.cachedTokens ?? 0) + sign * one.cachedTokens,
+      completionTokens: (sum?.completionTokens ?? 0) + sign * one.completionTokens,
+    });
+  };
+  for (const one of now) add(one, 1);
+  for (const one of before) add(one, -1);
+  return [...sums.values()].filter(({ calls }) => calls > 0);
+}

@@ -1,0 +1,90 @@
+import { OpenAI } from "openai";
+import { z } from "zod";
+
+import type { EmbeddingsConfig } from "../config/config.ts";
+import { originOf } from "../text/displayable.ts";
+import { boundedJson } from "./http/bounded-body.ts";
+import { chatFetch } from "./http/chat-fetch.ts";
+import { classifyFailure } from "./http/model-failure.ts";
+import { ModelError } from "./model.ts";
+import { OPENAI_URL } from "./model-provider.ts";
+
+/** Longest wait for an answer, ms. */
+const ATTEMPT_MS = 30_000;
+
+const answer = z.object({
+  data: z.array(z.object({ index: z.number().int(), embedding: z.array(z.number()).min(1) })),
+});
+
+/** A model that makes vectors of texts. */
+export interface Embeddings {
+  /** Its name. */
+  readonly model: string;
+  /** Where it is, for logs; no secrets. */
+  readonly origin: string;
+  /**
+   * One attempt. @returns a vector for each text, in their order, all of one length
+   * @throws ModelError, and nothing else; where the vectors have another length than the configured one, it says so
+   */
+  embed(texts: readonly string[], signal: AbortSignal): Promise<readonly (readonly number[])[]>;
+}
+
+/** The embedding model of an OpenAI-compatible server. It asks nothing until it is asked. */
+export function createEmbeddings({ model, baseUrl, apiKey, dimensions }: EmbeddingsConfig): Embeddings {
+  const url = baseUrl ?? OPENAI_URL;
+  const client = new OpenAI({
+    baseURL: url,
+    // The client insists on a key; servers without one ignore it.
+    apiKey: apiKey ?? "none",
+    organization: null,
+    project: null,
+    maxRetries: 0,
+    timeout: ATTEMPT_MS,
+    logLevel: "off",
+    fetch: chatFetch,
+  });
+  return {
+    model,
+    origin: originOf(url),
+    async embed(texts, signal) {
+      try {
+        const request = {
+          model,
+          input: texts,
+          encoding_format: "float",
+          ...(dimensions > 0 && { dimensions }),
+        };
+        const response = await client
+          .post("/embeddings", { body: request, signal, stream: true })
+          .asResponse();
+        // A body that is too large is cut: fewer texts may do.
+        const body = await boundedJson(response).catch((error: unknown) => {
+          if (error instanceof SyntaxError) return undefined;
+          throw error;
+        });
+        return vectorsIn(body, texts.length);
+      } catch (error) {
+        if (signal.aborted)
+          throw new ModelError("aborted", model, "the caller ended the call", { cause: error });
+        throw classifyFailure(error, { model, messages: [] }, new Date(), apiKey ?? undefined);
+      }
+    },
+  };
+
+  function vectorsIn(body: unknown, count: number): readonly (readonly number[])[] {
+    const { data, error } = answer.safeParse(body);
+    if (data === undefined) {
+      const message =
+        "the server sent something that is no list of embeddings, or is too long: does base_url end in /v1?";
+      throw new ModelError("rejected", model, message, { cause: error });
+    }
+    const vectors = data.data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => embedding);
+    if (vectors.length !== count)
+      throw new ModelError("rejected", model, `${vectors.length} vectors for ${count} texts`);
+    const length = dimensions > 0 ? dimensions : (vectors[0]?.length ?? 0);
+    const other = vectors.find((vector) => vector.length !== length);
+    if (other === undefined) return vectors;
+    const message = `a vector of this model has ${other.length} numbers, and not ${length}: set llm.embeddings.dimensions to 0 or ${other.length}`;
+    throw new ModelError("rejected", model, message);
+  }
+}

@@ -1,0 +1,140 @@
+import type { Logger } from "pino";
+import { backoffMs } from "../async/backoff.ts";
+import { steadyNow } from "../async/clock.ts";
+import { withDeadline } from "../async/deadline.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { ChannelId, Seq } from "../core/ids.ts";
+import type { Memory } from "../core/memory.ts";
+import type { Embeddings } from "../llm/embeddings.ts";
+import type { AskingChannel } from "../store/memory/memories.ts";
+import type { Bits, NearTo, VectorStore } from "../store/search/vectors.ts";
+
+/** Longest wait for what is found by meaning, ms: whoever asked goes on without. */
+export const WITHIN_MS = 150;
+/** So many times late or failed in a row, and it is not asked for a while: each time costs a turn the whole wait. */
+const FAILURES = 3;
+const REST = { fromMs: 5000, toMs: 300_000 };
+
+/**
+ * Sentences that have nothing to do with each other: how far apart their vectors are tells how far apart a model puts what has
+ * nothing in common. With some models that is near.
+ */
+const UNRELATED = [
+  "The train to the coast leaves at noon.",
+  "She prefers green paint for the kitchen wall.",
+  "Our server ran out of memory last night.",
+  "Wolves live in packs of about eight.",
+  "The invoice was paid twice by mistake.",
+  "He practises the violin every evening.",
+  "Bread needs flour, water, salt and time.",
+  "The parliament votes on the treaty in spring.",
+];
+/** What is found is at most this share of that distance away. A judgement, by what is known of the usual models. */
+const NEAR = 0.85;
+
+/** What was found by meaning, the nearest first. */
+export interface FoundByMeaning {
+  readonly entries: readonly Seq[];
+  readonly memories: readonly Memory[];
+}
+
+/** What to look for by meaning. */
+export interface MeaningQuery {
+  readonly text: string;
+  /** Null: none. */
+  readonly entries: {
+    readonly channel: ChannelId;
+    readonly from: Seq;
+    readonly to: Seq;
+    readonly limit: number;
+  } | null;
+  /** Null: none. */
+  readonly memories: (AskingChannel & { readonly limit: number }) | null;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Looks for what means the same, in whatever words, where an embedding model is configured. */
+export class Meaning {
+  readonly #embeddings: Embeddings;
+  readonly #vectors: VectorStore;
+  readonly #log: Logger;
+  /** Mean share of bits in which unrelated texts differ; null: not known yet, and nothing is looked for. */
+  #apart: number | null = null;
+  #failures = 0;
+  #restsUntil = -Infinity;
+
+  constructor(parts: { embeddings: Embeddings; vectors: VectorStore; log: Logger }) {
+    this.#embeddings = parts.embeddings;
+    this.#vectors = parts.vectors;
+    this.#log = parts.log;
+  }
+
+  /**
+   * Asks the model for the vectors of texts that have nothing in common: whether it answers, and how far apart it puts them.
+   * @throws ModelError if it does not
+   */
+  async measure(signal: AbortSignal): Promise<void> {
+    this.#apart = meanDifference((await this.#embeddings.embed(UNRELATED, signal)).map(signsOf));
+  }
+
+  /** Never rejects. @returns null: it was not looked for, failed, or was not there in time */
+  async find(query: MeaningQuery): Promise<FoundByMeaning | null> {
+    if (this.#apart === null || steadyNow() < this.#restsUntil || query.text.trim() === "") return null;
+    const late = new AbortController();
+    const until = query.signal === undefined ? late.signal : AbortSignal.any([late.signal, query.signal]);
+    try {
+      const found = await withDeadline(this.#find(query, this.#apart, until), WITHIN_MS, query.signal);
+      if (found !== null) {
+        this.#failures = 0;
+        return found;
+      }
+      late.abort();
+      if (query.signal?.aborted !== true) this.#failed("late");
+    } catch (error) {
+      if (query.signal?.aborted !== true) this.#failed(errorMessage(error));
+    }
+    return null;
+  }
+
+  async #find(query: MeaningQuery, apart: number, signal: AbortSignal): Promise<FoundByMeaning> {
+    const [vector = []] = await this.#embeddings.embed([query.text], signal);
+    const bits = signsOf(vector);
+    const near = (limit: number): NearTo => {
+      return { model: this.#embeddings.model, bits, most: Math.floor(NEAR * apart * bits.length), limit };
+    };
+    const { entries, memories } = query;
+    return {
+      entries:
+        entries === null
+          ? []
+          : await this.#vectors.entriesNear(entries.channel, near(entries.limit), entries, signal),
+      memories:
+        memories === null ? [] : await this.#vectors.memoriesNear(memories, near(memories.limit), signal),
+    };
+  }
+
+  #failed(why: string): void {
+    this.#failures++;
+    if (this.#failures < FAILURES) return;
+    const restMs = backoffMs(REST, this.#failures - FAILURES);
+    this.#restsUntil = steadyNow() + restMs;
+    this.#log.warn({ why, restMs }, "recall_by_meaning_rests");
+  }
+}
+
+/** The signs of a vector's numbers: 1 where a number is positive. */
+export function signsOf(vector: readonly number[]): Bits {
+  return vector.map((number) => (number > 0 ? "1" : "0")).join("");
+}
+
+/** The share of bits in which two of them differ, on average over all pairs. */
+export function meanDifference(all: readonly Bits[]): number {
+  let [sum, pairs] = [0, 0];
+  for (const [index, one] of all.entries()) {
+    for (const other of all.slice(index + 1)) {
+      for (let place = 0; place < one.length; place++) if (one[place] !== other[place]) sum += 1 / one.length;
+      pairs++;
+    }
+  }
+  return pairs === 0 ? 0 : sum / pairs;
+}

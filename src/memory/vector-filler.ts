@@ -1,0 +1,136 @@
+import type { Logger } from "pino";
+import { BackoffTimer } from "../async/backoff.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { ChannelId } from "../core/ids.ts";
+import type { Embeddings } from "../llm/embeddings.ts";
+import { ModelError } from "../llm/model.ts";
+import type { TextToEmbed, VectorStore } from "../store/search/vectors.ts";
+import { type Meaning, signsOf } from "./meaning.ts";
+
+/** How long what was said may wait for its vector, ms, where nothing fails. */
+const INTERVAL_MS = 2000;
+/** Waits behind failures, ms. */
+const BACKOFF = { fromMs: 5000, toMs: 600_000 };
+/** Channels of a round, and texts of each kind in a request: twice as many vectors of 3,072 numbers are about 3 MB of JSON. */
+const CHANNELS = 16;
+const TEXTS = 24;
+/** Ids of memories of which some may be committed after a later one. */
+const UNCOMMITTED = 1000;
+
+/** What the log says that a text has no vector for. */
+interface Kept {
+  readonly of: TextToEmbed["of"];
+  readonly bits: string;
+}
+
+/**
+ * Has vectors made of what was said and remembered, in the background: channel by channel, from where the last run has come. An
+ * embedding model that fails is asked again later, and later each time; what waits for it waits in the log.
+ */
+export class VectorFiller implements AsyncDisposable {
+  readonly #vectors: VectorStore;
+  readonly #embeddings: Embeddings;
+  readonly #meaning: Meaning;
+  readonly #log: Logger;
+  readonly #closing = new AbortController();
+  readonly #retries: BackoffTimer;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #isMeasured = false;
+  /** All memories up to this id have a vector. */
+  #after = 0;
+
+  constructor(parts: {
+    vectors: VectorStore;
+    embeddings: Embeddings;
+    meaning: Meaning;
+    log: Logger;
+    /** Default: as a daemon waits. */
+    backoff?: { readonly fromMs: number; readonly toMs: number };
+  }) {
+    this.#vectors = parts.vectors;
+    this.#embeddings = parts.embeddings;
+    this.#meaning = parts.meaning;
+    this.#log = parts.log;
+    this.#retries = new BackoffTimer(parts.backoff ?? BACKOFF);
+  }
+
+  start(): void {
+    this.#schedule(0);
+  }
+
+  #schedule(inMs: number): void {
+    if (this.#closing.signal.aborted) return;
+    this.#timer = setTimeout(() => {
+      this.#running = this.#run();
+    }, inMs).unref();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      const isMore = await this.#round();
+      this.#retries.succeeded();
+      this.#schedule(isMore ? 0 : INTERVAL_MS);
+    } catch (error) {
+      if (this.#closing.signal.aborted) return;
+      const { model, origin } = this.#embeddings;
+      const restMs = this.#retries.waitMs;
+      this.#log.warn({ model, origin, why: errorMessage(error), restMs }, "no_vectors_made");
+      this.#retries.schedule(() => this.#schedule(0));
+    }
+  }
+
+  /** @returns true: there is more to do */
+  async #round(): Promise<boolean> {
+    const { signal } = this.#closing;
+    if (!this.#isMeasured) await this.#meaning.measure(signal);
+    this.#isMeasured = true;
+    const { channels, last } = await this.#vectors.behind(this.#embeddings.model, this.#after, CHANNELS);
+    if (channels.length === 0) this.#after = Math.max(0, last - UNCOMMITTED);
+    for (const channel of channels) {
+      signal.throwIfAborted();
+      await this.#fill(channel);
+    }
+    return channels.length > 0;
+  }
+
+  /** One batch of one channel. */
+  async #fill(channel: ChannelId): Promise<void> {
+    const batch = await this.#vectors.next(channel, this.#embeddings.model, TEXTS);
+    await this.#vectors.keep(channel, this.#embeddings.model, batch, await this.#embed(batch.texts));
+  }
+
+  /** A text that the server refuses where it takes others stays without a vector. */
+  async #embed(texts: readonly TextToEmbed[]): Promise<Kept[]> {
+    if (texts.length === 0) return [];
+    const { signal } = this.#closing;
+    try {
+      const vectors = await this.#embeddings.embed(
+        texts.map(({ text }) => text),
+        signal,
+      );
+      return texts.map(({ of }, index) => ({ of, bits: signsOf(vectors[index] ?? []) }));
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      if (texts.length > 1) {
+        const half = Math.ceil(texts.length / 2);
+        return [...(await this.#embed(texts.slice(0, half))), ...(await this.#embed(texts.slice(half)))];
+      }
+      await this.#meaning.measure(signal);
+      this.#log.warn({ why: errorMessage(error) }, "text_without_vector");
+      return [];
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    clearTimeout(this.#timer);
+    this.#retries.cancel();
+    await this.#running;
+  }
+}
+
+/** The server works, and takes not this. */
+function isRefused(error: unknown): boolean {
+  return error instanceof ModelError && (error.kind === "rejected" || error.kind === "context_length");
+}

@@ -1,0 +1,211 @@
+import { channelId, type ChannelId, memoryId, type MemoryId, type Seq } from "../../core/ids.ts";
+import type { Memory } from "../../core/memory.ts";
+import type { Database } from "../database/database.ts";
+import {
+  askedBy,
+  type AskingChannel,
+  MEMORY_COLUMNS,
+  memoryOf,
+  visibleMemories,
+} from "../memory/memories.ts";
+
+/** The signs of a vector's numbers as a bit string: what is near in meaning differs in few of them. */
+export type Bits = string;
+
+/** What is near to an embedding. */
+export interface NearTo {
+  /** The model's name, as the vectors were kept under it. */
+  readonly model: string;
+  readonly bits: Bits;
+  /** Nothing that differs in more bits than this. */
+  readonly most: number;
+  readonly limit: number;
+}
+
+/** A text that has no vector yet. */
+export interface TextToEmbed {
+  readonly of: { readonly seq: Seq; readonly md5: string } | { readonly memory: MemoryId };
+  readonly text: string;
+}
+
+/** How far a channel has vectors. */
+export interface VectorProgress {
+  readonly entriesTo: Seq;
+  /** By id; 0: none. */
+  readonly memoriesTo: number;
+}
+
+/** Texts of a channel without vectors, and how far they reach, from which on. */
+export interface TextBatch {
+  readonly from: VectorProgress;
+  readonly to: VectorProgress;
+  readonly texts: readonly TextToEmbed[];
+}
+
+/**
+ * Newest vectors of a channel that are compared: each costs about half a microsecond, and no index knows how many bits of
+ * two texts differ.
+ */
+const COMPARED = 20_000;
+/** A shorter text says too little to be found by its meaning, bytes; and longer ones are cut, characters. */
+const SHORT_BYTES = 12;
+const LONG = 2000;
+
+/** Bits in which a row of vectors differs from a parameter; null: they have not the same length, and cannot be compared. */
+function differs(bits: string): string {
+  return `case when length(v.bits) = length(${bits}::bit varying) then bit_count(v.bits # ${bits}::bit varying) end`;
+}
+
+/** Vectors of texts beside the log, where an embedding model is configured. */
+export class VectorStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * Entries of a channel that are nearest to an embedding, the nearest first.
+   * @param signal ends the look-up
+   */
+  async entriesNear(
+    channel: ChannelId,
+    near: NearTo,
+    range: { readonly from: Seq; readonly to: Seq },
+    signal?: AbortSignal,
+  ): Promise<Seq[]> {
+    const rows = await this.#db.lookUps(signal).query<{ seq: Seq }>(
+      {
+        name: "vectors_entries_near",
+        text: `select n.seq from (
+                 select v.seq, ${differs("$2")} as differs from (
+                   select seq, bits from entry_vectors
+                    where channel_id = $1 and seq between $3 and $4 order by seq desc limit ${COMPARED}
+                 ) v where exists (select from vector_progress p where p.channel_id = $1 and p.model = $5)
+               ) n where n.differs <= $6 order by n.differs, n.seq desc limit $7`,
+      },
+      [channel, near.bits, range.from, range.to, near.model, near.most, near.limit],
+    );
+    return rows.map(({ seq }) => seq);
+  }
+
+  /** The same of the memories that the asking channel may see. */
+  async memoriesNear(asker: AskingChannel, near: NearTo, signal?: AbortSignal): Promise<Memory[]> {
+    const rows = await this.#db.lookUps(signal).query<Parameters<typeof memoryOf>[0]>(
+      {
+        name: "vectors_memories_near",
+        text: `select ${MEMORY_COLUMNS} from (
+                 select n.* from (
+                   select visible.*, ${differs("$5")} as differs
+                     from (${visibleMemories("true")}) visible
+                     join memory_vectors v on v.memory_id = visible.id
+                     join vector_progress p on p.channel_id = visible.channel_id and p.model = $6
+                 ) n where n.differs <= $7 order by n.differs, n.id desc limit $8
+               ) m order by m.differs, m.id desc`,
+      },
+      [...askedBy(asker), near.bits, near.model, near.most, near.limit],
+    );
+    return rows.map(memoryOf);
+  }
+
+  /**
+   * Channels with texts that have no vector of a model.
+   * @param after memories up to this id are known to have one
+   * @returns `last`: the newest memory of all, by id
+   */
+  async behind(
+    model: string,
+    after: number,
+    limit: number,
+  ): Promise<{ readonly channels: readonly ChannelId[]; readonly last: number }> {
+    const [row] = await this.#db.query<{ channels: number[]; last: number }>(
+      {
+        name: "vectors_behind",
+        text: `select coalesce((select max(id) from memories), 0)::float8 as last,
+                      (select coalesce(jsonb_agg(b.id), '[]') from (
+                         select c.id from channels c left join vector_progress p on p.channel_id = c.id and p.model = $1
+                          where c.last_seq > coalesce(p.entries_to, 0)
+                         union
+                         select m.channel_id from memories m left join vector_progress p on p.channel_id = m.channel_id and p.model = $1
+                          where m.id > $2 and m.id > coalesce(p.memories_to, 0)
+                         order by id limit $3) b) as channels`,
+      },
+      [model, after, limit],
+    );
+    return { channels: (row?.channels ?? []).map(channelId), last: row?.last ?? 0 };
+  }
+
+  /** The next texts of a channel that have no vector of a model, of each kind at most `limit`. */
+  async next(channel: ChannelId, model: string, limit: number): Promise<TextBatch> {
+    const [begun] = await this.#db.query<{ entries_to: number; memories_to: number }>(
+      { name: "vectors_begin", text: "select entries_to, memories_to from begin_vectors($1, $2)" },
+      [channel, model],
+    );
+    const from = { entriesTo: begun?.entries_to ?? 0, memoriesTo: begun?.memories_to ?? 0 };
+    const entries = await this.#db.query<{ seq: number; text: string | null; md5: string }>(
+      {
+        name: "vectors_entries",
+        text: `select e.seq, md5(said.text) as md5,
+                      case when e.kind in ('user', 'assistant') and e.deleted_at is null and octet_length(said.text) >= ${SHORT_BYTES}
+                            and not exists (select from entry_vectors v where v.channel_id = e.channel_id and v.seq = e.seq)
+                           then left(concat(e.author_name || ': ', said.text), ${LONG}) end as text
+                 from entries e cross join lateral entry_text(e.channel_id, e.seq, e.text) said (text)
+                where e.channel_id = $1 and e.seq > $2 order by e.seq limit $3`,
+      },
+      [channel, from.entriesTo, limit],
+    );
+    const memories = await this.#db.query<{ id: number; text: string }>(
+      {
+        name: "vectors_memories",
+        text: `select m.id, left(concat(m.subject, ': ', m.statement), ${LONG}) as text
+                 from memories m where m.channel_id = $1 and m.id > $2 order by m.id limit $3`,
+      },
+      [channel, from.memoriesTo, limit],
+    );
+    return {
+      from,
+      to: {
+        entriesTo: entries.at(-1)?.seq ?? from.entriesTo,
+        memoriesTo: memories.at(-1)?.id ?? from.memoriesTo,
+      },
+      texts: [
+        ...memories.map(({ id, text }) => ({ of: { memory: memoryId(id) }, text })),
+        ...entries.flatMap(({ seq, md5, text }) => (text === null ? [] : [{ of: { seq, md5 }, text }])),
+      ],
+    };
+  }
+
+  /** Keeps the vectors of a batch: of those of its texts that still say the same. */
+  async keep(
+    channel: ChannelId,
+    model: string,
+    { from, to }: TextBatch,
+    vectors: readonly { readonly of: TextToEmbed["of"]; readonly bits: Bits }[],
+  ): Promise<void> {
+    const entries = vectors.flatMap(({ of, bits }) => ("seq" in of ? [[of.seq, of.md5, bits]] : []));
+    const memories = vectors.flatMap(({ of, bits }) => ("memory" in of ? [[of.memory, bits]] : []));
+    await this.#db.query({ name: "vectors_keep", text: "select keep_vectors($1, $2, $3, $4, $5, $6, $7)" }, [
+      channel,
+      model,
+      from.entriesTo,
+      to.entriesTo,
+      to.memoriesTo,
+      JSON.stringify(entries),
+      JSON.stringify(memories),
+    ]);
+  }
+
+  /** How many texts have vectors, and about how many entries wait for theirs. */
+  async progress(model: string): Promise<{ readonly kept: number; readonly waiting: number }> {
+    const [row] = await this.#db.query<{ kept: number; waiting: number }>(
+      {
+        name: "vectors_progress",
+        text: `select ((select count(*) from entry_vectors) + (select count(*) from memory_vectors))::float8 as kept,
+                      (select coalesce(sum(c.last_seq - coalesce(p.entries_to, 0)), 0) from channels c
+                         left join vector_progress p on p.channel_id = c.id and p.model = $1)::float8 as waiting`,
+      },
+      [model],
+    );
+    return { kept: row?.kept ?? 0, waiting: row?.waiting ?? 0 };
+  }
+}

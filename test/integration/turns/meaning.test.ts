@@ -1,0 +1,273 @@
+// proves: src/memory/meaning.ts, src/memory/vector-filler.ts, src/store/search/vectors.ts, src/llm/embeddings.ts, migrations/0041_vectors.sql
+// Recall by meaning, over the whole daemon: beside the words, in its scope, gone with its texts, and never waited for.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { answerText } from "../../../src/core/card.ts";
+import type { ChannelId } from "../../../src/core/ids.ts";
+import { openStore } from "../../store/open-store.ts";
+import { rememberIn } from "../../store/remember.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { text, toolCalls } from "../../support/model-behaviours.ts";
+import { type ChatRequest, type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { startWeir, type TestWeir } from "../../support/weir.ts";
+import { DIMENSIONS, wordVectors } from "../../support/word-vectors.ts";
+
+const database = await createTestDatabase();
+const open = openStore(database.connection);
+after(async () => {
+  await open[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+/** What the scripted model takes for the same. */
+const SYNONYMS = { automobile: "vehicle", motorcar: "vehicle", garage: "workshop", atelier: "workshop" };
+const SAID = "The automobile stands inside the garage.";
+const ASKED = "Where is that motorcar? Which atelier?";
+
+function config(embeddings: string): string {
+  return `[llm]\nmax_retries = 0\n${embeddings}\n[[agents]]\nid = "main"\nmodel = "test-model"\ntime_zone = "UTC"\n`;
+}
+
+async function start(
+  server: ModelServer,
+  embeddings = '[llm.embeddings]\nmodel = "words"',
+  onLog?: (line: string) => void,
+): Promise<TestWeir> {
+  server.respond(() => text("noted"));
+  server.embed ??= ({ input }) => wordVectors(input, SYNONYMS);
+  const options = { connection: database.connection, modelUrl: server.url, config: config(embeddings) };
+  return startWeir({ ...options, ...(onLog !== undefined && { onLog }) });
+}
+
+/** Waits until all that was said and remembered in a channel has vectors. */
+async function filled(channel: ChannelId, model = "words"): Promise<void> {
+  const done = `select from channels c join vector_progress p on p.channel_id = c.id
+                 where c.id = $1 and p.model = $2 and p.entries_to = c.last_seq
+                   and p.memories_to >= (select coalesce(max(id), 0) from memories m where m.channel_id = c.id)`;
+  while ((await open.sql(done, channel, model)).length === 0) await delay(10);
+}
+
+async function idOf(weir: TestWeir, room: string): Promise<ChannelId> {
+  const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
+  assert.ok(row !== undefined);
+  return row.id;
+}
+
+/** Says something in a room that then goes out of view, with what is remembered of it. */
+async function sayOutOfView(weir: TestWeir, room: string, said = SAID, kind: "channel" | "dm" = "channel") {
+  await weir.say(said, { room, id: `${room}-source`, kind, addressed: false });
+  const channel = await idOf(weir, room);
+  const { lastSeq } =
+    (await weir.daemon.store.channels.find({ platform: "test", name: room })) ?? assert.fail();
+  const sources = [{ seq: lastSeq, quote: said }];
+  const memory = await rememberIn(open, channel, { subject: "parking", statement: said, sources });
+  await (await weir.daemon.registry.get(channel)).reset();
+  return { channel, memory };
+}
+
+let asked = 0;
+
+/** Asks, and returns the request of the answer. */
+async function ask(
+  weir: TestWeir,
+  server: ModelServer,
+  room: string,
+  question = ASKED,
+): Promise<ChatRequest> {
+  const before = server.requests.length;
+  const id = `${room}-ask-${++asked}`;
+  await weir.say(question, { room, id });
+  await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes(id));
+  return server.requests[before]?.body ?? assert.fail();
+}
+
+test("what means the same is found in other words, in its channel alone, and /why says how", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const { channel, memory } = await sayOutOfView(weir, "means");
+  const dm = await sayOutOfView(weir, "means-dm", "The automobile left the garage on Zxqday.", "dm");
+  await filled(channel);
+  await filled(dm.channel);
+  const request = JSON.stringify(await ask(weir, server, "means"));
+  assert.match(request, /Remembered[^"]*The automobile stands inside the garage/);
+  assert.doesNotMatch(request, /Zxqday/, "what was said in a DM");
+  await weir.say("a new room", { room: "means-other", addressed: false });
+  assert.doesNotMatch(JSON.stringify(await ask(weir, server, "means-other")), /automobile/);
+  const why = answerText(
+    await weir.daemon.inbox.command({
+      name: "why",
+      argument: "",
+      asker: { id: "u-ann", name: "Ann", roles: [] },
+      channel: { platform: "test", name: "means" },
+    }),
+  );
+  assert.match(
+    why,
+    new RegExp(`#${memory} The automobile stands inside the garage\\. .*; found by meaning$`, "m"),
+  );
+});
+
+test("an entry out of view is found by its meaning by the tool, and by the turn", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  await weir.say(SAID, { room: "lines", id: "lines-1", addressed: false });
+  const channel = await idOf(weir, "lines");
+  await filled(channel);
+  server.reply(
+    toolCalls([{ name: "search_history", arguments: { query: "motorcar atelier" } }]),
+    text("there"),
+  );
+  const before = server.requests.length;
+  await ask(weir, server, "lines", "Please look for it.");
+  const shown = server.requests[before + 1]?.body.messages.find(({ role }) => role === "tool")?.content;
+  assert.match(shown ?? "", /The automobile stands inside the garage/);
+});
+
+test("nothing of it is there where no embedding model is configured", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server, "");
+  const { channel } = await sayOutOfView(weir, "off");
+  assert.doesNotMatch(JSON.stringify(await ask(weir, server, "off")), /automobile/);
+  assert.deepEqual(server.embedded, []);
+  assert.deepEqual(await open.sql("select from vector_progress where channel_id = $1", channel), []);
+});
+
+test("one that is slower than 150 ms is not waited for, and after a few times not asked for a while", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const { channel } = await sayOutOfView(weir, "slow");
+  await filled(channel);
+  server.embed = async ({ input }) => {
+    await delay(2000);
+    return wordVectors(input, SYNONYMS);
+  };
+  for (let times = 0; times < 3; times++) {
+    const before = performance.now();
+    const request = await ask(weir, server, "slow");
+    const at = server.requests.at(-1)?.at ?? Infinity;
+    assert.ok(at - before < 1000, `${at - before} ms`);
+    assert.doesNotMatch(JSON.stringify(request), /automobile/);
+  }
+  const sent = server.embedded.filter(({ input }) => input[0] === ASKED).length;
+  assert.equal(sent, 3);
+  await ask(weir, server, "slow");
+  assert.equal(server.embedded.filter(({ input }) => input[0] === ASKED).length, 3, "it rests");
+});
+
+test("one that fails is asked again later, and breaks nothing", async () => {
+  await using server = await startModelServer();
+  const lines: string[] = [];
+  server.embed = () => ({ status: 500, message: "out of order" });
+  await using weir = await start(server, undefined, (line) => lines.push(line));
+  const { channel } = await sayOutOfView(weir, "fails");
+  await ask(weir, server, "fails");
+  while (!lines.some((line) => line.includes("no_vectors_made"))) await delay(10);
+  assert.match(lines.join(""), /out of order/);
+  await delay(200);
+  assert.equal(server.embedded.length, 1, "not at once");
+  assert.deepEqual(await open.sql("select from entry_vectors where channel_id = $1", channel), []);
+});
+
+test("vectors of another length than configured are refused with what to set", async () => {
+  await using server = await startModelServer();
+  const lines: string[] = [];
+  const embeddings = '[llm.embeddings]\nmodel = "words"\ndimensions = 64';
+  await using weir = await start(server, embeddings, (line) => lines.push(line));
+  await sayOutOfView(weir, "lengths");
+  while (!lines.some((line) => line.includes("no_vectors_made"))) await delay(10);
+  assert.match(
+    lines.join(""),
+    new RegExp(
+      `has ${DIMENSIONS} numbers, and not 64: set llm\\.embeddings\\.dimensions to 0 or ${DIMENSIONS}`,
+    ),
+  );
+  assert.equal(server.embedded[0]?.dimensions, 64);
+});
+
+test("a text that the server refuses stays without a vector, and the others have theirs", async () => {
+  await using server = await startModelServer();
+  server.embed = ({ input }) =>
+    input.some((one) => one.includes("zxqbad"))
+      ? { status: 400, message: "not this one" }
+      : wordVectors(input, SYNONYMS);
+  await using weir = await start(server);
+  for (const [index, said] of ["the first is fine", "zxqbad is refused", "the third is fine"].entries())
+    await weir.say(said, { room: "refused", id: `refused-${index}`, addressed: false });
+  const channel = await idOf(weir, "refused");
+  await filled(channel);
+  const kept = await open.sql<{ seq: number }>(
+    "select seq from entry_vectors where channel_id = $1 order by 1",
+    channel,
+  );
+  assert.deepEqual(
+    kept.map(({ seq }) => seq),
+    [1, 3],
+  );
+});
+
+test("another model's vectors are made anew, and the old ones are of no use", async () => {
+  await using server = await startModelServer();
+  let channel: ChannelId;
+  {
+    await using weir = await start(server);
+    ({ channel } = await sayOutOfView(weir, "renamed"));
+    await filled(channel);
+  }
+  server.embed = ({ input }) => wordVectors(input, SYNONYMS, 2 * DIMENSIONS);
+  await using weir = await start(server, '[llm.embeddings]\nmodel = "other"');
+  await filled(channel, "other");
+  const lengths = await open.sql(
+    "select length(bits) as bits from entry_vectors where channel_id = $1",
+    channel,
+  );
+  assert.deepEqual(lengths, [{ bits: 2 * DIMENSIONS }]);
+  assert.match(JSON.stringify(await ask(weir, server, "renamed")), /The automobile stands/);
+});
+
+test("a vector goes with its text: deleted, edited, forgotten; and none comes of what is gone meanwhile", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const kept = async (channel: ChannelId): Promise<number[]> => {
+    const rows = await open.sql<{ count: number }>(
+      `select count(*) from entry_vectors where channel_id = $1
+       union all select count(*) from memory_vectors v join memories m on m.id = v.memory_id where m.channel_id = $1`,
+      channel,
+    );
+    return rows.map(({ count }) => count);
+  };
+  const deletion = async (room: string): Promise<void> => {
+    const id = `${room}-source`;
+    await weir.daemon.inbox.receive({ type: "deletion", platform: "test", id, at: new Date() });
+  };
+  const { channel: deleted } = await sayOutOfView(weir, "deleted");
+  const { channel: edited } = await sayOutOfView(weir, "edited");
+  await filled(deleted);
+  await filled(edited);
+  assert.deepEqual(await kept(deleted), [1, 1]);
+  await deletion("deleted");
+  assert.deepEqual(await kept(deleted), [0, 0]);
+  const [before] = await open.sql("select bits from entry_vectors where channel_id = $1", edited);
+  const edit = { type: "edit", platform: "test", id: "edited-source" } as const;
+  await weir.daemon.inbox.receive({ ...edit, text: "Something else entirely was meant.", at: new Date() });
+  await filled(edited);
+  const [now] = await open.sql("select bits from entry_vectors where channel_id = $1", edited);
+  assert.ok(now !== undefined && now["bits"] !== before?.["bits"], "the vector of what it says now");
+  assert.deepEqual(await kept(edited), [1, 0]);
+
+  // A text that is taken back while its vector is being made.
+  const asking = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  server.embed = async ({ input }) => {
+    asking.resolve();
+    await answer.promise;
+    return wordVectors(input);
+  };
+  await weir.say(SAID, { room: "late", id: "late-source", addressed: false });
+  await asking.promise;
+  await deletion("late");
+  answer.resolve();
+  const late = await idOf(weir, "late");
+  await filled(late);
+  assert.deepEqual(await kept(late), [0, 0]);
+});
