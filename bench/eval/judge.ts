@@ -12,7 +12,7 @@ const PATIENCE_MS = 120_000;
 export interface Verdict {
   /** Null: neither of the two words. */
   readonly isRight: boolean | null;
-  readonly spent: ModelSpending;
+  readonly spent: readonly ModelSpending[];
 }
 
 /** Has a model say whether an answer is right. @throws ModelError if it does not answer */
@@ -41,14 +41,16 @@ export async function judge(
   );
   return {
     isRight: verdictIn(text),
-    spent: {
-      model: name,
-      calls: 1,
-      uncounted: usage === undefined ? 1 : 0,
-      promptTokens: usage?.promptTokens ?? 0,
-      cachedTokens: usage?.cachedTokens ?? 0,
-      completionTokens: usage?.completionTokens ?? 0,
-    },
+    spent: [
+      {
+        model: name,
+        calls: 1,
+        uncounted: usage === undefined ? 1 : 0,
+        promptTokens: usage?.promptTokens ?? 0,
+        cachedTokens: usage?.cachedTokens ?? 0,
+        completionTokens: usage?.completionTokens ?? 0,
+      },
+    ],
   };
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import PQueue from "p-queue";
 import type { ModelSpending } from "../../src/core/cost.ts";
+import { isRetryable } from "../../src/async/retry.ts";
 import { assert } from "../../src/core/errors.ts";
 import type { Author } from "../../src/core/message.ts";
 import type { Models } from "../../src/llm/model-provider.ts";
@@ -9,12 +10,13 @@ import { createTestDatabase, type TestDatabase } from "../../test/support/databa
 import { startWeir, type TestWeir, type TestWeirOptions } from "../../test/support/weir.ts";
 import type { RecordedMessage, RecordedQuestion } from "../support/recordings.ts";
 import { type Condition, configOf } from "./conditions.ts";
-import { judge } from "./judge.ts";
+import { judge, type Verdict } from "./judge.ts";
 import { type Asked, spentSince } from "./score.ts";
 
 /** An hour after the last message: nobody would say that it is still the same talk. */
 const LATER_MS = 3_600_000;
 const ROOM = "conversation";
+const WRONG: Verdict = { isRight: false, spent: [] };
 
 export interface Conversation {
   readonly id: string;
@@ -68,17 +70,26 @@ export async function evaluate(
   const queue = new PQueue({ concurrency: options.jobs });
   const marking = createRetryingModel(options.models.model, { fallbacks: [], maxAttempts: 4 });
   const judged: ModelSpending[] = [];
+  const marked = async (question: RecordedQuestion, answer: string): Promise<Verdict> => {
+    try {
+      return await judge(marking, options.judge, question, answer);
+    } catch (error) {
+      // One answer without a mark is no reason to throw away what was paid for; a judge that there is not, is.
+      if (!isRetryable(error)) throw error;
+      return { isRight: null, spent: [] };
+    }
+  };
   const ask = async (question: RecordedQuestion): Promise<Asked> => {
     const { answer, spent } = await answerOf(condition, messages, question, original, played, options);
     // Who says nothing is wrong, and need not be marked.
-    const verdict = answer === "" ? null : await judge(marking, options.judge, question, answer);
-    if (verdict !== null) judged.push(verdict.spent);
+    const verdict = answer === "" ? WRONG : await marked(question, answer);
+    judged.push(...verdict.spent);
     return {
       question: question.question_id,
       category: question.category ?? "",
       run,
       answer,
-      isRight: verdict === null ? false : verdict.isRight,
+      isRight: verdict.isRight,
       spent,
     };
   };

@@ -7,7 +7,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { loadConfig } from "../../src/config/load.ts";
 import { costOf, type ModelSpending, totalSpending } from "../../src/core/cost.ts";
-import { OperatorError } from "../../src/core/errors.ts";
+import { WeirError } from "../../src/core/errors.ts";
 import { OPENAI_URL, openModels } from "../../src/llm/model-provider.ts";
 import { formatDollars, formatNumber } from "../../src/text/format.ts";
 import { alignColumns } from "../../src/text/markdown-table.ts";
@@ -84,7 +84,7 @@ const options = readUsage(USAGE, readOptions);
 try {
   await run(options);
 } catch (error) {
-  if (!(error instanceof UsageError || error instanceof OperatorError)) throw error;
+  if (!(error instanceof UsageError || error instanceof WeirError)) throw error;
   console.error(error.message);
   process.exitCode = 2;
 }
@@ -171,13 +171,14 @@ function report(
     ];
   });
   const head = ["condition", "right (95 %)", "asked", "tokens in (cached)", "out", "of summaries", "cost"];
+  const silent = outcomes.flatMap((one) => one.asked).filter(({ answer }) => answer === "").length;
   const unjudged = outcomes.flatMap((one) => one.asked).filter(({ isRight }) => isRight === null).length;
   const judged = outcomes.flatMap((one) => one.judged);
   return [
     `${model}, marked by ${asked.judge}; window ${formatNumber(asked.window)}, ${asked.runs} runs`,
     table([head, ...rows]),
     categories(asked, outcomes),
-    `Marking: ${formatNumber(totalSpending(judged).promptTokens)} tokens, ${dollars(judged)}; ${unjudged} answers got no mark.`,
+    `Marking: ${formatNumber(totalSpending(judged).promptTokens)} tokens, ${dollars(judged)}; ${unjudged} answers got no mark; ${silent} questions got no answer, which counts as wrong.`,
     ...shortcomings(outcomes),
   ].join("\n\n");
 }

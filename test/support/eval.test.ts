@@ -7,11 +7,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { z } from "zod";
-import { text, toolCalls } from "./model-behaviours.ts";
+import { status, text, toolCalls } from "./model-behaviours.ts";
 import { type Behaviour, type ChatRequest, type ModelServer, startModelServer } from "./model-server.ts";
 
 const EVAL = path.join(import.meta.dirname, "../../bench/eval/run.ts");
 const MESSAGES = 130;
+/** A model that there is not. */
+const NOBODY = "nobody";
 const FILLER =
   "and after that we walked along the river for a while and talked about boats, weather, old bridges, the market and what there is to eat";
 const EARLY = "4711";
@@ -73,7 +75,8 @@ async function writeLines(name: string, rows: readonly unknown[]): Promise<void>
 }
 
 /** Marks by the letter, summarises without telling anything, and answers with what stands before it. */
-function scripted({ messages, tools }: ChatRequest): Behaviour {
+function scripted({ model, messages, tools }: ChatRequest): Behaviour {
+  if (model === NOBODY) return status(404, { error: { message: "there is no model of this name" } });
   const shown = messages.map(({ content }) => content ?? "").join("\n");
   if (messages[0]?.content?.startsWith("You mark answers") === true) return text(marked(shown));
   if (!shown.includes("[System: what is true")) {
@@ -171,6 +174,19 @@ describe("npm run eval -- memory", () => {
     assert.match(stdout, /^full context +100\.0 % \(100\.0 %–100\.0 %\) +4 /m);
     assert.match(stdout, /^summaries only +50\.0 % /m);
     assert.match(stdout, /right, by category +early +kept +late +never/);
+    assert.match(stdout, /; 0 answers got no mark; 0 questions got no answer/);
     assert.doesNotMatch(stdout, /Fewer than three compactions|does not hold the whole/);
+  });
+
+  test("ends with what the server says where there is no such judge", async () => {
+    const { code, stdout, stderr } = await evaluate(
+      `memory --model test-model --judge ${NOBODY} --data ${folder} --recording recall-test --runs 1 --condition`
+        .split(" ")
+        .concat("full context"),
+    );
+    assert.equal(code, 2);
+    assert.equal(stdout, "");
+    assert.match(stderr, /there is no model of this name/);
+    assert.doesNotMatch(stderr, /^ +at /m);
   });
 });
