@@ -12,7 +12,7 @@ import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Agent } from "../turn/agent.ts";
 import { type AskedCommand, type Command, askingChannel, type CommandParts, placeName } from "./command.ts";
 import { formatAddress } from "../core/ids.ts";
-import type { TimeFormat } from "../text/time.ts";
+import { formatDays, type TimeFormat } from "../text/time.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import type { ListedMemory, MemoryRecord } from "../store/memory/memories.ts";
 
@@ -137,6 +137,7 @@ function draftMemory(agent: Agent, message: ProvingMessage, words: string): Memo
       sources: new Map([[1, entry]]),
       promptText: agent.texts.system({ date: agent.time.day(at) }),
       agentName: agent.config.name,
+      dayOf: (day) => agent.time.day(day),
     },
   );
   return kept[0] ?? dropped[0] ?? { reason: "malformed", why: "it does not pass the checks" };
@@ -169,9 +170,10 @@ export function memoryLines(
   memories: readonly (Memory & Partial<ListedMemory>)[],
   time: TimeFormat,
 ): string[] {
-  return memories.map(({ id, type, statement, assertedBy, at, until, proofs, from = "here" }) => {
+  return memories.map(({ id, type, statement, assertedBy, at, refers, until, proofs, from = "here" }) => {
     const when = until === undefined ? time.day(at) : `${time.day(at)} until ${time.day(until)}`;
-    const source = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}${SAID_AT[from]}`;
+    const days = refers === undefined ? "" : ` · about ${formatDays(refers)}`;
+    const source = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}${days}${SAID_AT[from]}`;
     return `- #${id} ${displayableLine(statement)}\n  ${type} · ${source}`;
   });
 }
@@ -180,11 +182,12 @@ export function memoryLines(
 export function formatMemoryCard(memory: MemoryRecord, time: TimeFormat): string {
   const { id, type, scope, agent, channel, subject, assertedBy, at, until, proofs, importance, statement } =
     memory;
+  const days = memory.refers === undefined ? "" : `, about ${formatDays(memory.refers)}`;
   const number = `#${id}`.padEnd(6);
   const about = `${type} about ${displayableLine(subject)}`;
   const where = `${scope} ${displayableLine(formatAddress(channel))}, agent ${displayableLine(agent)}`;
   const when = until === undefined ? time.minute(at) : `${time.minute(at)} until ${time.minute(until)}`;
-  const who = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}`;
+  const who = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}${days}`;
   const sources = memory.sources.map(
     ({ seq, at: saidAt, author, quote }) =>
       `        ${String(seq).padStart(6)}  ${time.minute(saidAt)}  ${displayableLine(author)}: "${displayableLine(quote)}"`,

@@ -78,7 +78,7 @@ export interface RecalledIds {
 }
 
 /** What a model is shown of a memory. */
-export type RememberedStatement = Pick<Memory, "type" | "assertedBy" | "at" | "statement">;
+export type RememberedStatement = Pick<Memory, "type" | "assertedBy" | "at" | "refers" | "statement">;
 
 export interface ToolResultEntry extends TurnEntryBase {
   readonly kind: "tool_result";

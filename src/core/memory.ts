@@ -24,6 +24,7 @@ export type MemoryRejection =
   | "quote"
   | "speaker"
   | "relative_date"
+  | "time"
   | "restated_prompt"
   | "restated_memory"
   | "secret"
@@ -33,6 +34,12 @@ export type MemoryRejection =
 export interface MemorySource {
   readonly seq: Seq;
   readonly quote: string;
+}
+
+/** Days as ISO 8601 writes them, both inclusive. */
+export interface DayRange {
+  readonly from: string;
+  readonly to: string;
 }
 
 /** A statement that has passed the gates; it becomes a memory in the transaction that commits its summary. */
@@ -46,6 +53,8 @@ export interface MemoryDraft {
   readonly importance: number;
   /** When the newest source was said, ISO 8601. */
   readonly at: string;
+  /** Of which days it tells, beside when it was said; left out: of none, or by older versions. */
+  readonly refers?: DayRange;
   /** At least one. */
   readonly sources: readonly MemorySource[];
   /** By which terms it tells what was said (`text/terms.ts`); left out by older versions. */
@@ -66,6 +75,8 @@ export interface Memory {
   readonly importance: number;
   /** When it was said. */
   readonly at: Date;
+  /** Of which days it tells; left out: that is not known. */
+  readonly refers?: DayRange;
   /** How many entries say so. */
   readonly proofs: number;
   /** When its speaker said something newer of the same; left out: it holds. */

@@ -60,7 +60,7 @@ const BEST_LINES = 2;
 /** Entries that hold a lexeme, by the statistics, over lines that say it: the index also has each line's words with the next one. */
 const SAID_SHARE = 0.5;
 
-const ASKS_TIME =
+export const ASKS_TIME =
   /\bwhen\b|\bhow (?:long|old)\b|\b(?:what|which) (?:date|day|week|month|year|time)\b|いつ|何[時日月年]|什么时候|几[点月号]/i;
 /** Among lexemes. */
 const TIME =

@@ -4,6 +4,8 @@ import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
 import type { AskingChannel, MemoryHit, MemoryQuery, MemoryStore } from "../store/memory/memories.ts";
 import type { SearchStore } from "../store/search/search.ts";
+import { namedTimes } from "./named-times.ts";
+import { ASKS_TIME } from "./rank-lines.ts";
 import { orQuery } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
@@ -23,6 +25,10 @@ const HALF_LIFE_DAYS = 30;
 const RECENCY_BOOST = 0.2;
 const PROOF_BOOST = 0.15;
 const IMPORTANCE_BOOST = 0.15;
+/** It tells of a time that is asked for: as much as it fits besides, once more, and this where it does not fit otherwise. */
+const ASKED_TIME = 0.5;
+/** It tells of a time, and any is asked for. */
+const TELLS_TIME = 1.5;
 
 export interface MemoryRecallQuery extends AskingChannel {
   readonly text: string;
@@ -48,12 +54,16 @@ export class RecallMemories {
    * @throws WeirError if the database does not answer
    */
   async find(query: MemoryRecallQuery): Promise<Memory[]> {
-    const search = await this.toSearch(query.text);
-    return search === null ? [] : this.best(query, await this.#memories.search(query, search, query.signal));
+    const search = await this.toSearch(query.text, true);
+    return search === null ? [] : this.best(query, await this.search(query, search));
   }
 
-  /** Null: there is nothing to look for. */
-  async toSearch(asked: string): Promise<MemoryQuery | null> {
+  async search(query: MemoryRecallQuery, search: MemoryQuery): Promise<MemoryHit[]> {
+    return this.#memories.search(query, search, query.signal);
+  }
+
+  /** Null: there is nothing to look for. @param isAsked the days that it names are asked for, and not told of */
+  async toSearch(asked: string, isAsked: boolean): Promise<MemoryQuery | null> {
     const text = newest(asked);
     if (text.trim() === "") return null;
     const words = orQuery(await this.#search.lexemes(text));
@@ -62,7 +72,9 @@ export class RecallMemories {
           .filter((term) => UNSPACED.test(term))
           .slice(0, MAX_PIECES)
       : [];
-    return words === "" && pieces.length === 0 ? null : { words, pieces, limit: CANDIDATES };
+    const times = isAsked ? namedTimes(text, this.#now().toISOString().slice(0, 10)) : [];
+    if (words === "" && pieces.length === 0 && times.length === 0) return null;
+    return { words, pieces, times, limit: CANDIDATES };
   }
 
   /** The best of what was found, best first. */
@@ -85,9 +97,13 @@ function newest(asked: string): string {
 export function rankMemories(query: string, found: readonly MemoryHit[], now: Date): Memory[] {
   const documents = found.map(({ memory }) => `${memory.subject} ${memory.assertedBy} ${memory.statement}`);
   const scores = new Map(rankDocuments(query, documents).map(({ index, score }) => [index, score]));
+  const asksTime = ASKS_TIME.test(query);
   return found
-    .map(({ memory, words, pieces }, index) => {
-      return { memory, score: ((scores.get(index) ?? 0) + words + pieces) * boost(memory, now) };
+    .map(({ memory, words, pieces, time }, index) => {
+      const fits = (scores.get(index) ?? 0) + words + pieces;
+      const asked =
+        asksTime && memory.refers !== undefined ? TELLS_TIME * fits : fits * (1 + time) + ASKED_TIME * time;
+      return { memory, score: asked * boost(memory, now) };
     })
     .toSorted((a, b) => b.score - a.score || b.memory.at.getTime() - a.memory.at.getTime())
     .map(({ memory }) => memory);

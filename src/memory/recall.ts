@@ -4,7 +4,7 @@ import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
 import type { FoundLines, SearchQuery, SearchStore } from "../store/search/search.ts";
 import type { MemoryRecallQuery, RecallMemories } from "./recall-memories.ts";
-import { asksForRecall } from "./recall-worth.ts";
+import { asksForRecall, isQuestion } from "./recall-worth.ts";
 import { type RankedLine, rankLines } from "./rank-lines.ts";
 import { CANDIDATES, chooseTerms, findPieces, pairLexemes, saidQuery, tellingLiterals } from "./terms.ts";
 
@@ -63,10 +63,16 @@ export class Recall {
     asked: MemoryRecallQuery,
   ): Promise<{ entries: EntryReference[]; memories: Memory[] }> {
     if (!(await this.#asksForRecall(query.text))) return { entries: [], memories: [] };
-    const [search, words] = await Promise.all([this.#toSearch(query), memories.toSearch(asked.text)]);
-    if (search === null || words === null || words.pieces.length > 0) {
+    const [search, words] = await Promise.all([
+      this.#toSearch(query),
+      memories.toSearch(asked.text, isQuestion(asked.text)),
+    ]);
+    if (search === null || words === null || words.pieces.length > 0 || words.times.length > 0) {
       const entries = await this.find({ ...query, channel: asked.channel });
-      return { entries, memories: await memories.find(asked) };
+      return {
+        entries,
+        memories: words === null ? [] : memories.best(asked, await memories.search(asked, words)),
+      };
     }
     const both = await this.#search.findWithMemories(asked, search.query, words, query.signal);
     const entries = await this.#search.said(asked.channel, search.best(both.found), query.signal);

@@ -43,6 +43,7 @@ const context: MemoryGateContext = {
   sources: new Map(ENTRIES.map((entry, index) => [index + 1, entry])),
   promptText: "You are Weir. You answer in the language of the person.\nI prefer Earl Grey tea, always.",
   agentName: "Weir",
+  dayOf: (at) => at.toISOString().slice(0, 10),
 };
 const GOOD = {
   type: "preference",
@@ -120,12 +121,35 @@ describe("a memory passes the gates", () => {
   });
 });
 
+test("a memory has the days that it tells of: as a cited line names them, or by its own words", () => {
+  for (const [refers_to, from, to] of [
+    ["2026-11-27", "2026-11-27", "2026-11-27"],
+    ["2026-11-20/2026-11-27", "2026-11-20", "2026-11-27"],
+    [" 2026-11-21 ", "2026-11-21", "2026-11-21"],
+  ] as const)
+    assert.deepEqual(keptOne({ sources: [2], quote: "we meet on friday", refers_to }).refers, { from, to });
+  for (const refers_to of [undefined, null, " "]) {
+    const change = {
+      sources: [2],
+      quote: "we meet on friday",
+      statement: "Ann and Ben meet on 2026-11-27.",
+      refers_to,
+    };
+    assert.deepEqual(keptOne(change).refers, { from: "2026-11-27", to: "2026-11-27" });
+    assert.equal(keptOne({ refers_to }).refers, undefined);
+  }
+  assert.match(whyDropped({ refers_to: "2026-12-24" }) ?? "", /no cited line tells of the days in refers_to/);
+  assert.match(whyDropped({ refers_to: "next week" }) ?? "", /write 2026-12-03 or 2026-12-01\/2026-12-07/);
+});
+
 test("why a memory is dropped is told in a word, to be counted", () => {
   const cases: readonly [change: object, reason: string][] = [
     [{ type: "rumour" }, "malformed"],
     [{ subject: "" }, "malformed"],
     [{ sources: [9] }, "range"],
     [{ sources: [4] }, "range"],
+    [{ refers_to: "soon" }, "malformed"],
+    [{ refers_to: "2026-12-24" }, "time"],
     [{ quote: "Earl Grey with milk" }, "quote"],
     [{ sources: [3], quote: "Earl Grey" }, "speaker"],
     [{ statement: "Ann leaves tomorrow." }, "relative_date"],

@@ -25,7 +25,7 @@ function memory(statement: string, overrides: Partial<Memory> = {}): Memory {
 }
 
 function ranked(query: string, memories: readonly Memory[], now = NOW): string[] {
-  const found = memories.map((one) => ({ memory: one, words: 0.1, pieces: 0 }));
+  const found = memories.map((one) => ({ memory: one, words: 0.1, pieces: 0, time: 0 }));
   return rankMemories(query, found, now).map(({ statement }) => statement);
 }
 
@@ -56,6 +56,27 @@ describe("memories are ranked", () => {
       assert.deepEqual(ranked("tea", [plain, rival]), [rival.statement, "plain tea"]);
   });
 
+  test("by the time that is asked for, beside the words", () => {
+    const about = ["the regatta", "the regatta and its boats", "a cake"].map((one) => memory(one));
+    const found = about.map((one, index) => ({
+      memory: one,
+      words: 0,
+      pieces: 0,
+      time: [0, 0.5, 1][index] ?? 0,
+    }));
+    const order = rankMemories("the regatta", found, NOW).map(({ statement }) => statement);
+    assert.deepEqual(order, ["the regatta and its boats", "a cake", "the regatta"]);
+    const [first] = rankMemories("", found, NOW);
+    assert.equal(first?.statement, "a cake");
+  });
+
+  test("by whether it tells of a time, where somebody asks when", () => {
+    const day = { from: "2026-12-03", to: "2026-12-03" };
+    const both = [memory("the big regatta"), memory("the old regatta", { refers: day, at: daysAgo(9) })];
+    assert.equal(ranked("when is the regatta?", both)[0], "the old regatta");
+    assert.equal(ranked("who wins the regatta?", both)[0], "the big regatta");
+  });
+
   test("never so that a boost makes up for fitting half as well", () => {
     const old = memory("the boathouse key is under the mat", { at: daysAgo(3000), importance: 0 });
     const loud = memory("the boathouse", { proofs: 100, importance: 1 });
@@ -74,7 +95,7 @@ describe("the rank of memories", () => {
         const [first] = rankMemories(
           "x",
           [memory("new", { at: daysAgo(days), importance: 0 }), other].map((one) => {
-            return { memory: one, words: 1, pieces: 0 };
+            return { memory: one, words: 1, pieces: 0, time: 0 };
           }),
           NOW,
         );

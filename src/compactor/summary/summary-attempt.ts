@@ -376,11 +376,11 @@ class SummaryAttempt {
   }
 
   async #ask(task: Omit<WritingTask, "maxOutputTokens">): Promise<Written> {
-    const { texts, agentName } = this.#agent;
+    const { texts, agentName, time } = this.#agent;
     const maxOutputTokens = this.#requests.outputTokens(task.capTokens);
     const written = await writeSummary(
       { ...task, maxOutputTokens },
-      { ...this.#options, modelName: this.#modelName, texts, agentName, budget: this.#budget },
+      { ...this.#options, modelName: this.#modelName, texts, agentName, time, budget: this.#budget },
     );
     if (written.kind === "written") this.#modelName = written.model;
     return written;

@@ -3,6 +3,7 @@ import type { Entry, ToolCall } from "../../core/entry.ts";
 import type { MemoryDraft, MemoryRejection } from "../../core/memory.ts";
 import { MEASURED_IN_CHARACTERS } from "../../text/scripts.ts";
 import { storableText } from "../../text/text.ts";
+import type { TimeFormat } from "../../text/time.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { capText, estimateMessage } from "../../context/render.ts";
 import {
@@ -51,6 +52,7 @@ export interface WriterOptions {
   readonly modelName: string;
   readonly windowTokens: number;
   readonly agentName: string;
+  readonly time: Pick<TimeFormat, "day">;
   readonly texts: WriterTexts;
   readonly budget: CallBudget;
   readonly signal: AbortSignal;
@@ -276,7 +278,7 @@ function runCalls(calls: readonly ToolCall[], task: WritingTask, options: Writer
 function checkCall(
   call: ToolCall,
   task: WritingTask,
-  { agentName }: WriterOptions,
+  { agentName, time }: WriterOptions,
 ): ReturnType<typeof checkMemories> {
   if (call.name !== MEMORY_SAVE) return nothingKept(`the only tool is ${MEMORY_SAVE}`);
   let input: unknown;
@@ -286,7 +288,12 @@ function checkCall(
     return nothingKept("the arguments are not valid JSON");
   }
   const promptText = task.messages.flatMap(({ role, text }) => (role === "system" ? [text] : [])).join("\n");
-  return checkMemories(input, { sources: task.sources ?? new Map(), promptText, agentName });
+  return checkMemories(input, {
+    sources: task.sources ?? new Map(),
+    promptText,
+    agentName,
+    dayOf: (at) => time.day(at),
+  });
 }
 
 function nothingKept(why: string): ReturnType<typeof checkMemories> {

@@ -8,7 +8,14 @@ import {
   memoryId,
   type Seq,
 } from "../../core/ids.ts";
-import type { Memory, MemoryRejection, MemoryScope, MemorySource, MemoryType } from "../../core/memory.ts";
+import type {
+  DayRange,
+  Memory,
+  MemoryRejection,
+  MemoryScope,
+  MemorySource,
+  MemoryType,
+} from "../../core/memory.ts";
 import type { ChannelKind } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database, Queryable } from "../database/database.ts";
@@ -27,6 +34,8 @@ export interface MemoryQuery {
   readonly words: string;
   /** Parts of words in scripts without spaces, looked for anywhere. */
   readonly pieces: readonly string[];
+  /** Days that are asked for: what tells of one of them or was said on it is found, whatever its words. */
+  readonly times: readonly DayRange[];
   readonly limit: number;
 }
 
@@ -36,6 +45,8 @@ export interface MemoryHit {
   /** How well its words fit, and which share of the query's pieces it holds; each from 0 to 1. */
   readonly words: number;
   readonly pieces: number;
+  /** 1: it tells of a time that is asked for; 0.5: it was said then; 0: neither, or no time is asked for. */
+  readonly time: number;
 }
 
 /** A memory with everything that is known of it. */
@@ -81,6 +92,8 @@ interface RawMemory {
   importance: number;
   valid_from: Date | string;
   valid_to: Date | string | null;
+  refers_from: string | null;
+  refers_to: string | null;
   proofs: number;
 }
 
@@ -97,6 +110,7 @@ interface RawRecord extends RawMemory {
 }
 
 const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from, m.valid_to,
+  m.refers_from::text as refers_from, m.refers_to::text as refers_to,
   (select count(*) from memory_sources s where s.memory_id = m.id) as proofs`;
 
 const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
@@ -170,14 +184,17 @@ export class MemoryStore {
     const db = this.#db.lookUps(signal);
     const byWords = query.words === "" ? [] : await byTheirWords(db, asker, query);
     const byPieces = query.pieces.length === 0 ? [] : await byTheirPieces(db, asker, query);
+    const byTimes = query.times.length === 0 ? [] : await byTheirTimes(db, asker, query);
     const hits = new Map<number, MemoryHit>();
     for (const row of byWords) hits.set(row.id, toHit(row));
-    for (const { score, ...row } of byPieces) {
-      const words = hits.get(row.id)?.words ?? 0;
-      hits.set(row.id, { memory: toMemory(row), words, pieces: score });
-    }
+    const add = (row: ScoredMemory, found: Partial<MemoryHit>): void => {
+      hits.set(row.id, { ...(hits.get(row.id) ?? { ...toHit(row), words: 0 }), ...found });
+    };
+    for (const row of byPieces) add(row, { pieces: row.score });
+    for (const row of byTimes) add(row, { time: row.score });
+    const fit = ({ words, pieces, time }: MemoryHit): number => words + pieces + time;
     return [...hits.values()]
-      .toSorted((a, b) => b.words + b.pieces - a.words - a.pieces || b.memory.id - a.memory.id)
+      .toSorted((a, b) => fit(b) - fit(a) || b.memory.id - a.memory.id)
       .slice(0, query.limit);
   }
 
@@ -334,6 +351,27 @@ async function byTheirPieces(
   );
 }
 
+async function byTheirTimes(
+  db: Queryable,
+  asker: AskingChannel,
+  query: MemoryQuery,
+): Promise<ScoredMemory[]> {
+  return db.query(
+    {
+      name: "memories_by_times",
+      text: `select ${COLUMNS}, m.score from (
+               select visible.*,
+                      (select max(case when refers_from <= asked.until and refers_to >= asked.since then 1.0
+                                       when (valid_from at time zone 'UTC')::date between asked.since and asked.until then 0.5
+                                       else 0 end)::float8
+                         from unnest($5::date[], $6::date[]) asked (since, until)) as score
+                 from (select * from memories m where ${VISIBLE}) visible
+             ) m where m.score > 0 order by m.score desc, m.id desc limit $7`,
+    },
+    [...askedBy(asker), query.times.map(({ from }) => from), query.times.map(({ to }) => to), query.limit],
+  );
+}
+
 /** What stored tool results of a channel quote, by the memory's id; what is gone, or is to be seen there no more, is not there. */
 export async function readStatements(
   client: Queryable,
@@ -342,11 +380,12 @@ export async function readStatements(
 ): Promise<ReadonlyMap<number, RememberedStatement>> {
   if (ids.length === 0) return new Map();
   const rows = await client.query<
-    Pick<RawMemory, "id" | "type" | "asserted_by" | "valid_from" | "statement">
+    Pick<RawMemory, "id" | "type" | "asserted_by" | "valid_from" | "statement" | "refers_from" | "refers_to">
   >(
     {
       name: "memories_read_in",
-      text: `select m.id, m.type, m.asserted_by, m.valid_from, m.statement
+      text: `select m.id, m.type, m.asserted_by, m.valid_from, m.statement,
+                    m.refers_from::text as refers_from, m.refers_to::text as refers_to
                from channels here cross join lateral (
                  select * from memories m where m.id = any($2) and ${seenBy("here.agent", "here.id", "here.workspace", "here.kind")}
                ) m where here.id = $1`,
@@ -354,8 +393,9 @@ export async function readStatements(
     [channel, [...new Set(ids)]],
   );
   return new Map(
-    rows.map(({ id, type, asserted_by: assertedBy, valid_from: at, statement }) => {
-      return [id, { type, assertedBy, at: new Date(at), statement }];
+    rows.map((row) => {
+      const { id, type, asserted_by: assertedBy, valid_from: at, statement } = row;
+      return [id, { type, assertedBy, at: new Date(at), statement, ...refersOf(row) }];
     }),
   );
 }
@@ -367,7 +407,7 @@ export function askedBy({ agent, channel, workspace, kind }: AskingChannel): unk
 
 /** A memory that was found by its words alone. */
 export function toHit(row: ScoredMemory): MemoryHit {
-  return { memory: toMemory(row), words: row.score, pieces: 0 };
+  return { memory: toMemory(row), words: row.score, pieces: 0, time: 0 };
 }
 
 function toMemory(row: RawMemory): Memory {
@@ -381,6 +421,13 @@ function toMemory(row: RawMemory): Memory {
     importance: row.importance,
     at: new Date(row.valid_from),
     proofs: row.proofs,
+    ...refersOf(row),
     ...(row.valid_to !== null && { until: new Date(row.valid_to) }),
   };
+}
+
+function refersOf({ refers_from: from, refers_to: to }: Pick<RawMemory, "refers_from" | "refers_to">): {
+  refers?: DayRange;
+} {
+  return from === null || to === null ? {} : { refers: { from, to } };
 }

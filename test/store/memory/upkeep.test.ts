@@ -59,7 +59,12 @@ async function say(
 async function told(asker: AskingChannel): Promise<{ holds: string[]; ended: string[] }> {
   const listed = (await store.memories.inScope(asker, 100)).toReversed();
   const holds = listed.filter(({ until }) => until === undefined).map(({ statement }) => statement);
-  const found = await store.memories.search(asker, { words: "'deploy' | 'port'", pieces: [], limit: 100 });
+  const found = await store.memories.search(asker, {
+    words: "'deploy' | 'port'",
+    pieces: [],
+    times: [],
+    limit: 100,
+  });
   for (const { memory } of found) assert.equal(memory.until, undefined, "recalled, and holds no more");
   const ended = listed.flatMap(({ statement, until }) =>
     until === undefined ? [] : [`${statement} until ${until.toISOString().slice(8, 10)}`],
@@ -186,6 +191,23 @@ describe("nearly the same statement", () => {
     await takeBack(asker, first);
     await takeBack(asker, again);
     assert.deepEqual(await told(asker), { holds: [], ended: [] });
+  });
+
+  test("is none where it tells of other days", async () => {
+    const asker = await place();
+    const day = (date: string): { refers: { from: string; to: string } } => ({
+      refers: { from: date, to: date },
+    });
+    const first = await say(asker.channel, "The deploy is on Friday.", 1);
+    const same = await say(asker.channel, "The deploy is on Friday.", 2, day("2026-11-06"));
+    const next = await say(asker.channel, "the deploy is on friday", 9, day("2026-11-13"));
+    assert.equal(same.id, first.id);
+    assert.notEqual(next.id, first.id);
+    const listed = await store.memories.inScope(asker, 10);
+    assert.deepEqual(
+      listed.map(({ refers }) => refers?.from),
+      ["2026-11-13", "2026-11-06"],
+    );
   });
 
   test("is none with another number, name or negation", async () => {

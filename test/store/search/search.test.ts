@@ -171,7 +171,7 @@ test("what is found, replied to or looked up reads as it does now, also where a 
   await search.indexAll([id], 100);
   const words = { ...NO_QUERY, pick: "'elsewher'", terms: ["elsewher"] };
   const asker = { agent: agentId("main"), channel: id, workspace: "", kind: "channel" } as const;
-  const both = await search.findWithMemories(asker, words, { words: "", pieces: [], limit: 1 });
+  const both = await search.findWithMemories(asker, words, { words: "", pieces: [], times: [], limit: 1 });
   assert.deepEqual(both.found, await search.find(id, words));
   const texts = [
     ...(await search.said(

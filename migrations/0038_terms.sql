@@ -1,0 +1,71 @@
+-- A memory tells of which days it speaks, beside when it was said.
+
+alter table memories add column refers_from date, add column refers_to date,
+  add constraint memories_refers check ((refers_from is null) = (refers_to is null) and refers_from <= refers_to);
+alter table memories alter column refers_from set statistics 0, alter column refers_to set statistics 0;
+comment on column memories.refers_from is 'refers_from..refers_to: the days that it tells of; null: none, or an older version wrote it';
+
+-- Adds a memory, or its sources to the same memory that is there already: the same words, or nearly, with the same numbers,
+-- negations and names, of the same days. It keeps what its job had read, and by which terms it tells that. What a public channel says that shares is
+-- the workspace's. What the same person has said otherwise of the same thing before ends with it; if that was said later, it ends
+-- with that. Events and observations are of their time, and todos are many: they end nothing.
+-- p_summary: the summary of the job that found it; null: somebody asked for it.
+-- p_memory: {type, subject, assertedBy, statement, importance, at, refers?: {from, to}, telling?, marks?, about?, sources: [{seq, quote}]}.
+create or replace function add_memory(p_channel bigint, p_summary bigint, p_memory jsonb) returns bigint language plpgsql as $$
+declare
+  v_channel channels; v_scope text; v_id bigint; v_source jsonb; v_from bigint; v_to bigint; v_is_new boolean := false;
+  v_marks text[] := case when p_memory ? 'marks' then array(select jsonb_array_elements_text(p_memory->'marks') m order by m) end;
+  v_about text[] := case when p_memory ? 'about' then array(select jsonb_array_elements_text(p_memory->'about') w order by w) end;
+  v_refers_from date := (p_memory->'refers'->>'from')::date; v_refers_to date := (p_memory->'refers'->>'to')::date;
+  v_text text := normal_text(p_memory->>'statement'); v_subject text := normal_text(p_memory->>'subject');
+begin
+  select * into strict v_channel from channels where id = p_channel;
+  v_scope := case when v_channel.kind = 'dm' then 'dm'
+                  when v_channel.kind = 'channel' and v_channel.shares_memory and v_channel.is_private = false
+                   and v_channel.workspace <> '' then 'workspace'
+                  else 'channel' end;
+  select coalesce(j.saw_from, j.from_seq), j.to_seq into v_from, v_to
+    from summaries s join jobs j on j.id = s.job_id where s.id = p_summary;
+  select m.id into v_id from memories m
+   where m.agent = v_channel.agent and m.scope = v_scope and m.channel_id = p_channel and m.valid_to is null
+     and md5(normal_text(m.statement)) = md5(v_text) and normal_text(m.statement) = v_text
+     and m.type = p_memory->>'type' and normal_text(m.subject) = v_subject
+     and (m.refers_from = v_refers_from and m.refers_to = v_refers_to or m.refers_from is null or v_refers_from is null)
+   order by m.id limit 1;
+  if v_id is null and v_marks is not null then
+    select m.id into v_id from memories m
+     where m.agent = v_channel.agent and m.scope = v_scope and m.channel_id = p_channel and m.valid_to is null
+       and m.type = p_memory->>'type' and m.marks = v_marks and normal_text(m.subject) = v_subject
+       and similarity(normal_text(m.statement), v_text) >= 0.85
+       and (m.refers_from = v_refers_from and m.refers_to = v_refers_to or m.refers_from is null or v_refers_from is null)
+     order by similarity(normal_text(m.statement), v_text) desc, m.id limit 1;
+  end if;
+  if v_id is null then
+    v_is_new := true;
+    insert into memories (agent, scope, channel_id, workspace, type, subject, asserted_by, statement, importance, valid_from,
+                          summary_id, read_from, read_to, refers_from, refers_to, telling, marks, about)
+    values (v_channel.agent, v_scope, p_channel, v_channel.workspace, p_memory->>'type', p_memory->>'subject',
+            p_memory->>'assertedBy', p_memory->>'statement', (p_memory->>'importance')::real,
+            (p_memory->>'at')::timestamptz, p_summary, v_from, v_to, v_refers_from, v_refers_to,
+            case when p_memory ? 'telling' then array(select jsonb_array_elements_text(p_memory->'telling')) end, v_marks, v_about)
+    returning id into v_id;
+  else
+    update memories m set read_from = least(m.read_from, v_from), read_to = greatest(m.read_to, v_to),
+                          refers_from = coalesce(m.refers_from, v_refers_from), refers_to = coalesce(m.refers_to, v_refers_to)
+     where m.id = v_id and (v_from is not null or v_refers_from is not null);
+  end if;
+  for v_source in select * from jsonb_array_elements(p_memory->'sources') loop
+    -- What the agent repeats proves nothing of what somebody else has said.
+    if not v_is_new and memory_asserter(v_id, p_memory->>'assertedBy') is not null and exists (
+      select from entries e where e.channel_id = p_channel and e.seq = (v_source->>'seq')::bigint and e.kind = 'assistant')
+    then
+      perform count_rejected(p_channel, array['restated_memory']);
+      continue;
+    end if;
+    insert into memory_sources (memory_id, channel_id, seq, quote)
+    values (v_id, p_channel, (v_source->>'seq')::bigint, v_source->>'quote')
+    on conflict (memory_id, channel_id, seq) do nothing;
+  end loop;
+  if v_is_new then perform end_outdated(v_id); end if;
+  return v_id;
+end $$;
