@@ -1,9 +1,13 @@
--- A memory tells of which days it speaks, beside when it was said.
+-- A memory tells of which days it speaks, beside when it was said; what people mean by their words is one, too.
 
 alter table memories add column refers_from date, add column refers_to date,
   add constraint memories_refers check ((refers_from is null) = (refers_to is null) and refers_from <= refers_to);
 alter table memories alter column refers_from set statistics 0, alter column refers_to set statistics 0;
 comment on column memories.refers_from is 'refers_from..refers_to: the days that it tells of; null: none, or an older version wrote it';
+
+alter table memories drop constraint memories_type_check,
+  add constraint memories_type_check check (type in ('fact', 'preference', 'decision', 'commitment', 'event',
+                                                     'observation', 'goal', 'todo', 'identity', 'term'));
 
 -- Adds a memory, or its sources to the same memory that is there already: the same words, or nearly, with the same numbers,
 -- negations and names, of the same days. It keeps what its job had read, and by which terms it tells that. What a public channel says that shares is

@@ -11,6 +11,7 @@ export const MEMORY_TYPES = [
   "goal",
   "todo",
   "identity",
+  "term",
 ] as const;
 export type MemoryType = (typeof MEMORY_TYPES)[number];
 

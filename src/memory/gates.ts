@@ -13,6 +13,7 @@ import { displayName, storableText } from "../text/text.ts";
 import { isInstruction } from "./planted-instructions.ts";
 import { holdsSecret } from "./secrets.ts";
 import { marksOf } from "./statement-marks.ts";
+import { bareTerm, TERM_WORDS } from "./explained-terms.ts";
 import { isNamed, namedTimes, parseTime, statedTime } from "./named-times.ts";
 import { hasRelativeDate } from "./relative-dates.ts";
 import { containsQuote, countWords, normalWords } from "../text/normal-text.ts";
@@ -157,6 +158,8 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
   if (fault !== null) return fault;
   const found = findSources(item, context);
   if ("why" in found) return found;
+  const noTerm = item.type === "term" ? termFault(item, found, context.words) : null;
+  if (noTerm !== null) return noTerm;
   const refers = timeOf(item, found, context);
   if (refers !== null && "why" in refers) return refers;
   const [first] = found;
@@ -176,6 +179,18 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
     ...(refers !== null && { refers }),
     ...marksOf(item.statement),
   };
+}
+
+/** Somebody must have said the word, and the statement must say more than it. */
+function termFault({ subject, statement }: Item, cited: readonly Source[], words: Words): Fault | null {
+  const term = bareTerm(subject);
+  if (countWords(term) > TERM_WORDS)
+    return malformed(`the subject of a term is the term alone, of at most ${TERM_WORDS} words`);
+  if (!cited.some((entry) => containsQuote(words.of(entry), term)))
+    return { reason: "quote", why: "the term, as subject, does not stand in a cited line: copy it exactly" };
+  if (tellingTerms(statement).difference(tellingTerms(subject)).size === 0)
+    return malformed("the statement does not say what the term means");
+  return null;
 }
 
 /** Of which days a statement tells: as the model says, if a cited line names them, else as its own words or its quote do; or what is wrong with that. */

@@ -4,6 +4,7 @@ import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
 import type { AskingChannel, MemoryHit, MemoryQuery, MemoryStore } from "../store/memory/memories.ts";
 import type { SearchStore } from "../store/search/search.ts";
+import { EXPLAINED, explanationsOf } from "./explained-terms.ts";
 import { namedTimes } from "./named-times.ts";
 import { ASKS_TIME } from "./rank-lines.ts";
 import { orQuery } from "./terms.ts";
@@ -32,6 +33,8 @@ const TELLS_TIME = 1.5;
 
 export interface MemoryRecallQuery extends AskingChannel {
   readonly text: string;
+  /** Ids of the people whose text it is. */
+  readonly askers: readonly string[];
   readonly limit: number;
   /** Ends the look-up, which then rejects. */
   readonly signal?: AbortSignal | undefined;
@@ -50,19 +53,29 @@ export class RecallMemories {
   }
 
   /**
+   * @param isAsked the days that the text names are asked for, and not told of
    * @returns the memories that fit, best first; empty if none does
    * @throws WeirError if the database does not answer
    */
-  async find(query: MemoryRecallQuery): Promise<Memory[]> {
-    const search = await this.toSearch(query.text, true);
-    return search === null ? [] : this.best(query, await this.search(query, search));
+  async find(query: MemoryRecallQuery, isAsked = true): Promise<Memory[]> {
+    const search = await this.toSearch(query.text, isAsked);
+    if (search === null) return [];
+    const found = await this.search(query, search);
+    const definitions = explanationsOf(query.text, found, query.askers).map(({ definition }) => definition);
+    if (definitions.length === 0) return this.best(query, found);
+    const more = await this.toSearch(definitions.join(" "), false);
+    return this.best(
+      query,
+      withExplained(found, more === null ? [] : await this.search(query, more)),
+      definitions,
+    );
   }
 
   async search(query: MemoryRecallQuery, search: MemoryQuery): Promise<MemoryHit[]> {
     return this.#memories.search(query, search, query.signal);
   }
 
-  /** Null: there is nothing to look for. @param isAsked the days that it names are asked for, and not told of */
+  /** Null: there is nothing to look for. @param isAsked as in {@link find} */
   async toSearch(asked: string, isAsked: boolean): Promise<MemoryQuery | null> {
     const text = newest(asked);
     if (text.trim() === "") return null;
@@ -77,10 +90,23 @@ export class RecallMemories {
     return { words, pieces, times, limit: CANDIDATES };
   }
 
-  /** The best of what was found, best first. */
-  best({ text, limit }: MemoryRecallQuery, found: readonly MemoryHit[]): Memory[] {
-    return rankMemories(newest(text), found, this.#now()).slice(0, limit);
+  /** The best of what was found, best first. @param definitions of terms in the text */
+  best(
+    { text, limit }: MemoryRecallQuery,
+    found: readonly MemoryHit[],
+    definitions: readonly string[] = [],
+  ): Memory[] {
+    return rankMemories(newest(text), found, this.#now(), definitions).slice(0, limit);
   }
+}
+
+/** What was found by the words of definitions counts by those alone. */
+export function withExplained(found: readonly MemoryHit[], more: readonly MemoryHit[]): MemoryHit[] {
+  const known = new Set(found.map(({ memory }) => memory.id));
+  return [
+    ...found,
+    ...more.filter(({ memory }) => !known.has(memory.id)).map((hit) => ({ ...hit, words: 0, pieces: 0 })),
+  ];
 }
 
 /** The newest words are what is asked. */
@@ -93,17 +119,29 @@ function newest(asked: string): string {
  * Memories, best first: by how well they fit the query, times small boosts for what is new, said more than once and
  * important. Of equals, the newer one. Pure.
  * @param found what the database picked: a word that all of them have says nothing
+ * @param definitions of terms in the query: what fits them best counts as half of what fits the query best
  */
-export function rankMemories(query: string, found: readonly MemoryHit[], now: Date): Memory[] {
+export function rankMemories(
+  query: string,
+  found: readonly MemoryHit[],
+  now: Date,
+  definitions: readonly string[] = [],
+): Memory[] {
   const documents = found.map(({ memory }) => `${memory.subject} ${memory.assertedBy} ${memory.statement}`);
-  const scores = new Map(rankDocuments(query, documents).map(({ index, score }) => [index, score]));
+  const scoresOf = (words: string): ReadonlyMap<number, number> =>
+    new Map(rankDocuments(words, documents).map(({ index, score }) => [index, score]));
+  const scores = scoresOf(query);
+  const fits = found.map(({ words, pieces }, index) => (scores.get(index) ?? 0) + words + pieces);
+  const explained = definitions.length === 0 ? new Map<number, number>() : scoresOf(definitions.join(" "));
+  const best = Math.max(0, ...explained.values());
+  const share = best === 0 ? 0 : (EXPLAINED * Math.max(0, ...fits)) / best;
   const asksTime = ASKS_TIME.test(query);
   return found
-    .map(({ memory, words, pieces, time }, index) => {
-      const fits = (scores.get(index) ?? 0) + words + pieces;
-      const asked =
-        asksTime && memory.refers !== undefined ? TELLS_TIME * fits : fits * (1 + time) + ASKED_TIME * time;
-      return { memory, score: asked * boost(memory, now) };
+    .map(({ memory, time }, index) => {
+      const fit = (fits[index] ?? 0) + share * (explained.get(index) ?? 0);
+      const isTime = asksTime && memory.refers !== undefined;
+      const score = isTime ? TELLS_TIME * fit : fit * (1 + time) + ASKED_TIME * time;
+      return { memory, score: score * boost(memory, now) };
     })
     .toSorted((a, b) => b.score - a.score || b.memory.at.getTime() - a.memory.at.getTime())
     .map(({ memory }) => memory);

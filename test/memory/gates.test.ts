@@ -142,6 +142,22 @@ test("a memory has the days that it tells of: as a cited line names them, or by 
   assert.match(whyDropped({ refers_to: "next week" }) ?? "", /write 2026-12-03 or 2026-12-01\/2026-12-07/);
 });
 
+test("a term is a word of a cited line, and its statement says what it means", () => {
+  const term = {
+    type: "term",
+    subject: "the Earl Grey",
+    statement: "By Earl Grey Ann means any black tea.",
+    quote: "Earl Grey",
+  };
+  assert.equal(keptOne(term).subject, "the Earl Grey");
+  assert.match(whyDropped({ ...term, subject: "the Lady Grey" }) ?? "", /does not stand in a cited line/);
+  assert.match(whyDropped({ ...term, subject: "I prefer Earl Grey not coffee" }) ?? "", /at most 5 words/);
+  assert.match(
+    whyDropped({ ...term, statement: "The Earl Grey." }) ?? "",
+    /does not say what the term means/,
+  );
+});
+
 test("why a memory is dropped is told in a word, to be counted", () => {
   const cases: readonly [change: object, reason: string][] = [
     [{ type: "rumour" }, "malformed"],

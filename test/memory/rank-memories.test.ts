@@ -25,7 +25,7 @@ function memory(statement: string, overrides: Partial<Memory> = {}): Memory {
 }
 
 function ranked(query: string, memories: readonly Memory[], now = NOW): string[] {
-  const found = memories.map((one) => ({ memory: one, words: 0.1, pieces: 0, time: 0 }));
+  const found = memories.map((one) => ({ memory: one, words: 0.1, pieces: 0, time: 0, asserter: null }));
   return rankMemories(query, found, now).map(({ statement }) => statement);
 }
 
@@ -63,6 +63,7 @@ describe("memories are ranked", () => {
       words: 0,
       pieces: 0,
       time: [0, 0.5, 1][index] ?? 0,
+      asserter: null,
     }));
     const order = rankMemories("the regatta", found, NOW).map(({ statement }) => statement);
     assert.deepEqual(order, ["the regatta and its boats", "a cake", "the regatta"]);
@@ -95,7 +96,7 @@ describe("the rank of memories", () => {
         const [first] = rankMemories(
           "x",
           [memory("new", { at: daysAgo(days), importance: 0 }), other].map((one) => {
-            return { memory: one, words: 1, pieces: 0, time: 0 };
+            return { memory: one, words: 1, pieces: 0, time: 0, asserter: null };
           }),
           NOW,
         );

@@ -19,7 +19,7 @@ const { store } = open;
 const now = (): Date => new Date("2026-11-21T12:00:00Z");
 const recall = new RecallMemories({ memories: store.memories, search: store.search, now });
 const { id: channel } = await open.channel("recall");
-const asker = { agent: agentId("main"), channel, workspace: "", kind: "channel" as const };
+const asker = { agent: agentId("main"), channel, workspace: "", kind: "channel" as const, askers: ["u-ann"] };
 for (const statement of [
   "Ann prefers Earl Grey to coffee.",
   "Ann keeps the key of the boathouse.",

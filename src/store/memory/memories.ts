@@ -47,6 +47,8 @@ export interface MemoryHit {
   readonly pieces: number;
   /** 1: it tells of a time that is asked for; 0.5: it was said then; 0: neither, or no time is asked for. */
   readonly time: number;
+  /** Of a term: id of the person who said first what it means; null: the agent, or it is no term. */
+  readonly asserter: string | null;
 }
 
 /** A memory with everything that is known of it. */
@@ -94,6 +96,7 @@ interface RawMemory {
   valid_to: Date | string | null;
   refers_from: string | null;
   refers_to: string | null;
+  term_by: string | null;
   proofs: number;
 }
 
@@ -111,6 +114,7 @@ interface RawRecord extends RawMemory {
 
 const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from, m.valid_to,
   m.refers_from::text as refers_from, m.refers_to::text as refers_to,
+  case when m.type = 'term' then memory_asserter(m.id, m.asserted_by) end as term_by,
   (select count(*) from memory_sources s where s.memory_id = m.id) as proofs`;
 
 const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
@@ -407,7 +411,7 @@ export function askedBy({ agent, channel, workspace, kind }: AskingChannel): unk
 
 /** A memory that was found by its words alone. */
 export function toHit(row: ScoredMemory): MemoryHit {
-  return { memory: toMemory(row), words: row.score, pieces: 0, time: 0 };
+  return { memory: toMemory(row), words: row.score, pieces: 0, time: 0, asserter: row.term_by };
 }
 
 function toMemory(row: RawMemory): Memory {
