@@ -73,3 +73,48 @@ begin
   if v_is_new then perform end_outdated(v_id); end if;
   return v_id;
 end $$;
+
+-- Returns the acronyms of a text that would be common words in small letters (IT, WHO; US, which is no stop word here), each once and in order as a lexeme that no word
+-- has: =US. Who writes everything in capitals writes none. A row that was indexed before has none, and is found by its other words.
+create function acronyms(p_text text) returns text[] language plpgsql immutable parallel safe as $$
+begin
+  if p_text !~ '\m[A-Z]{2,5}\M' or (p_text !~ '[a-z]{2}' and p_text ~ '\S\s+\S') then return '{}'; end if;
+  return array(
+    select distinct '=' || words.word[1] collate "C" as lexeme from regexp_matches(p_text, '\m([A-Z]{2,5})\M', 'g') words (word)
+     where words.word[1] = 'US' or to_tsvector('english', words.word[1]) = ''::tsvector order by lexeme);
+end $$;
+
+-- Writes the index rows of p_from..p_to anew. Author and text weigh A, the text before them D; identifiers, pairs and acronyms are added.
+-- Each entry is read once, and each text is made into lexemes once. The caller holds the lock of `lock_search`.
+create or replace function index_entries(p_channel bigint, p_from bigint, p_to bigint) returns void language plpgsql as $$
+declare v_edited boolean := exists (
+  select from revisions r where r.channel_id = p_channel and r.seq between p_from - 1 and p_to);
+begin
+  delete from entry_search s where s.channel_id = p_channel and s.seq between p_from and p_to;
+  insert into entry_search (channel_id, seq, body, tsv, line)
+  select p_channel, spoken.seq, left(concat_ws(' ', spoken.author_name, spoken.text), 20000),
+         own.lexemes || setweight(coalesce(spoken.before, ''), 'D'),
+         ranked_line(spoken.at, spoken.author_name, spoken.text, own.lexemes)
+    from (
+      select read.*, lag(case when length(read.text) <= 2000 then read.words
+                              else to_tsvector('english', left(read.text, 2000)) end) over (order by read.seq) as before
+        from (
+          select said.*, case when said.kind in ('user', 'assistant') then to_tsvector('english', left(said.text, 20000)) end as words
+            from (
+              select e.seq, e.kind, e.deleted_at, e.author_name, e.at,
+                     case when v_edited then entry_text(p_channel, e.seq, e.text) else e.text end as text
+                from entries e where e.channel_id = p_channel and e.seq between p_from - 1 and p_to
+               offset 0
+            ) said
+           offset 0
+        ) read
+    ) spoken
+   cross join lateral (
+      select setweight(to_tsvector('english', coalesce(spoken.author_name, '')) || spoken.words, 'A')
+             || array_to_tsvector(identifier_parts(left(spoken.text, 20000)))
+             || array_to_tsvector(acronyms(left(spoken.text, 20000)))
+             || array_to_tsvector(character_pairs(left(concat_ws(' ', spoken.author_name, spoken.text), 2000))) as lexemes
+      offset 0
+   ) own
+   where spoken.seq >= p_from and spoken.kind in ('user', 'assistant') and spoken.deleted_at is null;
+end $$;
