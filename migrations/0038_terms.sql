@@ -5,6 +5,11 @@ alter table memories add column refers_from date, add column refers_to date,
 alter table memories alter column refers_from set statistics 0, alter column refers_to set statistics 0;
 comment on column memories.refers_from is 'refers_from..refers_to: the days that it tells of; null: none, or an older version wrote it';
 
+-- Of its marks those that take one value (`memory/statement-marks.ts`).
+alter table memories add column slots text[];
+alter table memories alter column slots set statistics 0;
+comment on column memories.slots is 'the dates, numbers, negations and days of its statement, and c: for a change; null: written by an older version';
+
 alter table memories drop constraint memories_type_check,
   add constraint memories_type_check check (type in ('fact', 'preference', 'decision', 'commitment', 'event',
                                                      'observation', 'goal', 'todo', 'identity', 'term'));
@@ -14,7 +19,7 @@ alter table memories drop constraint memories_type_check,
 -- the workspace's. What the same person has said otherwise of the same thing before ends with it; if that was said later, it ends
 -- with that. Events and observations are of their time, and todos are many: they end nothing.
 -- p_summary: the summary of the job that found it; null: somebody asked for it.
--- p_memory: {type, subject, assertedBy, statement, importance, at, refers?: {from, to}, telling?, marks?, about?, sources: [{seq, quote}]}.
+-- p_memory: {type, subject, assertedBy, statement, importance, at, refers?: {from, to}, telling?, marks?, about?, slots?, sources: [{seq, quote}]}.
 create or replace function add_memory(p_channel bigint, p_summary bigint, p_memory jsonb) returns bigint language plpgsql as $$
 declare
   v_channel channels; v_scope text; v_id bigint; v_source jsonb; v_from bigint; v_to bigint; v_is_new boolean := false;
@@ -47,11 +52,12 @@ begin
   if v_id is null then
     v_is_new := true;
     insert into memories (agent, scope, channel_id, workspace, type, subject, asserted_by, statement, importance, valid_from,
-                          summary_id, read_from, read_to, refers_from, refers_to, telling, marks, about)
+                          summary_id, read_from, read_to, refers_from, refers_to, telling, marks, about, slots)
     values (v_channel.agent, v_scope, p_channel, v_channel.workspace, p_memory->>'type', p_memory->>'subject',
             p_memory->>'assertedBy', p_memory->>'statement', (p_memory->>'importance')::real,
             (p_memory->>'at')::timestamptz, p_summary, v_from, v_to, v_refers_from, v_refers_to,
-            case when p_memory ? 'telling' then array(select jsonb_array_elements_text(p_memory->'telling')) end, v_marks, v_about)
+            case when p_memory ? 'telling' then array(select jsonb_array_elements_text(p_memory->'telling')) end, v_marks, v_about,
+            case when p_memory ? 'slots' then array(select jsonb_array_elements_text(p_memory->'slots') m order by m) end)
     returning id into v_id;
   else
     update memories m set read_from = least(m.read_from, v_from), read_to = greatest(m.read_to, v_to),
@@ -70,7 +76,7 @@ begin
     values (v_id, p_channel, (v_source->>'seq')::bigint, v_source->>'quote')
     on conflict (memory_id, channel_id, seq) do nothing;
   end loop;
-  if v_is_new then perform end_outdated(v_id); end if;
+  perform end_outdated(v_id, memory_asserter(v_id, p_memory->>'assertedBy'));
   return v_id;
 end $$;
 
@@ -117,4 +123,80 @@ begin
       offset 0
    ) own
    where spoken.seq >= p_from and spoken.kind in ('user', 'assistant') and spoken.deleted_at is null;
+end $$;
+
+-- When a person (null: the agent) said last what a memory tells; null: they did not.
+create function last_said(p_memory bigint, p_by text) returns timestamptz language sql stable as $$
+  select max(e.at) from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+   where s.memory_id = p_memory and e.author_id is not distinct from p_by
+$$;
+
+-- Did nobody but this person (null: the agent) say it?
+create function said_alone(p_memory bigint, p_by text) returns boolean language sql stable as $$
+  select not exists (
+    select from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+     where s.memory_id = p_memory and e.kind = 'user' and e.author_id is distinct from p_by)
+$$;
+
+-- Does a later statement of the same subject take an earlier one's place? It says something else of the same thing, and not only another
+-- name: who speaks German may speak French as well. Another name does so where the later one says that something has changed, and of
+-- what people have one of. A word means what was said of it last.
+create function takes_place(p_old memories, p_new memories) returns boolean language sql stable as $$
+  select case
+    when p_old.type <> p_new.type or p_old.type in ('event', 'observation', 'todo') then false
+    when p_old.type = 'term' then normal_text(p_old.statement) <> normal_text(p_new.statement)
+    else coalesce(says_otherwise(p_old.marks, p_old.about, p_new.marks, p_new.about), false)
+         and (p_old.slots is null or p_new.slots is null or 'c:' = any (p_new.slots)
+              or array_remove(p_old.slots, 'c:') <> p_new.slots
+              or p_old.type in ('preference', 'decision', 'goal', 'commitment'))
+  end
+$$;
+
+-- What somebody has said (anew) ends what they said otherwise before, or ends with what they said after it.
+drop function end_outdated(bigint);
+create function end_outdated(p_memory bigint, p_by text) returns void language plpgsql as $$
+declare v_new memories; v_other memories; v_at timestamptz := last_said(p_memory, p_by); v_other_at timestamptz;
+begin
+  select * into strict v_new from memories where id = p_memory;
+  if v_new.type in ('event', 'observation', 'todo') or (v_new.type <> 'term' and coalesce(v_new.about, '{}') = '{}') then return; end if;
+  for v_other in
+    select m.* from memories m
+     where m.agent = v_new.agent and m.scope = v_new.scope and m.channel_id = v_new.channel_id and m.valid_to is null
+       and m.id <> v_new.id and m.type = v_new.type and normal_text(m.subject) = normal_text(v_new.subject)
+     order by m.valid_from, m.id
+  loop
+    v_other_at := last_said(v_other.id, p_by);
+    -- What somebody else has said as well is not only the speaker's to end.
+    if v_other_at <= v_at and takes_place(v_other, v_new) and said_alone(v_other.id, p_by) then
+      update memories m set valid_to = v_at, superseded_by = v_new.id where m.id = v_other.id;
+    elsif v_other_at > v_at and takes_place(v_new, v_other) and said_alone(v_new.id, p_by) then
+      update memories m set valid_to = v_other_at, superseded_by = v_other.id where m.id = v_new.id;
+      return;
+    end if;
+  end loop;
+end $$;
+
+-- Removes those of these memories of a channel that nothing proves any more. What they had ended holds again, or ends with what had
+-- ended them; so does what its own speaker had ended by one of the others, and says so no longer, or not last. Returns which went. The caller holds
+-- the channel's row lock.
+create or replace function drop_unproved(p_channel bigint, p_memories bigint[]) returns bigint[] language plpgsql as $$
+declare
+  v_one memories; v_by text;
+  -- `+ 0`: by their ids, and not by all of the channel.
+  v_gone bigint[] := array(
+    select m.id from memories m
+     where m.id = any (p_memories) and m.channel_id + 0 = p_channel
+       and not exists (select from memory_sources s where s.memory_id = m.id));
+begin
+  for v_one in select g.* from memories g where g.id = any (v_gone) order by g.valid_from, g.id loop
+    update memories m set superseded_by = v_one.superseded_by, valid_to = v_one.valid_to where m.superseded_by = v_one.id;
+  end loop;
+  delete from memories m where m.id = any (v_gone);
+  for v_one in select m.* from memories m where m.superseded_by = any (p_memories) order by m.id loop
+    v_by := memory_asserter(v_one.id, v_one.asserted_by);
+    continue when last_said(v_one.superseded_by, v_by) >= last_said(v_one.id, v_by);
+    update memories m set superseded_by = null, valid_to = null where m.id = v_one.id;
+    perform end_outdated(v_one.id, v_by);
+  end loop;
+  return v_gone;
 end $$;

@@ -63,6 +63,7 @@ export interface MemoryDraft {
   /** What it is compared by with what is remembered (`memory/statement-marks.ts`); left out by older versions. */
   readonly marks?: readonly string[];
   readonly about?: readonly string[];
+  readonly slots?: readonly string[];
 }
 
 /** A durable statement. */

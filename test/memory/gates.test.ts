@@ -82,7 +82,8 @@ describe("a memory passes the gates", () => {
       sources: [{ seq: 11, quote: "Earl Grey, not coffee" }],
       telling: ["ann", "prefer", "earl", "grey", "coffe"],
       marks: ["@earl", "@grey", "^ann"],
-      about: ["ann", "coffee", "prefers", "to"],
+      about: ["ann", "coffee", "prefer", "to"],
+      slots: [],
     });
     assert.equal(keptOne({}).importance, 0.5);
     assert.equal(keptOne({ importance: -1 }).importance, 0);
