@@ -10,6 +10,15 @@ alter table memories add column slots text[];
 alter table memories alter column slots set statistics 0;
 comment on column memories.slots is 'the dates, numbers, negations and days of its statement, and c: for a change; null: written by an older version';
 
+-- Two people who disagree, each way round. No row says what they said, and it goes with either memory. Of memories of an older version
+-- there is none until one of the two is said anew.
+create table memory_disputes (
+  memory_id bigint not null references memories on delete cascade,
+  other_id  bigint not null references memories on delete cascade,
+  primary key (memory_id, other_id)
+);
+create index memory_disputes_of_other on memory_disputes (other_id);
+
 alter table memories drop constraint memories_type_check,
   add constraint memories_type_check check (type in ('fact', 'preference', 'decision', 'commitment', 'event',
                                                      'observation', 'goal', 'todo', 'identity', 'term'));
@@ -76,6 +85,7 @@ begin
     values (v_id, p_channel, (v_source->>'seq')::bigint, v_source->>'quote')
     on conflict (memory_id, channel_id, seq) do nothing;
   end loop;
+  if v_is_new then perform note_disputes(v_id); end if;
   perform end_outdated(v_id, memory_asserter(v_id, p_memory->>'assertedBy'));
   return v_id;
 end $$;
@@ -174,6 +184,21 @@ begin
       return;
     end if;
   end loop;
+end $$;
+
+-- Notes who says otherwise than a new memory.
+create function note_disputes(p_memory bigint) returns void language plpgsql as $$
+declare v_new memories;
+begin
+  select * into strict v_new from memories where id = p_memory;
+  if v_new.type in ('event', 'observation', 'todo') or (v_new.type <> 'term' and coalesce(v_new.about, '{}') = '{}') then return; end if;
+  insert into memory_disputes (memory_id, other_id)
+  select pair.one, pair.other from memories m cross join lateral (values (v_new.id, m.id), (m.id, v_new.id)) pair (one, other)
+   where m.agent = v_new.agent and m.scope = v_new.scope and m.channel_id = v_new.channel_id and m.valid_to is null
+     and m.id <> v_new.id and m.type = v_new.type and normal_text(m.subject) = normal_text(v_new.subject)
+     and (takes_place(m, v_new) or takes_place(v_new, m))
+     and memory_asserter(m.id, m.asserted_by) is distinct from memory_asserter(v_new.id, v_new.asserted_by)
+  on conflict do nothing;
 end $$;
 
 -- Removes those of these memories of a channel that nothing proves any more. What they had ended holds again, or ends with what had

@@ -170,12 +170,22 @@ export function memoryLines(
   memories: readonly (Memory & Partial<ListedMemory>)[],
   time: TimeFormat,
 ): string[] {
-  return memories.map(({ id, type, statement, assertedBy, at, refers, until, proofs, from = "here" }) => {
+  return memories.map((memory) => {
+    const { id, type, statement, assertedBy, at, refers, until, proofs, from = "here" } = memory;
     const when = until === undefined ? time.day(at) : `${time.day(at)} until ${time.day(until)}`;
     const days = refers === undefined ? "" : ` · about ${formatDays(refers)}`;
-    const source = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}${days}${SAID_AT[from]}`;
+    const source = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}${days}${SAID_AT[from]}${dissent(memory, time)}`;
     return `- #${id} ${displayableLine(statement)}\n  ${type} · ${source}`;
   });
+}
+
+function dissent({ otherwise = [] }: Pick<Memory, "otherwise">, time: TimeFormat): string {
+  return otherwise
+    .map(
+      (other) =>
+        ` · ${displayableLine(other.assertedBy)} said otherwise on ${time.day(other.at)} (#${other.id})`,
+    )
+    .join("");
 }
 
 /** A memory with its sources as a card, for the operator. Pure. */
@@ -187,7 +197,7 @@ export function formatMemoryCard(memory: MemoryRecord, time: TimeFormat): string
   const about = `${type} about ${displayableLine(subject)}`;
   const where = `${scope} ${displayableLine(formatAddress(channel))}, agent ${displayableLine(agent)}`;
   const when = until === undefined ? time.minute(at) : `${time.minute(at)} until ${time.minute(until)}`;
-  const who = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}${days}`;
+  const who = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}${days}${dissent(memory, time)}`;
   const sources = memory.sources.map(
     ({ seq, at: saidAt, author, quote }) =>
       `        ${String(seq).padStart(6)}  ${time.minute(saidAt)}  ${displayableLine(author)}: "${displayableLine(quote)}"`,

@@ -167,10 +167,14 @@ export class Renderer {
   }
 
   /** `[2026-11-21] NAME (event of 2026-12-03): statement`, the form of everything that is remembered; the days where it does not name them. */
-  memoryLine({ at, assertedBy, type, refers, statement }: RememberedStatement): string {
+  memoryLine({ at, assertedBy, type, refers, statement, otherwise = [] }: RememberedStatement): string {
     const isNamed = refers === undefined || statement.includes(refers.from);
     const days = isNamed ? "" : ` of ${formatDays(refers)}`;
-    return `[${this.#time.day(at)}] ${displayName(assertedBy)} (${type}${days}): ${escapeLabels(statement)}`;
+    const others = otherwise.map(
+      (other) => `; ${displayName(other.assertedBy)} said otherwise on ${this.#time.day(other.at)}`,
+    );
+    const head = `[${this.#time.day(at)}] ${displayName(assertedBy)} (${type}${days}${others.join("")})`;
+    return `${head}: ${escapeLabels(statement)}`;
   }
 
   #renderSaid(entry: UserEntry, before: LineBefore | null): Rendered {

@@ -78,7 +78,10 @@ export interface RecalledIds {
 }
 
 /** What a model is shown of a memory. */
-export type RememberedStatement = Pick<Memory, "type" | "assertedBy" | "at" | "refers" | "statement">;
+export type RememberedStatement = Pick<
+  Memory,
+  "type" | "assertedBy" | "at" | "refers" | "statement" | "otherwise"
+>;
 
 export interface ToolResultEntry extends TurnEntryBase {
   readonly kind: "tool_result";

@@ -83,4 +83,23 @@ export interface Memory {
   readonly proofs: number;
   /** When its speaker said something newer of the same; left out: it holds. */
   readonly until?: Date;
+  /** What others say otherwise of the same; left out: nothing. */
+  readonly otherwise?: readonly Dissent[];
+}
+
+/** Another memory, which tells something else of the same thing: whose, and when it was said. */
+export interface Dissent {
+  readonly id: MemoryId;
+  readonly assertedBy: string;
+  readonly at: Date;
+}
+
+/** A memory that names no others than these: what is shown of a memory is to go with that memory. */
+export function namingOnly<One extends Pick<Memory, "otherwise">>(
+  memory: One,
+  ids: readonly number[],
+): Omit<One, "otherwise"> & Pick<Memory, "otherwise"> {
+  const { otherwise, ...rest } = memory;
+  const named = otherwise?.filter(({ id }) => ids.includes(id)) ?? [];
+  return named.length === 0 ? rest : { ...rest, otherwise: named };
 }

@@ -1,6 +1,6 @@
 import { PAIRED_SCRIPTS } from "../text/scripts.ts";
 import { questionTerms, rankDocuments } from "../text/terms.ts";
-import type { Memory } from "../core/memory.ts";
+import { type Memory, namingOnly } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
 import type { AskingChannel, MemoryHit, MemoryQuery, MemoryStore } from "../store/memory/memories.ts";
 import type { SearchStore } from "../store/search/search.ts";
@@ -96,8 +96,25 @@ export class RecallMemories {
     found: readonly MemoryHit[],
     definitions: readonly string[] = [],
   ): Memory[] {
-    return rankMemories(newest(text), found, this.#now(), definitions).slice(0, limit);
+    return besideDissent(rankMemories(newest(text), found, this.#now(), definitions), limit);
   }
+}
+
+/** The first memories, each followed by what others say otherwise, if that was found. Pure. @returns at most `limit`, which name only each other */
+export function besideDissent(ranked: readonly Memory[], limit: number): Memory[] {
+  const byId = new Map(ranked.map((memory) => [memory.id, memory]));
+  const shown = new Set<Memory>();
+  for (const memory of ranked) {
+    shown.add(memory);
+    for (const { id } of memory.otherwise ?? []) {
+      const other = byId.get(id);
+      if (other !== undefined) shown.add(other);
+    }
+    if (shown.size >= limit) break;
+  }
+  const first = [...shown].slice(0, limit);
+  const ids = first.map(({ id }) => id);
+  return first.map((memory) => namingOnly(memory, ids));
 }
 
 /** What was found by the words of definitions counts by those alone. */

@@ -1,3 +1,4 @@
+// proves: src/core/memory.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
@@ -5,7 +6,7 @@ import * as fc from "fast-check";
 
 import { memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
-import { rankMemories } from "../../src/memory/recall-memories.ts";
+import { besideDissent, rankMemories } from "../../src/memory/recall-memories.ts";
 
 const NOW = new Date("2026-11-21T09:00:00Z");
 
@@ -83,6 +84,24 @@ describe("memories are ranked", () => {
     const loud = memory("the boathouse", { proofs: 100, importance: 1 });
     assert.equal(ranked("boathouse key mat", [loud, old])[0], old.statement);
   });
+});
+
+test("what others say otherwise stands behind a memory, and nobody is named who is not shown", () => {
+  const told = (id: number, ...others: number[]): Memory =>
+    memory(`m${id}`, {
+      id: memoryId(id),
+      ...(others.length > 0 && {
+        otherwise: others.map((one) => ({ id: memoryId(one), assertedBy: "Ben", at: NOW })),
+      }),
+    });
+  const all = [told(1, 3, 9), told(2), told(3, 1), told(4, 5), told(5, 4)];
+  const shown = (limit: number): string[] =>
+    besideDissent(all, limit).map(({ statement, otherwise = [] }) =>
+      [statement, ...otherwise.map(({ id }) => id)].join(" "),
+    );
+  assert.deepEqual(shown(5), ["m1 3", "m3 1", "m2", "m4 5", "m5 4"]);
+  assert.deepEqual(shown(4), ["m1 3", "m3 1", "m2", "m4"]);
+  assert.deepEqual(shown(1), ["m1"]);
 });
 
 describe("the rank of memories", () => {

@@ -10,6 +10,7 @@ import {
 } from "../../core/ids.ts";
 import type {
   DayRange,
+  Dissent,
   Memory,
   MemoryRejection,
   MemoryScope,
@@ -98,6 +99,7 @@ interface RawMemory {
   refers_to: string | null;
   term_by: string | null;
   proofs: number;
+  otherwise: { id: number; by: string; at: string }[] | null;
 }
 
 /** A row that was found by its words, and how well they fit. */
@@ -112,10 +114,13 @@ interface RawRecord extends RawMemory {
   sources: { seq: Seq; quote: string; author: string; at: string }[];
 }
 
+const OTHERWISE = `(
+    select jsonb_agg(jsonb_build_object('id', o.id, 'by', o.asserted_by, 'at', o.valid_from) order by o.valid_from, o.id)
+      from memory_disputes d join memories o on o.id = d.other_id where d.memory_id = m.id and o.valid_to is null) as otherwise`;
 const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from, m.valid_to,
   m.refers_from::text as refers_from, m.refers_to::text as refers_to,
   case when m.type = 'term' then memory_asserter(m.id, m.asserted_by) end as term_by,
-  (select count(*) from memory_sources s where s.memory_id = m.id) as proofs`;
+  (select count(*) from memory_sources s where s.memory_id = m.id) as proofs, ${OTHERWISE}`;
 
 const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
 
@@ -384,12 +389,15 @@ export async function readStatements(
 ): Promise<ReadonlyMap<number, RememberedStatement>> {
   if (ids.length === 0) return new Map();
   const rows = await client.query<
-    Pick<RawMemory, "id" | "type" | "asserted_by" | "valid_from" | "statement" | "refers_from" | "refers_to">
+    Pick<
+      RawMemory,
+      "id" | "type" | "asserted_by" | "valid_from" | "statement" | "refers_from" | "refers_to" | "otherwise"
+    >
   >(
     {
       name: "memories_read_in",
       text: `select m.id, m.type, m.asserted_by, m.valid_from, m.statement,
-                    m.refers_from::text as refers_from, m.refers_to::text as refers_to
+                    m.refers_from::text as refers_from, m.refers_to::text as refers_to, ${OTHERWISE}
                from channels here cross join lateral (
                  select * from memories m where m.id = any($2) and ${seenBy("here.agent", "here.id", "here.workspace", "here.kind")}
                ) m where here.id = $1`,
@@ -399,7 +407,7 @@ export async function readStatements(
   return new Map(
     rows.map((row) => {
       const { id, type, asserted_by: assertedBy, valid_from: at, statement } = row;
-      return [id, { type, assertedBy, at: new Date(at), statement, ...refersOf(row) }];
+      return [id, { type, assertedBy, at: new Date(at), statement, ...refersOf(row), ...dissentOf(row) }];
     }),
   );
 }
@@ -427,6 +435,7 @@ function toMemory(row: RawMemory): Memory {
     proofs: row.proofs,
     ...refersOf(row),
     ...(row.valid_to !== null && { until: new Date(row.valid_to) }),
+    ...dissentOf(row),
   };
 }
 
@@ -434,4 +443,11 @@ function refersOf({ refers_from: from, refers_to: to }: Pick<RawMemory, "refers_
   refers?: DayRange;
 } {
   return from === null || to === null ? {} : { refers: { from, to } };
+}
+
+function dissentOf({ otherwise }: Pick<RawMemory, "otherwise">): { otherwise?: Dissent[] } {
+  if (otherwise === null) return {};
+  return {
+    otherwise: otherwise.map(({ id, by, at }) => ({ id: memoryId(id), assertedBy: by, at: new Date(at) })),
+  };
 }

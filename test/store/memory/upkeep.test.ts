@@ -4,6 +4,7 @@ import { after, describe, test } from "node:test";
 import fc from "fast-check";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
+import { RecallMemories } from "../../../src/memory/recall-memories.ts";
 import { marksOf } from "../../../src/memory/statement-marks.ts";
 import type { AskingChannel } from "../../../src/store/memory/memories.ts";
 import { createTestDatabase } from "../../support/database.ts";
@@ -174,6 +175,48 @@ describe("what somebody says later", () => {
     await say(there.channel, "The deploy is on Tuesday.", 1, { marks: undefined, about: undefined });
     for (const asker of [here, there]) assert.deepEqual((await told(asker)).ended, []);
   });
+});
+
+test("two people who disagree are each told of the other, while both say so", async () => {
+  const asker = await place();
+  const who = async (): Promise<string[]> =>
+    (await store.memories.inScope(asker, 10)).map(({ statement, otherwise = [] }) =>
+      [
+        statement,
+        ...otherwise.map(({ assertedBy, at }) => `${assertedBy} ${at.toISOString().slice(8, 10)}`),
+      ].join(" / "),
+    );
+  await say(asker.channel, "Ben speaks German.", 1);
+  await say(asker.channel, "Ben speaks French.", 1, { by: authorOf(BEN) });
+  await say(asker.channel, "The deploy is on Friday.", 2);
+  const other = await say(asker.channel, "The deploy is on Monday.", 3, { by: authorOf(BEN) });
+  const both = ["The deploy is on Monday. / Ann 02", "The deploy is on Friday. / Ben 03"];
+  assert.deepEqual((await who()).slice(0, 2), both);
+  assert.deepEqual(
+    (await who()).slice(2),
+    ["Ben speaks French.", "Ben speaks German."],
+    "one may be as true as the other",
+  );
+  const found = await new RecallMemories({
+    memories: store.memories,
+    search: store.search,
+    now: () => new Date(),
+  }).find({ ...asker, askers: [], text: "the deploy", limit: 2 });
+  assert.deepEqual(
+    found.map(({ otherwise = [] }) => otherwise.length),
+    [1, 1],
+  );
+  await takeBack(asker, other);
+  assert.deepEqual((await who())[0], "The deploy is on Friday.");
+  assert.deepEqual(await open.sql("select from memory_disputes where other_id = $1", other.id), []);
+  const again = await say(asker.channel, "The deploy is on Tuesday.", 5, { by: authorOf(BEN) });
+  await say(asker.channel, "The deploy is on Tuesday.", 6);
+  assert.deepEqual(
+    (await who()).filter((one) => one.includes("Tuesday")),
+    ["The deploy is on Tuesday."],
+    "they agree",
+  );
+  assert.equal((await store.memories.find(asker, again.id))?.otherwise, undefined);
 });
 
 describe("what a statement ended", () => {
