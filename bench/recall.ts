@@ -36,7 +36,7 @@ export const recall: Figure = {
     await indexAll(weir.database);
     const { search, memories: stored } = weir.daemon.store;
     const memories = new RecallMemories({ memories: stored, search, now: () => new Date() });
-    const asker = { agent: agentId("main"), workspace: "", kind: "channel" as const };
+    const asker = { agent: agentId("main"), workspace: "", kind: "channel" as const, askers: [] };
     const finder = new Recall({ search, now: Date.now });
     const talk = createTalk(99);
     const times = { short: [] as number[], long: [] as number[] };

@@ -14,7 +14,7 @@ import type {
 } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
-import type { AskingChannel } from "../store/memory/memories.ts";
+import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { OwnersConfig } from "./permissions.ts";

@@ -19,7 +19,7 @@ import {
   placeName,
 } from "./command.ts";
 import { formatAddress } from "../core/ids.ts";
-import type { TimeFormat } from "../text/time.ts";
+import { formatDays, type TimeFormat } from "../text/time.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import type { CitedMemory } from "../store/memory/cited-memories.ts";
 import type { ListedMemory, MemoryRecord } from "../store/memory/memories.ts";
@@ -66,10 +66,10 @@ function isAboutAsker(argument: string): boolean {
 /** `/memory QUERY`: what fits, best first, as a turn would recall it there. */
 async function describeFound(
   parts: CommandParts,
-  { channel, argument, typed }: AskedCommand,
+  { channel, argument, asker, typed }: AskedCommand,
 ): Promise<string> {
   const asking = askingChannel(parts, channel);
-  const found = await parts.recall.find({ ...asking, text: argument, limit: FOUND });
+  const found = await parts.recall.find({ ...asking, askers: [asker.id], text: argument, limit: FOUND });
   const cited = await parts.store.cited.visible(
     asking,
     found.map(({ id }) => id),
@@ -264,6 +264,7 @@ function draftMemory(agent: Agent, message: ProvingMessage, words: string): Memo
       sources: new Map([[1, entry]]),
       promptText: agent.texts.system({ date: agent.time.day(at) }),
       agentName: agent.config.name,
+      dayOf: (day) => agent.time.day(day),
     },
   );
   return kept[0] ?? dropped[0] ?? { reason: "malformed", why: "it does not pass the checks" };
@@ -297,22 +298,34 @@ export function memoryLines(
   memories: readonly (Memory & Partial<ListedMemory>)[],
   time: TimeFormat,
 ): string[] {
-  return memories.map(({ id, type, statement, assertedBy, at, until, proofs, from = "here" }) => {
+  return memories.map((memory) => {
+    const { id, type, statement, assertedBy, at, refers, until, proofs, from = "here" } = memory;
     const when = until === undefined ? time.day(at) : `${time.day(at)} until ${time.day(until)}`;
-    const source = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}${SAID_AT[from]}`;
+    const days = refers === undefined ? "" : ` · about ${formatDays(refers)}`;
+    const source = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}${days}${SAID_AT[from]}${dissent(memory, time)}`;
     return `- #${id} ${displayableLine(statement)}\n  ${type} · ${source}`;
   });
+}
+
+function dissent({ otherwise = [] }: Pick<Memory, "otherwise">, time: TimeFormat): string {
+  return otherwise
+    .map(
+      (other) =>
+        ` · ${displayableLine(other.assertedBy)} said otherwise on ${time.day(other.at)} (#${other.id})`,
+    )
+    .join("");
 }
 
 /** A memory with its sources as a card, for the operator. Pure. */
 export function formatMemoryCard(memory: MemoryRecord, time: TimeFormat): string {
   const { id, type, scope, agent, channel, subject, assertedBy, at, until, proofs, importance, statement } =
     memory;
+  const days = memory.refers === undefined ? "" : `, about ${formatDays(memory.refers)}`;
   const number = `#${id}`.padEnd(6);
   const about = `${type} about ${displayableLine(subject)}`;
   const where = `${scope} ${displayableLine(formatAddress(channel))}, agent ${displayableLine(agent)}`;
   const when = until === undefined ? time.minute(at) : `${time.minute(at)} until ${time.minute(until)}`;
-  const who = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}${memory.imported === true ? ", imported" : ""}`;
+  const who = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}${days}${memory.imported === true ? ", imported" : ""}${dissent(memory, time)}`;
   const sources = memory.sources.map(
     ({ seq, at: saidAt, author, quote }) =>
       `        ${String(seq).padStart(6)}  ${time.minute(saidAt)}  ${displayableLine(author)}: "${displayableLine(quote)}"`,

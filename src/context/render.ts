@@ -11,7 +11,7 @@ import type { ModelMessage, ToolSpec } from "../core/context.ts";
 import { type Summary, type SummarySpan, viewOrder } from "../core/history.ts";
 import { headForm, type HeadForm, lineHead, type LineBefore } from "../text/line-head.ts";
 import { counted, displayName, sliceWhole, truncateMiddle } from "../text/text.ts";
-import type { TimeFormat } from "../text/time.ts";
+import { formatDays, type TimeFormat } from "../text/time.ts";
 import { estimateTokens, HEAVIEST_UNIT, LIGHTEST_UNIT, MESSAGE_OVERHEAD } from "../text/tokens.ts";
 
 /** The texts that entries need besides their own; the templates in `prompts/` have them. */
@@ -166,9 +166,15 @@ export class Renderer {
     return lineHead(headForm({ minute, speaker: null }, line), minute, `${displayName(author)}: `);
   }
 
-  /** `[2026-11-21] NAME (preference): statement`, the form of everything that is remembered. */
-  memoryLine({ at, assertedBy, type, statement }: RememberedStatement): string {
-    return `[${this.#time.day(at)}] ${displayName(assertedBy)} (${type}): ${escapeLabels(statement)}`;
+  /** `[2026-11-21] NAME (event of 2026-12-03): statement`, the form of everything that is remembered; the days where it does not name them. */
+  memoryLine({ at, assertedBy, type, refers, statement, otherwise = [] }: RememberedStatement): string {
+    const isNamed = refers === undefined || statement.includes(refers.from);
+    const days = isNamed ? "" : ` of ${formatDays(refers)}`;
+    const others = otherwise.map(
+      (other) => `; ${displayName(other.assertedBy)} said otherwise on ${this.#time.day(other.at)}`,
+    );
+    const head = `[${this.#time.day(at)}] ${displayName(assertedBy)} (${type}${days}${others.join("")})`;
+    return `${head}: ${escapeLabels(statement)}`;
   }
 
   #renderSaid(entry: UserEntry, before: LineBefore | null): Rendered {

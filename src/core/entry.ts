@@ -85,7 +85,10 @@ export interface RecalledIds extends FoundIds {
 export type RecallArms = Readonly<Record<"words" | "meaning", FoundIds>>;
 
 /** What a model is shown of a memory. */
-export type RememberedStatement = Pick<Memory, "type" | "assertedBy" | "at" | "statement">;
+export type RememberedStatement = Pick<
+  Memory,
+  "type" | "assertedBy" | "at" | "refers" | "statement" | "otherwise"
+>;
 
 export interface ToolResultEntry extends TurnEntryBase {
   readonly kind: "tool_result";

@@ -11,6 +11,7 @@ export const MEMORY_TYPES = [
   "goal",
   "todo",
   "identity",
+  "term",
 ] as const;
 export type MemoryType = (typeof MEMORY_TYPES)[number];
 
@@ -24,6 +25,7 @@ export type MemoryRejection =
   | "quote"
   | "speaker"
   | "relative_date"
+  | "time"
   | "restated_prompt"
   | "restated_memory"
   | "secret"
@@ -34,6 +36,12 @@ export type MemoryRejection =
 export interface MemorySource {
   readonly seq: Seq;
   readonly quote: string;
+}
+
+/** Days as ISO 8601 writes them, both inclusive. */
+export interface DayRange {
+  readonly from: string;
+  readonly to: string;
 }
 
 /** A statement that has passed the gates; it becomes a memory in the transaction that commits its summary. */
@@ -47,6 +55,8 @@ export interface MemoryDraft {
   readonly importance: number;
   /** When the newest source was said, ISO 8601. */
   readonly at: string;
+  /** Of which days it tells, beside when it was said; left out: of none, or by older versions. */
+  readonly refers?: DayRange;
   /** At least one. */
   readonly sources: readonly MemorySource[];
   /** By which terms it tells what was said (`text/terms.ts`); left out by older versions. */
@@ -54,6 +64,7 @@ export interface MemoryDraft {
   /** What it is compared by with what is remembered (`memory/statement-marks.ts`); left out by older versions. */
   readonly marks?: readonly string[];
   readonly about?: readonly string[];
+  readonly slots?: readonly string[];
 }
 
 /** A durable statement. */
@@ -67,8 +78,29 @@ export interface Memory {
   readonly importance: number;
   /** When it was said. */
   readonly at: Date;
+  /** Of which days it tells; left out: that is not known. */
+  readonly refers?: DayRange;
   /** How many entries say so. */
   readonly proofs: number;
   /** When its speaker said something newer of the same; left out: it holds. */
   readonly until?: Date;
+  /** What others say otherwise of the same; left out: nothing. */
+  readonly otherwise?: readonly Dissent[];
+}
+
+/** Another memory, which tells something else of the same thing: whose, and when it was said. */
+export interface Dissent {
+  readonly id: MemoryId;
+  readonly assertedBy: string;
+  readonly at: Date;
+}
+
+/** A memory that names no others than these: what is shown of a memory is to go with that memory. */
+export function namingOnly<One extends Pick<Memory, "otherwise">>(
+  memory: One,
+  ids: readonly number[],
+): Omit<One, "otherwise"> & Pick<Memory, "otherwise"> {
+  const { otherwise, ...rest } = memory;
+  const named = otherwise?.filter(({ id }) => ids.includes(id)) ?? [];
+  return named.length === 0 ? rest : { ...rest, otherwise: named };
 }

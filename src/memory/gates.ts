@@ -1,12 +1,20 @@
 import { z } from "zod";
 import type { Entry, UserEntry } from "../core/entry.ts";
 import type { Seq } from "../core/ids.ts";
-import { MEMORY_TYPES, type MemoryDraft, type MemoryRejection, type MemorySource } from "../core/memory.ts";
+import {
+  type DayRange,
+  MEMORY_TYPES,
+  type MemoryDraft,
+  type MemoryRejection,
+  type MemorySource,
+} from "../core/memory.ts";
 import { isExact, splitSentences, tellingTerms } from "../text/terms.ts";
 import { displayName, storableText } from "../text/text.ts";
 import { isInstruction } from "./planted-instructions.ts";
 import { holdsSecret } from "./secrets.ts";
 import { marksOf } from "./statement-marks.ts";
+import { bareTerm, TERM_WORDS } from "./explained-terms.ts";
+import { isNamed, namedTimes, parseTime, statedTime } from "./named-times.ts";
 import { hasRelativeDate } from "./relative-dates.ts";
 import { containsQuote, countWords, normalWords } from "../text/normal-text.ts";
 
@@ -32,6 +40,12 @@ const Item = z.object({
   quote: z.string(),
   sources: z.array(z.int().min(1).max(1_000_000)).min(1),
   importance: z.number().default(DEFAULT_IMPORTANCE),
+  refers_to: z
+    .string()
+    .nullish()
+    .describe(
+      "The day, month or range of days that the statement tells of: 2026-12-03, 2026-12, 2026-12-01/2026-12-07",
+    ),
 });
 type Item = z.infer<typeof Item>;
 const Cited = z.looseObject({ sources: z.array(z.unknown()) });
@@ -48,6 +62,8 @@ export interface LineContext {
   readonly sources: ReadonlyMap<number, Entry>;
   /** As whom the agent's own commitments are kept. */
   readonly agentName: string;
+  /** The ISO day of a time, where the agent is. */
+  readonly dayOf: (at: Date) => string;
 }
 
 export interface MemoryGateContext extends LineContext {
@@ -106,6 +122,7 @@ function mergeTwo(known: MemoryDraft, again: MemoryDraft): MemoryDraft {
     ...known,
     importance: Math.max(known.importance, again.importance),
     at: known.at > again.at ? known.at : again.at,
+    ...(known.refers === undefined && again.refers !== undefined && { refers: again.refers }),
     sources: [...known.sources, ...added],
   };
 }
@@ -143,6 +160,10 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
   if (fault !== null) return fault;
   const found = findSources(item, context);
   if ("why" in found) return found;
+  const noTerm = item.type === "term" ? termFault(item, found, context.words) : null;
+  if (noTerm !== null) return noTerm;
+  const refers = timeOf(item, found, context);
+  if (refers !== null && "why" in refers) return refers;
   const [first] = found;
   const times = found.map(({ at }) => at.getTime());
   const telling = tellingTerms(`${item.subject} ${item.statement}`);
@@ -157,7 +178,44 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
     at: new Date(Math.max(...times)).toISOString(),
     sources: [...cited, ...furtherSources(telling, found, item.type, context)].slice(0, MAX_SOURCES),
     telling: [...telling],
+    ...(refers !== null && { refers }),
     ...marksOf(item.statement),
+  };
+}
+
+/** Somebody must have said the word, and the statement must say more than it. */
+function termFault({ subject, statement }: Item, cited: readonly Source[], words: Words): Fault | null {
+  const term = bareTerm(subject);
+  if (countWords(term) > TERM_WORDS)
+    return malformed(`the subject of a term is the term alone, of at most ${TERM_WORDS} words`);
+  if (!cited.some((entry) => containsQuote(words.of(entry), term)))
+    return { reason: "quote", why: "the term, as subject, does not stand in a cited line: copy it exactly" };
+  if (tellingTerms(statement).difference(tellingTerms(subject)).size === 0)
+    return malformed("the statement does not say what the term means");
+  return null;
+}
+
+/** Of which days a statement tells: as the model says, if a cited line names them, else as its own words or its quote do; or what is wrong with that. */
+function timeOf(
+  { refers_to: given, statement, quote }: Item,
+  cited: readonly [Source, ...Source[]],
+  { dayOf }: Checking,
+): DayRange | Fault | null {
+  if (given === undefined || given === null || given.trim() === "")
+    return statedTime(statement, quote, dayOf(cited[0].at));
+  const time = parseTime(given);
+  if (time === null)
+    return malformed(
+      "refers_to is no day, month or range: write 2026-12-03 or 2026-12-01/2026-12-07, or leave it out",
+    );
+  const named = cited.flatMap(({ text, at }) => [
+    ...namedTimes(text, dayOf(at)),
+    { from: dayOf(at), to: dayOf(at) },
+  ]);
+  if (isNamed(time, named)) return time;
+  return {
+    reason: "time",
+    why: "no cited line tells of the days in refers_to: give those that it tells of, or leave it out",
   };
 }
 

@@ -6,7 +6,7 @@ import { errorMessage } from "../core/errors.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import type { Embeddings } from "../llm/embeddings.ts";
-import type { AskingChannel } from "../store/memory/memories.ts";
+import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { Bits, NearTo, VectorStore } from "../store/search/vectors.ts";
 
 /** Longest wait for what is found by meaning, ms: whoever asked goes on without. */

@@ -108,7 +108,12 @@ export function checkMemoryLine(
     const { type, subject, statement, importance } = line;
     return checkMemories(
       { memories: [{ type, subject, statement, quote, importance, sources: [index + 1] }] },
-      { sources: new Map(ordered.map(({ entry }, place) => [place + 1, entry])), promptText: "", agentName },
+      {
+        sources: new Map(ordered.map(({ entry }, place) => [place + 1, entry])),
+        promptText: "",
+        agentName,
+        dayOf: (at) => at.toISOString().slice(0, 10),
+      },
     );
   });
   const [dropped] = drafts.flatMap((one) => one.dropped);

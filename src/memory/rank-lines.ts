@@ -2,6 +2,7 @@ import { PAIRED_SCRIPTS } from "../text/scripts.ts";
 import type { Seq } from "../core/ids.ts";
 import type { FoundLine } from "../store/search/found-lines.ts";
 import { type AskedDate, askedDates } from "./asked-dates.ts";
+import { EXPLAINED } from "./explained-terms.ts";
 
 /**
  * Ranks what the index has found: BM25 over a line and two on each side of it, and what the question tells of who said it and
@@ -16,9 +17,20 @@ export interface RankingTerm {
   readonly isCounted: boolean;
 }
 
+/** What one definition of words of the question adds to it. */
+export interface ExplainingTerms {
+  /** Lexemes of the question that it explains. */
+  readonly of: readonly string[];
+  readonly terms: readonly RankingTerm[];
+  /** 1, or less where there are several. */
+  readonly share: number;
+}
+
 export interface RankingQuery {
   readonly question: string;
   readonly terms: readonly RankingTerm[];
+  /** Default: none. */
+  readonly explained?: readonly ExplainingTerms[];
   /** Entries of the channel. */
   readonly size: number;
   /** Ms. */
@@ -60,7 +72,7 @@ const BEST_LINES = 2;
 /** Entries that hold a lexeme, by the statistics, over lines that say it: the index also has each line's words with the next one. */
 const SAID_SHARE = 0.5;
 
-const ASKS_TIME =
+export const ASKS_TIME =
   /\bwhen\b|\bhow (?:long|old)\b|\b(?:what|which) (?:date|day|week|month|year|time)\b|いつ|何[時日月年]|什么时候|几[点月号]/i;
 /** Among lexemes. */
 const TIME =
@@ -68,16 +80,19 @@ const TIME =
 
 /** Lines that share a term with the question, best first; of equals the later one. @param lines by seq */
 export function rankLines(query: RankingQuery, lines: readonly FoundLine[]): RankedLine[] {
-  const terms = query.terms.map(({ lexeme }) => ` ${lexeme} `);
-  const counts = lines.map(({ words }) => terms.map((term) => count(words, term)));
+  const explained = query.explained ?? [];
+  const terms = [...query.terms, ...explained.flatMap((one) => one.terms)];
+  const looked = terms.map(({ lexeme }) => ` ${lexeme} `);
+  const counts = lines.map(({ words }) => looked.map((term) => count(words, term)));
   const authors = new Set(lines.map(({ author }) => author.toLowerCase()));
   const names = new Set([...authors].flatMap((author) => author.match(NAMES) ?? []));
-  const weights = query.terms.map(({ lexeme, expected, isCounted }, term) => {
+  const weights = terms.map(({ lexeme, expected, isCounted }, term) => {
     const said = counts.filter((line) => (line[term] ?? 0) > 0).length;
     const weight = idf(isCounted ? said : Math.max(said, expected * SAID_SHARE), query.size);
     return names.has(lexeme) ? NAME * weight : weight;
   });
-  const whole = weights.reduce((sum, weight) => sum + weight, 0);
+  const whole = totalOf(weights.slice(0, query.terms.length));
+  weighExplained(query, weights);
   const factorOf = lineFactor(query, lines);
   const scored = lines.map((line, index) => {
     const near = nearTo(lines, index);
@@ -96,11 +111,28 @@ export function rankLines(query: RankingQuery, lines: readonly FoundLine[]): Ran
       covered += weight * Math.min(1, frequency);
     }
     if (score > 0) score *= factorOf(line);
-    return { line, score, coverage: whole === 0 ? 0 : covered / whole };
+    return { line, score, coverage: whole === 0 ? 0 : Math.min(1, covered / whole) };
   });
   return withConversations(scored)
     .filter(({ score }) => score > 0)
     .toSorted((a, b) => b.score - a.score || b.seq - a.seq);
+}
+
+function totalOf(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0);
+}
+
+/** The terms of a definition together weigh at most a share of what they explain. @param weights of the question's terms, then of the explaining ones, which change */
+function weighExplained({ terms, explained = [] }: RankingQuery, weights: number[]): void {
+  let from = terms.length;
+  for (const one of explained) {
+    const to = from + one.terms.length;
+    const whole = totalOf(weights.slice(from, to));
+    const base = totalOf(weights.filter((_, index) => one.of.includes(terms[index]?.lexeme ?? "")));
+    const scale = whole === 0 ? 0 : Math.min(1, (EXPLAINED * one.share * base) / whole);
+    for (let index = from; index < to; index++) weights[index] = (weights[index] ?? 0) * scale;
+    from = to;
+  }
 }
 
 /** As often as it is said, three times at most. */

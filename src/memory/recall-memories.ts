@@ -1,11 +1,15 @@
 import { PAIRED_SCRIPTS } from "../text/scripts.ts";
 import { questionTerms, rankDocuments } from "../text/terms.ts";
-import type { Memory } from "../core/memory.ts";
+import { type Memory, namingOnly } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
-import type { AskingChannel, MemoryHit, MemoryQuery, MemoryStore } from "../store/memory/memories.ts";
+import type { MemoryHit, MemoryQuery, MemoryStore } from "../store/memory/memories.ts";
+import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { SearchStore } from "../store/search/search.ts";
+import { EXPLAINED, explanationsOf } from "./explained-terms.ts";
 import { joinByPlace } from "./join-by-place.ts";
 import type { Meaning } from "./meaning.ts";
+import { namedTimes } from "./named-times.ts";
+import { ASKS_TIME } from "./rank-lines.ts";
 import { orQuery } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
@@ -25,9 +29,15 @@ const HALF_LIFE_DAYS = 30;
 const RECENCY_BOOST = 0.2;
 const PROOF_BOOST = 0.15;
 const IMPORTANCE_BOOST = 0.15;
+/** It tells of a time that is asked for: as much as it fits besides, once more, and this where it does not fit otherwise. */
+const ASKED_TIME = 0.5;
+/** It tells of a time, and any is asked for. */
+const TELLS_TIME = 1.5;
 
 export interface MemoryRecallQuery extends AskingChannel {
   readonly text: string;
+  /** Ids of the people whose text it is. */
+  readonly askers: readonly string[];
   readonly limit: number;
   /** Ends the look-up, which then rejects. */
   readonly signal?: AbortSignal | undefined;
@@ -54,24 +64,38 @@ export class RecallMemories {
   }
 
   /**
+   * @param isAsked the days that the text names are asked for, and not told of
    * @returns the memories that fit, best first; empty if none does
    * @throws WeirError if the database does not answer
    */
-  async find(query: MemoryRecallQuery): Promise<Memory[]> {
+  async find(query: MemoryRecallQuery, isAsked = true): Promise<Memory[]> {
     const { signal, limit } = query;
     const near = this.#meaning?.find({ text: newest(query.text), entries: null, memories: query, signal });
-    const found = await this.byWords(query);
+    const found = await this.byWords(query, isAsked);
     return this.joined(found, (await near)?.memories, limit);
   }
 
   /** The same by words alone. */
-  async byWords(query: MemoryRecallQuery): Promise<Memory[]> {
-    const search = await this.toSearch(query.text);
-    return search === null ? [] : this.best(query, await this.#memories.search(query, search, query.signal));
+  async byWords(query: MemoryRecallQuery, isAsked = true): Promise<Memory[]> {
+    const search = await this.toSearch(query.text, isAsked);
+    if (search === null) return [];
+    const found = await this.search(query, search);
+    const definitions = explanationsOf(query.text, found, query.askers).map(({ definition }) => definition);
+    if (definitions.length === 0) return this.best(query, found);
+    const more = await this.toSearch(definitions.join(" "), false);
+    return this.best(
+      query,
+      withExplained(found, more === null ? [] : await this.search(query, more)),
+      definitions,
+    );
   }
 
-  /** Null: there is nothing to look for. */
-  async toSearch(asked: string): Promise<MemoryQuery | null> {
+  async search(query: MemoryRecallQuery, search: MemoryQuery): Promise<MemoryHit[]> {
+    return this.#memories.search(query, search, query.signal);
+  }
+
+  /** Null: there is nothing to look for. @param isAsked as in {@link find} */
+  async toSearch(asked: string, isAsked: boolean): Promise<MemoryQuery | null> {
     const text = newest(asked);
     if (text.trim() === "") return null;
     const words = orQuery(await this.#search.lexemes(text));
@@ -80,12 +104,18 @@ export class RecallMemories {
           .filter((term) => UNSPACED.test(term))
           .slice(0, MAX_PIECES)
       : [];
-    return words === "" && pieces.length === 0 ? null : { words, pieces, limit: CANDIDATES };
+    const times = isAsked ? namedTimes(text, this.#now().toISOString().slice(0, 10)) : [];
+    if (words === "" && pieces.length === 0 && times.length === 0) return null;
+    return { words, pieces, times, limit: CANDIDATES };
   }
 
-  /** The best of what was found, best first. */
-  best({ text, limit }: MemoryRecallQuery, found: readonly MemoryHit[]): Memory[] {
-    return rankMemories(newest(text), found, this.#now()).slice(0, limit);
+  /** The best of what was found, best first. @param definitions of terms in the text */
+  best(
+    { text, limit }: MemoryRecallQuery,
+    found: readonly MemoryHit[],
+    definitions: readonly string[] = [],
+  ): Memory[] {
+    return besideDissent(rankMemories(newest(text), found, this.#now(), definitions), limit);
   }
 
   /** What was found by words and by meaning, best first. @param near undefined: it was not looked for by meaning */
@@ -93,8 +123,38 @@ export class RecallMemories {
     if (near === undefined || near.length === 0) return [...byWords];
     const all = new Map([...byWords, ...near].map((memory) => [memory.id, memory]));
     const ids = joinByPlace([byWords.map(({ id }) => id), near.map(({ id }) => id)]);
-    return ids.slice(0, limit).flatMap((id) => all.get(id) ?? []);
+    const shown = ids.slice(0, limit);
+    return shown.flatMap((id) => {
+      const memory = all.get(id);
+      return memory === undefined ? [] : [namingOnly(memory, shown)];
+    });
   }
+}
+
+/** The first memories, each followed by what others say otherwise, if that was found. Pure. @returns at most `limit`, which name only each other */
+export function besideDissent(ranked: readonly Memory[], limit: number): Memory[] {
+  const byId = new Map(ranked.map((memory) => [memory.id, memory]));
+  const shown = new Set<Memory>();
+  for (const memory of ranked) {
+    shown.add(memory);
+    for (const { id } of memory.otherwise ?? []) {
+      const other = byId.get(id);
+      if (other !== undefined) shown.add(other);
+    }
+    if (shown.size >= limit) break;
+  }
+  const first = [...shown].slice(0, limit);
+  const ids = first.map(({ id }) => id);
+  return first.map((memory) => namingOnly(memory, ids));
+}
+
+/** What was found by the words of definitions counts by those alone. */
+export function withExplained(found: readonly MemoryHit[], more: readonly MemoryHit[]): MemoryHit[] {
+  const known = new Set(found.map(({ memory }) => memory.id));
+  return [
+    ...found,
+    ...more.filter(({ memory }) => !known.has(memory.id)).map((hit) => ({ ...hit, words: 0, pieces: 0 })),
+  ];
 }
 
 /** The newest words are what is asked. */
@@ -107,13 +167,29 @@ function newest(asked: string): string {
  * Memories, best first: by how well they fit the query, times small boosts for what is new, said more than once and
  * important. Of equals, the newer one. Pure.
  * @param found what the database picked: a word that all of them have says nothing
+ * @param definitions of terms in the query: what fits them best counts as half of what fits the query best
  */
-export function rankMemories(query: string, found: readonly MemoryHit[], now: Date): Memory[] {
+export function rankMemories(
+  query: string,
+  found: readonly MemoryHit[],
+  now: Date,
+  definitions: readonly string[] = [],
+): Memory[] {
   const documents = found.map(({ memory }) => `${memory.subject} ${memory.assertedBy} ${memory.statement}`);
-  const scores = new Map(rankDocuments(query, documents).map(({ index, score }) => [index, score]));
+  const scoresOf = (words: string): ReadonlyMap<number, number> =>
+    new Map(rankDocuments(words, documents).map(({ index, score }) => [index, score]));
+  const scores = scoresOf(query);
+  const fits = found.map(({ words, pieces }, index) => (scores.get(index) ?? 0) + words + pieces);
+  const explained = definitions.length === 0 ? new Map<number, number>() : scoresOf(definitions.join(" "));
+  const best = Math.max(0, ...explained.values());
+  const share = best === 0 ? 0 : (EXPLAINED * Math.max(0, ...fits)) / best;
+  const asksTime = ASKS_TIME.test(query);
   return found
-    .map(({ memory, words, pieces }, index) => {
-      return { memory, score: ((scores.get(index) ?? 0) + words + pieces) * boost(memory, now) };
+    .map(({ memory, time }, index) => {
+      const fit = (fits[index] ?? 0) + share * (explained.get(index) ?? 0);
+      const isTime = asksTime && memory.refers !== undefined;
+      const score = isTime ? TELLS_TIME * fit : fit * (1 + time) + ASKED_TIME * time;
+      return { memory, score: score * boost(memory, now) };
     })
     .toSorted((a, b) => b.score - a.score || b.memory.at.getTime() - a.memory.at.getTime())
     .map(({ memory }) => memory);

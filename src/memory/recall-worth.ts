@@ -10,6 +10,10 @@ const LINKS = /\S+:\/\/\S+/g;
 /** Share of what a statement says that a line must hold: whoever asks nothing is told what belongs to it, and not what shares some words. */
 const LEAST_COVERAGE = 0.5;
 
+export function isQuestion(text: string): boolean {
+  return QUESTION.test(text);
+}
+
 /**
  * The share of a text, rare terms weighing more, that a line must hold to be shown before anybody has asked for it: nothing for a
  * question, and the more of a text asks nothing, the more.

@@ -3,12 +3,22 @@ import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
 import type { FoundLines, SearchQuery, SearchStore } from "../store/search/search.ts";
+import type { MemoryHit, MemoryQuery } from "../store/memory/memories.ts";
+import { type Explanation, explanationsOf } from "./explained-terms.ts";
 import { joinByPlace } from "./join-by-place.ts";
 import type { FoundByMeaning, Meaning } from "./meaning.ts";
-import type { MemoryRecallQuery, RecallMemories } from "./recall-memories.ts";
-import { asksForRecall } from "./recall-worth.ts";
-import { type RankedLine, rankLines } from "./rank-lines.ts";
-import { CANDIDATES, chooseTerms, findPieces, pairLexemes, saidQuery, tellingLiterals } from "./terms.ts";
+import { type MemoryRecallQuery, type RecallMemories, withExplained } from "./recall-memories.ts";
+import { asksForRecall, isQuestion } from "./recall-worth.ts";
+import { type ExplainingTerms, type RankedLine, rankLines, type RankingQuery } from "./rank-lines.ts";
+import {
+  CANDIDATES,
+  chooseTerms,
+  findPieces,
+  orQuery,
+  pairLexemes,
+  saidQuery,
+  tellingLiterals,
+} from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
 const MAX_QUERY = 2000;
@@ -53,10 +63,14 @@ export class Recall {
     this.#now = parts.now;
   }
 
-  /** @returns the best first; empty if nothing fits */
-  async find(query: RecallQuery): Promise<EntryReference[]> {
+  /**
+   * @param explaining what is remembered of what the words of those who ask mean; default: nothing
+   * @returns the best first; empty if nothing fits
+   */
+  async find(query: RecallQuery, explaining?: Explaining): Promise<EntryReference[]> {
     const near = this.#near(query, null);
-    const seqs = await this.#byWords(query);
+    const search = await this.#toSearch(query);
+    const seqs = search === null ? [] : (await this.#lookUp(query, search, explaining)).seqs;
     return this.#said(query, joined(seqs, (await near)?.entries, query.limit));
   }
 
@@ -72,16 +86,14 @@ export class Recall {
     if (!(await this.#asksForRecall(query.text))) return { entries: [], memories: [] };
     const inChannel = { ...query, channel: asked.channel };
     const near = this.#near(inChannel, asked);
-    const [search, words] = await Promise.all([this.#toSearch(query), memories.toSearch(asked.text)]);
-    let seqs: Seq[];
+    const search = await this.#toSearch(query);
+    let seqs: readonly Seq[] = [];
     let remembered: Memory[];
-    if (search === null || words === null || words.pieces.length > 0) {
-      seqs = await this.#byWords(inChannel);
-      remembered = await memories.byWords(asked);
-    } else {
-      const both = await this.#search.findWithMemories(asked, search.query, words, query.signal);
-      seqs = search.best(both.found);
-      remembered = memories.best(asked, both.memories);
+    if (search === null) remembered = await memories.byWords(asked, isQuestion(asked.text));
+    else {
+      const found = await this.#lookUp(inChannel, search, { memories, asked });
+      seqs = found.seqs;
+      remembered = memories.best(asked, found.memories, found.definitions);
     }
     const close = await near;
     const entries = await this.#said(inChannel, joined(seqs, close?.entries, query.limit));
@@ -103,14 +115,79 @@ export class Recall {
     return this.#meaning.find({ text: newest(text), entries, memories, signal });
   }
 
-  async #byWords(query: RecallQuery): Promise<Seq[]> {
-    const search = await this.#toSearch(query);
-    if (search === null) return [];
-    return search.best(await this.#search.find(query.channel, search.query, query.signal));
-  }
-
   async #said({ channel, signal }: RecallQuery, seqs: readonly Seq[]): Promise<EntryReference[]> {
     return this.#search.said(channel, seqs, signal);
+  }
+
+  /** What a definition adds is looked for behind the rest, and only where a text has a term that somebody has defined. */
+  async #lookUp(query: RecallQuery, search: Search, explaining?: Explaining): Promise<LookedUp> {
+    const { channel, signal } = query;
+    if (explaining === undefined) {
+      const lines = await this.#search.find(channel, search.query, signal);
+      return { seqs: search.best(lines, []), memories: [], definitions: [] };
+    }
+    const { memories, asked } = explaining;
+    const both = await this.#both(
+      search.query,
+      explaining,
+      await memories.toSearch(asked.text, isQuestion(asked.text)),
+    );
+    const explanations = explanationsOf(newest(query.text), both.memories, asked.askers);
+    if (explanations.length === 0)
+      return { seqs: search.best(both.found, []), memories: both.memories, definitions: [] };
+    const explained = await this.#explaining(explanations, search.query.terms, query.to);
+    const terms = explained.flatMap((one) => one.terms.map(({ lexeme }) => lexeme));
+    const { pick } = chooseTerms(terms, await this.#loadFrequencies(), query.to);
+    const more = await this.#both(
+      { ...search.query, pick: saidQuery(pick), terms: [...search.query.terms, ...terms], literals: [] },
+      explaining,
+      { words: orQuery(terms), pieces: [], times: [], limit: CANDIDATES },
+    );
+    const lines = new Map([...both.found.lines, ...more.found.lines].map((line) => [line.seq, line]));
+    return {
+      seqs: search.best(
+        { ...both.found, lines: [...lines.values()].toSorted((a, b) => a.seq - b.seq) },
+        explained,
+      ),
+      memories: withExplained(both.memories, more.memories),
+      definitions: explanations.map(({ definition }) => definition),
+    };
+  }
+
+  /** In one look-up, where memories are looked for by words alone. @param words null: there is nothing to look for */
+  async #both(
+    search: SearchQuery,
+    { memories, asked }: Explaining,
+    words: MemoryQuery | null,
+  ): Promise<{ found: FoundLines; memories: readonly MemoryHit[] }> {
+    const { channel, signal } = asked;
+    if (words !== null && words.pieces.length === 0 && words.times.length === 0)
+      return this.#search.findWithMemories(asked, search, words, signal);
+    const found = await this.#search.find(channel, search, signal);
+    return { found, memories: words === null ? [] : await memories.search(asked, words) };
+  }
+
+  /** The lexemes of definitions that the question does not have, each once. */
+  async #explaining(
+    explanations: readonly Explanation[],
+    asked: readonly string[],
+    size: number,
+  ): Promise<ExplainingTerms[]> {
+    const frequencies = await this.#loadFrequencies();
+    const known = new Set(asked);
+    const explained: ExplainingTerms[] = [];
+    for (const { term, definition, share } of explanations) {
+      const [of, words] = await Promise.all([this.#lexemesOf(term), this.#lexemesOf(definition)]);
+      const fresh = words.filter((lexeme) => !known.has(lexeme));
+      for (const lexeme of fresh) known.add(lexeme);
+      const terms = chooseTerms(fresh, frequencies, size).rank.map((one) => ({ ...one, isCounted: false }));
+      explained.push({ of, terms, share });
+    }
+    return explained;
+  }
+
+  async #lexemesOf(text: string): Promise<string[]> {
+    return [...(await this.#search.lexemes(text)), ...pairLexemes(findPieces(text).unspaced)];
   }
 
   async #asksForRecall(query: string): Promise<boolean> {
@@ -132,12 +209,12 @@ export class Recall {
     const terms = rank.map((term) => {
       return { ...term, isCounted: pick.includes(term.lexeme) && term.expected <= CANDIDATES };
     });
-    const ranking = { question: text, terms, size: to, now: this.#now() };
+    const ranking: RankingQuery = { question: text, terms, size: to, now: this.#now() };
     return {
       query: { pick: saidQuery(pick), terms: rank.map(({ lexeme }) => lexeme), literals, from, to, limit },
-      best: ({ lines, literals: exact }) =>
+      best: ({ lines, literals: exact }, explained) =>
         bestOf(
-          rankLines(ranking, lines).filter(({ coverage }) => coverage >= leastCoverage),
+          rankLines({ ...ranking, explained }, lines).filter(({ coverage }) => coverage >= leastCoverage),
           exact,
         ).slice(0, limit),
     };
@@ -170,8 +247,22 @@ export class Recall {
 
 interface Search {
   readonly query: SearchQuery;
-  /** The best of what it has found, best first. */
-  best(found: FoundLines): Seq[];
+  /** The best of what it has found, best first. @param explained what definitions add to the query */
+  best(found: FoundLines, explained: readonly ExplainingTerms[]): Seq[];
+}
+
+/** Whose words are looked for, and the memories that may explain them. */
+interface Explaining {
+  readonly memories: RecallMemories;
+  readonly asked: MemoryRecallQuery;
+}
+
+interface LookedUp {
+  /** The best first. */
+  readonly seqs: readonly Seq[];
+  readonly memories: readonly MemoryHit[];
+  /** Of terms in the query. */
+  readonly definitions: readonly string[];
 }
 
 /** An identifier that is there letter by letter has no score. */

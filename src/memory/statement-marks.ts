@@ -13,6 +13,11 @@ export interface StatementMarks {
   readonly marks: readonly string[];
   /** Its other words, each once, in order; empty: a newer statement, and it is none of the same thing. */
   readonly about: readonly string[];
+  /**
+   * Those of its marks that take one value of most things: dates, numbers, negations, weekdays and months; and `c:` where it says
+   * that something has changed. Another name alone need not be a change: who speaks German may speak French as well.
+   */
+  readonly slots: readonly string[];
 }
 
 /** Longest statement that is looked at, in UTF-16 units: more than the gates let pass. */
@@ -40,7 +45,13 @@ const DAYS = words(
   lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo`,
 );
 const UNSPACED_DAYS = /[月火水木金土日]曜|(?:星期|周|週)[一二三四五六日天]/gu;
+const CHANGE = "c:";
 const NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split(" ");
+/** Who says so tells of a change. They count nowhere else: what holds now is about the same as what held before. */
+const CHANGES = words(
+  "now nowadays anymore longer moved switched changed instead meanwhile jetzt nun inzwischen stattdessen umgezogen désormais maintenant ahora",
+);
+const UNSPACED_CHANGE = /今は|今では|もう|になった|に変え|变成|改成|现在|現在/u;
 /** Who says so adds something, and takes nothing back. */
 const ADDS = /\b(?:also|too|as well|another|additionally|auch|außerdem|aussi|también|anche)\b|も|也/iu;
 
@@ -60,13 +71,25 @@ export function marksOf(statement: string): StatementMarks {
   for (const { 0: word, index } of rest.matchAll(WORD)) {
     if (EDGELESS.test(word)) continue;
     const lower = word.toLowerCase().replaceAll(/['’]/gu, "");
-    if (NEGATIONS.has(lower)) negations++;
+    if (CHANGES.has(lower)) marks.add(CHANGE);
+    else if (NEGATIONS.has(lower)) negations++;
     else sort(word, lower, isFirst(rest, index), marks, about);
   }
   for (const [run] of rest.matchAll(EDGELESS_RUN)) for (const pair of pairsOf(run)) marks.add(`^${pair}`);
   for (const [run] of plain.matchAll(EDGELESS_RUN)) for (const pair of pairsOf(run)) about.add(pair);
   if (negations > 0) marks.add(`x:${negations}`);
-  return { marks: [...marks].toSorted(), about: ADDS.test(text) ? [] : [...about].toSorted() };
+  const isChange = marks.delete(CHANGE) || UNSPACED_CHANGE.test(text);
+  const slots = [...marks].filter((mark) => /^[dnx]:/.test(mark) || isDay(mark));
+  return {
+    marks: [...marks].toSorted(),
+    about: ADDS.test(text) ? [] : [...about].toSorted(),
+    slots: [...slots, ...(isChange ? [CHANGE] : [])].toSorted(),
+  };
+}
+
+function isDay(mark: string): boolean {
+  const name = mark.slice(1);
+  return mark.startsWith("@") && (DAYS.has(name) || name.search(UNSPACED_DAYS) === 0);
 }
 
 /** A word is a mark, or what the statement is about, or may be either. */
@@ -82,12 +105,17 @@ function sort(
   if (number >= 0) marks.add(`n:${number}`);
   else if (DAYS.has(plain)) marks.add(`@${plain}`);
   else if (/[\d_]|\p{Ll}\p{Lu}/u.test(word)) marks.add(`@${plain}`);
-  else if (!/^\p{Lu}/u.test(word)) about.add(plain);
+  else if (!/^\p{Lu}/u.test(word)) about.add(withoutS(plain));
   else if (!isFirstWord) marks.add(`@${plain}`);
   else {
     marks.add(`^${plain}`);
     about.add(plain);
   }
+}
+
+/** "She eats" and "she does not eat" are about the same. */
+function withoutS(word: string): string {
+  return word.length > 3 && /[^s]s$/.test(word) ? word.slice(0, -1) : word;
 }
 
 /** The first word of a sentence is written large, whatever it is. */

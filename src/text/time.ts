@@ -22,6 +22,11 @@ export function createTimeFormat(timeZone: string): TimeFormat {
   };
 }
 
+/** `2026-12-03`, `2026-12-01 to 2026-12-07`. @param days ISO days, both inclusive */
+export function formatDays({ from, to }: { readonly from: string; readonly to: string }): string {
+  return from === to ? from : `${from} to ${to}`;
+}
+
 /** Before 1973 there were zones that were off by seconds. */
 const WHOLE_MINUTES_FROM = Date.UTC(1973);
 const KNOWN_MINUTES = 500;

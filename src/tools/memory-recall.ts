@@ -12,8 +12,9 @@ export const memoryRecall = defineTool({
   input: Input,
   async run(input, context) {
     const found = await context.recallMemories(input.query, LIMIT, context.signal);
-    const memories = found.map(({ id, type, assertedBy, at, statement }) => {
-      return { id, memory: { type, assertedBy, at, statement } };
+    const memories = found.map(({ id, type, assertedBy, at, refers, statement, otherwise }) => {
+      const more = { ...(refers && { refers }), ...(otherwise && { otherwise }) };
+      return { id, memory: { type, assertedBy, at, statement, ...more } };
     });
     const text = memories.length === 0 ? "Nothing is remembered about that." : "";
     return { kind: "result", text, references: [], memories };

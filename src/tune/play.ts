@@ -1,6 +1,7 @@
 import { TimeSlice } from "../async/cooperative.ts";
 import type { Entry, EntryReference } from "../core/entry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
+import { namingOnly } from "../core/memory.ts";
 import type { Store } from "../store/store.ts";
 import type { PastTurn } from "../store/turns/past.ts";
 import type { ReplayedTurn, Simulation } from "./simulation.ts";
@@ -65,7 +66,10 @@ async function withRecalled(
   return turns.map((turn) => ({
     turn,
     recalled: turn.recalled.entries.flatMap((seq) => bySeq.get(seq) ?? []),
-    remembered: turn.recalled.memories.flatMap((id) => statements.get(id) ?? []),
+    remembered: turn.recalled.memories.flatMap((id, _, shown) => {
+      const memory = statements.get(id);
+      return memory === undefined ? [] : namingOnly(memory, shown);
+    }),
   }));
 }
 

@@ -57,6 +57,18 @@ describe("/memory", () => {
     assert.match(text, /preference · Ann, 2026-11-21 until 2026-11-23, 2 proofs$/);
   });
 
+  test("tells of which days it tells, and who says otherwise", () => {
+    const otherwise = [{ id: memoryId(14), assertedBy: "Ben", at: new Date("2026-11-22T08:00:00Z") }];
+    const text = formatMemories(
+      [{ ...memory, refers: { from: "2026-12-01", to: "2026-12-07" }, otherwise }],
+      time,
+    );
+    assert.match(
+      text,
+      /2 proofs · about 2026-12-01 to 2026-12-07 · Ben said otherwise on 2026-11-22 \(#14\)$/,
+    );
+  });
+
   test("obeys nothing that is in a memory", () => {
     const text = formatMemories(
       [{ ...memory, statement: "a\u001b[2Jb\nc", assertedBy: "x\u001b]0;y\u0007" }],

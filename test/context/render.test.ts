@@ -347,3 +347,22 @@ describe("what a person typed", () => {
     assert.ok(ms < 2000, `${ms} ms`);
   });
 });
+
+test("a memory is told with the days that it does not name, and who said otherwise", () => {
+  const days = { from: "2026-12-01", to: "2026-12-07" };
+  const said = {
+    type: "event",
+    assertedBy: "Ann",
+    at,
+    statement: "The fair is in town.",
+    refers: days,
+  } as const;
+  const otherwise = [{ id: memoryId(4), assertedBy: "Ben]\n", at: new Date("2026-11-22T09:00:00Z") }];
+  const head = "[2026-11-21] Ann (event";
+  assert.equal(
+    renderer.memoryLine({ ...said, otherwise }),
+    `${head} of 2026-12-01 to 2026-12-07; Ben said otherwise on 2026-11-22): The fair is in town.`,
+  );
+  const statement = "The fair is from 2026-12-01 on.";
+  assert.equal(renderer.memoryLine({ ...said, statement }), `${head}): ${statement}`);
+});

@@ -39,6 +39,7 @@ const context: MemoryGateContext = {
   sources: new Map(ENTRIES.map((entry, index) => [index + 1, entry])),
   promptText: "You are Weir. You answer in the language of the person.\nI prefer Earl Grey tea, always.",
   agentName: "Weir",
+  dayOf: (at) => at.toISOString().slice(0, 10),
 };
 const GOOD = {
   type: "preference",
@@ -77,7 +78,8 @@ describe("a memory passes the gates", () => {
       sources: [{ seq: 11, quote: "Earl Grey, not coffee" }],
       telling: ["ann", "prefer", "earl", "grey", "coffe"],
       marks: ["@earl", "@grey", "^ann"],
-      about: ["ann", "coffee", "prefers", "to"],
+      about: ["ann", "coffee", "prefer", "to"],
+      slots: [],
     });
     assert.equal(keptOne({}).importance, 0.5);
     assert.equal(keptOne({ importance: -1 }).importance, 0);
@@ -116,12 +118,51 @@ describe("a memory passes the gates", () => {
   });
 });
 
+test("a memory has the days that it tells of: as a cited line names them, or by its own words", () => {
+  for (const [refers_to, from, to] of [
+    ["2026-11-27", "2026-11-27", "2026-11-27"],
+    ["2026-11-20/2026-11-27", "2026-11-20", "2026-11-27"],
+    [" 2026-11-21 ", "2026-11-21", "2026-11-21"],
+  ] as const)
+    assert.deepEqual(keptOne({ sources: [2], quote: "we meet on friday", refers_to }).refers, { from, to });
+  for (const refers_to of [undefined, null, " "]) {
+    const change = {
+      sources: [2],
+      quote: "we meet on friday",
+      statement: "Ann and Ben meet on 2026-11-27.",
+      refers_to,
+    };
+    assert.deepEqual(keptOne(change).refers, { from: "2026-11-27", to: "2026-11-27" });
+    assert.equal(keptOne({ refers_to }).refers, undefined);
+  }
+  assert.match(whyDropped({ refers_to: "2026-12-24" }) ?? "", /no cited line tells of the days in refers_to/);
+  assert.match(whyDropped({ refers_to: "next week" }) ?? "", /write 2026-12-03 or 2026-12-01\/2026-12-07/);
+});
+
+test("a term is a word of a cited line, and its statement says what it means", () => {
+  const term = {
+    type: "term",
+    subject: "the Earl Grey",
+    statement: "By Earl Grey Ann means any black tea.",
+    quote: "Earl Grey",
+  };
+  assert.equal(keptOne(term).subject, "the Earl Grey");
+  assert.match(whyDropped({ ...term, subject: "the Lady Grey" }) ?? "", /does not stand in a cited line/);
+  assert.match(whyDropped({ ...term, subject: "I prefer Earl Grey not coffee" }) ?? "", /at most 5 words/);
+  assert.match(
+    whyDropped({ ...term, statement: "The Earl Grey." }) ?? "",
+    /does not say what the term means/,
+  );
+});
+
 test("why a memory is dropped is told in a word, to be counted", () => {
   const cases: readonly [change: object, reason: string][] = [
     [{ type: "rumour" }, "malformed"],
     [{ subject: "" }, "malformed"],
     [{ sources: [9] }, "range"],
     [{ sources: [4] }, "range"],
+    [{ refers_to: "soon" }, "malformed"],
+    [{ refers_to: "2026-12-24" }, "time"],
     [{ quote: "Earl Grey with milk" }, "quote"],
     [{ sources: [3], quote: "Earl Grey" }, "speaker"],
     [{ statement: "Ann leaves tomorrow." }, "relative_date"],

@@ -1,3 +1,4 @@
+// proves: src/core/memory.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
@@ -5,7 +6,7 @@ import * as fc from "fast-check";
 
 import { memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
-import { rankMemories } from "../../src/memory/recall-memories.ts";
+import { besideDissent, rankMemories } from "../../src/memory/recall-memories.ts";
 
 const NOW = new Date("2026-11-21T09:00:00Z");
 
@@ -25,7 +26,7 @@ function memory(statement: string, overrides: Partial<Memory> = {}): Memory {
 }
 
 function ranked(query: string, memories: readonly Memory[], now = NOW): string[] {
-  const found = memories.map((one) => ({ memory: one, words: 0.1, pieces: 0 }));
+  const found = memories.map((one) => ({ memory: one, words: 0.1, pieces: 0, time: 0, asserter: null }));
   return rankMemories(query, found, now).map(({ statement }) => statement);
 }
 
@@ -56,11 +57,51 @@ describe("memories are ranked", () => {
       assert.deepEqual(ranked("tea", [plain, rival]), [rival.statement, "plain tea"]);
   });
 
+  test("by the time that is asked for, beside the words", () => {
+    const about = ["the regatta", "the regatta and its boats", "a cake"].map((one) => memory(one));
+    const found = about.map((one, index) => ({
+      memory: one,
+      words: 0,
+      pieces: 0,
+      time: [0, 0.5, 1][index] ?? 0,
+      asserter: null,
+    }));
+    const order = rankMemories("the regatta", found, NOW).map(({ statement }) => statement);
+    assert.deepEqual(order, ["the regatta and its boats", "a cake", "the regatta"]);
+    const [first] = rankMemories("", found, NOW);
+    assert.equal(first?.statement, "a cake");
+  });
+
+  test("by whether it tells of a time, where somebody asks when", () => {
+    const day = { from: "2026-12-03", to: "2026-12-03" };
+    const both = [memory("the big regatta"), memory("the old regatta", { refers: day, at: daysAgo(9) })];
+    assert.equal(ranked("when is the regatta?", both)[0], "the old regatta");
+    assert.equal(ranked("who wins the regatta?", both)[0], "the big regatta");
+  });
+
   test("never so that a boost makes up for fitting half as well", () => {
     const old = memory("the boathouse key is under the mat", { at: daysAgo(3000), importance: 0 });
     const loud = memory("the boathouse", { proofs: 100, importance: 1 });
     assert.equal(ranked("boathouse key mat", [loud, old])[0], old.statement);
   });
+});
+
+test("what others say otherwise stands behind a memory, and nobody is named who is not shown", () => {
+  const told = (id: number, ...others: number[]): Memory =>
+    memory(`m${id}`, {
+      id: memoryId(id),
+      ...(others.length > 0 && {
+        otherwise: others.map((one) => ({ id: memoryId(one), assertedBy: "Ben", at: NOW })),
+      }),
+    });
+  const all = [told(1, 3, 9), told(2), told(3, 1), told(4, 5), told(5, 4)];
+  const shown = (limit: number): string[] =>
+    besideDissent(all, limit).map(({ statement, otherwise = [] }) =>
+      [statement, ...otherwise.map(({ id }) => id)].join(" "),
+    );
+  assert.deepEqual(shown(5), ["m1 3", "m3 1", "m2", "m4 5", "m5 4"]);
+  assert.deepEqual(shown(4), ["m1 3", "m3 1", "m2", "m4"]);
+  assert.deepEqual(shown(1), ["m1"]);
 });
 
 describe("the rank of memories", () => {
@@ -74,7 +115,7 @@ describe("the rank of memories", () => {
         const [first] = rankMemories(
           "x",
           [memory("new", { at: daysAgo(days), importance: 0 }), other].map((one) => {
-            return { memory: one, words: 1, pieces: 0 };
+            return { memory: one, words: 1, pieces: 0, time: 0, asserter: null };
           }),
           NOW,
         );

@@ -19,7 +19,7 @@ const { store } = open;
 const now = (): Date => new Date("2026-11-21T12:00:00Z");
 const recall = new RecallMemories({ memories: store.memories, search: store.search, now });
 const { id: channel } = await open.channel("recall");
-const asker = { agent: agentId("main"), channel, workspace: "", kind: "channel" as const };
+const asker = { agent: agentId("main"), channel, workspace: "", kind: "channel" as const, askers: ["u-ann"] };
 for (const statement of [
   "Ann prefers Earl Grey to coffee.",
   "Ann keeps the key of the boathouse.",
@@ -59,6 +59,44 @@ test("no more come than were asked for, and none where nothing fits", async () =
   assert.equal((await found("Ann", 5)).length, 2);
   for (const text of ["", "  ", "the of and", "?!", "penguins", "'\\ | & ! ( ) :*"])
     assert.deepEqual(await found(text), []);
+});
+
+test("days that are asked for find what tells of them and what was said then, whatever its words", async () => {
+  const { id } = await open.channel("times");
+  const there = { ...asker, channel: id };
+  for (const [statement, at, refers] of [
+    ["Ann rows in the regatta.", "2026-11-02T10:00:00Z", { from: "2026-11-10", to: "2026-11-11" }],
+    ["Ben painted the shed.", "2026-11-12T10:00:00Z", undefined],
+    ["Chi sold a boat.", "2026-10-01T10:00:00Z", undefined],
+  ] as const) {
+    const seq = await open.say(id, statement);
+    await rememberIn(open, id, {
+      statement,
+      subject: "it",
+      at,
+      sources: [{ seq, quote: statement }],
+      ...(refers && { refers }),
+    });
+  }
+  const entries = new Recall({ search: store.search, now: Date.now });
+  const asked = async (text: string): Promise<string[]> => {
+    const query = { ...there, text, limit: 5 };
+    const { memories } = await entries.findWithMemories({ text, to: 10, limit: 5 }, recall, query);
+    return memories.map(({ statement }) => statement);
+  };
+  assert.deepEqual(await asked("what happened on 10 November?"), ["Ann rows in the regatta."]);
+  assert.deepEqual(await asked("what was last week?"), ["Ann rows in the regatta.", "Ben painted the shed."]);
+  assert.deepEqual(await asked("I slept a lot last week."), [], "nobody asks");
+  const tool = await recall.find({ ...there, text: "last week", limit: 5 });
+  assert.deepEqual(
+    tool.map(({ refers }) => refers?.from),
+    ["2026-11-10", undefined],
+  );
+  assert.deepEqual(
+    await recall.find({ ...asker, text: "10 November", limit: 5 }),
+    [],
+    "of another channel none",
+  );
 });
 
 test("the newest words of a long text are what is asked", async () => {

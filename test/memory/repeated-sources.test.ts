@@ -16,7 +16,10 @@ const TEA = {
 
 function check(entries: readonly UserEntry[], memories: readonly unknown[]) {
   const sources = new Map(entries.map((entry) => [entry.seq, entry]));
-  return checkMemories({ memories }, { sources, promptText: "", agentName: "Weir" });
+  return checkMemories(
+    { memories },
+    { sources, promptText: "", agentName: "Weir", dayOf: (at: Date) => at.toISOString().slice(0, 10) },
+  );
 }
 
 describe("the sources of a memory", () => {

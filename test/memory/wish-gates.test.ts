@@ -25,6 +25,7 @@ const context = {
   sources: new Map(ENTRIES.map((entry, index) => [index + 1, entry])),
   promptText: "You are Weir. Answer in the language of the person who asked.",
   agentName: "Weir",
+  dayOf: (at: Date) => at.toISOString().slice(0, 10),
 };
 const GOOD = {
   wish: "Answer in Spanish.",

@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 import type { EntryReference, FoundIds, RecallArms, RecalledIds } from "../../core/entry.ts";
-import { type History, rawFrom, type TurnRange } from "../../core/history.ts";
+import { answeredMessages, type History, rawFrom, type TurnRange } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import type { RecallQuery } from "../../memory/recall.ts";
@@ -96,7 +96,10 @@ export class TurnRecall implements Disposable {
   ): Promise<EntryReference[]> {
     const find = async (): Promise<EntryReference[]> =>
       this.#search(signal, async (until) =>
-        this.#parts.recall.find({ ...this.#entriesQuery(text, scope, limit), signal: until }),
+        this.#parts.recall.find(
+          { ...this.#entriesQuery(text, scope, limit), signal: until },
+          { memories: this.#parts.memories, asked: { ...this.#memoriesQuery(text, limit), signal: until } },
+        ),
       );
     // The model waits for a tool call; the automatic recall is optional.
     if (scope === "all") return find();
@@ -160,7 +163,20 @@ export class TurnRecall implements Disposable {
 
   #memoriesQuery(text: string, limit: number): MemoryRecallQuery {
     const { agent, owner, workspace, kind } = this.#parts;
-    return { agent: agent.config.id, channel: owner.channel, workspace, kind, text, limit };
+    return {
+      agent: agent.config.id,
+      channel: owner.channel,
+      workspace,
+      kind,
+      text,
+      askers: this.#askers(),
+      limit,
+    };
+  }
+
+  /** Those whose messages the turn answers. */
+  #askers(): string[] {
+    return answeredMessages(this.#history.current, this.#turn).map(({ author }) => author.id);
   }
 }
 

@@ -377,10 +377,10 @@ class SummaryAttempt {
   }
 
   async #ask(task: Omit<WritingTask, "maxOutputTokens">): Promise<Written> {
-    const { texts, agentName } = this.#agent;
+    const { texts, agentName, time } = this.#agent;
     const written = await writeSummary(
       { ...task, maxOutputTokens: this.#requests.outputTokens(task.capTokens) },
-      { ...this.#options, modelName: this.#modelName, texts, agentName, budget: this.#budget },
+      { ...this.#options, modelName: this.#modelName, texts, agentName, time, budget: this.#budget },
     );
     if (written.kind === "written") this.#modelName = written.model;
     return written;

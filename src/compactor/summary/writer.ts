@@ -4,6 +4,7 @@ import type { MemoryDraft, MemoryRejection } from "../../core/memory.ts";
 import type { WishDraft } from "../../core/wish.ts";
 import { MEASURED_IN_CHARACTERS } from "../../text/scripts.ts";
 import { storableText } from "../../text/text.ts";
+import type { TimeFormat } from "../../text/time.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { capText, estimateMessage } from "../../context/render.ts";
 import {
@@ -59,6 +60,7 @@ export interface WriterOptions {
   readonly modelName: string;
   readonly windowTokens: number;
   readonly agentName: string;
+  readonly time: Pick<TimeFormat, "day">;
   readonly texts: WriterTexts;
   readonly budget: CallBudget;
   readonly signal: AbortSignal;
@@ -282,7 +284,7 @@ function runCalls(calls: readonly ToolCall[], task: WritingTask, options: Writer
   return { memories, wishes, results };
 }
 
-function checkCall(call: ToolCall, task: WritingTask, { agentName }: WriterOptions): CheckedSave {
+function checkCall(call: ToolCall, task: WritingTask, { agentName, time }: WriterOptions): CheckedSave {
   if (call.name !== MEMORY_SAVE) return nothingKept(`the only tool is ${MEMORY_SAVE}`);
   let input: unknown;
   try {
@@ -291,7 +293,12 @@ function checkCall(call: ToolCall, task: WritingTask, { agentName }: WriterOptio
     return nothingKept("the arguments are not valid JSON");
   }
   const promptText = task.messages.flatMap(({ role, text }) => (role === "system" ? [text] : [])).join("\n");
-  return checkSave(input, { sources: task.sources ?? new Map(), promptText, agentName });
+  return checkSave(input, {
+    sources: task.sources ?? new Map(),
+    promptText,
+    agentName,
+    dayOf: (at) => time.day(at),
+  });
 }
 
 function nothingKept(why: string): CheckedSave {

@@ -9,6 +9,7 @@ import {
   type TurnEntryDraft,
 } from "../../core/entry.ts";
 import { type ChannelId, memoryId, type Seq, turnId } from "../../core/ids.ts";
+import { namingOnly } from "../../core/memory.ts";
 import type { Author } from "../../core/message.ts";
 import { sliceWhole } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
@@ -277,15 +278,17 @@ function toEntry(
     tool: row.data?.tool ?? "",
     text,
     references: (row.data?.references ?? []).flatMap((seq) => references.get(seq) ?? []),
-    memories: (row.data?.memories ?? []).map((id) => toMemoryReference(id, statements)),
+    memories: (row.data?.memories ?? []).map((id, _, ids) => toMemoryReference(id, ids, statements)),
   };
 }
 
 function toMemoryReference(
   id: number,
+  ids: readonly number[],
   statements: ReadonlyMap<number, RememberedStatement>,
 ): MemoryReference {
-  return { id: memoryId(id), memory: statements.get(id) ?? null };
+  const memory = statements.get(id);
+  return { id: memoryId(id), memory: memory === undefined ? null : namingOnly(memory, ids) };
 }
 
 /** What `append_turn_entries` takes: references are stored as seqs and ids, never as text. */

@@ -4,17 +4,9 @@ import type { ChannelKind, Place } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import type { ChannelRow } from "../channels/channels.ts";
 import type { Database } from "../database/database.ts";
-import {
-  askedBy,
-  type AskingChannel,
-  ASSERTER,
-  MEMORY_COLUMNS,
-  FROM,
-  IN_SCOPE,
-  type ListedMemory,
-  type RawMemory,
-  memoryOf,
-} from "./memories.ts";
+import { type ListedMemory } from "./memories.ts";
+import { askedBy, type AskingChannel, SAID_IN, IN_SCOPE } from "./memory-scope.ts";
+import { ASSERTER, MEMORY_COLUMNS, type RawMemory, memoryOf } from "./memory-rows.ts";
 
 /** A memory as people are shown it with what proves it. */
 export interface CitedMemory extends ListedMemory {
@@ -75,7 +67,7 @@ export class CitedMemoryStore {
     const rows = await this.#db.query<RawCited & Record<string, unknown>>(
       {
         name: "memories_cited",
-        text: `select ${CITED_COLUMNS}, ${FROM} as from
+        text: `select ${CITED_COLUMNS}, ${SAID_IN} as from
                  from memories m join channels c on c.id = m.channel_id where ${IN_SCOPE} and m.id = any($5)`,
       },
       [...askedBy(asker), ids],
@@ -95,7 +87,7 @@ export class CitedMemoryStore {
     const rows = await this.#db.query<RawCited & Record<string, unknown>>(
       {
         name: "memories_about",
-        text: `select ${CITED_COLUMNS}, ${FROM} as from
+        text: `select ${CITED_COLUMNS}, ${SAID_IN} as from
                  from memories m join channels c on c.id = m.channel_id
                 where ${IN_SCOPE} and (${ASSERTER} = $5 or normal_text(m.subject) = normal_text($6))
                 order by m.valid_from desc, m.id desc limit $7`,

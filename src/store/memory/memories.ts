@@ -5,28 +5,39 @@ import {
   type ChannelAddress,
   type ChannelId,
   type MemoryId,
-  memoryId,
   type Seq,
 } from "../../core/ids.ts";
-import type { Memory, MemoryRejection, MemoryScope, MemorySource, MemoryType } from "../../core/memory.ts";
-import type { ChannelKind } from "../../core/message.ts";
+import type { DayRange, Memory, MemoryRejection, MemorySource } from "../../core/memory.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database, Queryable } from "../database/database.ts";
-
-/** Who asks, and where: what a conversation may know of. */
-export interface AskingChannel {
-  readonly agent: AgentId;
-  readonly channel: ChannelId;
-  /** "" where the platform has no such thing. */
-  readonly workspace: string;
-  readonly kind: ChannelKind;
-}
+import {
+  ASSERTER,
+  MEMORY_COLUMNS,
+  OTHERWISE,
+  type RawMemory,
+  type ScoredMemory,
+  dissentOf,
+  memoryOf,
+  refersOf,
+} from "./memory-rows.ts";
+import {
+  type AskingChannel,
+  SAID_IN,
+  IN_SCOPE,
+  type SaidIn,
+  VISIBLE,
+  askedBy,
+  seenBy,
+  visibleMemories,
+} from "./memory-scope.ts";
 
 export interface MemoryQuery {
   /** A tsquery of lexemes; "": no words. */
   readonly words: string;
   /** Parts of words in scripts without spaces, looked for anywhere. */
   readonly pieces: readonly string[];
+  /** Days that are asked for: what tells of one of them or was said on it is found, whatever its words. */
+  readonly times: readonly DayRange[];
   readonly limit: number;
 }
 
@@ -36,6 +47,10 @@ export interface MemoryHit {
   /** How well its words fit, and which share of the query's pieces it holds; each from 0 to 1. */
   readonly words: number;
   readonly pieces: number;
+  /** 1: it tells of a time that is asked for; 0.5: it was said then; 0: neither, or no time is asked for. */
+  readonly time: number;
+  /** Of a term: id of the person who said first what it means; null: the agent, or it is no term. */
+  readonly asserter: string | null;
 }
 
 /** A memory with everything that is known of it. */
@@ -52,11 +67,8 @@ export interface MemoryRecord extends Memory {
 
 /** A memory as people of a channel are shown it. */
 export interface ListedMemory extends Memory {
-  /**
-   * Where it was said: in the channel that asks, in the channel of that thread, in another one whose memories the workspace sees,
-   * or in any other place, of which only the one who said it is told.
-   */
-  readonly from: "here" | "parent" | "workspace" | "elsewhere";
+  /** `elsewhere`: in any other place, of which only the one who said it is told. */
+  readonly from: SaidIn | "elsewhere";
 }
 
 /** How many memories of a channel were refused for one reason. */
@@ -76,89 +88,12 @@ export interface OwnedMemory extends Memory {
   readonly messages: readonly { readonly id: string; readonly author: string }[];
 }
 
-export interface RawMemory {
-  id: number;
-  type: MemoryType;
-  scope: MemoryScope;
-  subject: string;
-  asserted_by: string;
-  statement: string;
-  importance: number;
-  valid_from: Date | string;
-  valid_to: Date | string | null;
-  proofs: number;
-}
-
-/** A row that was found by its words, and how well they fit. */
-export interface ScoredMemory extends RawMemory {
-  score: number;
-}
-
 interface RawRecord extends RawMemory {
   agent: string;
   imported: boolean;
   platform: string;
   name: string;
   sources: { seq: Seq; quote: string; author: string; at: string }[];
-}
-
-export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from, m.valid_to,
-  (select count(*) from memory_sources s where s.memory_id = m.id) as proofs`;
-
-export const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
-
-/**
- * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
- * alone, what was said in a thread in that thread alone, what was said in a channel in that channel and in its threads, what is
- * shared of a public channel in all channels of its workspace, and nothing to another agent, unless the configuration opens it to that one. The parameters are SQL: the agent, the channel, its workspace and its kind.
- */
-function scopesOf(
-  agent: string,
-  channel: string,
-  workspace: string,
-  kind: string,
-): Record<Exclude<ListedMemory["from"], "elsewhere">, string> {
-  // Looked up once, before the memories.
-  const isTold = `m.agent = any(array(select s.other from shared_memories s where s.agent = ${agent}) || ${agent}::text)`;
-  return {
-    here: `${isTold} and m.channel_id = ${channel} and (m.scope <> 'dm' or ${kind} = 'dm')`,
-    // A thread's people see its channel.
-    parent: `${isTold} and m.scope <> 'dm' and m.channel_id = (
-      select parent.id from channels thread
-        join channels parent on parent.platform = thread.platform and parent.name = thread.place->'parent'->>'id'
-                            and parent.workspace = thread.workspace and parent.kind = 'channel'
-       where ${kind} = 'thread' and thread.id = ${channel} and thread.kind = 'thread')`,
-    // By what the platform says of its channel now, and not only when it was said.
-    workspace: `${isTold} and m.scope = 'workspace' and m.workspace = ${workspace} and ${workspace} <> '' and ${kind} <> 'dm'
-      and exists (
-        select from channels source join channels asking on asking.id = ${channel} and asking.platform = source.platform
-         where source.id = m.channel_id and source.kind = 'channel' and not source.is_private and source.shares_memory
-           and source.gone_at is null)`,
-  };
-}
-
-function seenBy(...asker: Parameters<typeof scopesOf>): string {
-  return `((${Object.values(scopesOf(...asker)).join(")\n      or (")}))`;
-}
-
-/** $1 agent, $2 channel, $3 workspace, $4 kind of the channel that asks. */
-const SCOPES = scopesOf("$1", "$2", "$3", "$4");
-export const IN_SCOPE = seenBy("$1", "$2", "$3", "$4");
-export const FROM = `case when ${SCOPES.here} then 'here' when ${SCOPES.parent} then 'parent' else 'workspace' end`;
-const VISIBLE = `${IN_SCOPE} and m.valid_to is null`;
-
-/**
- * What is visible and fulfils a condition. The parts each have an index of their own; one condition with an OR would use none.
- * Together they have each memory once.
- */
-export function visibleMemories(condition: string): string {
-  return [
-    SCOPES.here,
-    SCOPES.parent,
-    `${SCOPES.workspace} and m.channel_id <> $2 and (${SCOPES.parent}) is not true`,
-  ]
-    .map((part) => `select * from memories m where ${part} and m.valid_to is null and ${condition}`)
-    .join("\n      union all\n      ");
 }
 
 /** $5 words, $6 most of them. */
@@ -185,14 +120,17 @@ export class MemoryStore {
     const db = this.#db.lookUps(signal);
     const byWords = query.words === "" ? [] : await byTheirWords(db, asker, query);
     const byPieces = query.pieces.length === 0 ? [] : await byTheirPieces(db, asker, query);
+    const byTimes = query.times.length === 0 ? [] : await byTheirTimes(db, asker, query);
     const hits = new Map<number, MemoryHit>();
     for (const row of byWords) hits.set(row.id, toHit(row));
-    for (const { score, ...row } of byPieces) {
-      const words = hits.get(row.id)?.words ?? 0;
-      hits.set(row.id, { memory: memoryOf(row), words, pieces: score });
-    }
+    const add = (row: ScoredMemory, found: Partial<MemoryHit>): void => {
+      hits.set(row.id, { ...(hits.get(row.id) ?? { ...toHit(row), words: 0 }), ...found });
+    };
+    for (const row of byPieces) add(row, { pieces: row.score });
+    for (const row of byTimes) add(row, { time: row.score });
+    const fit = ({ words, pieces, time }: MemoryHit): number => words + pieces + time;
     return [...hits.values()]
-      .toSorted((a, b) => b.words + b.pieces - a.words - a.pieces || b.memory.id - a.memory.id)
+      .toSorted((a, b) => fit(b) - fit(a) || b.memory.id - a.memory.id)
       .slice(0, query.limit);
   }
 
@@ -201,7 +139,7 @@ export class MemoryStore {
     const rows = await this.#db.query<RawMemory & { from: ListedMemory["from"] }>(
       {
         name: "memories_in_scope",
-        text: `select ${MEMORY_COLUMNS}, ${FROM} as from
+        text: `select ${MEMORY_COLUMNS}, ${SAID_IN} as from
                  from memories m where ${IN_SCOPE} order by m.valid_from desc, m.id desc limit $5`,
       },
       [...askedBy(asker), limit],
@@ -350,6 +288,27 @@ async function byTheirPieces(
   );
 }
 
+async function byTheirTimes(
+  db: Queryable,
+  asker: AskingChannel,
+  query: MemoryQuery,
+): Promise<ScoredMemory[]> {
+  return db.query(
+    {
+      name: "memories_by_times",
+      text: `select ${MEMORY_COLUMNS}, m.score from (
+               select visible.*,
+                      (select max(case when refers_from <= asked.until and refers_to >= asked.since then 1.0
+                                       when (valid_from at time zone 'UTC')::date between asked.since and asked.until then 0.5
+                                       else 0 end)::float8
+                         from unnest($5::date[], $6::date[]) asked (since, until)) as score
+                 from (select * from memories m where ${VISIBLE}) visible
+             ) m where m.score > 0 order by m.score desc, m.id desc limit $7`,
+    },
+    [...askedBy(asker), query.times.map(({ from }) => from), query.times.map(({ to }) => to), query.limit],
+  );
+}
+
 /** What stored tool results of a channel quote, by the memory's id; what is gone, or is to be seen there no more, is not there. */
 export async function readStatements(
   client: Queryable,
@@ -358,11 +317,15 @@ export async function readStatements(
 ): Promise<ReadonlyMap<number, RememberedStatement>> {
   if (ids.length === 0) return new Map();
   const rows = await client.query<
-    Pick<RawMemory, "id" | "type" | "asserted_by" | "valid_from" | "statement">
+    Pick<
+      RawMemory,
+      "id" | "type" | "asserted_by" | "valid_from" | "statement" | "refers_from" | "refers_to" | "otherwise"
+    >
   >(
     {
       name: "memories_read_in",
-      text: `select m.id, m.type, m.asserted_by, m.valid_from, m.statement
+      text: `select m.id, m.type, m.asserted_by, m.valid_from, m.statement,
+                    m.refers_from::text as refers_from, m.refers_to::text as refers_to, ${OTHERWISE}
                from channels here cross join lateral (
                  select * from memories m where m.id = any($2) and ${seenBy("here.agent", "here.id", "here.workspace", "here.kind")}
                ) m where here.id = $1`,
@@ -370,34 +333,14 @@ export async function readStatements(
     [channel, [...new Set(ids)]],
   );
   return new Map(
-    rows.map(({ id, type, asserted_by: assertedBy, valid_from: at, statement }) => {
-      return [id, { type, assertedBy, at: new Date(at), statement }];
+    rows.map((row) => {
+      const { id, type, asserted_by: assertedBy, valid_from: at, statement } = row;
+      return [id, { type, assertedBy, at: new Date(at), statement, ...refersOf(row), ...dissentOf(row) }];
     }),
   );
 }
 
-/** $1 to $4 of what is visible. */
-export function askedBy({ agent, channel, workspace, kind }: AskingChannel): unknown[] {
-  return [agent, channel, workspace, kind];
-}
-
 /** A memory that was found by its words alone. */
 export function toHit(row: ScoredMemory): MemoryHit {
-  return { memory: memoryOf(row), words: row.score, pieces: 0 };
-}
-
-/** A memory by its columns. */
-export function memoryOf(row: RawMemory): Memory {
-  return {
-    id: memoryId(row.id),
-    type: row.type,
-    scope: row.scope,
-    subject: row.subject,
-    assertedBy: row.asserted_by,
-    statement: row.statement,
-    importance: row.importance,
-    at: new Date(row.valid_from),
-    proofs: row.proofs,
-    ...(row.valid_to !== null && { until: new Date(row.valid_to) }),
-  };
+  return { memory: memoryOf(row), words: row.score, pieces: 0, time: 0, asserter: row.term_by };
 }

@@ -4,7 +4,7 @@ import type { Memory, MemoryDraft, MemoryScope } from "../../core/memory.ts";
 import type { ChannelRow } from "../channels/channels.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
-import { MEMORY_COLUMNS, type RawMemory, memoryOf } from "./memories.ts";
+import { MEMORY_COLUMNS, type RawMemory, memoryOf } from "./memory-rows.ts";
 
 /** A memory with what another log needs to find its proofs. */
 export interface PortableMemory extends Memory {

@@ -16,6 +16,12 @@ const PLAIN = /^["'([]{0,3}[A-Za-z]{1,40}(?:'[A-Za-z]{1,40}){0,3}["')\]]{0,3}[,.
 /** To the server this is the name of a folder. */
 const TWO_DOTS = /[^.]\.\.$/;
 
+/** Words of a text that may be acronyms; by the same rule as the index (`acronyms`). Who writes everything in capitals writes none. Pure. */
+function capitalsIn(text: string): string[] {
+  const isShouted = !/[a-z]{2}/.test(text) && /\S\s+\S/.test(text);
+  return isShouted ? [] : (text.match(/\b[A-Z]{2,5}\b/g) ?? []);
+}
+
 /** Words whose lexemes are kept: more than most people use in a year. */
 const KNOWN_WORDS = 10_000;
 /** Most new words of one text that are learned. */
@@ -26,7 +32,7 @@ const KNOWN_TEXTS = 64;
 const NONE = "";
 
 /**
- * What the search index knows a text's words by: stemmed, without stop words. A turn waits for it, so words that the server
+ * What the search index knows a text's words by: stemmed, without stop words, but for what is one only in small letters (`=US`). A turn waits for it, so words that the server
  * was asked for before are not asked for again: what becomes of a plain word does not depend on those around it.
  */
 export class Lexemes {
@@ -39,13 +45,14 @@ export class Lexemes {
     this.#db = db;
   }
 
-  /** Of a whole text, each once, in the order of a tsvector. */
+  /** Of a whole text, each once, in the order of a tsvector; acronyms behind. */
   async of(text: string): Promise<string[]> {
     const asked = this.#texts.get(text);
     if (asked !== undefined) return asked;
     const words = plainWords(text);
     const known = words?.map((word) => this.#words.get(word));
-    if (known !== undefined && known.every((lexeme) => lexeme !== undefined)) return inOrder(known);
+    if (known !== undefined && known.every((lexeme) => lexeme !== undefined))
+      return [...inOrder(known), ...this.#acronyms(text)];
     const asking = this.#ask(text, words ?? []);
     this.#texts.set(text, asking);
     // What failed is asked again.
@@ -53,12 +60,20 @@ export class Lexemes {
     return asking;
   }
 
+  /** Of a text whose words are all known. */
+  #acronyms(text: string): string[] {
+    const capitals = capitalsIn(text).filter(
+      (word) => word === "US" || this.#words.get(word.toLowerCase()) === NONE,
+    );
+    return [...new Set(capitals)].toSorted().map((word) => `=${word}`);
+  }
+
   async #ask(text: string, words: readonly string[]): Promise<string[]> {
     const fresh = words.filter((word) => !this.#words.has(word)).slice(0, LEARNED_AT_ONCE);
     const [row] = await this.#db.query<{ lexemes: string[]; learned: string[] }>(
       {
         name: "search_lexemes",
-        text: `select tsvector_to_array(to_tsvector('english', $1)) as lexemes,
+        text: `select tsvector_to_array(to_tsvector('english', $1)) || acronyms($1) as lexemes,
                       array(select coalesce((tsvector_to_array(to_tsvector('english', word)))[1], '${NONE}')
                               from unnest($2::text[]) with ordinality w (word, place) order by place) as learned`,
       },

@@ -1,15 +1,9 @@
 import type { EntryReference } from "../../core/entry.ts";
 import { type ChannelId, type Seq, channelId } from "../../core/ids.ts";
 import { firstSaid, readSaid } from "../log/entry-rows.ts";
-import {
-  askedBy,
-  type AskingChannel,
-  MEMORIES_BY_WORDS,
-  type MemoryHit,
-  type MemoryQuery,
-  type ScoredMemory,
-  toHit,
-} from "../memory/memories.ts";
+import { MEMORIES_BY_WORDS, type MemoryHit, type MemoryQuery, toHit } from "../memory/memories.ts";
+import { askedBy, type AskingChannel } from "../memory/memory-scope.ts";
+import { type ScoredMemory } from "../memory/memory-rows.ts";
 import { type FoundLine, readLines } from "./found-lines.ts";
 import { Lexemes } from "./lexemes.ts";
 import type { Database } from "../database/database.ts";

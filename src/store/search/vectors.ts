@@ -1,13 +1,8 @@
 import { channelId, type ChannelId, memoryId, type MemoryId, type Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import type { Database } from "../database/database.ts";
-import {
-  askedBy,
-  type AskingChannel,
-  MEMORY_COLUMNS,
-  memoryOf,
-  visibleMemories,
-} from "../memory/memories.ts";
+import { askedBy, type AskingChannel, visibleMemories } from "../memory/memory-scope.ts";
+import { MEMORY_COLUMNS, memoryOf } from "../memory/memory-rows.ts";
 
 /** The signs of a vector's numbers as a bit string: what is near in meaning differs in few of them. */
 export type Bits = string;

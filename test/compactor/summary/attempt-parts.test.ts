@@ -220,6 +220,22 @@ suite("an attempt whose model fails", () => {
     assert.equal(tried.calls.length, MAX_CALLS);
   });
 
+  test("makes at most ten requests over all parts together, whatever each of them takes", async () => {
+    const more = toolCalls([{ name: "memory_save", arguments: { memories: [] } }]);
+    for (let seed = 0; seed < 12; seed++) {
+      await using server = await startModelServer();
+      // Rounds of memories, failures, texts that are too long, empty ones and good ones, in another order each time.
+      const answers = [more, status(503), text(LONG), text(""), text(GOOD)];
+      server.respond((_, index) => answers[(index * (seed + 1) + seed) % answers.length] ?? text(GOOD));
+      const options = { ...small, memory: true, mayEndFrom: null, ...retrying(1, ["second"]) };
+      const tried = await attempt(server, leaf(entries), options);
+      assert.ok(
+        server.requests.length <= MAX_CALLS,
+        `${seed}: ${server.requests.length}, ${tried.outcome.kind}`,
+      );
+    }
+  });
+
   test("keeps its finished parts where the failures use up its calls", async () => {
     await using server = await startModelServer();
     server.respond((request, index) => (index > 1 ? status(503) : wordy(request)));

@@ -1,9 +1,5 @@
-import {
-  type AskingChannel,
-  type MemoryHit,
-  type MemoryQuery,
-  MemoryStore,
-} from "../../../src/store/memory/memories.ts";
+import { type MemoryHit, type MemoryQuery, MemoryStore } from "../../../src/store/memory/memories.ts";
+import { type AskingChannel } from "../../../src/store/memory/memory-scope.ts";
 import { type SearchQuery, SearchStore } from "../../../src/store/search/search.ts";
 import { channelId } from "../../../src/core/ids.ts";
 import type { Database } from "../../../src/store/database/database.ts";

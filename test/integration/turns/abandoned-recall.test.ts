@@ -14,7 +14,7 @@ const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\n`;
 /** More than the daemon has connections. */
 const ROOMS = Array.from({ length: 16 }, (_, index) => `room-${index}`);
 const LOOK_UPS = `pg_stat_activity where datname = current_database() and state = 'active' and pid <> pg_backend_pid()
-                  and strpos(query, 'find_lines') > 0`;
+                  and application_name = 'weir recall'`;
 
 /** A daemon whose rooms have something to recall, while every look-up of entries takes for ever, until `release`. */
 async function openScene(rooms: readonly string[]) {

@@ -201,6 +201,7 @@ async function memoriesToldIn(scene: Scene, weir: TestWeir, room: string): Promi
     channel,
     workspace,
     kind,
+    askers: [],
     text: "the code of the safe",
     limit: 50,
   });

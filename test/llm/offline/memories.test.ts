@@ -130,7 +130,12 @@ describe("what the offline model saves", () => {
       replyTo: null,
       addressed: false,
     } as const;
-    const context = { sources: new Map([[2, entry]]), promptText: SYSTEM.text, agentName: "Weir" };
+    const context = {
+      sources: new Map([[2, entry]]),
+      promptText: SYSTEM.text,
+      agentName: "Weir",
+      dayOf: (at: Date) => at.toISOString().slice(0, 10),
+    };
     const { kept, dropped } = checkMemories(JSON.parse(answer.calls[0]?.arguments ?? ""), context);
     assert.deepEqual(dropped, []);
     assert.deepEqual(

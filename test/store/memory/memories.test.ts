@@ -3,7 +3,7 @@ import { after, describe, test } from "node:test";
 
 import { agentId, type ChannelId, memoryId } from "../../../src/core/ids.ts";
 import type { ChannelKind } from "../../../src/core/message.ts";
-import type { AskingChannel } from "../../../src/store/memory/memories.ts";
+import type { AskingChannel } from "../../../src/store/memory/memory-scope.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { openStore } from "../open-store.ts";
 import { rememberIn } from "../remember.ts";
@@ -30,7 +30,7 @@ async function remember(channel: ChannelId, statement: string, overrides: object
 
 async function seen(asker: AskingChannel): Promise<string[]> {
   const listed = await store.memories.inScope(asker, 100);
-  const query = { words: "'tea'", pieces: [], limit: 100 };
+  const query = { words: "'tea'", pieces: [], times: [], limit: 100 };
   const found = await store.memories.search(asker, query);
   // However one asks, the same filter holds.
   const statements = listed.map(({ statement }) => statement).toSorted();
@@ -236,7 +236,7 @@ describe("a memory shows only where it may", () => {
       await remember(asker.channel, "black tea"),
     ];
     await open.sql("update memories set valid_to = now(), superseded_by = $2 where id = $1", old, now);
-    const tea = { words: "'tea'", pieces: [], limit: 100 };
+    const tea = { words: "'tea'", pieces: [], times: [], limit: 100 };
     const recalled = async (): Promise<string[]> =>
       (await store.memories.search(asker, tea)).map(({ memory }) => memory.statement);
     assert.deepEqual(await recalled(), ["black tea"]);
@@ -261,7 +261,7 @@ describe("a memory that is found", () => {
     });
     const [hit] = await store.memories.search(
       { ...asker, channel },
-      { words: "'drink'", pieces: [], limit: 5 },
+      { words: "'drink'", pieces: [], times: [], limit: 5 },
     );
     assert.ok(hit !== undefined && hit.words > 0 && hit.words <= 1);
     assert.equal(hit.pieces, 0);
@@ -282,7 +282,7 @@ describe("a memory that is found", () => {
     const asker = await place();
     await remember(asker.channel, "千早さんの会議は水曜日です");
     await remember(asker.channel, "猫が好きです");
-    const query = { words: "", pieces: ["水曜", "会議", "猫舌"], limit: 5 };
+    const query = { words: "", pieces: ["水曜", "会議", "猫舌"], times: [], limit: 5 };
     const hits = await store.memories.search(asker, query);
     assert.deepEqual(
       hits.map(({ memory, pieces }) => [memory.statement, Math.round(pieces * 100)]),
@@ -294,7 +294,7 @@ describe("a memory that is found", () => {
     const asker = await place();
     for (let index = 0; index < 4; index++) await remember(asker.channel, `cake number ${index}`);
     await remember(asker.channel, "cake with cherries");
-    const query = { words: "'cake' | 'cherri'", pieces: [], limit: 1 };
+    const query = { words: "'cake' | 'cherri'", pieces: [], times: [], limit: 1 };
     const [hit, ...rest] = await store.memories.search(asker, query);
     assert.equal(hit?.memory.statement, "cake with cherries");
     assert.deepEqual(rest, []);

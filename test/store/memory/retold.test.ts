@@ -38,7 +38,12 @@ async function staged(name: string, lines: readonly string[], asked: readonly As
         ...one,
       })),
     },
-    { sources: new Map(entries.map((entry) => [entry.seq, entry])), promptText: "", agentName: "Weir" },
+    {
+      sources: new Map(entries.map((entry) => [entry.seq, entry])),
+      promptText: "",
+      agentName: "Weir",
+      dayOf: (at: Date) => at.toISOString().slice(0, 10),
+    },
   );
   assert.deepEqual(dropped, []);
   const plan = {

@@ -13,7 +13,7 @@ after(async () => weir[Symbol.asyncDispose]());
 /** What the index makes of a text. */
 async function indexed(text: string): Promise<string[]> {
   const [row] = await weir.sql<{ lexemes: string[] }>(
-    "select tsvector_to_array(to_tsvector('english', $1)) as lexemes",
+    "select tsvector_to_array(to_tsvector('english', $1)) || acronyms($1) as lexemes",
     text,
   );
   return row?.lexemes ?? [];
@@ -33,7 +33,7 @@ function watched(failures = 0): { lexemes: Lexemes; asked: () => number } {
 }
 
 const WORDS = `the Running ran MILL mills I'm don't it's o'clock a not quickly e com
-  organisation www http U i is their generously x rivers www's skies dying`.split(/\s+/);
+  organisation www http U i is their generously US IT WHO x rivers www's skies dying`.split(/\s+/);
 const words = fc.constantFrom(...WORDS);
 const letters = fc.stringMatching(/^[A-Za-z]{1,12}$/);
 const before = fc.constantFrom("", "", "", '"', "'", "(", '("');
@@ -77,6 +77,19 @@ test("the server is asked once for a word, and always where a text is more than 
     assert.deepEqual(await lexemes.of(text), await indexed(text), text);
   }
   assert.equal(asked(), 9);
+});
+
+test("an acronym that is a word in small letters is one of its own, unless all is in capitals", async () => {
+  const { lexemes } = watched();
+  for (const [text, expected] of [
+    ["who told us of it?", ["told", "us"]],
+    ["Who told the US of IT?", ["told", "us", "=IT", "=US"]],
+    ["US", ["us", "=US"]],
+    ["WHO CAN DO IT", []],
+    ["the US's office, at 9 AM.", ["9", "offic", "us", "=AM", "=US"]],
+    ["the MILL", ["mill"]],
+  ] as const)
+    for (const same of [text, `${text} `]) assert.deepEqual(await lexemes.of(same), expected, text);
 });
 
 test("what is asked for at once is asked once, and what failed is asked again", async () => {

@@ -95,6 +95,23 @@ test("a name of several lines, with tabs and worse, is one field of its line", a
   );
 });
 
+test("an acronym is found as it is written, and the word that it would be in small letters is none", async () => {
+  const { id } = await weir.channel("acronyms");
+  for (const text of [
+    "the office in the US is closed",
+    "it told us so",
+    "WHO CAN TELL US",
+    "ask IT for a key",
+  ])
+    await weir.say(id, text);
+  await search.index(id, 100);
+  assert.deepEqual(await search.lexemes("the US, IT"), ["us", "=IT", "=US"]);
+  assert.deepEqual(await search.lexemes("us, it"), ["us"]);
+  assert.deepEqual(await holding(id, "=US"), [1]);
+  assert.deepEqual(await holding(id, "=IT"), [4]);
+  assert.deepEqual(await holding(id, "=WHO"), [], "who writes all in capitals writes no acronym");
+});
+
 test("a script without spaces is found by its pairs, as far as it is indexed, and by an older daemon as well", async () => {
   const { id } = await weir.channel("unspaced");
   const texts = [
@@ -171,7 +188,7 @@ test("what is found, replied to or looked up reads as it does now, also where a 
   await search.indexAll([id], 100);
   const words = { ...NO_QUERY, pick: "'elsewher'", terms: ["elsewher"] };
   const asker = { agent: agentId("main"), channel: id, workspace: "", kind: "channel" } as const;
-  const both = await search.findWithMemories(asker, words, { words: "", pieces: [], limit: 1 });
+  const both = await search.findWithMemories(asker, words, { words: "", pieces: [], times: [], limit: 1 });
   assert.deepEqual(both.found, await search.find(id, words));
   const texts = [
     ...(await search.said(

@@ -1,0 +1,68 @@
+import type { AgentId, ChannelId } from "../../core/ids.ts";
+import type { ChannelKind } from "../../core/message.ts";
+
+/** Who asks, and where: what a conversation may know of. */
+export interface AskingChannel {
+  readonly agent: AgentId;
+  readonly channel: ChannelId;
+  /** "" where the platform has no such thing. */
+  readonly workspace: string;
+  readonly kind: ChannelKind;
+}
+
+/** Where a memory was said: in the channel that asks, in the channel of that thread, or in another one whose memories the workspace sees. */
+export type SaidIn = "here" | "parent" | "workspace";
+
+/**
+ * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
+ * alone, what was said in a thread in that thread alone, what was said in a channel in that channel and in its threads, what is
+ * shared of a public channel in all channels of its workspace, and nothing to another agent, unless the configuration opens it to that one. The parameters are SQL: the agent, the channel, its workspace and its kind.
+ */
+function scopesOf(agent: string, channel: string, workspace: string, kind: string): Record<SaidIn, string> {
+  // Looked up once, before the memories.
+  const isTold = `m.agent = any(array(select s.other from shared_memories s where s.agent = ${agent}) || ${agent}::text)`;
+  return {
+    here: `${isTold} and m.channel_id = ${channel} and (m.scope <> 'dm' or ${kind} = 'dm')`,
+    // A thread's people see its channel.
+    parent: `${isTold} and m.scope <> 'dm' and m.channel_id = (
+      select parent.id from channels thread
+        join channels parent on parent.platform = thread.platform and parent.name = thread.place->'parent'->>'id'
+                            and parent.workspace = thread.workspace and parent.kind = 'channel'
+       where ${kind} = 'thread' and thread.id = ${channel} and thread.kind = 'thread')`,
+    // By what the platform says of its channel now, and not only when it was said.
+    workspace: `${isTold} and m.scope = 'workspace' and m.workspace = ${workspace} and ${workspace} <> '' and ${kind} <> 'dm'
+      and exists (
+        select from channels source join channels asking on asking.id = ${channel} and asking.platform = source.platform
+         where source.id = m.channel_id and source.kind = 'channel' and not source.is_private and source.shares_memory
+           and source.gone_at is null)`,
+  };
+}
+
+export function seenBy(...asker: Parameters<typeof scopesOf>): string {
+  return `((${Object.values(scopesOf(...asker)).join(")\n      or (")}))`;
+}
+
+/** $1 agent, $2 channel, $3 workspace, $4 kind of the channel that asks. */
+const SCOPES = scopesOf("$1", "$2", "$3", "$4");
+export const IN_SCOPE = seenBy("$1", "$2", "$3", "$4");
+export const SAID_IN = `case when ${SCOPES.here} then 'here' when ${SCOPES.parent} then 'parent' else 'workspace' end`;
+export const VISIBLE = `${IN_SCOPE} and m.valid_to is null`;
+
+/**
+ * What is visible and fulfils a condition. The parts each have an index of their own; one condition with an OR would use none.
+ * Together they have each memory once.
+ */
+export function visibleMemories(condition: string): string {
+  return [
+    SCOPES.here,
+    SCOPES.parent,
+    `${SCOPES.workspace} and m.channel_id <> $2 and (${SCOPES.parent}) is not true`,
+  ]
+    .map((part) => `select * from memories m where ${part} and m.valid_to is null and ${condition}`)
+    .join("\n      union all\n      ");
+}
+
+/** $1 to $4 of what is visible. */
+export function askedBy({ agent, channel, workspace, kind }: AskingChannel): unknown[] {
+  return [agent, channel, workspace, kind];
+}
