@@ -5,21 +5,21 @@ import {
   type ChannelAddress,
   type ChannelId,
   type MemoryId,
-  memoryId,
   type Seq,
 } from "../../core/ids.ts";
-import type {
-  DayRange,
-  Dissent,
-  Memory,
-  MemoryRejection,
-  MemoryScope,
-  MemorySource,
-  MemoryType,
-} from "../../core/memory.ts";
+import type { DayRange, Memory, MemoryRejection, MemorySource } from "../../core/memory.ts";
 import type { ChannelKind } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import {
+  COLUMNS,
+  dissentOf,
+  OTHERWISE,
+  type RawMemory,
+  refersOf,
+  type ScoredMemory,
+  toMemory,
+} from "./memory-rows.ts";
 
 /** Who asks, and where: what a conversation may know of. */
 export interface AskingChannel {
@@ -85,42 +85,12 @@ export interface OwnedMemory extends Memory {
   readonly messages: readonly { readonly id: string; readonly author: string }[];
 }
 
-interface RawMemory {
-  id: number;
-  type: MemoryType;
-  scope: MemoryScope;
-  subject: string;
-  asserted_by: string;
-  statement: string;
-  importance: number;
-  valid_from: Date | string;
-  valid_to: Date | string | null;
-  refers_from: string | null;
-  refers_to: string | null;
-  term_by: string | null;
-  proofs: number;
-  otherwise: { id: number; by: string; at: string }[] | null;
-}
-
-/** A row that was found by its words, and how well they fit. */
-export interface ScoredMemory extends RawMemory {
-  score: number;
-}
-
 interface RawRecord extends RawMemory {
   agent: string;
   platform: string;
   name: string;
   sources: { seq: Seq; quote: string; author: string; at: string }[];
 }
-
-const OTHERWISE = `(
-    select jsonb_agg(jsonb_build_object('id', o.id, 'by', o.asserted_by, 'at', o.valid_from) order by o.valid_from, o.id)
-      from memory_disputes d join memories o on o.id = d.other_id where d.memory_id = m.id and o.valid_to is null) as otherwise`;
-const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from, m.valid_to,
-  m.refers_from::text as refers_from, m.refers_to::text as refers_to,
-  case when m.type = 'term' then memory_asserter(m.id, m.asserted_by) end as term_by,
-  (select count(*) from memory_sources s where s.memory_id = m.id) as proofs, ${OTHERWISE}`;
 
 const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
 
@@ -420,34 +390,4 @@ export function askedBy({ agent, channel, workspace, kind }: AskingChannel): unk
 /** A memory that was found by its words alone. */
 export function toHit(row: ScoredMemory): MemoryHit {
   return { memory: toMemory(row), words: row.score, pieces: 0, time: 0, asserter: row.term_by };
-}
-
-function toMemory(row: RawMemory): Memory {
-  return {
-    id: memoryId(row.id),
-    type: row.type,
-    scope: row.scope,
-    subject: row.subject,
-    assertedBy: row.asserted_by,
-    statement: row.statement,
-    importance: row.importance,
-    at: new Date(row.valid_from),
-    proofs: row.proofs,
-    ...refersOf(row),
-    ...(row.valid_to !== null && { until: new Date(row.valid_to) }),
-    ...dissentOf(row),
-  };
-}
-
-function refersOf({ refers_from: from, refers_to: to }: Pick<RawMemory, "refers_from" | "refers_to">): {
-  refers?: DayRange;
-} {
-  return from === null || to === null ? {} : { refers: { from, to } };
-}
-
-function dissentOf({ otherwise }: Pick<RawMemory, "otherwise">): { otherwise?: Dissent[] } {
-  if (otherwise === null) return {};
-  return {
-    otherwise: otherwise.map(({ id, by, at }) => ({ id: memoryId(id), assertedBy: by, at: new Date(at) })),
-  };
 }

@@ -7,9 +7,9 @@ import {
   MEMORIES_BY_WORDS,
   type MemoryHit,
   type MemoryQuery,
-  type ScoredMemory,
   toHit,
 } from "../memory/memories.ts";
+import type { ScoredMemory } from "../memory/memory-rows.ts";
 import { type FoundLine, readLines } from "./found-lines.ts";
 import { Lexemes } from "./lexemes.ts";
 import type { Database } from "../database/database.ts";

@@ -1,0 +1,70 @@
+import { memoryId } from "../../core/ids.ts";
+import type { DayRange, Dissent, Memory, MemoryScope, MemoryType } from "../../core/memory.ts";
+
+/** What a query reads of a memory, and what becomes of it. */
+
+/** A row of `memories`, with what {@link COLUMNS} make of it. */
+export interface RawMemory {
+  id: number;
+  type: MemoryType;
+  scope: MemoryScope;
+  subject: string;
+  asserted_by: string;
+  statement: string;
+  importance: number;
+  valid_from: Date | string;
+  valid_to: Date | string | null;
+  refers_from: string | null;
+  refers_to: string | null;
+  term_by: string | null;
+  proofs: number;
+  otherwise: { id: number; by: string; at: string }[] | null;
+}
+
+/** A row that was found by its words, and how well they fit. */
+export interface ScoredMemory extends RawMemory {
+  score: number;
+}
+
+/** SQL: of a memory `m`, who says otherwise. */
+export const OTHERWISE = `(
+    select jsonb_agg(jsonb_build_object('id', o.id, 'by', o.asserted_by, 'at', o.valid_from) order by o.valid_from, o.id)
+      from memory_disputes d join memories o on o.id = d.other_id where d.memory_id = m.id and o.valid_to is null) as otherwise`;
+/** SQL: of a memory `m`. */
+export const COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::float8 as importance, m.valid_from, m.valid_to,
+  m.refers_from::text as refers_from, m.refers_to::text as refers_to,
+  case when m.type = 'term' then memory_asserter(m.id, m.asserted_by) end as term_by,
+  (select count(*) from memory_sources s where s.memory_id = m.id) as proofs, ${OTHERWISE}`;
+
+export function toMemory(row: RawMemory): Memory {
+  return {
+    id: memoryId(row.id),
+    type: row.type,
+    scope: row.scope,
+    subject: row.subject,
+    assertedBy: row.asserted_by,
+    statement: row.statement,
+    importance: row.importance,
+    at: new Date(row.valid_from),
+    proofs: row.proofs,
+    ...refersOf(row),
+    ...(row.valid_to !== null && { until: new Date(row.valid_to) }),
+    ...dissentOf(row),
+  };
+}
+
+export function refersOf({
+  refers_from: from,
+  refers_to: to,
+}: Pick<RawMemory, "refers_from" | "refers_to">): {
+  refers?: DayRange;
+} {
+  return from === null || to === null ? {} : { refers: { from, to } };
+}
+
+export function dissentOf({ otherwise }: Pick<RawMemory, "otherwise">): { otherwise?: Dissent[] } {
+  if (otherwise === null) return {};
+  return {
+    otherwise: otherwise.map(({ id, by, at }) => ({ id: memoryId(id), assertedBy: by, at: new Date(at) })),
+  };
+}
