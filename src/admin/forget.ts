@@ -23,7 +23,7 @@ export const forgetCommand: Command = {
   argument: {
     name: "what",
     form: "NUMBER | QUERY | me | me everywhere",
-    help: "the number that /memory shows, words of what is remembered, or all of yours",
+    help: "the number from /memory, words of it, or all of yours",
   },
   allowed: "everybody",
   run: forget,

@@ -67,8 +67,17 @@ test("Discord takes all the commands that there are, and shows what goes into th
     held.flatMap(({ name, options }) => options.map((option) => ({ command: name, ...option }))),
     [
       ["context", "part", "list | detail KEY: its parts, or one of them in full"],
+      [
+        "memory",
+        "query",
+        "QUERY | me: what it is about; me: what you have said, or is about you; alone: the newest",
+      ],
       ["remember", "text", "TEXT: what is to be remembered"],
-      ["forget", "what", "NUMBER | me: the number that /memory shows, or all of yours"],
+      [
+        "forget",
+        "what",
+        "NUMBER | QUERY | me | me everywhere: the number from /memory, words of it, or all of yours",
+      ],
     ].map(([command, name, description]) => ({ command, type: 3, name, description, required: false })),
   );
 });
