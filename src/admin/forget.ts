@@ -149,9 +149,11 @@ async function forgetOwnWords(
   const { cited, channels, memories } = parts.store;
   const elsewhere = { than: channel.id, id: memoryId(id) };
   const [own] = await cited.ownWords(channel.address.platform, asker.id, elsewhere, 1);
-  const there = own && (await channels.find(own.channel.address));
-  const memory = there && (await memories.find(askingChannel(parts, there), id));
-  if (there === undefined || memory === undefined) return null;
+  const there = await (own && channels.find(own.channel.address));
+  if (own === undefined || there === undefined) return null;
+  // Another agent may answer there by now than the one that remembers it.
+  const memory = await memories.find({ ...askingChannel(parts, there), agent: own.agent }, id);
+  if (memory === undefined) return null;
   const taken = await takeOne(parts, { ...command, channel: there }, memory);
   return formatForgotten({ id: memory.id }, taken);
 }

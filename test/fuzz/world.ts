@@ -14,7 +14,7 @@ import { Findings, Ledger, type Versions } from "./ledger.ts";
 import { ModelScript } from "./model-script.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { observe, type View } from "./observe.ts";
-import { makeProfile, OFF, type Profile } from "./profile.ts";
+import { AGENT, makeProfile, OFF, type Profile, SECOND_AGENT } from "./profile.ts";
 import { RetryDelays } from "./retry-delays.ts";
 import { ActivitySignal } from "./activity-signal.ts";
 import { Random } from "./random.ts";
@@ -99,6 +99,12 @@ export class World implements AsyncDisposable {
   async open(): Promise<void> {
     this.#mutant?.forget?.();
     await this.#mutant?.install?.(this.probe);
+    // What is opened to another agent shows nowhere that its own would not.
+    const opened = new Map([
+      [AGENT, [SECOND_AGENT]],
+      [SECOND_AGENT, [AGENT]],
+    ]);
+    await this.#probeStore.sharedMemories.open(opened);
     for (const plan of PLANS) {
       const id = await this.#probeStore.channels.open({ ...plan, workspace: "" });
       const ledger = new Ledger(plan.address.name, this.findings, this.#profiles, this.chat, this.#ratio);

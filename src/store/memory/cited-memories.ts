@@ -1,4 +1,4 @@
-import type { ChannelId, MemoryId, Seq } from "../../core/ids.ts";
+import { type AgentId, agentId, type ChannelId, type MemoryId, type Seq } from "../../core/ids.ts";
 import type { MemorySource } from "../../core/memory.ts";
 import type { ChannelKind, Place } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
@@ -10,6 +10,8 @@ import { ASSERTER, MEMORY_COLUMNS, type RawMemory, memoryOf } from "./memory-row
 
 /** A memory as people are shown it with what proves it. */
 export interface CitedMemory extends ListedMemory {
+  /** Whose it is. */
+  readonly agent: AgentId;
   /** Where it was said. */
   readonly channel: Pick<ChannelRow, "address" | "kind" | "workspace" | "place">;
   /** All channels of that workspace see it. */
@@ -27,6 +29,7 @@ export interface CitedSource extends MemorySource {
 }
 
 interface RawCited extends RawMemory {
+  agent: string;
   from: ListedMemory["from"];
   platform: string;
   name: string;
@@ -41,7 +44,7 @@ interface RawCited extends RawMemory {
 const CITED = 2;
 
 /** Of `memories m join channels c`. */
-const CITED_COLUMNS = `${MEMORY_COLUMNS}, c.platform, c.name, c.kind, c.workspace, c.place,
+const CITED_COLUMNS = `${MEMORY_COLUMNS}, m.agent, c.platform, c.name, c.kind, c.workspace, c.place,
   m.scope = 'workspace' and c.kind = 'channel' and not coalesce(c.is_private, true) and c.shares_memory and c.gone_at is null as is_shared,
   (select coalesce(jsonb_agg(to_jsonb(cited) order by cited.seq), '[]') from (
      select s.seq, s.quote, coalesce(e.author_name, m.agent) as author, e.at, source_message_id(e) as "messageId"
@@ -128,6 +131,7 @@ function toCited(row: RawCited): CitedMemory {
   const { platform, name, kind, workspace, place } = row;
   return {
     ...memoryOf(row),
+    agent: agentId(row.agent),
     from: row.from,
     channel: { address: { platform, name }, kind, workspace, place },
     isShared: row.is_shared,

@@ -131,7 +131,10 @@ test("/forget NUMBER in a DM: takes back own words of another place, and tells n
   const [mill, dm] = [await place(scene, "mill"), await place(scene, "dm", "dm")];
   const id = await tell(scene, mill, `I keep ${OURS} there.`);
   const bens = await tell(scene, mill, `I keep ${THEIRS} there.`, BEN);
-  await scene.open.sql("update memories set statement = 'Ann hides what Ben knows.' where id = $1", id);
+  await scene.open.sql(
+    "update memories set statement = 'Ann hides what Ben knows.', agent = 'gone' where id = $1",
+    id,
+  );
   await tell(scene, dm, "I am here.");
   await using weir = await scene.start();
   await place(scene, "bens", "dm");

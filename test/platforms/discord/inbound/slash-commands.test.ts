@@ -67,8 +67,18 @@ test("Discord takes all the commands that there are, and shows what goes into th
     held.flatMap(({ name, options }) => options.map((option) => ({ command: name, ...option }))),
     [
       ["context", "part", "list | detail KEY: its parts, or one of them in full"],
+      [
+        "memory",
+        "query",
+        "QUERY | me: what it is about; me: what you have said, or is about you; alone: the newest",
+      ],
       ["remember", "text", "TEXT: what is to be remembered"],
-      ["forget", "what", "NUMBER | L1 | me: the number that /memory or /learned shows, or all of yours"],
+      [
+        "forget",
+        "what",
+        "NUMBER | L1 | QUERY | me | me everywhere: a number of /memory or /learned, words, or all of yours",
+      ],
+      ["skill", "what", "on NAME | off [NAME]: take one up here, or lay it down"],
     ].map(([command, name, description]) => ({ command, type: 3, name, description, required: false })),
   );
 });
