@@ -170,13 +170,14 @@ export class GuardedHistory {
   }
 
   /**
-   * Folds the rows again if what its tool calls were made of may be gone: of memories of another channel nobody tells this one. To
-   * be asked before a turn asks its model.
+   * Folds the rows again if what its tool calls were made of may be gone, or what a thread's channel wished for: of another channel
+   * nobody tells this one. To be asked before a turn asks its model.
    */
   async renewMemories(): Promise<void> {
-    const { entries } = this.#history;
-    if (!entries.some(({ kind }) => kind === "tool_call")) return;
+    const { entries, wishes } = this.#history;
     const { channel } = this.#owner;
+    if (!entries.some(({ kind }) => kind === "tool_call") && wishes.every((one) => one.channel === channel))
+      return;
     const takenBack = await this.#store.memories.takenBack(channel);
     const isSame = takenBack === this.#takenBack;
     this.#takenBack = takenBack;

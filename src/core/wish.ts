@@ -1,4 +1,4 @@
-import type { Seq } from "./ids.ts";
+import type { ChannelId, Seq } from "./ids.ts";
 
 /** What a wish of how to be answered may be about: the manner of an answer, and nothing else. */
 export const WISH_TOPICS = ["language", "length", "format", "tone", "names"] as const;
@@ -30,6 +30,8 @@ export interface WishDraft extends Said {
 /** A wish as it is kept. */
 export interface Wish extends Said {
   readonly id: number;
+  /** Where it was said: a thread knows those of its channel. */
+  readonly channel: ChannelId;
   readonly askerName: string;
   readonly at: Date;
   /** When it was kept: before that, nobody was answered by it. */

@@ -63,7 +63,7 @@ interface Reading {
 }
 
 /**
- * @param wishes of one channel, in any order
+ * @param wishes of one channel, or of a thread and its channel; in any order
  * @param answeredAt when the channel's newest turn began; null: it is unknown, and nothing counts as in use
  * @returns by their ids
  */
@@ -165,14 +165,18 @@ function stateOf(known: {
 
 /** When the second message was kept. */
 function provedAt(wishes: readonly Wish[]): Date | null {
-  const times = new Map(wishes.map(({ seq, learnedAt }) => [seq, learnedAt.getTime()]));
+  const times = new Map(wishes.map((wish) => [messageOf(wish), wish.learnedAt.getTime()]));
   const second = [...times.values()].toSorted((a, b) => a - b)[LEAST_EVIDENCE - 1];
   return second === undefined ? null : new Date(second);
 }
 
 /** What is said twice in one message is said once. */
 function countMessages(wishes: readonly Wish[]): number {
-  return new Set(wishes.map(({ seq }) => seq)).size;
+  return new Set(wishes.map(messageOf)).size;
+}
+
+function messageOf({ channel, seq }: Wish): string {
+  return `${channel} ${seq}`;
 }
 
 /** 1 within the days of grace, then half after each half-life. */

@@ -1,3 +1,4 @@
+import { channelId } from "../../src/core/ids.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -19,6 +20,7 @@ function wish(number: number, days: number, change: Partial<Wish> = {}): Wish {
   const at = change.at ?? day(days);
   return {
     id: number,
+    channel: channelId(1),
     seq: number,
     act: "want",
     topic: "language",

@@ -1,6 +1,6 @@
 import type { History, Omission, Summary } from "../../core/history.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
-import { readChannel } from "../channels/channels.ts";
+import { type ChannelRow, readChannel } from "../channels/channels.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import type { WishReader } from "../memory/wishes.ts";
 import { readAhead } from "./jobs.ts";
@@ -15,12 +15,13 @@ export async function loadCoverage(db: Database, id: ChannelId, wishes: WishRead
 export async function readCoverage(
   client: Queryable,
   id: ChannelId,
-  { coveredTo, omittedTo }: { readonly coveredTo: Seq; readonly omittedTo: Seq },
+  { coveredTo, omittedTo, kind }: Pick<ChannelRow, "coveredTo" | "omittedTo" | "kind">,
   readWishes: WishReader,
 ): Promise<Coverage> {
   const summaries = coveredTo === 0 ? [] : await readSummaries(client, id);
   const omission = omittedTo > coveredTo ? await readOmission(client, id, coveredTo, omittedTo) : null;
-  const wishes = coveredTo === 0 ? [] : await readWishes(client, id);
+  // They come with summaries; a thread has those of its channel, too.
+  const wishes = coveredTo === 0 && kind !== "thread" ? [] : await readWishes(client, id);
   return { coveredTo, summaries, omission, ahead: await readAhead(client, id), wishes };
 }
 

@@ -191,10 +191,10 @@ export class MemoryStore {
     return row && { ...memoryOf(row), asserter: row.asserter, messages: row.messages };
   }
 
-  /** How often something that was said in a channel, or was shown there of another one, was taken back. */
+  /** How often something that was said in a channel, or in a thread's channel, or was shown there of another one, was taken back. */
   async takenBack(channel: ChannelId): Promise<number> {
     const [row] = await this.#db.query<{ taken_back: number }>(
-      { name: "channel_taken_back", text: "select taken_back from search_progress where channel_id = $1" },
+      { name: "channel_taken_back_of", text: "select notes_taken_back($1) as taken_back" },
       [channel],
     );
     return row?.taken_back ?? 0;

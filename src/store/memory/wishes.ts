@@ -1,4 +1,4 @@
-import type { ChannelId } from "../../core/ids.ts";
+import { type ChannelId, channelId } from "../../core/ids.ts";
 import { errorMessage } from "../../core/errors.ts";
 import type { Wish, WishDraft } from "../../core/wish.ts";
 import type { Database, Queryable } from "../database/database.ts";
@@ -20,7 +20,7 @@ export interface KeptWishes {
 /** A draft as its job's result keeps it. */
 type SignedWish = WishDraft & Signature & { readonly agent: string };
 
-type RawWish = Omit<Wish, "at" | "learnedAt" | "askerName"> & {
+type RawWish = Omit<Wish, "channel" | "at" | "learnedAt" | "askerName"> & {
   channel_id: number;
   agent: string;
   asker_name: string;
@@ -62,7 +62,7 @@ export class WishStore {
     this.#signer = signer;
   }
 
-  /** A channel's wishes to its agent, oldest first. */
+  /** Those that {@link readWishes} reads. */
   async of(channel: ChannelId): Promise<KeptWishes> {
     return readWishes(this.#db, channel, this.#signer);
   }
@@ -75,12 +75,14 @@ export class WishStore {
     );
   }
 
-  /** Ends what somebody wished for: these wishes are gone. @returns whether there were any */
+  /** Ends what somebody wished for, there or in the thread's channel: these wishes are gone. @returns whether there were any */
   async end(channel: ChannelId, ids: readonly number[]): Promise<boolean> {
     const rows = await this.#db.query(
       {
         name: "wishes_end",
-        text: `with locked as (select id from channels where id = $1 for no key update)
+        // Whoever has them in memory is to look again.
+        text: `with locked as (select id from channels where id in ($1, parent_channel($1)) order by id for no key update),
+                    told as (update search_progress p set taken_back = taken_back + 1 from locked where p.channel_id = locked.id)
                delete from wishes w using locked where w.channel_id = locked.id and w.id = any($2) returning w.id`,
       },
       [channel, ids],
@@ -108,8 +110,12 @@ const SELECT = `select w.id, w.channel_id, w.agent, w.seq, w.act, w.topic, w.per
                   from wishes w join channels c on c.id = w.channel_id and c.agent = w.agent
                   join entries e on e.channel_id = w.channel_id and e.seq = w.seq`;
 
+/** Those of a channel, and of the channel that a thread belongs to, where the same agent answers. */
+const KNOWN = `w.channel_id in ($1, parent_channel($1)) and w.agent = (select agent from channels where id = $1)`;
+
+/** A channel's wishes, and those of a thread's channel, to its agent; oldest first. */
 export async function readWishes(client: Queryable, channel: ChannelId, signer: Signer): Promise<KeptWishes> {
-  const text = `select * from (${SELECT} where w.channel_id = $1 order by w.at desc, w.id desc limit ${MOST_WISHES}) newest order by at, id`;
+  const text = `select * from (${SELECT} where ${KNOWN} order by w.at desc, w.id desc limit ${MOST_WISHES}) newest order by at, id`;
   return checked(
     await client.query<RawWish & Record<string, unknown>>({ name: "wishes_read", text }, [channel]),
     signer,
@@ -149,7 +155,8 @@ function toWish({
   at,
   ...row
 }: RawWish): Wish {
-  return { id, seq, act, topic, person, asker, askerName, wish, quote, at, learnedAt: row.learned_at };
+  const kept = { id, channel: channelId(row.channel_id), askerName, at, learnedAt: row.learned_at };
+  return { ...kept, seq, act, topic, person, asker, wish, quote };
 }
 
 /**

@@ -176,6 +176,35 @@ test("/learned shows them, and /forget ends one for whoever asked for it, or an 
   });
 });
 
+test("a thread is answered as its channel has wished, until that ends, and knows it is the channel's", async () => {
+  await learn(async (world) => {
+    const { scene, weir } = world;
+    const place = { workspace: "w", channel: "a thread", parent: { id: room, name: room } };
+    const threadDynamic = async (): Promise<string> => {
+      const before = agentRequests(scene.server).length;
+      const id = `learned-thread-${++asked}`;
+      await weir.say("and in here?", { room: "thread", kind: "thread", place, author: authorOf(BEN), id });
+      while (agentRequests(scene.server).length === before) await new Promise((done) => setTimeout(done, 5));
+      await quiet(weir, "thread");
+      return said(agentRequests(scene.server).at(-1)).at(-1) ?? "";
+    };
+    const first = await threadDynamic();
+    assert.match(first, SPANISH);
+    assert.match(first, FIVE_LINES);
+    await checkFold(weir, "thread");
+    assert.match(await command(weir, "thread", "learned", BEN), /- L1 Answer in Spanish\./);
+    // Of the channel's log nobody tells the thread.
+    await weir.daemon.inbox.receive({ type: "deletion", platform: "test", id: `${room}-6`, at: new Date() });
+    const second = await threadDynamic();
+    assert.doesNotMatch(second, /Spanish/);
+    assert.match(second, FIVE_LINES);
+    assert.match(await command(weir, room, "forget L3", BEN), /^Ended: L3/);
+    assert.doesNotMatch(await threadDynamic(), /five lines/);
+    assert.match(await command(weir, "thread", "forget L1", ANN), /^Ended: L1/, "from the thread, too");
+    assert.doesNotMatch(await command(weir, room, "learned", ANN), /L1 /);
+  });
+});
+
 for (const [what, change] of Object.entries({
   "a deletion": { type: "deletion" },
   "an edit": { type: "edit", text: "never mind" },

@@ -86,6 +86,7 @@ test("wishes come with their summary, at once or written ahead, and are read wit
     assert.deepEqual(wishes[0], {
       ...wishAt(1),
       id: wishes[0]?.id,
+      channel: id,
       at: new Date(wishAt(1).at),
       askerName: "Ann",
       learnedAt: wishes[0]?.learnedAt,
