@@ -2,6 +2,7 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import type { EntryReference } from "../src/core/entry.ts";
 import { agentId, type ChannelId, type Seq } from "../src/core/ids.ts";
 import { Recall } from "../src/memory/recall.ts";
+import { worthShowing } from "../src/memory/recall-worth.ts";
 import { chooseTerms, orQuery } from "../src/memory/terms.ts";
 import type { Store } from "../src/store/store.ts";
 import { rankDocuments } from "../src/text/terms.ts";
@@ -274,7 +275,13 @@ async function shown(
   const tokens: number[] = [];
   for (const { question, conversation, wanted } of questions) {
     const { channel, seqs } = conversation;
-    const hits = await recall.find({ channel, text: question, to: seqs.size, limit: 20 });
+    const hits = await recall.find({
+      ...worthShowing(question),
+      channel,
+      text: question,
+      to: seqs.size,
+      limit: 20,
+    });
     const recalled = neighbours === 0 ? hits : await withNeighbours(store, channel, hits, neighbours);
     const part = sourcesOf(seen, recalled).dynamic.make(null);
     const section = part.sections.find(({ key }) => key === "recalled");

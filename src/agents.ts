@@ -139,11 +139,13 @@ function modelsOf(
 function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
   const { id, name, instructions, memory } = config;
   const deleted = prompts.render("deleted", {});
+  const unfound = prompts.render("unfound", {}).trim();
   return {
     system: ({ date }) =>
       prompts.render("system", { agentName: name, instructions, date, recall: memory.recall }, id),
     sections: (values) => prompts.render("sections", { agentName: name, ...values }),
     dynamic: (values) => prompts.render("dynamic", values),
+    unfound: () => unfound,
     omission: (values) => prompts.render("omission", values),
     editNote: (values) => prompts.render("edit-note", values),
     absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),

@@ -61,6 +61,7 @@ export type BuiltInKind =
   | "remembered"
   | "learned"
   | "recalled"
+  | "unfound"
   | "replies"
   | "omitted"
   | "extract"

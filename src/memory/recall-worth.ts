@@ -29,6 +29,17 @@ export function leastCoverage(text: string): number {
   return (LEAST_COVERAGE * told) / whole;
 }
 
+/**
+ * Share of what is asked that the best line must hold, else nothing is shown. Of 784 questions of recorded conversations, put to
+ * another conversation than theirs, 219 find no such line; put to their own, four.
+ */
+const LEAST_BEST = 0.2;
+
+/** What must be found for this text to be shown before the model has asked for it. */
+export function worthShowing(text: string): { readonly leastCoverage: number; readonly leastBest: number } {
+  return { leastCoverage: leastCoverage(text), leastBest: LEAST_BEST };
+}
+
 /** What all results of one search take at most, and the head of one, in estimated tokens. */
 const SEARCH_TOKENS = 1200;
 const HEAD_TOKENS = 20;

@@ -5,6 +5,7 @@ import { sliceWhole, storableText } from "../text/text.ts";
 import type { FoundLines, SearchQuery, SearchStore } from "../store/search/search.ts";
 import type { MemoryHit, MemoryQuery } from "../store/memory/memories.ts";
 import { type Explanation, explanationsOf } from "./explained-terms.ts";
+import { askedDates } from "./asked-dates.ts";
 import { joinByPlace } from "./join-by-place.ts";
 import type { FoundByMeaning, Meaning } from "./meaning.ts";
 import { type MemoryRecallQuery, type RecallMemories, withExplained } from "./recall-memories.ts";
@@ -39,6 +40,8 @@ export interface RecallQuery {
   readonly limit: number;
   /** Nothing that holds a smaller share of what is asked (see `RankedLine`); default: 0. */
   readonly leastCoverage?: number;
+  /** Nothing at all where no line holds such a share, none an identifier of it, and no day is asked for; default: 0. */
+  readonly leastBest?: number;
   /** Ends the look-up, which then rejects. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -198,7 +201,7 @@ export class Recall {
 
   /** Null: there is nothing to look for. */
   async #toSearch(query: Omit<RecallQuery, "channel">): Promise<Search | null> {
-    const { from = FIRST, to, limit, leastCoverage = 0 } = query;
+    const { from = FIRST, to, limit, leastCoverage = 0, leastBest = 0 } = query;
     if (to < from || query.text.trim() === "") return null;
     const text = newest(query.text);
     const [lexemes, frequencies] = await Promise.all([this.#search.lexemes(text), this.#loadFrequencies()]);
@@ -212,11 +215,14 @@ export class Recall {
     const ranking: RankingQuery = { question: text, terms, size: to, now: this.#now() };
     return {
       query: { pick: saidQuery(pick), terms: rank.map(({ lexeme }) => lexeme), literals, from, to, limit },
-      best: ({ lines, literals: exact }, explained) =>
-        bestOf(
-          rankLines({ ...ranking, explained }, lines).filter(({ coverage }) => coverage >= leastCoverage),
-          exact,
-        ).slice(0, limit),
+      best({ lines, literals: exact }, explained) {
+        const ranked = rankLines({ ...ranking, explained }, lines);
+        // What was said on a day that is asked for need not say the day.
+        const isFloored = exact.length === 0 && askedDates(text, ranking.now).length === 0;
+        if (isFloored && ranked.every(({ coverage }) => coverage < leastBest)) return [];
+        const fitting = ranked.filter(({ coverage }) => coverage >= leastCoverage);
+        return bestOf(fitting, exact).slice(0, limit);
+      },
     };
   }
 

@@ -65,6 +65,8 @@ const TEMPLATES = {
     keeps_notes: "flag",
     sections: { listOf: ["kind", "source", "text"] },
   },
+  /** Said where a question was looked up, and nothing fits it. */
+  unfound: {},
   omission: { count: "number", from_time: "text", to_time: "text" },
   "edit-note": {
     author: "text",

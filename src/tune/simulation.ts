@@ -224,6 +224,7 @@ export class Simulation {
       extract: this.#extract(),
       notes: [],
       skills: [],
+      isUnfound: false,
       now: new Date(this.#now),
       scene,
       usable: usableTokens(budget),

@@ -50,6 +50,8 @@ export interface AgentTexts extends EntryTexts {
   }): string;
   /** One plain sentence for a person whose message has no answer. */
   failure(values: { kind: FailureKind }): string;
+  /** What is said where nothing was found. */
+  unfound(): string;
   omission(values: { count: number; fromTime: string; toTime: string }): string;
 }
 

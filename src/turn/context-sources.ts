@@ -39,6 +39,8 @@ export interface LookedUp {
   readonly notes: readonly AgentFile[];
   /** Names of the skills that are active in this channel. */
   readonly skills: readonly string[];
+  /** A question was looked up in time, and nothing fits it. */
+  readonly isUnfound: boolean;
 }
 
 /** An extract of the entries that are left out of the view, up to here. */
@@ -70,6 +72,7 @@ export const NOTHING_LOOKED_UP: LookedUp = {
   extract: null,
   notes: [],
   skills: [],
+  isUnfound: false,
 };
 
 export interface TurnSituation extends LookedUp {
@@ -107,7 +110,7 @@ export interface Scene extends SectionScene {
 
 /** Gathers what a context of this agent is made of. Pure. */
 export function contextSources(agent: Agent, situation: TurnSituation): ContextSources {
-  const { history, turn, recalled, remembered, attached, extract, now, scene } = situation;
+  const { history, turn, recalled, remembered, isUnfound, attached, extract, now, scene } = situation;
   const people = peopleOf(history, turn).map(quotedName);
   const asked = askedIn(history, turn);
   const learned = learnedLines(history, asked, now);
@@ -147,6 +150,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
           ...quoted("learned", wishes, learned.length),
           ...quoted("remembered", statements, remembered.length),
           ...quoted("recalled", passages, recalled.length),
+          ...(isUnfound ? [plain("unfound", agent.texts.unfound())] : []),
           ...quoted("replies", answered, replies.length),
           ...(omission === null ? [] : [plain("omitted", omissionMarker(agent, omission))]),
           ...(left === null ? [] : [plain("extract", left.text)]),
@@ -170,6 +174,7 @@ const ABOUT = {
   learned: ["the log", "people have asked for it, more than once"],
   remembered: ["memories", "fits the messages to answer"],
   recalled: ["the log", "fits the messages to answer, and is not in view"],
+  unfound: ["the log", "nothing fits the messages to answer"],
   replies: ["the log", "the messages to answer reply to it"],
   omitted: ["the log", "there was no room, and no summary yet"],
   extract: ["the log", "there was no room, and no summary yet"],

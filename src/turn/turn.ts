@@ -23,6 +23,7 @@ import {
   type OmittedExtract,
   type Scene,
 } from "./context-sources.ts";
+import { isQuestion } from "../memory/recall-worth.ts";
 import { firstRecall } from "./first-recall.ts";
 import { runToolCalls, storableCalls } from "./tool-calls.ts";
 import { visibleAnswer } from "./visible-answer.ts";
@@ -62,6 +63,8 @@ export interface TurnChannel {
     limit: number,
     signal?: AbortSignal,
   ): Promise<Memory[]>;
+  /** What the turn looked for by itself was looked for to the end. */
+  hasFoundAll(): boolean;
   /** Puts an emoji under the newest message to answer. @throws PlatformError if the platform does not take it */
   react(emoji: string): Promise<Reaction>;
   /** The agent's notes of this channel; only as far as it takes no time. */
@@ -257,7 +260,9 @@ class TurnRun {
       this.#orElse([], this.#channel.notes()),
       this.#orElse([], this.#channel.activeSkills()),
     ]);
-    return { recalled, remembered, attached, extract, notes, skills };
+    const hasLooked = entries + memories > 0 && this.#channel.hasFoundAll();
+    const isUnfound = hasLooked && recalled.length + remembered.length === 0 && isQuestion(text);
+    return { recalled, remembered, attached, extract, notes, skills, isUnfound };
   }
 
   async #extract(): Promise<OmittedExtract | null> {

@@ -42,6 +42,7 @@ export function defaultAgent(): Agent {
       system: ({ date }) =>
         prompts.render("system", { agentName: name, instructions, date, recall: "all" }, id),
       dynamic: (values) => prompts.render("dynamic", values),
+      unfound: () => prompts.render("unfound", {}).trim(),
       omission: (values) => prompts.render("omission", values),
       editNote: (values) => prompts.render("edit-note", values),
       absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
@@ -69,6 +70,7 @@ export function sourcesOf(
     extract,
     notes: [],
     skills: [],
+    isUnfound: false,
     now: new Date("2026-11-21T20:00:00Z"),
     usable: 26_000,
     scene: {

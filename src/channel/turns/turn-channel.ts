@@ -137,6 +137,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     },
     extract: async (maxTokens) => omittedExtract(parts, history.current, maxTokens),
     recall: async (text, scope, limit, signal) => recall.entries(text, scope, limit, signal),
+    hasFoundAll: () => !recall.hasMissed,
     recallMemories: async (text, purpose, limit, signal) => recall.memories(text, purpose, limit, signal),
     showDraft: (text) => draft?.show(text),
     onCall(record, estimatedTokens) {

@@ -4,7 +4,7 @@ import { answeredMessages, type History, rawFrom, type TurnRange } from "../../c
 import type { Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import type { RecallQuery } from "../../memory/recall.ts";
-import { leastCoverage } from "../../memory/recall-worth.ts";
+import { worthShowing } from "../../memory/recall-worth.ts";
 import type { MemoryRecallQuery } from "../../memory/recall-memories.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import type { FirstRecall } from "../../turn/first-recall.ts";
@@ -35,6 +35,8 @@ export class TurnRecall implements Disposable {
   #entriesAhead: Ahead<EntryReference> | null = null;
   #memoriesAhead: Ahead<Memory> | null = null;
   #found: FoundIds = { entries: [], memories: [] };
+  /** Searches of the turn itself that have not ended, or came late. */
+  #unanswered = 0;
   #arms: RecallArms | undefined;
 
   constructor(parts: ActorParts, history: GuardedHistory, turn: Pick<TurnRange, "fromSeq" | "toSeq">) {
@@ -62,6 +64,11 @@ export class TurnRecall implements Disposable {
       memories,
       arms: { words: among(this.#found, this.#arms.words), meaning: among(this.#found, this.#arms.meaning) },
     };
+  }
+
+  /** Something that the turn looked for by itself came late, or could not be looked for. */
+  get hasMissed(): boolean {
+    return this.#unanswered > 0;
   }
 
   /** Begins the turn's first search ahead. */
@@ -143,9 +150,13 @@ export class TurnRecall implements Disposable {
 
   /** Drops a late result, and cancels its search. */
   async #orNothingLate<Found>(search: Promise<Found[]>): Promise<Found[]> {
+    this.#unanswered++;
     try {
       const found = await withDeadline(search, LOOKED_UP_WITHIN_MS);
-      if (found !== null) return found;
+      if (found !== null) {
+        this.#unanswered--;
+        return found;
+      }
     } catch (error) {
       if (!this.#automatic.signal.aborted && !this.#all.signal.aborted) throw error;
     }
@@ -157,8 +168,8 @@ export class TurnRecall implements Disposable {
     const history = this.#history.current;
     const to = scope === "hidden" ? rawFrom(history) - 1 : Math.min(history.lastSeq, this.#turn.fromSeq - 1);
     const { channel } = this.#parts.owner;
-    const least = scope === "hidden" ? leastCoverage(text) : 0;
-    return { channel, text, from: afterReset(history), to, limit, leastCoverage: least };
+    const worth = scope === "hidden" ? worthShowing(text) : {};
+    return { channel, text, from: afterReset(history), to, limit, ...worth };
   }
 
   #memoriesQuery(text: string, limit: number): MemoryRecallQuery {

@@ -101,6 +101,13 @@ const BUILT_IN_KINDS = {
     scope: "channel",
     label: "earlier messages",
   },
+  unfound: {
+    priority: 60,
+    isProtected: false,
+    place: "dynamic",
+    scope: "channel",
+    label: "nothing was found",
+  },
   replies: {
     priority: 62,
     isProtected: false,

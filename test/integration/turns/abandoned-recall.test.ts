@@ -65,6 +65,8 @@ test("recalls that never end keep no channel from its answer, and end with their
   scene.server.respond(() => text("no idea"));
   await Promise.all(ROOMS.map(async (room) => weir.say("what is the parrot called?", { room })));
   await weir.platform.until(() => ROOMS.every((room) => weir.platform.texts(room).length === 1));
+  for (const { body } of scene.server.requests)
+    assert.doesNotMatch(JSON.stringify(body), /Looked up: nothing/, "it was not looked up to the end");
   await untilIdle(outside);
 });
 

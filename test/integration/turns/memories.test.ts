@@ -68,6 +68,22 @@ test("what is remembered reaches the model of its own channel as a quotation, an
   assert.doesNotMatch(all, /zxqcake|zxqwater/);
 });
 
+test("a question that nothing fits is told so, and no statement", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  server.respond(() => text("noted"));
+  await remember(weir, "sought", "Dora keeps bees.");
+  const told = async (words: string, count: number): Promise<boolean> => {
+    await weir.say(words, { room: "sought" });
+    await answered(weir, "sought", count);
+    const body = server.requests.at(-1)?.body ?? assert.fail();
+    return dynamicPart(body).includes("Looked up: nothing that was said before");
+  };
+  assert.equal(await told("where did we moor the zxqferry?", 1), true);
+  assert.equal(await told("the zxqbarge is moored at the mill", 2), false);
+  assert.equal(await told("does Dora keep bees?", 3), false);
+});
+
 for (const [recall, seen] of [
   ["all", ["zxqkept", "search_history", "memory_recall"]],
   ["messages", ["search_history"]],
