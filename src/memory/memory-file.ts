@@ -54,7 +54,18 @@ export function parseMemoryLine(text: string): MemoryLine | string {
     return "this is no JSON";
   }
   const parsed = Line.safeParse(value);
-  return parsed.success ? parsed.data : z.prettifyError(parsed.error).replaceAll(/\s+/g, " ");
+  return parsed.success ? parsed.data : problemsOf(parsed.error);
+}
+
+/** Problems of one line that are told. */
+const TOLD = 3;
+
+/** `scope: Invalid option: …; and 2 more` */
+function problemsOf({ issues }: z.ZodError): string {
+  const told = issues
+    .slice(0, TOLD)
+    .map(({ path, message }) => `${path.join(".") || "the line"}: ${message}`);
+  return [...told, ...(issues.length > TOLD ? [`and ${issues.length - TOLD} more`] : [])].join("; ");
 }
 
 /** Why a memory of a file becomes none here. */

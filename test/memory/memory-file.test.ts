@@ -54,6 +54,10 @@ test("a line is read, and what is wrong with another is said", () => {
   const later = { ...LINE, unknown: "of a later version" };
   assert.deepEqual(parseMemoryLine(JSON.stringify(later)), LINE);
   assert.equal(parseMemoryLine("{"), "this is no JSON");
+  assert.match(
+    String(parseMemoryLine('{"agent": "main"}')),
+    /^channel: [^;]*; scope: [^;]*; type: [^;]*; and 7 more$/,
+  );
   for (const [key, value] of [
     ["sources", []],
     ["type", "rumour"],
