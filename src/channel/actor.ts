@@ -165,6 +165,17 @@ export class ChannelActor {
 
   /** Memories of another channel have gone: a running turn that may have been shown one begins again without it. */
   async memoriesGone(): Promise<void> {
+    // What is being looked for may have been read before. Whoever takes the memories back waits for no search of another channel.
+    this.#runner.searches
+      ?.then(async () => this.#beginAgainIfOutdated())
+      .catch((error: unknown) => {
+        const channel = formatAddress(this.#parts.address);
+        this.#parts.log.warn({ channel, why: errorMessage(error) }, "turn_not_begun_again");
+      });
+    await this.#beginAgainIfOutdated();
+  }
+
+  async #beginAgainIfOutdated(): Promise<void> {
     if (await this.#runner.isOutdated()) await this.changed(0, null);
   }
 

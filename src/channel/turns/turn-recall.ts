@@ -50,6 +50,11 @@ export class TurnRecall implements Disposable {
     return this.#turn.fromSeq === fromSeq && this.#turn.toSeq === toSeq && this.#entriesAhead?.text === text;
   }
 
+  /** A search is under way, or waits. */
+  get isSearching(): boolean {
+    return this.#searches.pending + this.#searches.size > 0;
+  }
+
   /** Resolves once no search is under way, or waits. */
   async settled(): Promise<void> {
     await this.#searches.onIdle();

@@ -138,18 +138,19 @@ export class TurnRunner {
     if (seq <= (this.#running?.turn.toSeq ?? 0)) this.interrupt("redo");
   }
 
-  /**
-   * Memories of another channel have gone: a turn that may have been shown one begins again. What was found ahead is found anew.
-   * @returns whether it does
-   */
+  /** Memories of another channel have gone. @returns whether a turn runs that was shown one. What was found ahead is found anew. */
   async isOutdated(): Promise<boolean> {
     this.#dropAhead();
     const recall = this.#running?.recall;
     if (recall === undefined) return false;
-    // What is being looked for may have been read before; a turn of another channel does not begin again for nothing.
-    await recall.settled();
     // Where the database does not answer, the turn could not settle either.
     return !(await this.#history.hasMemories(recall.found.memories).catch(() => false));
+  }
+
+  /** Resolves once the running turn looks for nothing; null: it does not now. */
+  get searches(): Promise<void> | null {
+    const recall = this.#running?.recall;
+    return recall?.isSearching === true ? recall.settled() : null;
   }
 
   /**
