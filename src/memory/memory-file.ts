@@ -3,6 +3,7 @@ import type { Entry } from "../core/entry.ts";
 import { MEMORY_TYPES, type MemoryDraft, type MemoryRejection } from "../core/memory.ts";
 import { containsQuote, normalWords } from "../text/normal-text.ts";
 import { isExact, tellingTerms } from "../text/terms.ts";
+import { storableText } from "../text/text.ts";
 import { checkMemories } from "./gates.ts";
 
 /** Memories as lines of JSON, one a line: what is written, and what of it may become a memory elsewhere. Pure. */
@@ -49,7 +50,7 @@ export type MemoryLine = z.infer<typeof Line>;
 export function parseMemoryLine(text: string): MemoryLine | string {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text, (_, one: unknown) => (typeof one === "string" ? storableText(one) : one));
   } catch {
     return "this is no JSON";
   }

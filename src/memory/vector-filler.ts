@@ -130,7 +130,10 @@ export class VectorFiller implements AsyncDisposable {
   }
 }
 
-/** The server works, and takes not this. */
+/** Perhaps the server works, and takes not this: for a text that is too long some answer 500. */
 function isRefused(error: unknown): boolean {
-  return error instanceof ModelError && (error.kind === "rejected" || error.kind === "context_length");
+  return (
+    error instanceof ModelError &&
+    (error.kind === "rejected" || error.kind === "context_length" || error.status === 500)
+  );
 }

@@ -237,3 +237,25 @@ test("what another agent answers, or was told in private, comes into no other pl
     "1 refused: a message that proves it is not in the log, or was taken back (line 3)",
   ]);
 });
+
+test("what no database can hold is refused as everything else is that the log has not", async () => {
+  const file = path.join(to.home.folder, "bytes.jsonl");
+  const lines = (await readFile(path.join(to.home.folder, "memories.jsonl"), "utf8")).trim().split("\n");
+  const dm = lines.map((one): Record<string, unknown> => JSON.parse(one)).find(({ scope }) => scope === "dm");
+  assert.ok(dm);
+  const source: object = Object(Object(dm)["sources"][0]);
+  const changed = [
+    { ...dm, channel: "test:\0" },
+    { ...dm, sources: [{ ...source, message: "dm-1\0" }] },
+    { ...dm, sources: [{ ...source, author: "\ud800" }] },
+    { ...dm, sources: [{ ...source, quote: "tea\0in the dm" }], statement: "Ann drinks tea." },
+  ];
+  await writeFile(file, changed.map((one) => JSON.stringify(one)).join("\n"));
+  const { code, out, stderr } = await to.home.run("memories", "import", file);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(out, [
+    "1 memory added.",
+    "1 refused: no such channel (line 1)",
+    "2 refused: a message that proves it is not in the log, or was taken back (lines 2, 3)",
+  ]);
+});

@@ -101,7 +101,8 @@ export class CitedMemoryStore {
   }
 
   /**
-   * What is remembered anywhere of the words of one person alone, the newest first: that person may see it wherever they alone do.
+   * What is remembered anywhere of the words of one person alone, the newest first: that person may see it wherever they alone do,
+   * and not who says otherwise there, where they may be no more.
    * @param elsewhere `than`: what was said there is left out; `id`: only this one
    */
   async ownWords(
@@ -123,7 +124,7 @@ export class CitedMemoryStore {
       },
       [storableText(person), platform, elsewhere.than, limit, elsewhere.id ?? null],
     );
-    return rows.map(toCited);
+    return rows.map((row) => toCited({ ...row, otherwise: null }));
   }
 }
 

@@ -24,10 +24,11 @@ export interface ScoredMemory extends RawMemory {
   score: number;
 }
 
-/** What others say otherwise. */
+/** What others say otherwise, where it shows wherever the memory does: an imported one may show in fewer places. */
 export const OTHERWISE = `(
     select jsonb_agg(jsonb_build_object('id', o.id, 'by', o.asserted_by, 'at', o.valid_from) order by o.valid_from, o.id)
-      from memory_disputes d join memories o on o.id = d.other_id where d.memory_id = m.id and o.valid_to is null) as otherwise`;
+      from memory_disputes d join memories o on o.id = d.other_id where d.memory_id = m.id and o.valid_to is null
+       and (o.scope = 'workspace' or m.scope <> 'workspace')) as otherwise`;
 export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::numeric(4, 3)::float8 as importance, m.valid_from, m.valid_to,
   m.refers_from::text as refers_from, m.refers_to::text as refers_to,
   case when m.type = 'term' then memory_asserter(m.id, m.asserted_by) end as term_by,

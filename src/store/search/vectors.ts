@@ -132,20 +132,24 @@ export class VectorStore {
 
   /** The next texts of a channel that have no vector of a model, of each kind at most `limit`. */
   async next(channel: ChannelId, model: string, limit: number): Promise<TextBatch> {
-    const [begun] = await this.#db.query<{ entries_to: number; memories_to: number }>(
-      { name: "vectors_begin", text: "select entries_to, memories_to from begin_vectors($1, $2)" },
+    const [begun] = await this.#db.query<{ entries_to: number; memories_to: number; last: number }>(
+      {
+        name: "vectors_begin",
+        text: "select entries_to, memories_to, (select last_seq from channels where id = $1) as last from begin_vectors($1, $2)",
+      },
       [channel, model],
     );
     const from = { entriesTo: begun?.entries_to ?? 0, memoriesTo: begun?.memories_to ?? 0 };
-    const entries = await this.#db.query<{ seq: number; text: string | null; md5: string }>(
+    const entries = await this.#db.query<{ seq: number; text: string; md5: string }>(
       {
         name: "vectors_entries",
-        text: `select e.seq, md5(said.text) as md5,
-                      case when e.kind in ('user', 'assistant') and e.deleted_at is null and octet_length(said.text) >= ${SHORT_BYTES}
-                            and not exists (select from entry_vectors v where v.channel_id = e.channel_id and v.seq = e.seq)
-                           then left(concat(e.author_name || ': ', said.text), ${LONG}) end as text
+        // Behind an old message that was edited nearly all have one: they are passed over at once.
+        text: `select e.seq, md5(said.text) as md5, left(concat(e.author_name || ': ', said.text), ${LONG}) as text
                  from entries e cross join lateral entry_text(e.channel_id, e.seq, e.text) said (text)
-                where e.channel_id = $1 and e.seq > $2 order by e.seq limit $3`,
+                where e.channel_id = $1 and e.seq > $2 and e.kind in ('user', 'assistant') and e.deleted_at is null
+                  and not exists (select from entry_vectors v where v.channel_id = e.channel_id and v.seq = e.seq)
+                  and octet_length(said.text) >= ${SHORT_BYTES}
+                order by e.seq limit $3`,
       },
       [channel, from.entriesTo, limit],
     );
@@ -160,12 +164,15 @@ export class VectorStore {
     return {
       from,
       to: {
-        entriesTo: entries.at(-1)?.seq ?? from.entriesTo,
+        entriesTo: Math.max(
+          entries.at(-1)?.seq ?? from.entriesTo,
+          entries.length < limit ? (begun?.last ?? 0) : 0,
+        ),
         memoriesTo: memories.at(-1)?.id ?? from.memoriesTo,
       },
       texts: [
         ...memories.map(({ id, text }) => ({ of: { memory: memoryId(id) }, text })),
-        ...entries.flatMap(({ seq, md5, text }) => (text === null ? [] : [{ of: { seq, md5 }, text }])),
+        ...entries.map(({ seq, md5, text }) => ({ of: { seq, md5 }, text })),
       ],
     };
   }

@@ -1,4 +1,4 @@
-// proves: src/memory/meaning.ts, src/memory/vector-filler.ts, src/store/search/vectors.ts, src/llm/embeddings.ts, migrations/0041_vectors.sql
+// proves: src/memory/meaning.ts, src/memory/vector-filler.ts, src/store/search/vectors.ts, src/llm/embeddings.ts, migrations/0041_vectors.sql, migrations/0043_edited_meanwhile.sql
 // Recall by meaning, over the whole daemon: beside the words, in its scope, gone with its texts, and never waited for.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -206,6 +206,29 @@ test("a text that the server refuses stays without a vector, and the others have
   );
 });
 
+test("a text on which the server fails keeps no other from its vector", async () => {
+  await using server = await startModelServer();
+  server.embed = ({ input }) =>
+    input.some((one) => one.includes("zxqtoolong"))
+      ? { status: 500, message: "input is too large to process. increase the physical batch size" }
+      : wordVectors(input, SYNONYMS);
+  await using weir = await start(server);
+  for (const [index, said] of ["the first is fine", "zxqtoolong breaks it", "the third is fine"].entries())
+    await weir.say(said, { room: "failing", id: `failing-${index}`, addressed: false });
+  await weir.say("another room is fine", { room: "failing-not", id: "failing-not-1", addressed: false });
+  const channel = await idOf(weir, "failing");
+  await filled(channel);
+  await filled(await idOf(weir, "failing-not"));
+  const kept = await open.sql<{ seq: number }>(
+    "select seq from entry_vectors where channel_id = $1 order by 1",
+    channel,
+  );
+  assert.deepEqual(
+    kept.map(({ seq }) => seq),
+    [1, 3],
+  );
+});
+
 test("another model's vectors are made anew, and the old ones are of no use", async () => {
   await using server = await startModelServer();
   let channel: ChannelId;
@@ -270,4 +293,27 @@ test("a vector goes with its text: deleted, edited, forgotten; and none comes of
   const late = await idOf(weir, "late");
   await filled(late);
   assert.deepEqual(await kept(late), [0, 0]);
+});
+
+test("what a message says after an edit has a vector, also where the edit came while one was being made", async () => {
+  await using server = await startModelServer();
+  const asking = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  server.embed = async ({ input }) => {
+    if (input.some((one) => one.includes("zxqbefore"))) {
+      asking.resolve();
+      await answer.promise;
+    }
+    return wordVectors(input);
+  };
+  await using weir = await start(server);
+  await weir.say("zxqbefore stands in the garage", { room: "racing", id: "racing-1", addressed: false });
+  await asking.promise;
+  const edit = { type: "edit", platform: "test", id: "racing-1", at: new Date() } as const;
+  await weir.daemon.inbox.receive({ ...edit, text: "The wolves live in packs of eight." });
+  answer.resolve();
+  const racing = await idOf(weir, "racing");
+  await filled(racing);
+  const kept = await open.sql("select seq from entry_vectors where channel_id = $1", racing);
+  assert.deepEqual(kept, [{ seq: 1 }]);
 });

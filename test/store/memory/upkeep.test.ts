@@ -1,4 +1,4 @@
-// proves: migrations/0037_memory_scope.sql, migrations/0042_terms.sql, src/memory/statement-marks.ts
+// proves: migrations/0037_memory_scope.sql, migrations/0042_terms.sql, src/memory/statement-marks.ts, src/store/memory/memory-rows.ts
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import fc from "fast-check";
@@ -217,6 +217,52 @@ test("two people who disagree are each told of the other, while both say so", as
     "they agree",
   );
   assert.equal((await store.memories.find(asker, again.id))?.otherwise, undefined);
+});
+
+test("nobody is told of a dissent that shows in fewer places than the memory", async () => {
+  const shared = { agent: agentId("main"), workspace: "w-narrow", kind: "channel" as const };
+  const openShared = async (name: string): Promise<AskingChannel> => {
+    const address = { platform: "test", name: `${name}-${++count}` };
+    const channel = await store.channels.open({ address, ...shared, isPrivate: false, sharesMemory: true });
+    return { ...shared, channel };
+  };
+  const [here, elsewhere] = [await openShared("narrow"), await openShared("wide")];
+  const statement = "The deploy is on Monday.";
+  await say(here.channel, "The deploy is on Friday.", 2);
+  const seq = await open.say(here.channel, statement, { id: `narrow-${++count}`, author: authorOf(BEN) });
+  const draft = {
+    type: "fact",
+    subject: "it",
+    assertedBy: "Ben",
+    statement,
+    importance: 0.5,
+    at: "2026-11-03T09:00:00Z",
+    sources: [{ seq, quote: statement }],
+    ...marksOf(statement),
+  };
+  // It was told in a private channel when it was exported, and is imported where people share.
+  await open.sql("select import_memory($1, $2, 'channel', null)", here.channel, JSON.stringify(draft));
+  const dissent = async (asker: AskingChannel): Promise<string[]> =>
+    (await store.memories.inScope(asker, 10))
+      .filter(({ statement: one }) => one.includes("Friday"))
+      .flatMap(({ otherwise = [] }) => otherwise.map(({ assertedBy }) => assertedBy));
+  assert.deepEqual(await dissent(elsewhere), [], "what its own channel alone is told");
+  const [friday] = await store.memories.inScope(elsewhere, 10);
+  assert.equal(friday?.statement, "The deploy is on Friday.");
+});
+
+test("who sees a memory only because it is their own is not told who says otherwise there", async () => {
+  const asker = await place();
+  await say(asker.channel, "The deploy is on Friday.", 2);
+  await say(asker.channel, "The deploy is on Monday.", 3, { by: authorOf(BEN) });
+  const other = await place();
+  const own = await store.cited.ownWords("test", ANN.id, { than: other.channel }, 100);
+  const found = own.filter(({ channel }) => channel.address.name.startsWith("upkeep-"));
+  assert.ok(found.length > 0);
+  assert.deepEqual(
+    found.filter(({ otherwise }) => otherwise !== undefined),
+    [],
+  );
 });
 
 describe("what a statement ended", () => {

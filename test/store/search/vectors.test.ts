@@ -1,0 +1,55 @@
+// proves: src/store/search/vectors.ts, migrations/0041_vectors.sql, migrations/0043_edited_meanwhile.sql
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { agentId } from "../../../src/core/ids.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { openStore } from "../open-store.ts";
+
+const database = await createTestDatabase();
+const open = openStore(database.connection);
+after(async () => {
+  await open[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+const MODEL = "words";
+const LIMIT = 4;
+
+test("an edit of an old message has what came after it read again at once, however much that is", async () => {
+  const { vectors, log } = open.store;
+  const { agent, kind } = { agent: agentId("main"), kind: "channel" as const };
+  const channel = await open.store.channels.open({
+    address: { platform: "test", name: "status" },
+    workspace: "w",
+    agent,
+    kind,
+  });
+  for (let index = 1; index <= 5 * LIMIT; index++)
+    await open.say(channel, index % 3 === 0 ? "ok" : `the players online are ${index}`, {
+      id: `status-${index}`,
+    });
+  const fill = async (): Promise<(readonly [read: number, to: number])[]> => {
+    const rounds: (readonly [number, number])[] = [];
+    for (;;) {
+      const batch = await vectors.next(channel, MODEL, LIMIT);
+      if (batch.texts.length === 0 && batch.to.entriesTo === batch.from.entriesTo) return rounds;
+      rounds.push([batch.texts.length, batch.to.entriesTo]);
+      await vectors.keep(
+        channel,
+        MODEL,
+        batch,
+        batch.texts.map(({ of }) => ({ of, bits: "1010" })),
+      );
+    }
+  };
+  const first = await fill();
+  assert.equal(
+    first.reduce((sum, [read]) => sum + read, 0),
+    14,
+    "each that is long enough, once",
+  );
+  assert.equal(first.at(-1)?.[1], 5 * LIMIT);
+  await log.edit(channel, "status-1", "the players online are none", new Date());
+  assert.deepEqual(await fill(), [[1, 5 * LIMIT]]);
+  await open.say(channel, "a message behind all others", { id: "status-last" });
+  assert.deepEqual(await fill(), [[1, 5 * LIMIT + 1]]);
+});
