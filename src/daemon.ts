@@ -109,11 +109,11 @@ function openStore({ database: { dataDir } }: Config, database: Database, log: L
 }
 
 /** The models, which tell the database what they learn. */
-async function openLearningModels(config: Config, { learned }: Store, log: Logger): Promise<Models> {
+async function openLearningModels(config: Config, { learnedModels }: Store, log: Logger): Promise<Models> {
   const onNotKept = (error: unknown): void => {
     log.warn({ why: errorMessage(error) }, "learned_model_not_kept");
   };
-  return openModels(config.llm, { learned, onNotKept });
+  return openModels(config.llm, { learned: learnedModels, onNotKept });
 }
 
 async function openAgents(
