@@ -166,7 +166,10 @@ export class Renderer {
     return lineHead(headForm({ minute, speaker: null }, line), minute, `${displayName(author)}: `);
   }
 
-  /** `[2026-11-21] NAME (event of 2026-12-03): statement`, the form of everything that is remembered; the days where it does not name them. */
+  /**
+   * `[2026-11-21] NAME (event of 2026-12-03): statement`, the form of everything that is remembered; with the days where it does
+   * not name them.
+   */
   memoryLine({ at, assertedBy, type, refers, statement, otherwise = [] }: RememberedStatement): string {
     const isNamed = refers === undefined || statement.includes(refers.from);
     const days = isNamed ? "" : ` of ${formatDays(refers)}`;

@@ -122,7 +122,10 @@ function totalOf(numbers: readonly number[]): number {
   return numbers.reduce((all, one) => all + one, 0);
 }
 
-/** The terms of a definition together weigh at most a share of what they explain. @param weights of the question's terms, then of the explaining ones, which change */
+/**
+ * The terms of a definition together weigh at most a share of what they explain.
+ * @param weights of the question's terms, then of the explaining ones, which change
+ */
 function weighExplained({ terms, explained = [] }: RankingQuery, weights: number[]): void {
   let from = terms.length;
   for (const one of explained) {

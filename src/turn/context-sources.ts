@@ -331,7 +331,7 @@ function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
 /** Wishes that one request shows. */
 const MAX_LEARNED = 8;
 
-/** `Answer in Spanish. (asked for by "Ann", "Ben")`, `Be brief. (only for "Ann")`: how people want to be answered, where that is learned. */
+/** What is learned of how to answer: `Answer in Spanish. (asked for by "Ann", "Ben")`, `Be brief. (only for "Ann")`. */
 function learnedLines({ wishes }: History, asked: readonly Asked[], now: Date): string[] {
   const people = new Set(asked.map(({ authorId }) => authorId));
   return candidatesToShow(wishes, people, now)

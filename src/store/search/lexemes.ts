@@ -32,8 +32,8 @@ const KNOWN_TEXTS = 64;
 const NONE = "";
 
 /**
- * What the search index knows a text's words by: stemmed, without stop words, but for what is one only in small letters (`=US`). A turn waits for it, so words that the server
- * was asked for before are not asked for again: what becomes of a plain word does not depend on those around it.
+ * What the search index knows a text's words by: stemmed, without stop words, but for what is one only in small letters (`=US`).
+ * A turn waits for it, so words that the server was asked for before are not asked for again: what becomes of a plain word does not depend on those around it.
  */
 export class Lexemes {
   readonly #db: Queryable;
