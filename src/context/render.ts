@@ -312,7 +312,9 @@ const HEADS = [
   String.raw`${NO_SPACE}\+?${NO_SPACE}`,
 ];
 const HEAD = `(?:${HEADS.join("|")})`;
-/** The head of a line, as `text/line-head.ts` writes it, or `[2026-11-21]`, at the beginning of what some reader takes for a line. */
+/**
+ * The head of a line, as `text/line-head.ts` writes it, or `[2026-11-21]`, at the beginning of what some reader takes for a line.
+ */
 const LINE_HEAD = new RegExp(String.raw`(?<=${BEFORE_HEAD})\[(?=${HEAD}\])`, "gu");
 
 /** The short form, where that is shorter. */

@@ -6,7 +6,10 @@ import { createTestDatabase } from "./database.ts";
 import { type Home, openHome } from "./e2e.ts";
 import { connectionUrl } from "./weir.ts";
 
-/** A folder in which the program runs, with the store of its database, until the tests of the file are over. Nothing answers as its model. */
+/**
+ * A folder in which the program runs, with the store of its database, until the tests of the file are over. Nothing answers as
+ * its model.
+ */
 export async function openHomeWithStore(): Promise<{ readonly open: OpenStore; readonly home: Home }> {
   const database = await createTestDatabase();
   const open = openStore(database.connection);

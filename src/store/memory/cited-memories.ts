@@ -101,7 +101,8 @@ export class CitedMemoryStore {
   }
 
   /**
-   * What is remembered anywhere of the words of one person alone, the newest first: that person may see it wherever they alone do.
+   * What is remembered anywhere of the words of one person alone, the newest first: that person may see it wherever they alone
+   * do.
    * @param elsewhere `than`: what was said there is left out; `id`: only this one
    */
   async ownWords(
