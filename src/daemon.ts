@@ -139,7 +139,7 @@ async function openAgents(
  * while they can still send, then sockets, then the database.
  */
 export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, log } = options;
+  const { config, log, bindings } = options;
   await using stack = new AsyncDisposableStack();
   const now = options.now ?? ((): Date => new Date());
 
@@ -162,7 +162,6 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
 
   const platformOf = (address: ChannelAddress): Platform | undefined =>
     platforms.find(({ capabilities }) => capabilities.serves(address));
-  const { bindings } = options;
   const ownerRoles = ownerRolesOf(config);
   const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles });
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
