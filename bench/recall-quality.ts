@@ -171,7 +171,10 @@ async function load(
   return loaded;
 }
 
-/** Those with an answer: the adversarial ones ask for what was never said. Each second conversation is reported, the others are tuned on. */
+/**
+ * Those with an answer: the adversarial ones ask for what was never said. Each second conversation is reported, the others are
+ * tuned on.
+ */
 function inSplit(
   questions: readonly RecordedQuestion[],
   loaded: ReadonlyMap<string, Loaded>,

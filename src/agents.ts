@@ -95,14 +95,20 @@ export function createAgents(
   const agents = config.agents.map((one) => {
     const agentModels = modelsOf(one, config, models, onPassedOver);
     const texts = agentTexts(one, prompts);
+    const time = createTimeFormat(one.timeZone);
+    const today = (): string => time.day(new Date());
     const folder =
       config.agentsDir === undefined
         ? NO_FOLDER
-        : createFolder(one, config.agentsDir, {
+        : createFolder(one.id, config.agentsDir, {
+            today,
             refusalOf: (files) => fixedPartProblem({ ...agent, folder: { ...NO_FOLDER, current: files } }),
             onProblem: (problem) => onFileProblem(one.id, problem),
           });
-    const notes = noteKeeperOf(one, config.agentsDir, (problem) => onFileProblem(one.id, problem));
+    const notes = noteKeeperOf(one.id, config.agentsDir, {
+      today,
+      onProblem: (problem) => onFileProblem(one.id, problem),
+    });
     const tools = createTools(prompts, {
       keepsNotes: one.notes && notes !== null,
       recall: one.memory.recall,
@@ -212,35 +218,22 @@ function createDigester({ config, time }: Agent, prompts: Prompts): Digester {
 }
 
 function createFolder(
-  { id, timeZone }: AgentConfig,
+  id: AgentId,
   root: string,
-  told: Pick<AgentFolderParts, "refusalOf" | "onProblem">,
+  parts: Pick<AgentFolderParts, "today" | "refusalOf" | "onProblem">,
 ): AgentFolder {
-  const time = createTimeFormat(timeZone);
-  return new AgentFolder({
-    root,
-    shownAs: basename(root),
-    id,
-    today: () => time.day(new Date()),
-    clock: steadyNow,
-    ...told,
-  });
+  return new AgentFolder({ root, shownAs: basename(root), id, clock: steadyNow, ...parts });
 }
 
 /** @returns null: the agent has no folder of its own to keep notes in */
 function noteKeeperOf(
-  { id, timeZone }: AgentConfig,
+  id: AgentId,
   agentsDir: string | undefined,
-  onProblem: (problem: string) => void,
+  parts: Pick<AgentFolderParts, "today" | "onProblem">,
 ): NoteKeeper | null {
   if (agentsDir === undefined || !existsSync(join(agentsDir, id))) return null;
-  const time = createTimeFormat(timeZone);
-  return new NoteKeeper({
-    root: join(agentsDir, id),
-    shownAs: `${basename(agentsDir)}/${id}`,
-    today: () => time.day(new Date()),
-    onProblem,
-  });
+  const root = join(agentsDir, id);
+  return new NoteKeeper({ root, shownAs: `${basename(agentsDir)}/${id}`, ...parts });
 }
 
 /**

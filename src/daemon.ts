@@ -90,10 +90,10 @@ async function warnOfScripts({ search }: Store, log: Logger): Promise<void> {
   if (!knowsAll) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
 }
 
-/** Rows that the log remembers to have been told of. */
+/** Wishes that are remembered to stand in the log already. */
 const MOST_TOLD = 10_000;
 
-/** The store, which tells the log, once each, of rows that it does not believe. */
+/** The store, which tells the log, once each, of wishes that it does not believe. */
 function openStore({ database: { dataDir } }: Config, database: Database, log: Logger): Store {
   const told = new BoundedMap<true>(MOST_TOLD);
   return createStore(database, {
@@ -109,24 +109,23 @@ function openStore({ database: { dataDir } }: Config, database: Database, log: L
 }
 
 /** The models, which tell the database what they learn. */
-async function openLearningModels(config: Config, { learned }: Store, log: Logger): Promise<Models> {
+async function openLearningModels(config: Config, { learnedModels }: Store, log: Logger): Promise<Models> {
   const onNotKept = (error: unknown): void => {
     log.warn({ why: errorMessage(error) }, "learned_model_not_kept");
   };
-  return openModels(config.llm, { learned, onNotKept });
+  return openModels(config.llm, { learned: learnedModels, onNotKept });
+}
+
+/** Tells the database which agents are told of others' memories: the scope of every look-up asks for it there. */
+async function openSharedMemories({ agents }: Config, { sharedMemories }: Store): Promise<void> {
+  const shared = new Map(agents.map(({ id, sharedMemory }) => [id, sharedMemory]));
+  await whileStarting(async () => sharedMemories.open(shared));
 }
 
 async function openAgents(
   config: Config,
-  {
-    models,
-    store,
-    prompts,
-    log,
-  }: { readonly models: Models; readonly store: Store; readonly prompts: Prompts; readonly log: Logger },
+  { models, prompts, log }: { readonly models: Models; readonly prompts: Prompts; readonly log: Logger },
 ): Promise<Agents> {
-  const shared = new Map(config.agents.map(({ id, sharedMemory }) => [id, sharedMemory]));
-  await whileStarting(async () => store.sharedMemories.open(shared));
   const agents = createAgents(config, models, prompts, agentEvents(config, log));
   await agents.readFolders();
   // Only now: a window that was learned to be small is no reason not to start.
@@ -140,7 +139,7 @@ async function openAgents(
  * while they can still send, then sockets, then the database.
  */
 export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, log } = options;
+  const { config, log, bindings } = options;
   await using stack = new AsyncDisposableStack();
   const now = options.now ?? ((): Date => new Date());
 
@@ -151,7 +150,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   await warnOfScripts(store, log);
   const models = stack.use(await openLearningModels(config, store, log));
   log.info({ models: models.describe() }, "models_open");
-  const agents = await openAgents(config, { models, store, prompts, log });
+  await openSharedMemories(config, store);
+  const agents = await openAgents(config, { models, prompts, log });
 
   const events = new Events(log);
   const platforms = options.platforms(events);
@@ -162,7 +162,6 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
 
   const platformOf = (address: ChannelAddress): Platform | undefined =>
     platforms.find(({ capabilities }) => capabilities.serves(address));
-  const { bindings } = options;
   const ownerRoles = ownerRolesOf(config);
   const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles });
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
@@ -211,8 +210,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
 }
 
 /**
- * What finds earlier texts: the index of their words and, where an embedding model is configured, their vectors. Else nothing
- * of that is loaded.
+ * What finds earlier texts: the index of their words and, where an embedding model is configured, their vectors. Without one, the
+ * code for vectors is not even loaded.
  */
 async function openIndexes(
   { llm }: Config,
@@ -228,13 +227,13 @@ async function openIndexes(
   if (llm.embeddings === null) {
     return { indexer, meaning: null, startIndexing: async () => indexer.start() };
   }
-  const [{ createEmbeddings }, { Meaning: Opened }, { VectorFiller }] = await Promise.all([
+  const [{ createEmbeddings }, { Meaning: MeaningSearch }, { VectorFiller }] = await Promise.all([
     import("./llm/embeddings.ts"),
     import("./memory/meaning.ts"),
     import("./memory/vector-filler.ts"),
   ]);
   const embeddings = createEmbeddings(llm.embeddings);
-  const meaning = new Opened({ embeddings, vectors, log });
+  const meaning = new MeaningSearch({ embeddings, vectors, log });
   const filler = stack.use(new VectorFiller({ vectors, embeddings, meaning, log }));
   const startIndexing = async (): Promise<void> => {
     await indexer.start();

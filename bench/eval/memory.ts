@@ -56,8 +56,8 @@ export interface Outcome {
 }
 
 /**
- * Plays a conversation through the real daemon, as people say it, and asks each question of a copy of its own of what came of that:
- * no question is answered with what another one said.
+ * Plays a conversation through the real daemon, as people say it, and asks each question of a copy of its own of what came of
+ * that: no question is answered with what another one said.
  */
 export async function evaluate(
   condition: Condition,

@@ -1,6 +1,6 @@
 /**
- * How well an agent with a real model answers questions about a long conversation: `npm run eval -- memory --model NAME --data FOLDER`.
- * It costs what its calls cost. See the README.md of the benchmarks.
+ * How well an agent with a real model answers questions about a long conversation:
+ * `npm run eval -- memory --model NAME --data FOLDER`. It costs what its calls cost. See the README.md of the benchmarks.
  */
 import { writeFileSync } from "node:fs";
 import process from "node:process";

@@ -23,8 +23,8 @@ export interface Interval {
 const DRAWS = 2000;
 
 /**
- * The share of right answers. The questions are drawn by lot, each with all of its runs: the runs of one question are not independent
- * of each other. Pure: the lots are the same each time. NaN where nothing was judged.
+ * The share of right answers. The questions are drawn by lot, each with all of its runs: the runs of one question are not
+ * independent of each other. Pure: the lots are the same each time. NaN where nothing was judged.
  */
 export function rightShare(asked: readonly Asked[]): Interval {
   const judged = asked.filter(({ isRight }) => isRight !== null);

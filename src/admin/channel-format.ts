@@ -105,12 +105,7 @@ export function formatContextReport(report: ContextReport): string {
     `  window ${formatNumber(report.window)}, of which ${formatNumber(report.reserve)} are kept for the answer`,
     `  marks: background ${percent(report.thresholds.background)}, aggressive ${percent(report.thresholds.aggressive)}, emergency ${percent(report.thresholds.emergency)}`,
     "",
-    ...report.segments
-      .filter(({ tokens }) => tokens > 0)
-      .map(
-        ({ label, tokens, count }) =>
-          `  ${label.padEnd(24)} ${formatNumber(tokens).padStart(9)} tokens  ${counted(count, "item").padStart(12)}`,
-      ),
+    ...segmentRows(report.segments),
     `  by type: ${describeCounts(report.types)}`,
     ...formatSections(
       "from the agent's folder",
@@ -136,6 +131,16 @@ export function formatContextReport(report: ContextReport): string {
   const { peakTokens } = report.spent;
   if (peakTokens > 0) lines.push(`  largest request so far: ${formatNumber(peakTokens)} tokens`);
   return lines.join("\n");
+}
+
+/** The segments that have any tokens, one a line. Pure. */
+export function segmentRows(segments: ContextReport["segments"]): string[] {
+  return segments
+    .filter(({ tokens }) => tokens > 0)
+    .map(
+      ({ label, tokens, count }) =>
+        `  ${label.padEnd(24)} ${formatNumber(tokens).padStart(9)} tokens  ${counted(count, "item").padStart(12)}`,
+    );
 }
 
 function describeSpent({ cost, compactions, ...spent }: ContextReport["spent"]): string[] {

@@ -30,7 +30,9 @@ export const forgetCommand: Command = {
   run: forget,
 };
 
-/** `/forget`, `/forget NUMBER`, `/forget L1`, `/forget QUERY`, `/forget me`, `/forget me everywhere`; the last three with `yes` */
+/**
+ * `/forget`, `/forget NUMBER`, `/forget L1`, `/forget QUERY`, `/forget me`, `/forget me everywhere`; the last three with `yes`
+ */
 async function forget(parts: CommandParts, command: AskedCommand): Promise<string> {
   const wanted = command.argument.toLowerCase().replaceAll(/\s+/g, " ");
   const number = /^#?(\d{1,15})$/.exec(wanted)?.[1];

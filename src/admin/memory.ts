@@ -83,8 +83,8 @@ async function describeFound(
 }
 
 /**
- * `/memory me`: what shows here and was said by the asker, or is about somebody of that name. In a direct message also the asker's
- * own words from other places, and nothing that anybody else made of them.
+ * `/memory me`: what shows here and was said by the asker, or is about somebody of that name. In a direct message also the
+ * asker's own words from other places, and nothing that anybody else made of them.
  */
 async function describeOwn(parts: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {
   const { cited } = parts.store;

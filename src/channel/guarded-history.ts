@@ -170,8 +170,8 @@ export class GuardedHistory {
   }
 
   /**
-   * Folds the rows again if what its tool calls were made of may be gone, or what a thread's channel wished for: of another channel
-   * nobody tells this one. To be asked before a turn asks its model.
+   * Folds the rows again if what its tool calls were made of may be gone, or a wish that a thread has of its channel: nobody
+   * tells this channel of another one. To be asked before a turn asks its model.
    */
   async renewMemories(): Promise<void> {
     const { entries, wishes } = this.#history;
@@ -233,8 +233,8 @@ export class GuardedHistory {
 }
 
 /**
- * Finds tool results whose quotations may show a text from before an edit. Looks only at new results and new edit notes; the others
- * were looked at when they were new. Pure.
+ * Finds tool results whose quotations may show a text from before an edit. Looks only at new results and new edit notes; the
+ * others were looked at when they were new. Pure.
  * @param entries by seq
  * @param from the first new one
  * @returns their seqs

@@ -24,8 +24,8 @@ export type CompactOptions = CommonOptions & {
 };
 
 /**
- * `weir compact CHANNEL`: summarises what is old now, or writes one summary again. A daemon that runs does it; where none does, this
- * command.
+ * `weir compact CHANNEL`: summarises what is old now, or writes one summary again. A daemon that runs does it; where none does,
+ * this command.
  * @throws OperatorError if nothing was written
  */
 export async function compact(io: Io, name: string, options: CompactOptions): Promise<void> {

@@ -33,8 +33,8 @@ export interface NamedPerson {
 }
 
 /**
- * `weir forget-user ID`: shows what a person has said on a platform, and with `--yes` takes all of it. A daemon that runs does it;
- * where none does, this command.
+ * `weir forget-user ID`: shows what a person has said on a platform, and with `--yes` takes all of it. A daemon that runs does
+ * it; where none does, this command.
  * @throws OperatorError if nobody is meant by that, or something is left
  */
 export async function forgetUser(io: Io, typed: string, options: ForgetUserOptions): Promise<void> {
@@ -178,7 +178,9 @@ async function askDaemon(
   return asked;
 }
 
-/** Without a daemon: everything but the platforms is built. A daemon of an older version loses the channels, and reads them anew. */
+/**
+ * Without a daemon: everything but the platforms is built. A daemon of an older version loses the channels, and reads them anew.
+ */
 async function forgetHere(
   io: Io,
   config: Config,

@@ -52,9 +52,9 @@ export function timeFormatOf(config: Config, agent: string): TimeFormat {
 }
 
 /** What the daemon has learned of models; this program teaches nothing. */
-export function onlyLooking({ learned }: Pick<Store, "learned">): LearnedModels {
+export function onlyLooking({ learnedModels }: Pick<Store, "learnedModels">): LearnedModels {
   return {
-    load: async (server) => learned.load(server),
+    load: async (server) => learnedModels.load(server),
     keepWindow: async () => undefined,
     keepFactor: async () => undefined,
   };

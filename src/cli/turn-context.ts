@@ -1,4 +1,4 @@
-import { sectionRow } from "../admin/channel-format.ts";
+import { describeUsage, sectionRow, segmentRows } from "../admin/channel-format.ts";
 import type { Entry } from "../core/entry.ts";
 import { OperatorError } from "../core/errors.ts";
 import { formatAddress, type JobId, type Seq, turnId, type TurnId } from "../core/ids.ts";
@@ -78,22 +78,17 @@ export function formatTurnContext(
   channel: Pick<ChannelRow, "address" | "agent">,
   time: TimeFormat,
 ): string {
-  const { turn, at, model, usage, usable, pressure, window } = record;
+  const { turn, at, model, window } = record;
   const lines = [
     displayableLine(
       `${formatAddress(channel.address)} · turn ${turn} · ${time.minute(at)} · agent ${channel.agent} · model ${model}`,
     ),
     "The last request of this turn. Texts are not kept: --text shows what was in view as it reads now.",
     "",
-    `  ${percent(usage)} of ${formatNumber(usable)} usable tokens: ${pressure}; the window has ${formatNumber(window)}`,
+    `  ${describeUsage(record)}; the window has ${formatNumber(window)}`,
     `  about ${counted(record.tokens, "token")}, ${counted(record.characters, "character")}${describeReport(record)}`,
     "",
-    ...record.segments
-      .filter(({ tokens }) => tokens > 0)
-      .map(
-        ({ label, tokens, count }) =>
-          `  ${label.padEnd(24)} ${formatNumber(tokens).padStart(9)} tokens  ${counted(count, "item").padStart(12)}`,
-      ),
+    ...segmentRows(record.segments),
     ...describeSections(record),
     "",
     ...describeView(record).map((line) => `  ${line}`),
@@ -101,10 +96,6 @@ export function formatTurnContext(
     ...describePrefix(record).map((line) => `  ${line}`),
   ];
   return lines.join("\n");
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
 }
 
 function describeReport({ reported }: ContextRecord): string {

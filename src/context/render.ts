@@ -166,7 +166,10 @@ export class Renderer {
     return lineHead(headForm({ minute, speaker: null }, line), minute, `${displayName(author)}: `);
   }
 
-  /** `[2026-11-21] NAME (event of 2026-12-03): statement`, the form of everything that is remembered; the days where it does not name them. */
+  /**
+   * `[2026-11-21] NAME (event of 2026-12-03): statement`, the form of everything that is remembered; with the days where it does
+   * not name them.
+   */
   memoryLine({ at, assertedBy, type, refers, statement, otherwise = [] }: RememberedStatement): string {
     const isNamed = refers === undefined || statement.includes(refers.from);
     const days = isNamed ? "" : ` of ${formatDays(refers)}`;
@@ -309,7 +312,9 @@ const HEADS = [
   String.raw`${NO_SPACE}\+?${NO_SPACE}`,
 ];
 const HEAD = `(?:${HEADS.join("|")})`;
-/** The head of a line, as `text/line-head.ts` writes it, or `[2026-11-21]`, at the beginning of what some reader takes for a line. */
+/**
+ * The head of a line, as `text/line-head.ts` writes it, or `[2026-11-21]`, at the beginning of what some reader takes for a line.
+ */
 const LINE_HEAD = new RegExp(String.raw`(?<=${BEFORE_HEAD})\[(?=${HEAD}\])`, "gu");
 
 /** The short form, where that is shorter. */

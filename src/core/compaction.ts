@@ -82,7 +82,10 @@ export const MAX_LIVE_SUMMARIES = 8;
 export const TOP_LEVEL = 3;
 /** Share of the usable window that all live summaries may take. */
 export const SUMMARIES_SHARE = 0.15;
-/** Shares of that which the levels have, and how many summaries of full length each holds: what is older gets the more room in one text. */
+/**
+ * Shares of that which the levels have, and how many summaries of full length each holds: what is older gets the more room in one
+ * text.
+ */
 export const LEVELS: Readonly<Record<number, { readonly share: number; readonly full: number }>> = {
   1: { share: 0.35, full: 3 },
   2: { share: 0.25, full: 2 },

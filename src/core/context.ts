@@ -86,7 +86,9 @@ export interface Section {
   /** The higher, the later the budget cuts it. */
   readonly priority: number;
   readonly isProtected: boolean;
-  /** `static`: in the system prompt or the tools; `messages`: what was said, and its summaries; `dynamic`: behind the messages. */
+  /**
+   * `static`: in the system prompt or the tools; `messages`: what was said, and its summaries; `dynamic`: behind the messages.
+   */
   readonly place: "static" | "messages" | "dynamic";
   /** What is left of it; "" where it is left out, and where messages or tools are all of it. */
   readonly text: string;
@@ -123,7 +125,10 @@ export interface Context {
    * `context/sections/list.ts` has the whole list.
    */
   readonly sections: readonly Section[];
-  /** By what the messages to answer are about, sections were chosen; null: there was nothing to choose from, and nobody has looked. */
+  /**
+   * By what the messages to answer are about, sections were chosen; null: there was nothing to choose from, and nobody has
+   * looked.
+   */
   readonly focus: Focus | null;
   readonly segments: readonly Segment[];
   /** Estimated tokens of the whole request. */

@@ -3,8 +3,8 @@ import { terms } from "../text/terms.ts";
 import { marksOf } from "./statement-marks.ts";
 
 /**
- * Candidates: how an agent may have to answer in a channel, made of the wishes that people said there. A candidate's state is never
- * stored: it follows from its wishes and the time, so that a wish that is deleted or edited away takes its weight with it.
+ * Candidates: how an agent may have to answer in a channel, made of the wishes that people said there. A candidate's state is
+ * never stored: it follows from its wishes and the time, so that a wish that is deleted or edited away takes its weight with it.
  *
  *             two messages,              a turn was
  *              score ≥ 0.75               shown it

@@ -2,8 +2,9 @@ import type { MemoryHit } from "../store/memory/memories.ts";
 import { containsQuote, normalWords } from "../text/normal-text.ts";
 
 /**
- * What people mean by words of theirs ("the cluster": three machines in Falkenstein), as memories of type `term` tell it. A search
- * looks for the words of such a definition as well, and they never count more than half of the word that they explain. Pure.
+ * What people mean by words of theirs ("the cluster": three machines in Falkenstein), as memories of type `term` tell it. A
+ * search looks for the words of such a definition as well, and they never count more than half of the word that they explain.
+ * Pure.
  */
 
 /** A word of the asker's text with one of its definitions. */

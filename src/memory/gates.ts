@@ -195,7 +195,10 @@ function termFault({ subject, statement }: Item, cited: readonly Source[], words
   return null;
 }
 
-/** Of which days a statement tells: as the model says, if a cited line names them, else as its own words or its quote do; or what is wrong with that. */
+/**
+ * Of which days a statement tells: as the model says, if a cited line names them, else as its own words or its quote do; or what
+ * is wrong with that.
+ */
 function timeOf(
   { refers_to: given, statement, quote }: Item,
   cited: readonly [Source, ...Source[]],

@@ -1,7 +1,10 @@
 /** By how much the first places count for more than the later ones. */
 const DEPTH = 60;
 
-/** Joins lists, each the best first, by places (reciprocal rank fusion): their scores cannot be compared. Of equals, the newer one. Pure. */
+/**
+ * Joins lists, each the best first, by places (reciprocal rank fusion): their scores cannot be compared. Of equals, the newer
+ * one. Pure.
+ */
 export function joinByPlace<Id extends number>(lists: readonly (readonly Id[])[]): Id[] {
   const scores = new Map<Id, number>();
   for (const ids of lists)

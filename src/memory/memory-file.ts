@@ -87,9 +87,9 @@ export interface LeftThere {
 }
 
 /**
- * The memory that a line may become, by the same gates as one that a model finds: every message that proved it is there, said by the
- * same person, and says its words. Where texts of the channel were edited or taken back since the export, it tells nothing that is
- * said there no more.
+ * The memory that a line may become, by the same gates as one that a model finds: every message that proved it is there, said by
+ * the same person, and says its words. Where texts of the channel were edited or taken back since the export, it tells nothing
+ * that is said there no more.
  * @param messages by the line's sources; undefined: it is not there
  * @param left null: nobody has looked
  */

@@ -23,8 +23,8 @@ export function namedTimes(text: string, said: string): DayRange[] {
 }
 
 /**
- * The one time that a statement tells of beside the day on which it was said: from the first to the last of the dates that it names
- * with their year, else what its quote names by words that can mean no other time; null: none.
+ * The one time that a statement tells of beside the day on which it was said: from the first to the last of the dates that it
+ * names with their year, else what its quote names by words that can mean no other time; null: none.
  * @param said the ISO day on which it was said
  */
 export function statedTime(statement: string, quote: string, said: string): DayRange | null {
@@ -142,7 +142,9 @@ interface Form {
   readonly days: (found: Words, day: number) => readonly Days[];
 }
 
-/** What a text names by words that count from the day on which it was said; what one form has read, the next does not read again. */
+/**
+ * What a text names by words that count from the day on which it was said; what one form has read, the next does not read again.
+ */
 function relativeIn(looked: string, said: string): DayRange[] {
   const day = dayOf(said);
   const found: Days[] = [];

@@ -2,7 +2,8 @@ import { normalForm } from "../text/text.ts";
 
 /**
  * Finds statements that are no facts but tell the agent what to do: whoever has one remembered would give orders to every later
- * answer. What people like ("Ann prefers short answers") is none. By the most common forms; what is recalled is quoted anyway. Pure.
+ * answer. What people like ("Ann prefers short answers") is none. By the most common forms; what is recalled is quoted anyway.
+ * Pure.
  */
 
 const MAX_LENGTH = 2000;

@@ -6,7 +6,8 @@ import { EXPLAINED } from "./explained-terms.ts";
 
 /**
  * Ranks what the index has found: BM25 over a line and two on each side of it, and what the question tells of who said it and
- * when. The weights were chosen on three conversations of LoCoMo and are reported on two others (`bench/recall-quality.ts`). Pure.
+ * when. The weights were chosen on three conversations of LoCoMo and are reported on two others (`bench/recall-quality.ts`).
+ * Pure.
  */
 
 /** A term of the question, with about how many entries of the channel hold it. */
@@ -49,7 +50,9 @@ const BEHIND = [1, 0.4, 0.2];
 const BEFORE = [1, 0.5, 0.2];
 /** What was asked counts this many times as much for the line behind it: that answers it. */
 const ASKED_BEFORE = 1.4;
-/** Of BM25: how soon a term said again counts for little; how much length counts, where lines of chat are short; the usual length. */
+/**
+ * Of BM25: how soon a term said again counts for little; how much length counts, where lines of chat are short; the usual length.
+ */
 const K1 = 0.5;
 const B = 0.2;
 const USUAL_LENGTH = 12;
@@ -69,7 +72,9 @@ const SOON_MS = 14 * 24 * 3_600_000;
 const SILENCE_MS = 3_600_000;
 const CONVERSATION = 0.2;
 const BEST_LINES = 2;
-/** Entries that hold a lexeme, by the statistics, over lines that say it: the index also has each line's words with the next one. */
+/**
+ * Entries that hold a lexeme, by the statistics, over lines that say it: the index also has each line's words with the next one.
+ */
 const SAID_SHARE = 0.5;
 
 export const ASKS_TIME =
@@ -122,7 +127,10 @@ function totalOf(numbers: readonly number[]): number {
   return numbers.reduce((all, one) => all + one, 0);
 }
 
-/** The terms of a definition together weigh at most a share of what they explain. @param weights of the question's terms, then of the explaining ones, which change */
+/**
+ * The terms of a definition together weigh at most a share of what they explain.
+ * @param weights of the question's terms, then of the explaining ones, which change
+ */
 function weighExplained({ terms, explained = [] }: RankingQuery, weights: number[]): void {
   let from = terms.length;
   for (const one of explained) {

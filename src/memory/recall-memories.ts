@@ -131,7 +131,10 @@ export class RecallMemories {
   }
 }
 
-/** The first memories, each followed by what others say otherwise, if that was found. Pure. @returns at most `limit`, which name only each other */
+/**
+ * The first memories, each followed by what others say otherwise, if that was found. Pure.
+ * @returns at most `limit`, which name only each other
+ */
 export function besideDissent(ranked: readonly Memory[], limit: number): Memory[] {
   const byId = new Map(ranked.map((memory) => [memory.id, memory]));
   const shown = new Set<Memory>();

@@ -78,7 +78,8 @@ export class Recall {
   }
 
   /**
-   * Entries and memories for a turn, if its text asks for any: in one look-up where both are looked for by words.
+   * Entries and memories for a turn, if its text asks for any. By words that is mostly one look-up; what names
+   * days or has a word that somebody has explained takes more. By meaning they are looked for beside it.
    * @returns `arms`: left out if only words were looked for
    */
   async findWithMemories(
@@ -107,7 +108,7 @@ export class Recall {
     };
   }
 
-  /** Begins the look-up by meaning, which goes on beside that by words. A text that asks nothing is shown what holds its words. */
+  /** Begins the look-up by meaning, beside that by words. Among entries a text that asks nothing is looked for by words alone. */
   async #near(
     { channel, text, from = FIRST, to, limit, leastCoverage = 0, signal }: RecallQuery,
     memories: MemoryRecallQuery | null,
@@ -157,7 +158,7 @@ export class Recall {
     };
   }
 
-  /** In one look-up, where memories are looked for by words alone. @param words null: there is nothing to look for */
+  /** One look-up, if memories are looked for by words alone. @param words null: there is nothing to look for */
   async #both(
     search: SearchQuery,
     { memories, asked }: Explaining,

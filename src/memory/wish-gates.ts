@@ -9,8 +9,8 @@ import { overridesRules } from "./planted-instructions.ts";
 import { holdsSecret } from "./secrets.ts";
 
 /**
- * The gates between what a model takes for a wish of how to be answered and what is kept. A wish is by nature an instruction, so it
- * is let pass by what it may say: plain words for the manner of an answer, and hardly anything else. Pure.
+ * The gates between what a model takes for a wish of how to be answered and what is kept. A wish is by nature an instruction, so
+ * it is let pass by what it may say: plain words for the manner of an answer, and hardly anything else. Pure.
  */
 
 /** Wishes of one call that are looked at. */
@@ -47,8 +47,8 @@ export interface CheckedWishes {
 }
 
 /**
- * Checks the wishes of a call of `memory_save`, one by one. What is kept is about the manner of an answer, and was said by a person
- * in a line of the transcript; one for a speaker is for whoever said its line.
+ * Checks the wishes of a call of `memory_save`, one by one. What is kept is about the manner of an answer, and was said by a
+ * person in a line of the transcript; one for a speaker is for whoever said its line.
  * @param input the list, parsed from JSON but not checked; undefined: there is none
  */
 export function checkWishes(input: unknown, context: WishContext): CheckedWishes {

@@ -47,8 +47,10 @@ const TEMPLATES = {
     /** Names, each in quotation marks. */
     people: "list",
     /**
-     * What changes from turn to turn: its kind, whom it concerns, where it comes from, its text. Of the agent's folder: rule, user, skills, memory, note.
-     * Rendered lines: remembered, recalled, replies (`NAME answers [TIME] NAME: text`). What `omission` and `digest` rendered: omitted, extract.
+     * What changes from turn to turn: its kind, whom it concerns, where it comes from, its text.
+     * Of the agent's folder: rule, user, skills, memory, note.
+     * Rendered lines: learned, remembered, recalled, replies (`NAME answers [TIME] NAME: text`).
+     * What `unfound`, `omission` and `digest` rendered: unfound, omitted, extract.
      */
     sections: { listOf: ["kind", "scope", "source", "text"] },
     /** Messages before it that wait for the answer. */

@@ -42,7 +42,7 @@ export interface Store {
   readonly turns: TurnStore;
   readonly deliveries: DeliveryStore;
   readonly modelCalls: ModelCallStore;
-  readonly learned: LearnedModelStore;
+  readonly learnedModels: LearnedModelStore;
   readonly contextRecords: ContextRecordStore;
   readonly search: SearchStore;
   readonly vectors: VectorStore;
@@ -96,7 +96,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     turns: new TurnStore(db),
     deliveries: new DeliveryStore(db),
     modelCalls: new ModelCallStore(db),
-    learned: new LearnedModelStore(db),
+    learnedModels: new LearnedModelStore(db),
     contextRecords: new ContextRecordStore(db),
     search: new SearchStore(db),
     vectors: new VectorStore(db),

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { defineTool, type SkillWish, type ToolContext, type ToolOutcome } from "./tool.ts";
+import { defineTool, type SkillRequest, type ToolContext, type ToolOutcome } from "./tool.ts";
 
 const Name = z.string().trim().min(1).max(64);
 
-async function useSkill(context: ToolContext, wish: SkillWish): Promise<ToolOutcome> {
-  return { kind: "result", text: await context.useSkill(wish), references: [] };
+async function useSkill(context: ToolContext, request: SkillRequest): Promise<ToolOutcome> {
+  return { kind: "result", text: await context.useSkill(request), references: [] };
 }
 
 /** `activate_skill`: a skill's text stands in the prompt until it is deactivated. */

@@ -46,21 +46,21 @@ export interface ToolContext {
    * Changes the agent's notes of this channel. @returns what the model is told
    * @throws ToolFailure where nothing was written
    */
-  writeNote(wish: NoteWish): Promise<string>;
+  writeNote(request: NoteRequest): Promise<string>;
   /**
    * Takes up or lays down a skill in this channel, or reads a file of one. @returns what the model is told
    * @throws ToolFailure where it cannot be done
    */
-  useSkill(wish: SkillWish): Promise<string>;
+  useSkill(request: SkillRequest): Promise<string>;
 }
 
 /** What an agent wants of one of its skills. */
-export type SkillWish =
+export type SkillRequest =
   | { readonly kind: "activate" | "deactivate"; readonly name: string }
   | { readonly kind: "read"; readonly name: string; readonly file: string };
 
 /** A line that an agent wants in its notes of a channel. */
-export interface NoteWish {
+export interface NoteRequest {
   /** `memory`: the lasting notes; `note`: those of the day. */
   readonly kind: "memory" | "note";
   /** "": the line that it replaces goes. */

@@ -3,7 +3,7 @@ import { chooseSections, type SectionScene } from "../context/sections/choose.ts
 import { builtInSection } from "../context/sections/built-in.ts";
 import { sectionLimits } from "../context/sections/fit.ts";
 import type { AgentFile, Asked } from "../context/sections/section.ts";
-import type { Section } from "../core/context.ts";
+import type { BuiltInKind, Section } from "../core/context.ts";
 import { candidatesToShow } from "../memory/candidates.ts";
 import { capText, escapeLabels } from "../context/render.ts";
 import { dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
@@ -169,17 +169,6 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
   };
 }
 
-/** Where it comes from, and why it is there. */
-const ABOUT = {
-  learned: ["the log", "people have asked for it, more than once"],
-  remembered: ["memories", "fits the messages to answer"],
-  recalled: ["the log", "fits the messages to answer, and is not in view"],
-  unfound: ["the log", "nothing fits the messages to answer"],
-  replies: ["the log", "the messages to answer reply to it"],
-  omitted: ["the log", "there was no room, and no summary yet"],
-  extract: ["the log", "there was no room, and no summary yet"],
-} as const;
-
 /**
  * Lines that were found, as one section.
  * @param found how many there were, before there was too little room for some
@@ -193,11 +182,10 @@ function quoted(
   return lines.length === 0 ? [] : [{ ...plain(kind, lines.join("\n")), evidence }];
 }
 
-function plain(kind: keyof typeof ABOUT, text: string): Section {
-  const [source, reason] = ABOUT[kind];
+function plain(kind: BuiltInKind, text: string): Section {
   const [characters, tokens] = [text.length, estimateTokens(text)];
   const same = (size: number) => ({ before: size, after: size });
-  return builtInSection(kind, { source, reason, text, characters: same(characters), tokens: same(tokens) });
+  return builtInSection(kind, { text, characters: same(characters), tokens: same(tokens) });
 }
 
 /** What stays the same all day. */
@@ -343,7 +331,7 @@ function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
 /** Wishes that one request shows. */
 const MAX_LEARNED = 8;
 
-/** `Answer in Spanish. (asked for by "Ann", "Ben")`, `Be brief. (only for "Ann")`: how people want to be answered, where that is learned. */
+/** What is learned of how to answer: `Answer in Spanish. (asked for by "Ann", "Ben")`, `Be brief. (only for "Ann")`. */
 function learnedLines({ wishes }: History, asked: readonly Asked[], now: Date): string[] {
   const people = new Set(asked.map(({ authorId }) => authorId));
   return candidatesToShow(wishes, people, now)

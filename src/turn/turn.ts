@@ -11,7 +11,7 @@ import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import type { FailureKind } from "../prompts/load.ts";
-import type { NoteWish, Reaction, SkillWish } from "../tools/tool.ts";
+import type { NoteRequest, Reaction, SkillRequest } from "../tools/tool.ts";
 import type { AgentFile } from "../context/sections/section.ts";
 import { type Agent, budgetOf } from "./agent.ts";
 import {
@@ -70,11 +70,11 @@ export interface TurnChannel {
   /** The agent's notes of this channel; only as far as it takes no time. */
   notes(): Promise<readonly AgentFile[]>;
   /** Changes them. @throws ToolFailure where nothing was written */
-  writeNote(wish: NoteWish): Promise<string>;
+  writeNote(request: NoteRequest): Promise<string>;
   /** Names of the skills that are active here. */
   activeSkills(): Promise<readonly string[]>;
   /** @throws ToolFailure where it cannot be done */
-  useSkill(wish: SkillWish): Promise<string>;
+  useSkill(request: SkillRequest): Promise<string>;
   /** What belongs to the messages to answer beside their text. */
   attached(): Promise<Attached>;
   /** Shows the answer so far; null: what was shown is void. Must not throw or wait. */
@@ -223,8 +223,8 @@ class TurnRun {
         recallMemories: async (query, limit, signal) =>
           this.#channel.recallMemories(query, "tool", limit, signal),
         react: async (emoji) => this.#channel.react(emoji),
-        writeNote: async (wish) => this.#channel.writeNote(wish),
-        useSkill: async (wish) => this.#useSkill(wish),
+        writeNote: async (request) => this.#channel.writeNote(request),
+        useSkill: async (request) => this.#useSkill(request),
       },
       onFailure: (tool, why) => this.#channel.onToolFailure(tool, why),
     });
@@ -242,8 +242,8 @@ class TurnRun {
   }
 
   /** What is active stands in the next request already. */
-  async #useSkill(wish: SkillWish): Promise<string> {
-    const told = await this.#channel.useSkill(wish);
+  async #useSkill(request: SkillRequest): Promise<string> {
+    const told = await this.#channel.useSkill(request);
     this.#found = { ...this.#found, skills: await this.#channel.activeSkills() };
     return told;
   }

@@ -1,27 +1,10 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
-import path from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 
-import { openStore } from "../store/open-store.ts";
 import { rememberIn } from "../store/remember.ts";
-import { createTestDatabase } from "../support/database.ts";
-import { openHome } from "../support/e2e.ts";
-import { connectionUrl } from "../support/weir.ts";
+import { openHomeWithStore } from "../support/home-with-store.ts";
 
-const database = await createTestDatabase();
-const open = openStore(database.connection);
-// Nothing listens there, and this command does not ask.
-const home = await openHome({
-  modelUrl: "http://127.0.0.1:9/v1",
-  config: '[database]\nurl = "env:MEMORIES_URL"\n[[agents]]\nid = "main"\ntime_zone = "UTC"\n',
-});
-await writeFile(path.join(home.folder, ".env"), `MEMORIES_URL=${connectionUrl(database.connection)}\n`);
-after(async () => {
-  await home[Symbol.asyncDispose]();
-  await open[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
+const { open, home } = await openHomeWithStore();
 
 test("weir memories shows what is remembered with its sources, of one channel or of all, as text or JSON", async () => {
   const empty = await home.run("memories");

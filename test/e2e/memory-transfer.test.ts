@@ -2,34 +2,16 @@
 import assert from "node:assert/strict";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { agentId, type ChannelId } from "../../src/core/ids.ts";
 import type { ChannelKind } from "../../src/core/message.ts";
-import { type OpenStore, openStore } from "../store/open-store.ts";
+import type { OpenStore } from "../store/open-store.ts";
 import { rememberIn } from "../store/remember.ts";
 import { TEST_DIGESTER } from "../support/digester.ts";
-import { createTestDatabase } from "../support/database.ts";
-import { type Home, openHome } from "../support/e2e.ts";
-import { connectionUrl } from "../support/weir.ts";
+import { openHomeWithStore } from "../support/home-with-store.ts";
 
-async function openSide(): Promise<{ open: OpenStore; home: Home }> {
-  const database = await createTestDatabase();
-  const open = openStore(database.connection);
-  const home = await openHome({
-    modelUrl: "http://127.0.0.1:9/v1",
-    config: '[database]\nurl = "env:MEMORIES_URL"\n[[agents]]\nid = "main"\ntime_zone = "UTC"\n',
-  });
-  await writeFile(path.join(home.folder, ".env"), `MEMORIES_URL=${connectionUrl(database.connection)}\n`);
-  after(async () => {
-    await home[Symbol.asyncDispose]();
-    await open[Symbol.asyncDispose]();
-    await database[Symbol.asyncDispose]();
-  });
-  return { open, home };
-}
-
-const from = await openSide();
-const to = await openSide();
+const from = await openHomeWithStore();
+const to = await openHomeWithStore();
 const AT = new Date("2026-11-21T09:00:00Z");
 
 interface Told {

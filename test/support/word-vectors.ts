@@ -4,7 +4,8 @@ import { createHash } from "node:crypto";
 export const DIMENSIONS = 256;
 
 /**
- * Vectors of texts for tests: the sum of one vector a word, which is made of a hash of the word. Texts with the same words are near.
+ * Vectors of texts for tests: the sum of one vector a word, which is made of a hash of the word. Texts with the same words are
+ * near.
  * @param synonyms words that count as another one
  */
 export function wordVectors(

@@ -7,7 +7,7 @@ import { memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
 import { PlatformError } from "../../src/platforms/platform.ts";
 import {
-  type NoteWish,
+  type NoteRequest,
   type Reaction,
   type ToolContext,
   ToolFailure,
@@ -142,17 +142,17 @@ describe("memory_recall", () => {
 
 describe("notes", () => {
   test("are written with what is to be replaced, and nothing but text is taken", async () => {
-    const wishes: NoteWish[] = [];
+    const requests: NoteRequest[] = [];
     const context = turnContext({
-      writeNote: async (wish) => {
-        wishes.push(wish);
+      writeNote: async (request) => {
+        requests.push(request);
         return "Noted.";
       },
     });
     const outcome = await named("note").run({ text: " the lift is broken " }, context);
     assert.deepEqual(outcome, { kind: "result", text: "Noted.", references: [] });
     await named("memory_write").run({ text: "", replaces: "lift" }, context);
-    assert.deepEqual(wishes, [
+    assert.deepEqual(requests, [
       { kind: "note", text: "the lift is broken", replaces: null },
       { kind: "memory", text: "", replaces: "lift" },
     ]);

@@ -106,12 +106,12 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       return "shown";
     },
     notes: async () => notes?.read() ?? [],
-    async writeNote(wish) {
+    async writeNote(request) {
       if (notes === null) throw new ToolFailure("You keep no notes.");
-      return notes.write(wish);
+      return notes.write(request);
     },
     activeSkills: async () => (hasSkills(parts.agent) ? parts.store.skills.names(owner.channel) : []),
-    useSkill: async (wish) => useSkill(parts, wish),
+    useSkill: async (request) => useSkill(parts, request),
     attached: async () => attachedTo(parts, history.current, turn),
     snapshot: async () => history.snapshot(),
     onRequest(model, context, made) {

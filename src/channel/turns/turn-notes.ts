@@ -4,7 +4,7 @@ import type { NoteKeeper } from "../../agent-files/note-keeper.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import type { AgentFile } from "../../context/sections/section.ts";
 import type { TurnId } from "../../core/ids.ts";
-import { type NoteWish, ToolFailure } from "../../tools/tool.ts";
+import { type NoteRequest, ToolFailure } from "../../tools/tool.ts";
 import { storableText } from "../../text/text.ts";
 import type { ActorParts } from "../channel-context.ts";
 
@@ -74,7 +74,7 @@ export class TurnNotes {
    * @returns what the model is told
    * @throws ToolFailure where nothing was written
    */
-  async write({ kind, text, replaces }: NoteWish): Promise<string> {
+  async write({ kind, text, replaces }: NoteRequest): Promise<string> {
     const [channel] = this.#channels;
     if (this.#takenBack === null || channel === undefined) throw refused("unread");
     const said = noteText(storableText(text));

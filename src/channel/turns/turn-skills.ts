@@ -4,7 +4,7 @@ import { sectionLimits } from "../../context/sections/fit.ts";
 import { usableTokens } from "../../context/usage.ts";
 import { formatNumber } from "../../text/format.ts";
 import { estimateTokens } from "../../text/tokens.ts";
-import { type SkillWish, ToolFailure } from "../../tools/tool.ts";
+import { type SkillRequest, ToolFailure } from "../../tools/tool.ts";
 import { budgetOf } from "../../turn/agent.ts";
 import type { ActorParts } from "../channel-context.ts";
 
@@ -29,28 +29,28 @@ export async function useSkill(
   }: Pick<ActorParts, "store" | "agent"> & {
     readonly owner: Pick<ActorParts["owner"], "channel">;
   },
-  wish: SkillWish,
+  request: SkillRequest,
 ): Promise<string> {
   const active = await store.skills.names(owner.channel);
-  if (wish.kind === "deactivate") {
-    const ended = await store.skills.deactivate(owner.channel, wish.name);
+  if (request.kind === "deactivate") {
+    const ended = await store.skills.deactivate(owner.channel, request.name);
     if (ended.length === 0)
-      throw new ToolFailure(`"${wish.name}" is not active. ${listed("Active", active)}`);
+      throw new ToolFailure(`"${request.name}" is not active. ${listed("Active", active)}`);
     return `Laid down: ${ended.join(", ")}.`;
   }
   const skills = skillsOf(agent.folder.current);
-  const skill = skills.find(({ name }) => name === wish.name);
+  const skill = skills.find(({ name }) => name === request.name);
   if (skill === undefined)
     throw new ToolFailure(
-      `There is no skill "${wish.name}". ${listed(
+      `There is no skill "${request.name}". ${listed(
         "There are",
         skills.map(({ name }) => name),
       )}`,
     );
-  if (wish.kind === "read") {
+  if (request.kind === "read") {
     if (!active.includes(skill.name))
       throw new ToolFailure(`"${skill.name}" is not active. Activate it before you read its files.`);
-    return fileOf(agent, skill, wish.file);
+    return fileOf(agent, skill, request.file);
   }
   if (!active.includes(skill.name)) {
     if (active.length >= MOST_ACTIVE)

@@ -1,4 +1,5 @@
 import {
+  type BuiltInKind,
   type Context,
   messageCharacters,
   type Section,
@@ -50,22 +51,8 @@ function without(whole: Size, held: readonly Section[]): Size {
   };
 }
 
-/** Where it comes from, and why it is there. */
-const ABOUT = {
-  tools: ["the tools of Weir", "always"],
-  identity: ["template system", "always"],
-  summaries: ["the log", "they replace older messages"],
-  history: ["the log", "no summary covers it yet"],
-  due: ["the log", "waits for an answer"],
-  now: ["template dynamic", "always"],
-  turn: ["the log", "what the agent has called since"],
-} as const;
-
-function section(kind: keyof typeof ABOUT, { characters, tokens }: Size): Section {
-  const [source, reason] = ABOUT[kind];
+function section(kind: BuiltInKind, { characters, tokens }: Size): Section {
   return builtInSection(kind, {
-    source,
-    reason,
     text: "",
     characters: { before: characters, after: characters },
     tokens: { before: tokens, after: tokens },

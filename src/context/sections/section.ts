@@ -78,28 +78,91 @@ const FILE_KINDS: Readonly<Record<FileKind, KindRules>> = {
   note: { priority: 50, isProtected: false, place: "dynamic", scope: "agent", label: "note of the day" },
 };
 
+/** What is the same of each section of a kind that Weir itself puts there. */
+interface BuiltInRules extends KindRules, Pick<Section, "source" | "reason"> {}
+
 /** What Weir itself puts there. The budget of the folder's sections does not concern it: emergency makes it fit. */
-const BUILT_IN_KINDS = {
-  tools: { priority: 100, isProtected: true, place: "static", scope: "agent", label: "tools" },
+export const BUILT_IN_KINDS: Readonly<Record<BuiltInKind, BuiltInRules>> = {
+  tools: {
+    priority: 100,
+    isProtected: true,
+    place: "static",
+    scope: "agent",
+    label: "tools",
+    source: "the tools of Weir",
+    reason: "always",
+  },
   identity: {
     priority: 100,
     isProtected: true,
     place: "static",
     scope: "agent",
     label: "who it is, how to read the chat",
+    source: "template system",
+    reason: "always",
   },
-  summaries: { priority: 88, isProtected: true, place: "messages", scope: "channel", label: "summaries" },
-  history: { priority: 40, isProtected: false, place: "messages", scope: "channel", label: "raw history" },
-  due: { priority: 95, isProtected: false, place: "messages", scope: "channel", label: "messages to answer" },
-  now: { priority: 90, isProtected: true, place: "dynamic", scope: "channel", label: "time, place, people" },
-  remembered: { priority: 60, isProtected: false, place: "dynamic", scope: "channel", label: "memories" },
-  learned: { priority: 54, isProtected: false, place: "dynamic", scope: "channel", label: "learned wishes" },
+  summaries: {
+    priority: 88,
+    isProtected: true,
+    place: "messages",
+    scope: "channel",
+    label: "summaries",
+    source: "the log",
+    reason: "they replace older messages",
+  },
+  history: {
+    priority: 40,
+    isProtected: false,
+    place: "messages",
+    scope: "channel",
+    label: "raw history",
+    source: "the log",
+    reason: "no summary covers it yet",
+  },
+  due: {
+    priority: 95,
+    isProtected: false,
+    place: "messages",
+    scope: "channel",
+    label: "messages to answer",
+    source: "the log",
+    reason: "waits for an answer",
+  },
+  now: {
+    priority: 90,
+    isProtected: true,
+    place: "dynamic",
+    scope: "channel",
+    label: "time, place, people",
+    source: "template dynamic",
+    reason: "always",
+  },
+  remembered: {
+    priority: 60,
+    isProtected: false,
+    place: "dynamic",
+    scope: "channel",
+    label: "memories",
+    source: "memories",
+    reason: "fits the messages to answer",
+  },
+  learned: {
+    priority: 54,
+    isProtected: false,
+    place: "dynamic",
+    scope: "channel",
+    label: "learned wishes",
+    source: "the log",
+    reason: "people have asked for it, more than once",
+  },
   recalled: {
     priority: 60,
     isProtected: false,
     place: "dynamic",
     scope: "channel",
     label: "earlier messages",
+    source: "the log",
+    reason: "fits the messages to answer, and is not in view",
   },
   unfound: {
     priority: 60,
@@ -107,6 +170,8 @@ const BUILT_IN_KINDS = {
     place: "dynamic",
     scope: "channel",
     label: "nothing was found",
+    source: "the log",
+    reason: "nothing fits the messages to answer",
   },
   replies: {
     priority: 62,
@@ -114,6 +179,8 @@ const BUILT_IN_KINDS = {
     place: "dynamic",
     scope: "channel",
     label: "what is answered",
+    source: "the log",
+    reason: "the messages to answer reply to it",
   },
   omitted: {
     priority: 90,
@@ -121,6 +188,8 @@ const BUILT_IN_KINDS = {
     place: "dynamic",
     scope: "channel",
     label: "what was left out",
+    source: "the log",
+    reason: "there was no room, and no summary yet",
   },
   extract: {
     priority: 64,
@@ -128,6 +197,8 @@ const BUILT_IN_KINDS = {
     place: "dynamic",
     scope: "channel",
     label: "an extract of that",
+    source: "the log",
+    reason: "there was no room, and no summary yet",
   },
   turn: {
     priority: 85,
@@ -135,8 +206,10 @@ const BUILT_IN_KINDS = {
     place: "messages",
     scope: "channel",
     label: "this turn's tool calls",
+    source: "the log",
+    reason: "what the agent has called since",
   },
-} as const satisfies Readonly<Record<BuiltInKind, KindRules>>;
+};
 
 export const SECTION_KINDS: Readonly<Record<SectionKind, KindRules>> = { ...FILE_KINDS, ...BUILT_IN_KINDS };
 

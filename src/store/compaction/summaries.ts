@@ -5,7 +5,9 @@ import type { Database, Queryable } from "../database/database.ts";
 import type { WishReader } from "../memory/wishes.ts";
 import { readAhead } from "./jobs.ts";
 
-/** What of a channel's log is not shown as it was said, covered by summaries or omitted, and what was learned of what is covered. */
+/**
+ * What of a channel's log is not shown as it was said, covered by summaries or omitted, and what was learned of what is covered.
+ */
 export type Coverage = Pick<History, "coveredTo" | "summaries" | "omission" | "ahead" | "wishes">;
 
 export async function loadCoverage(db: Database, id: ChannelId, wishes: WishReader): Promise<Coverage> {

@@ -52,7 +52,9 @@ async function close(folder: string): Promise<string | null> {
   return why;
 }
 
-/** @returns the name of something in a data folder that Weir has not put there: the folder serves others, too; null: there is none */
+/**
+ * @returns the name of something in a data folder that Weir has not put there: the folder serves others, too; null: there is none
+ */
 export async function findForeign(folder: string): Promise<string | null> {
   const names = await readdir(folder);
   return names.find((name) => !FOLDERS.has(name) && !FILES.has(name)) ?? null;

@@ -191,7 +191,9 @@ export class MemoryStore {
     return row && { ...memoryOf(row), asserter: row.asserter, messages: row.messages };
   }
 
-  /** How often something that was said in a channel, or in a thread's channel, or was shown there of another one, was taken back. */
+  /**
+   * How often something that was said in a channel, or in a thread's channel, or was shown there of another one, was taken back.
+   */
   async takenBack(channel: ChannelId): Promise<number> {
     const [row] = await this.#db.query<{ taken_back: number }>(
       { name: "channel_taken_back_of", text: "select notes_taken_back($1) as taken_back" },
@@ -309,7 +311,9 @@ async function byTheirTimes(
   );
 }
 
-/** What stored tool results of a channel quote, by the memory's id; what is gone, or is to be seen there no more, is not there. */
+/**
+ * What stored tool results of a channel quote, by the memory's id; what is gone, or is to be seen there no more, is not there.
+ */
 export async function readStatements(
   client: Queryable,
   channel: ChannelId,

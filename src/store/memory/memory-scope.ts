@@ -10,13 +10,18 @@ export interface AskingChannel {
   readonly kind: ChannelKind;
 }
 
-/** Where a memory was said: in the channel that asks, in the channel of that thread, or in another one whose memories the workspace sees. */
+/**
+ * Where a memory was said: in the channel that asks, in that thread's channel, or in another one whose memories the workspace
+ * sees.
+ */
 export type SaidIn = "here" | "parent" | "workspace";
 
 /**
  * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
  * alone, what was said in a thread in that thread alone, what was said in a channel in that channel and in its threads, what is
- * shared of a public channel in all channels of its workspace, and nothing to another agent, unless the configuration opens it to that one. The parameters are SQL: the agent, the channel, its workspace and its kind.
+ * shared of a public channel in all channels of its workspace. All of it shows to the agent that remembers it, and to those to
+ * which the configuration opens it (`shared_memories`). The parameters are SQL: the agent, the channel, its workspace and its
+ * kind.
  */
 function scopesOf(agent: string, channel: string, workspace: string, kind: string): Record<SaidIn, string> {
   // Looked up once, before the memories.

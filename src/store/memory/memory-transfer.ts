@@ -79,8 +79,8 @@ export class MemoryTransferStore {
   /**
    * Adds a memory from a file, in one transaction with the look at what proves it.
    * @param wanted its proofs
-   * @param check is given the messages in that order, undefined for one that is not there or was taken back, and when a text of the channel was last
-   *   edited or taken back
+   * @param check is given the messages in that order, undefined for one that is not there or was taken back,
+   *   and when a text of the channel was last edited or taken back
    */
   async take<Refusal>(
     channel: Pick<ChannelRow, "id">,

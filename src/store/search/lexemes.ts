@@ -16,7 +16,10 @@ const PLAIN = /^["'([]{0,3}[A-Za-z]{1,40}(?:'[A-Za-z]{1,40}){0,3}["')\]]{0,3}[,.
 /** To the server this is the name of a folder. */
 const TWO_DOTS = /[^.]\.\.$/;
 
-/** Words of a text that may be acronyms; by the same rule as the index (`acronyms`). Who writes everything in capitals writes none. Pure. */
+/**
+ * Words of a text that may be acronyms; by the same rule as the index (`acronyms`). Who writes everything in capitals writes
+ * none. Pure.
+ */
 function capitalsIn(text: string): string[] {
   const isShouted = !/[a-z]{2}/.test(text) && /\S\s+\S/.test(text);
   return isShouted ? [] : (text.match(/\b[A-Z]{2,5}\b/g) ?? []);
@@ -32,8 +35,9 @@ const KNOWN_TEXTS = 64;
 const NONE = "";
 
 /**
- * What the search index knows a text's words by: stemmed, without stop words, but for what is one only in small letters (`=US`). A turn waits for it, so words that the server
- * was asked for before are not asked for again: what becomes of a plain word does not depend on those around it.
+ * What the search index knows a text's words by: stemmed, without stop words, but for what is one only in small letters (`=US`).
+ * A turn waits for it, so words that the server was asked for before are not asked for again: what becomes of a plain word does
+ * not depend on those around it.
  */
 export class Lexemes {
   readonly #db: Queryable;

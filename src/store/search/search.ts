@@ -44,8 +44,8 @@ const FEW_ENTRIES = 200;
 const MANY_ENTRIES = 20_000;
 
 /**
- * How long after an erasure the statistics are made anew, ms, and how long after they were the next time: so many times as long as
- * that took. They are of all channels together.
+ * How long after an erasure the statistics are made anew, ms, and how long after they were the next time: so many times as long
+ * as that took. They are of all channels together.
  */
 const ERASED_AFTER_MS = 1000;
 const ERASED_REST = 20;

@@ -5,7 +5,10 @@ import { type ChannelId, jobId, type JobId, type Seq, type TurnId, turnId } from
 import { storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
 
-/** What the last request of a turn was made of. Of what people wrote it holds no more than the words by which sections were chosen. */
+/**
+ * What the last request of a turn was made of. Of what people wrote it holds no more than the words by which sections were
+ * chosen.
+ */
 export interface ContextRecord {
   readonly turn: TurnId;
   /** When the request was sent. */
@@ -73,7 +76,10 @@ export interface RecordedPrefix {
   readonly sha256: string;
   /** Messages in it. */
   readonly messages: number;
-  /** Whether it begins with the whole prefix of the turn before, so that a cache could hit; null: no turn was before since the start. */
+  /**
+   * Whether it begins with the whole prefix of the turn before, so that a cache could hit; null: no turn was before since the
+   * start.
+   */
   readonly continues: boolean | null;
 }
 

@@ -1,7 +1,7 @@
 // proves: src/admin/forget.ts, src/admin/forget-person.ts, src/store/log/personal-data.ts, src/router/redact-messages.ts
 // What a person takes back by words, and wherever they were heard.
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
@@ -13,24 +13,10 @@ import { rememberIn } from "../../store/remember.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
 import { OWNED, OWNER } from "../../support/owners.ts";
-import {
-  ask,
-  checkFold,
-  compaction,
-  hold,
-  openScene,
-  quiet,
-  reading,
-  type Scene,
-  script,
-} from "../../support/compaction.ts";
-import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
+import { checkFold, hold, openScene, quiet, type Scene, script } from "../../support/compaction.ts";
+import { OURS, SUMMARY, summariseAndNote, talk, textsBelow, THEIRS } from "../../support/forgotten-person.ts";
 import type { TestWeir } from "../../support/weir.ts";
-import { text, toolCalls } from "../../support/model-behaviours.ts";
-
-const OURS = "zxqann";
-const THEIRS = "zxqben";
-const SUMMARY = "Ann and Ben measure the river each morning; the readings are in the green book.";
+import { text } from "../../support/model-behaviours.ts";
 
 async function place(
   { open }: Scene,
@@ -148,49 +134,18 @@ test("/forget NUMBER in a DM: takes back own words of another place, and tells n
   assert.notDeepEqual(await rowsWith(scene.open, THEIRS), []);
 });
 
-/** The agent's notes of all channels. */
-async function notes(folder: string): Promise<string> {
-  const files = await readdir(folder, { recursive: true, withFileTypes: true });
-  const read = files
-    .filter((file) => file.isFile())
-    .map(async (file) => readFile(path.join(file.parentPath, file.name), "utf8"));
-  return (await Promise.all(read)).join("\n");
-}
-
 /** Ann and Ben talk in a channel until it is summarised, and Ann says something in two others; the agent notes it. */
 async function plant(scene: Scene, agentsDir: string): Promise<TestWeir> {
-  const { server } = scene;
   await mkdir(path.join(agentsDir, "main"), { recursive: true });
-  await fillTo(
-    scene,
-    "busy",
-    BACKGROUND,
-    {},
-    (number) => `${number % 2 === 1 ? OURS : THEIRS} ${reading(number)}`,
-    (number) => authorOf(number % 2 === 1 ? ANN : BEN),
-  );
+  await talk(scene);
   await tell(scene, await place(scene, "dm", "dm"), `I keep a diary, ${OURS}.`);
   const other = await place(scene, "other");
   await tell(scene, other, `I like ${OURS} tea.`);
   await tell(scene, other, `I like ${THEIRS} tea.`, BEN);
   const foreign = await place(scene, "foreign", "channel", "slack");
   await tell(scene, foreign, "a namesake of another platform");
-  script(
-    server,
-    ({ messages }) => text(JSON.stringify(messages).includes(OURS) ? `${SUMMARY} ${OURS}` : SUMMARY),
-    ({ messages }) =>
-      messages.at(-1)?.role !== "tool" && JSON.stringify(messages).includes(OURS)
-        ? toolCalls([{ name: "note", arguments: { text: `it is about ${OURS}` } }])
-        : text("noted", { usage: "none" }),
-  );
   const weir = await scene.start({ agentsDir });
-  await ask(weir, server, "busy", "what was said?");
-  await compaction(weir, "busy", "committed");
-  await quiet(weir, "busy");
-  const planted = await rowsWith(scene.open, OURS);
-  for (const table of ["entries", "memories", "notes", "summaries"])
-    assert.ok(planted.includes(table), table);
-  assert.match(await notes(agentsDir), new RegExp(OURS));
+  await summariseAndNote(scene, weir, agentsDir);
   return weir;
 }
 
@@ -241,7 +196,7 @@ test("/forget me everywhere: takes all that the asker has said, in every channel
     answer(`it was ${OURS}`);
     await weir.event("turn_settled", ({ channel, turn }) => channel === "test:busy" && turn > 1);
     assert.deepEqual(await rowsWith(open, OURS), []);
-    while ((await notes(folder)).includes(OURS)) await delay(20);
+    while ((await textsBelow(folder)).includes(OURS)) await delay(20);
     assert.deepEqual(await statements(scene), [`I like ${THEIRS} tea.`, "a namesake of another platform"]);
     assert.notDeepEqual(await rowsWith(open, THEIRS), []);
     for (const typed of ["forget me everywhere", "forget me everywhere yes"])

@@ -2,7 +2,7 @@
 // The operator forgets a person: beside a running daemon, and without one.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
@@ -12,23 +12,10 @@ import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { ANN, authorOf, BEN } from "../../support/commands.ts";
-import {
-  ask,
-  checkFold,
-  compaction,
-  openScene,
-  quiet,
-  reading,
-  type Scene,
-  script,
-} from "../../support/compaction.ts";
-import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
-import { text, toolCalls } from "../../support/model-behaviours.ts";
+import { ask, checkFold, openScene, quiet, type Scene, script } from "../../support/compaction.ts";
+import { OURS, SUMMARY, summariseAndNote, talk, textsBelow, THEIRS } from "../../support/forgotten-person.ts";
+import { text } from "../../support/model-behaviours.ts";
 import { connectionUrl, type TestWeir } from "../../support/weir.ts";
-
-const OURS = "zxqann";
-const THEIRS = "zxqben";
-const SUMMARY = "Ann and Ben measure the river each morning; the readings are in the green book.";
 
 test("a person is named by platform and id, as a mention shows it, or by a name", () => {
   assert.deepEqual(parsePerson("discord:1234"), { platform: "discord", called: "1234" });
@@ -73,14 +60,7 @@ async function openWorld(use: (world: World) => Promise<void>): Promise<void> {
       path.join(folder, "config.toml"),
       '[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\ncontext_window = 8192\n',
     );
-    await fillTo(
-      scene,
-      "busy",
-      BACKGROUND,
-      {},
-      (number) => `${number % 2 === 1 ? OURS : THEIRS} ${reading(number)}`,
-      (number) => authorOf(number % 2 === 1 ? ANN : BEN),
-    );
+    await talk(scene);
     const other = await place(scene, "other");
     for (const [who, word] of [
       [ANN, OURS],
@@ -103,31 +83,9 @@ async function openWorld(use: (world: World) => Promise<void>): Promise<void> {
   }
 }
 
-const files = async (folder: string): Promise<string> => {
-  const found = await readdir(folder, { recursive: true, withFileTypes: true });
-  const texts = found
-    .filter((one) => one.isFile())
-    .map(async (one) => readFile(path.join(one.parentPath, one.name), "utf8"));
-  return (await Promise.all(texts)).join("\n");
-};
-
 /** What is planted with the help of a daemon: a summary and a note that tell of Ann's words. */
 async function summarise(weir: TestWeir, { scene, folder }: World): Promise<void> {
-  script(
-    scene.server,
-    ({ messages }) => text(JSON.stringify(messages).includes(OURS) ? `${SUMMARY} ${OURS}` : SUMMARY),
-    ({ messages }) =>
-      messages.at(-1)?.role !== "tool" && JSON.stringify(messages).includes(OURS)
-        ? toolCalls([{ name: "note", arguments: { text: `it is about ${OURS}` } }])
-        : text("noted", { usage: "none" }),
-  );
-  await ask(weir, scene.server, "busy", "what was said?");
-  await compaction(weir, "busy", "committed");
-  await quiet(weir, "busy");
-  const planted = await rowsWith(scene.open, OURS);
-  for (const table of ["entries", "memories", "notes", "summaries"])
-    assert.ok(planted.includes(table), table);
-  assert.match(await files(folder), new RegExp(OURS));
+  await summariseAndNote(scene, weir, folder);
   script(scene.server, () => text(SUMMARY));
 }
 
@@ -150,7 +108,7 @@ async function run({ scene, folder }: World, ...words: readonly string[]): Promi
 
 async function checkGone({ scene, folder }: World): Promise<void> {
   assert.deepEqual(await rowsWith(scene.open, OURS), []);
-  assert.doesNotMatch(await files(folder), new RegExp(OURS));
+  assert.doesNotMatch(await textsBelow(folder), new RegExp(OURS));
   assert.notDeepEqual(await rowsWith(scene.open, THEIRS), []);
   const left = await scene.open.sql("select statement from memories");
   assert.deepEqual(left, [{ statement: "Ben likes zxqben tea." }]);

@@ -7,7 +7,7 @@ const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
 const opened = openStore(database.connection);
 after(async () => opened[Symbol.asyncDispose]());
-const { learned } = opened.store;
+const { learnedModels: learned } = opened.store;
 
 const EARLY = new Date("2026-11-20T10:00:00Z");
 const LATE = new Date("2026-11-21T10:00:00Z");

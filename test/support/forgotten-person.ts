@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { rowsWith } from "../store/rows-with.ts";
+import { ANN, authorOf, BEN } from "./commands.ts";
+import { ask, compaction, quiet, reading, type Scene, script } from "./compaction.ts";
+import { BACKGROUND, fillTo } from "./full-channel.ts";
+import { text, toolCalls } from "./model-behaviours.ts";
+import type { TestWeir } from "./weir.ts";
+
+/** In all that Ann says. */
+export const OURS = "zxqann";
+/** In all that Ben says. */
+export const THEIRS = "zxqben";
+export const SUMMARY = "Ann and Ben measure the river each morning; the readings are in the green book.";
+
+/** Ann and Ben talk in the channel `busy` until a summary of it is due. */
+export async function talk(scene: Scene): Promise<void> {
+  await fillTo(
+    scene,
+    "busy",
+    BACKGROUND,
+    {},
+    (number) => `${number % 2 === 1 ? OURS : THEIRS} ${reading(number)}`,
+    (number) => authorOf(number % 2 === 1 ? ANN : BEN),
+  );
+}
+
+/** Has that channel summarised, and a note kept, with Ann's words in both. @param folder in which the notes lie */
+export async function summariseAndNote(
+  { open, server }: Scene,
+  weir: TestWeir,
+  folder: string,
+): Promise<void> {
+  script(
+    server,
+    ({ messages }) => text(JSON.stringify(messages).includes(OURS) ? `${SUMMARY} ${OURS}` : SUMMARY),
+    ({ messages }) =>
+      messages.at(-1)?.role !== "tool" && JSON.stringify(messages).includes(OURS)
+        ? toolCalls([{ name: "note", arguments: { text: `it is about ${OURS}` } }])
+        : text("noted", { usage: "none" }),
+  );
+  await ask(weir, server, "busy", "what was said?");
+  await compaction(weir, "busy", "committed");
+  await quiet(weir, "busy");
+  const planted = await rowsWith(open, OURS);
+  for (const table of ["entries", "memories", "notes", "summaries"])
+    assert.ok(planted.includes(table), table);
+  assert.match(await textsBelow(folder), new RegExp(OURS));
+}
+
+/** The texts of all files below a folder. */
+export async function textsBelow(folder: string): Promise<string> {
+  const files = await readdir(folder, { recursive: true, withFileTypes: true });
+  const read = files
+    .filter((file) => file.isFile())
+    .map(async (file) => readFile(path.join(file.parentPath, file.name), "utf8"));
+  return (await Promise.all(read)).join("\n");
+}
