@@ -47,9 +47,7 @@ export interface AttemptOptions {
   /** Model calls of the attempt, over all parts of a long range; failed calls, retries and fallbacks count. */
   readonly maxCalls: number;
   readonly memory: boolean;
-  /**
-   * If the calls do not suffice for the range of a leaf, its summary may end at this seq or later; null: it must not end early.
-   */
+  /** If the calls are too few for the range of a leaf, its summary may end at this seq or later; null: it may not end early. */
   readonly mayEndFrom: Seq | null;
   /** Parts of the same range that an earlier attempt has finished. */
   readonly done: JobResult;
