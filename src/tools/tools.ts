@@ -11,7 +11,7 @@ import type { Tool } from "./tool.ts";
 
 /*
  * To add a tool: write its file here (`defineTool`) and its description `prompts/en/tool-NAME.md.j2`, and add a line to
- * TOOLS and one to the templates in `prompts/catalogue.ts`.
+ * TOOLS and one to the templates in `prompts/catalogue.ts`. If not all agents are to have it, ToolNeeds says what it depends on.
  */
 
 /** All tools, sorted by name, so that the first part of every request stays the same bytes. */
@@ -26,9 +26,9 @@ const TOOLS = [
   searchHistory,
   skip,
 ];
+
 /** Of an agent that has a folder to write to. */
 const NOTE_TOOLS: ReadonlySet<unknown> = new Set([memoryWrite, note]);
-
 /** Of an agent that has skills. */
 const SKILL_TOOLS: ReadonlySet<unknown> = new Set([activateSkill, deactivateSkill, readSkillFile]);
 /** What each of these looks up. */
