@@ -1,5 +1,6 @@
 import type { MemoryHit } from "../store/memory/memories.ts";
 import { containsQuote, normalWords } from "../text/normal-text.ts";
+import { terms } from "../text/terms.ts";
 
 /**
  * What people mean by words of theirs ("the cluster": three machines in Falkenstein), as memories of type `term` tell it. A
@@ -31,6 +32,12 @@ export function bareTerm(subject: string): string {
   return normalWords(subject).replace(ARTICLE, "");
 }
 
+/** What people say in every sentence explains none: whoever defines "the" would redirect everything. IT and US count as they are written. */
+function mayExplain(subject: string, text: string): boolean {
+  if (terms(bareTerm(subject)).length > 0) return true;
+  return /^[A-Z]{2,}$/.test(subject) && new RegExp(`\\b${subject}\\b`).test(text);
+}
+
 /**
  * The definitions of the terms that a text has. If those who ask have defined a term themselves, what others mean by it counts
  * nothing: nobody redirects somebody else's words.
@@ -42,7 +49,7 @@ export function explanationsOf(
   found: readonly MemoryHit[],
   askers: readonly string[],
 ): Explanation[] {
-  const hits = found.filter(({ memory }) => memory.type === "term");
+  const hits = found.filter(({ memory }) => memory.type === "term" && mayExplain(memory.subject, text));
   // Most places have none.
   if (hits.length === 0) return [];
   const words = normalWords(text);

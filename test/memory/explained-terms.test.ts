@@ -63,11 +63,16 @@ describe("the definitions of a text's terms", () => {
   test("are found by whole words, and in scripts without spaces by their characters", () => {
     assert.deepEqual(of("is it clustered?"), []);
     assert.deepEqual(of("鴨池はどこ", "chi"), ["1 鴨池は第二倉庫です"]);
-    for (const subject of ["the", "", "?!"])
-      assert.deepEqual(
-        explanationsOf("is the the cluster?", [hit(subject, CLUSTER, null)], []).length,
-        subject === "the" ? 1 : 0,
+  });
+
+  test("are none of words that are in every sentence, which would keep out the others; but of acronyms", () => {
+    const common = ["the", "is", "What", "it", "", "?!"].map((subject) => hit(subject, PLANTED, "ben"));
+    const told = (text: string): string[] =>
+      explanationsOf(text, [...common, hit("IT", "IT is the crew upstairs.", "ben"), ...hits], ["ann"]).map(
+        ({ definition }) => definition,
       );
+    assert.deepEqual(told("What is the state, is it up, is the cluster?"), [CLUSTER]);
+    assert.deepEqual(told("Where does IT sit?"), ["IT is the crew upstairs."]);
   });
 
   test("are looked for without the term's article", () => {

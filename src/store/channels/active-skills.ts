@@ -1,4 +1,5 @@
 import type { ChannelId } from "../../core/ids.ts";
+import { storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
 
 /** Rows of `active_skills`. */
@@ -39,7 +40,7 @@ export class ActiveSkillStore {
         name: "skill_deactivate",
         text: "delete from active_skills where channel_id = $1 and ($2::text is null or name = $2) returning name",
       },
-      [channel, name],
+      [channel, name === null ? null : storableText(name)],
     );
     return rows.map((row) => row.name);
   }

@@ -313,6 +313,7 @@ async function byTheirTimes(
 
 /**
  * What stored tool results of a channel quote, by the memory's id; what is gone, or is to be seen there no more, is not there.
+ * Who says otherwise is named by what is quoted there itself: of nothing else is it known where it was shown, and has to go.
  */
 export async function readStatements(
   client: Queryable,
@@ -339,7 +340,9 @@ export async function readStatements(
   return new Map(
     rows.map((row) => {
       const { id, type, asserted_by: assertedBy, valid_from: at, statement } = row;
-      return [id, { type, assertedBy, at: new Date(at), statement, ...refersOf(row), ...dissentOf(row) }];
+      const otherwise = row.otherwise?.filter((other) => ids.includes(other.id)) ?? [];
+      const dissent = dissentOf({ otherwise: otherwise.length > 0 ? otherwise : null });
+      return [id, { type, assertedBy, at: new Date(at), statement, ...refersOf(row), ...dissent }];
     }),
   );
 }

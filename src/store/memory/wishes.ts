@@ -103,8 +103,9 @@ export class WishStore {
   }
 }
 
-/** Of one channel, the newest. */
+/** Of one channel, the newest; and of one person: whoever wishes for very much crowds out nobody else. */
 const MOST_WISHES = 500;
+const MOST_OF_ONE = 100;
 const SELECT = `select w.id, w.channel_id, w.agent, w.seq, w.act, w.topic, w.person, w.asker, e.author_name as asker_name, w.wish, w.quote,
                        w.at, w.key_id, w.signature, w.learned_at
                   from wishes w join channels c on c.id = w.channel_id and c.agent = w.agent
@@ -115,7 +116,11 @@ const KNOWN = `w.channel_id in ($1, parent_channel($1)) and w.agent = (select ag
 
 /** A channel's wishes, and those of a thread's channel, to its agent; oldest first. */
 export async function readWishes(client: Queryable, channel: ChannelId, signer: Signer): Promise<KeptWishes> {
-  const text = `select * from (${SELECT} where ${KNOWN} order by w.at desc, w.id desc limit ${MOST_WISHES}) newest order by at, id`;
+  const text = `select * from (
+      select * from (
+        select *, row_number() over (partition by asker order by at desc, id desc) as place from (${SELECT} where ${KNOWN}) known
+      ) placed where place <= ${MOST_OF_ONE} order by at desc, id desc limit ${MOST_WISHES}
+    ) newest order by at, id`;
   return checked(
     await client.query<RawWish & Record<string, unknown>>({ name: "wishes_read", text }, [channel]),
     signer,

@@ -195,3 +195,13 @@ test("/skill lists, takes up and lays down; a reset lays down all; owners alone 
   assert.doesNotMatch((await ask(world, "loft")).systems[0] ?? "", new RegExp(TEXT));
   assert.match(await command(weir, "loft", "skill off", undefined, "discord"), /owners/);
 });
+
+test("a name that no database holds is that of no skill", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const named = { name: "sails\0" };
+  const calls = ["deactivate_skill", "activate_skill"].map((name) => ({ name, arguments: named }));
+  const { results } = await ask({ server, weir }, "attic", ...calls);
+  assert.match(results[0] ?? "", /is not active/);
+  assert.match(results[1] ?? "", /There is no skill/);
+});

@@ -1,8 +1,8 @@
-// proves: migrations/0037_memory_scope.sql, migrations/0042_terms.sql, src/memory/statement-marks.ts, src/store/memory/memory-rows.ts
+// proves: migrations/0037_memory_scope.sql, migrations/0042_terms.sql, migrations/0043_what_is_left.sql, src/memory/statement-marks.ts, src/store/memory/memory-rows.ts
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import fc from "fast-check";
-import { agentId, type ChannelId } from "../../../src/core/ids.ts";
+import { agentId, type ChannelId, memoryId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
 import { RecallMemories } from "../../../src/memory/recall-memories.ts";
 import { marksOf } from "../../../src/memory/statement-marks.ts";
@@ -249,6 +249,35 @@ test("nobody is told of a dissent that shows in fewer places than the memory", a
   assert.deepEqual(await dissent(elsewhere), [], "what its own channel alone is told");
   const [friday] = await store.memories.inScope(elsewhere, 10);
   assert.equal(friday?.statement, "The deploy is on Friday.");
+});
+
+test("a memory is told as said by whoever still says it, and on that day", async () => {
+  const chi = authorOf({ id: "u-chi", name: "Chi", roles: [] });
+  const asker = await place();
+  const { channel } = asker;
+  const who = async (): Promise<string[]> =>
+    (await store.memories.inScope(asker, 10)).map(
+      ({ assertedBy, at }) => `${assertedBy} ${at.toISOString().slice(8, 10)}`,
+    );
+  const first = await say(channel, "The barn is red.", 2, { by: authorOf(BEN) });
+  const again = await say(channel, "The barn is red.", 3, { by: authorOf(BEN) });
+  await say(channel, "The barn is red.", 4, { by: chi });
+  await takeBack(asker, first);
+  assert.deepEqual(await who(), ["Ben 02"]);
+  await takeBack(asker, again);
+  assert.deepEqual(await who(), ["Chi 04"]);
+});
+
+test("what was quoted is read with the dissent of what was quoted beside it, and of nothing else", async () => {
+  const { channel } = await place();
+  const own = await say(channel, "The deploy is on Friday.", 2);
+  const other = await say(channel, "The deploy is on Monday.", 3, { by: authorOf(BEN) });
+  const named = async (...ids: readonly number[]): Promise<number[]> =>
+    [...(await store.past.statements(channel, ids.map(memoryId))).values()].map(
+      ({ otherwise = [] }) => otherwise.length,
+    );
+  assert.deepEqual(await named(own.id), [0]);
+  assert.deepEqual(await named(own.id, other.id), [1, 1]);
 });
 
 test("who sees a memory only because it is their own is not told who says otherwise there", async () => {

@@ -205,3 +205,20 @@ test("two daemons that need a key at the same time have the same one", async () 
   assert.equal(new Set(signed.map(({ keyId, signature }) => keyId + signature)).size, 1);
   assert.deepEqual(await readdir(shared), ["signing.key"]);
 });
+
+test("who wishes for very much crowds out nobody else's wishes", async () => {
+  const { id, commit } = await place();
+  assert.equal(await commit(), "committed");
+  await open.sql(
+    `insert into wishes (channel_id, seq, agent, act, topic, person, asker, wish, quote, at, key_id, signature)
+     select channel_id, seq, agent, act, topic, person, 'u-mal', wish || number, quote, at + interval '1 day', key_id, signature
+       from wishes, generate_series(1, 600) number where channel_id = $1 and seq = 2`,
+    id,
+  );
+  const { believed, doubted } = await store.wishes.of(id);
+  assert.deepEqual(
+    believed.map(({ seq }) => seq),
+    [1, 2, 3],
+  );
+  assert.equal(doubted.length, 100, "the newest of the other one's");
+});
