@@ -85,6 +85,12 @@ function agentEvents(config: Config, log: Logger): AgentEvents {
   };
 }
 
+function openPrompts(config: Config, log: Logger): Prompts {
+  const prompts = loadPrompts(promptSources(config));
+  if (prompts.absent.length > 0) log.warn({ templates: prompts.absent }, "templates_in_english");
+  return prompts;
+}
+
 async function warnOfScripts({ search }: Store, log: Logger): Promise<void> {
   const knowsAll = await whileStarting(async () => search.knowsAllScripts());
   if (!knowsAll) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
@@ -143,7 +149,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const now = options.now ?? ((): Date => new Date());
 
-  const prompts = loadPrompts(promptSources(config));
+  const prompts = openPrompts(config, log);
   const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
   log.info({ where: opened.where }, "database_open");
   const store = openStore(config, opened.database, log);

@@ -12,7 +12,12 @@ export async function checkConfig(io: Io, options: CommonOptions): Promise<void>
   const config = readConfig(io, options);
   const problems: string[] = [];
   await using models = await openModels(config.llm);
-  const agents = createAgents(config, models, loadPrompts(promptSources(config)), {
+  const prompts = loadPrompts(promptSources(config));
+  if (prompts.absent.length > 0)
+    problems.push(
+      `Not in ${config.prompts.dir ?? "the folder of templates"}, and used in English: ${prompts.absent.join(", ")}`,
+    );
+  const agents = createAgents(config, models, prompts, {
     onFileProblem: (_, problem) => problems.push(`Not used: ${problem}`),
   });
   await agents.readFolders();

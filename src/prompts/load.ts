@@ -45,6 +45,8 @@ export class PromptError extends OperatorError {
 export interface PromptSources {
   /** Absolute path of the folder with the templates. */
   readonly dir: string;
+  /** Of the folder from which a template is taken that is not there; default: it is missing. */
+  readonly fallbackDir?: string;
   /** Absolute paths of the agents' own system templates. */
   readonly agentTemplates?: ReadonlyMap<AgentId, string> | undefined;
   /** Absolute paths of the agents' own instructions for their summaries. */
@@ -53,14 +55,21 @@ export interface PromptSources {
 
 /** Where a configuration says that the templates are. */
 export function promptSources(config: Pick<Config, "prompts" | "agents">): PromptSources {
-  const shipped = join(import.meta.dirname, "..", "..", "prompts", config.prompts.language);
+  const all = join(import.meta.dirname, "..", "..", "prompts");
+  const shipped = join(all, config.prompts.language);
   const agentTemplates = new Map<AgentId, string>();
   const compactorTemplates = new Map<AgentId, string>();
   for (const { id, prompt, compactorPrompt } of config.agents) {
     if (prompt !== null) agentTemplates.set(id, prompt);
     if (compactorPrompt !== null) compactorTemplates.set(id, compactorPrompt);
   }
-  return { dir: config.prompts.dir ?? shipped, agentTemplates, compactorTemplates };
+  const dir = config.prompts.dir ?? shipped;
+  return { dir, fallbackDir: join(all, "en"), agentTemplates, compactorTemplates };
+}
+
+export interface LoadedPrompts extends Prompts {
+  /** Files that a translation lacks, and that are used in English: it was made for a version before. */
+  readonly absent: readonly string[];
 }
 
 /**
@@ -68,8 +77,9 @@ export function promptSources(config: Pick<Config, "prompts" | "agents">): Promp
  * @throws PromptError with all problems: a template that is missing or too many, a syntax error, a variable that
  * nobody gives, or one that the template lost
  */
-export function loadPrompts(sources: PromptSources): Prompts {
+export function loadPrompts(sources: PromptSources): LoadedPrompts {
   const hasFolder = existsSync(sources.dir) && statSync(sources.dir).isDirectory();
+  const absent: string[] = [];
   const problems = hasFolder ? extraTemplates(sources.dir) : [noFolder(sources.dir)];
   const load = (path: string, name: string, templateRules: TemplateRules): Render => {
     const outcome = loadTemplate(path, name, templateRules);
@@ -80,7 +90,10 @@ export function loadPrompts(sources: PromptSources): Prompts {
   const shipped = (name: TemplateName): Render => {
     // A folder that is not there is one problem, and not one for each template.
     if (!hasFolder) return () => "";
-    return load(join(sources.dir, name + EXTENSION), name + EXTENSION, rulesOf(name));
+    const file = name + EXTENSION;
+    const isAbsent = sources.fallbackDir !== undefined && !existsSync(join(sources.dir, file));
+    if (isAbsent) absent.push(file);
+    return load(join(isAbsent ? (sources.fallbackDir ?? "") : sources.dir, file), file, rulesOf(name));
   };
   const shippedTemplates = new Map(TEMPLATE_NAMES.map((name) => [name, shipped(name)]));
   const ownOf = (paths: PromptSources["agentTemplates"], templateRules: TemplateRules): OwnTemplates =>
@@ -93,6 +106,7 @@ export function loadPrompts(sources: PromptSources): Prompts {
   };
   if (problems.length > 0) throw new PromptError(problems);
   return {
+    absent,
     render(name, values, agent) {
       const ownTemplate = agent === undefined ? undefined : own[name]?.get(agent);
       const render = ownTemplate ?? shippedTemplates.get(name);

@@ -191,7 +191,6 @@ suite("a folder of templates", () => {
         "extra.md.j2: no template has this name",
         "system.md.j2:2: unknown variable `instrctions`: it has agent_name, instructions, date, recall",
         "system.md.j2: the variable `instructions` is missing: the template must use it",
-        "system.md.j2: the variable `recall` is missing: the template must use it",
         "omission.md.j2: the variable `count` is missing: the template must use it",
         "omission.md.j2: the variable `from_time` is missing: the template must use it",
         "omission.md.j2: the variable `to_time` is missing: the template must use it",
@@ -201,6 +200,15 @@ suite("a folder of templates", () => {
         "deleted.md.j2: this template is missing",
       ],
     );
+  });
+
+  test("of a version before may lack what came since: that is used in English, and told", (t) => {
+    const copy = copyWith(t, { "deleted.md.j2": null, "unfound.md.j2": null, "help.md.j2": "{{ commands }}" });
+    const old = loadPrompts({ dir: copy, fallbackDir: dir });
+    assert.deepEqual(old.absent, ["unfound.md.j2", "deleted.md.j2"]);
+    assert.equal(old.render("deleted", {}), prompts.render("deleted", {}));
+    assert.notEqual(old.render("help", { commands: [] }), prompts.render("help", { commands: [] }));
+    assert.deepEqual(loadPrompts({ dir, fallbackDir: dir }).absent, []);
   });
 
   test("that is not there is one problem", () => {
