@@ -201,9 +201,9 @@ begin
   on conflict do nothing;
 end $$;
 
--- Removes those of these memories of a channel that nothing proves any more. What they had ended holds again, or ends with what had
--- ended them; so does what its own speaker had ended by one of the others, and says so no longer, or not last. Returns which went. The caller holds
--- the channel's row lock.
+-- Removes those of these memories of a channel that nothing proves any more, and of the others the name of who says them no longer. What
+-- the former had ended holds again, or ends with what had ended them; so does what its own speaker had ended by one of the others, and
+-- says so no longer, or not last. Returns which went. The caller holds the channel's row lock.
 create or replace function drop_unproved(p_channel bigint, p_memories bigint[]) returns bigint[] language plpgsql as $$
 declare
   v_one memories; v_by text;
@@ -217,6 +217,17 @@ begin
     update memories m set superseded_by = v_one.superseded_by, valid_to = v_one.valid_to where m.superseded_by = v_one.id;
   end loop;
   delete from memories m where m.id = any (v_gone);
+  -- Whose last words for it were taken back has not said it: it is told as said by the first who still does, on that day. Where the
+  -- agent itself has said it, nobody can tell any more whose it was.
+  update memories m set asserted_by = first.author_name, valid_from = first.at
+    from memories known
+    cross join lateral (
+      select e.author_name, e.at from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+       where s.memory_id = known.id and e.kind = 'user' order by s.seq limit 1
+    ) first
+   where known.id = any (p_memories) and m.id = known.id and not exists (
+     select from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+      where s.memory_id = m.id and (e.kind <> 'user' or e.author_name = m.asserted_by));
   for v_one in select m.* from memories m where m.superseded_by = any (p_memories) order by m.id loop
     v_by := memory_asserter(v_one.id, v_one.asserted_by);
     continue when last_said(v_one.superseded_by, v_by) >= last_said(v_one.id, v_by);

@@ -92,7 +92,7 @@ function formatLearned(
   time: TimeFormat,
   { doubted, place, typed }: LearnedFormat,
 ): string {
-  const shown = candidates.filter(({ state }) => state !== "archived").slice(-SHOWN);
+  const shown = toShow(candidates);
   const [newest] = shown.slice(-1);
   const lines =
     newest === undefined
@@ -103,6 +103,16 @@ function formatLearned(
           `${typed(`forget L${newest.id}`)} ends one.`,
         ];
   return [...lines, ...doubtedLines(doubted)].join("\n");
+}
+
+/** The newest; of those that are not used as many as leave room for those that are. */
+function toShow(candidates: readonly Candidate[]): Candidate[] {
+  const isUsed = ({ state }: Candidate): boolean => state === "promoted" || state === "in use";
+  const others = candidates.filter((one) => one.state !== "archived" && !isUsed(one));
+  const used = candidates.filter(isUsed).slice(-SHOWN);
+  return [...used, ...others.slice(Math.max(0, others.length - SHOWN + used.length))].toSorted(
+    (a, b) => a.id - b.id,
+  );
 }
 
 function learnedLines(candidate: Candidate, time: TimeFormat): string {

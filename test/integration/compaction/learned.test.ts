@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import type { ChannelId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
 import type { WishDraft } from "../../../src/core/wish.ts";
 import { fileSigner } from "../../../src/store/database/signing-key.ts";
@@ -316,4 +317,34 @@ test("among several people only whoever asked for it, or an owner, may end it, a
   assert.match(await asks("forget L1", OWNER), /^Ended: L1/);
   assert.deepEqual(await open.sql("select id from wishes"), [{ id: 2 }]);
   await rm(folder, { recursive: true, force: true });
+});
+
+test("/learned shows what is in use, however much else somebody wishes for", async () => {
+  await learn(async (world) => {
+    const { scene, folder, weir } = world;
+    const [row] = await scene.open.sql<{ id: ChannelId }>("select id from channels where name = $1", room);
+    assert.ok(row !== undefined);
+    const drafts = Array.from({ length: 30 }, (_, index): WishDraft => {
+      const rest = {
+        quote: "bullet lists",
+        at: new Date().toISOString(),
+        wish: `Answer w${index}x v${index}y.`,
+      };
+      return { seq: 8, act: "want", topic: "tone", person: null, asker: ANN.id, ...rest };
+    });
+    const signing = { signer: fileSigner(folder), onUnsigned: (why: string) => assert.fail(why) };
+    const signed = await signWishes(scene.open.db, row.id, drafts, signing);
+    await scene.open.sql(
+      `insert into wishes (channel_id, seq, agent, act, topic, person, asker, wish, quote, at, key_id, signature)
+       select $1, w.seq, w.agent, w.act, w.topic, w.person, w.asker, w.wish, w.quote, w.at, w."keyId", w.signature
+         from jsonb_to_recordset($2) w (seq bigint, agent text, act text, topic text, person text, asker text, wish text, quote text,
+                                        at timestamptz, "keyId" text, signature text)`,
+      row.id,
+      JSON.stringify(signed),
+    );
+    const told = await command(weir, room, "learned", CARLA);
+    assert.match(told, /- L1 Answer in Spanish\./);
+    assert.match(told, / w29x v29y\./);
+    assert.equal(told.match(/^- L/gm)?.length, 20);
+  });
 });

@@ -1,4 +1,4 @@
-// proves: src/store/search/vectors.ts, migrations/0041_vectors.sql, migrations/0043_what_is_left.sql
+// proves: src/store/search/vectors.ts, migrations/0041_vectors.sql
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agentId } from "../../../src/core/ids.ts";
