@@ -38,7 +38,8 @@ export async function forgetAll(
     }
   }
   const left = isDone ? 0 : (await people.countSaid(channel.id, asker.id)).messages;
-  return formatAllForgotten({ messages, memories, left }, placeName(channel), typed);
+  if (messages === 0 && left === 0) return nothingIn(placeName(channel));
+  return formatForgotten({ messages, memories, left }, placeName(channel), typed("forget me yes"));
 }
 
 /** `/forget me everywhere`: what would go. */
@@ -68,7 +69,12 @@ export async function forgetEverywhere(parts: CommandParts, command: AskedComman
     if (!taken.isDone) break;
   }
   const left = (await people.places(platform, asker.id)).reduce((sum, place) => sum + place.messages, 0);
-  return formatEverywhereForgotten({ places: done, messages, memories, left }, typed);
+  if (messages === 0 && left === 0) return NOWHERE;
+  return formatForgotten(
+    { messages, memories, left },
+    counted(done, "place"),
+    typed("forget me everywhere yes"),
+  );
 }
 
 /** Answers. Pure. */
@@ -87,27 +93,13 @@ function warnOfAll(
   place: string,
   typed: Typed,
 ): string {
-  if (count.messages === 0) return `There is nothing of yours in ${place}.`;
+  if (count.messages === 0) return nothingIn(place);
   const what = `${counted(count.messages, "message")} of yours, and ${memoriesOf(count.memories)} that nobody else bears`;
   return `In ${place} that is ${what}. ${REACH} Other channels, threads and direct messages are not touched: ${typed("forget me everywhere")} takes these, too. This cannot be undone. To do it: ${typed("forget me yes")}`;
 }
 
-/** @param done `left`: messages that are still to be blanked */
-function formatAllForgotten(
-  done: { readonly messages: number; readonly memories: number; readonly left: number },
-  place: string,
-  typed: Typed,
-): string {
-  if (done.messages === 0 && done.left === 0) return `There is nothing of yours in ${place}.`;
-  const what = `${counted(done.messages, "message")} of yours in ${place}, and ${memoriesOf(done.memories)}`;
-  const more =
-    done.left === 0
-      ? ""
-      : ` ${counted(done.left, "message")} of yours are left: ${typed("forget me yes")} goes on.`;
-  return `Forgotten: ${what}. ${REACH}${more}`;
-}
-
-const NOWHERE = "There is nothing of yours in any place that I know.";
+const nothingIn = (place: string): string => `There is nothing of yours in ${place}.`;
+const NOWHERE = nothingIn("any place that I know");
 
 function warnOfEverywhere(
   count: { readonly places: number; readonly messages: number; readonly memories: number },
@@ -120,21 +112,17 @@ function warnOfEverywhere(
   return `Everywhere on ${platform} that is ${what}. ${REACH} This cannot be undone. To do it: ${typed("forget me everywhere yes")}`;
 }
 
-/** @param done `left`: messages that are still to be blanked */
-function formatEverywhereForgotten(
-  done: {
-    readonly places: number;
-    readonly messages: number;
-    readonly memories: number;
-    readonly left: number;
-  },
-  typed: Typed,
+/**
+ * @param done `left`: messages that are still to be blanked
+ * @param place `this channel`, `3 places`
+ * @param goOn the command that takes them, too
+ */
+function formatForgotten(
+  done: { readonly messages: number; readonly memories: number; readonly left: number },
+  place: string,
+  goOn: string,
 ): string {
-  const { places, messages, memories, left } = done;
-  if (messages === 0 && left === 0) return NOWHERE;
-  const more =
-    left === 0
-      ? ""
-      : ` ${counted(left, "message")} of yours are left: ${typed("forget me everywhere yes")} goes on.`;
-  return `Forgotten: ${counted(messages, "message")} of yours in ${counted(places, "place")}, and ${memoriesOf(memories)}. ${REACH}${more}`;
+  const { messages, memories, left } = done;
+  const more = left === 0 ? "" : ` ${counted(left, "message")} of yours are left: ${goOn} goes on.`;
+  return `Forgotten: ${counted(messages, "message")} of yours in ${place}, and ${memoriesOf(memories)}. ${REACH}${more}`;
 }

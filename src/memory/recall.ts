@@ -218,9 +218,9 @@ export class Recall {
       query: { pick: saidQuery(pick), terms: rank.map(({ lexeme }) => lexeme), literals, from, to, limit },
       best({ lines, literals: exact }, explained) {
         const ranked = rankLines({ ...ranking, explained }, lines);
+        const isUnderFloor = exact.length === 0 && ranked.every(({ coverage }) => coverage < leastBest);
         // What was said on a day that is asked for need not say the day.
-        const isFloored = exact.length === 0 && askedDates(text, ranking.now).length === 0;
-        if (isFloored && ranked.every(({ coverage }) => coverage < leastBest)) return [];
+        if (isUnderFloor && askedDates(text, ranking.now).length === 0) return [];
         const fitting = ranked.filter(({ coverage }) => coverage >= leastCoverage);
         return bestOf(fitting, exact).slice(0, limit);
       },

@@ -270,6 +270,13 @@ async function byTheirWords(
   ]);
 }
 
+/** What is visible and has a score, the best first. @param score of a row of `visible`, and @param limit: SQL */
+function visibleByScore(score: string, limit: string): string {
+  return `select ${MEMORY_COLUMNS}, m.score from (
+            select visible.*, ${score} as score from (select * from memories m where ${VISIBLE}) visible
+          ) m where m.score > 0 order by m.score desc, m.id desc limit ${limit}`;
+}
+
 async function byTheirPieces(
   db: Queryable,
   asker: AskingChannel,
@@ -278,13 +285,11 @@ async function byTheirPieces(
   return db.query(
     {
       name: "memories_by_pieces",
-      text: `select ${MEMORY_COLUMNS}, m.score from (
-               select visible.*,
-                      (select count(*) from unnest($5::text[]) piece
-                        where position(piece in concat_ws(' ', subject, asserted_by, statement)) > 0)
-                      / cardinality($5::text[])::float8 as score
-                 from (select * from memories m where ${VISIBLE}) visible
-             ) m where m.score > 0 order by m.score desc, m.id desc limit $6`,
+      text: visibleByScore(
+        `(select count(*) from unnest($5::text[]) piece
+           where position(piece in concat_ws(' ', subject, asserted_by, statement)) > 0) / cardinality($5::text[])::float8`,
+        "$6",
+      ),
     },
     [...askedBy(asker), query.pieces, query.limit],
   );
@@ -298,14 +303,13 @@ async function byTheirTimes(
   return db.query(
     {
       name: "memories_by_times",
-      text: `select ${MEMORY_COLUMNS}, m.score from (
-               select visible.*,
-                      (select max(case when refers_from <= asked.until and refers_to >= asked.since then 1.0
-                                       when (valid_from at time zone 'UTC')::date between asked.since and asked.until then 0.5
-                                       else 0 end)::float8
-                         from unnest($5::date[], $6::date[]) asked (since, until)) as score
-                 from (select * from memories m where ${VISIBLE}) visible
-             ) m where m.score > 0 order by m.score desc, m.id desc limit $7`,
+      text: visibleByScore(
+        `(select max(case when refers_from <= asked.until and refers_to >= asked.since then 1.0
+                          when (valid_from at time zone 'UTC')::date between asked.since and asked.until then 0.5
+                          else 0 end)::float8
+            from unnest($5::date[], $6::date[]) asked (since, until))`,
+        "$7",
+      ),
     },
     [...askedBy(asker), query.times.map(({ from }) => from), query.times.map(({ to }) => to), query.limit],
   );

@@ -185,6 +185,14 @@ test("vectors of another length than configured are refused with what to set", a
   assert.equal(server.embedded[0]?.dimensions, 64);
 });
 
+async function seqsWithVectors(channel: ChannelId): Promise<number[]> {
+  const rows = await open.sql<{ seq: number }>(
+    "select seq from entry_vectors where channel_id = $1 order by 1",
+    channel,
+  );
+  return rows.map(({ seq }) => seq);
+}
+
 test("a text that the server refuses stays without a vector, and the others have theirs", async () => {
   await using server = await startModelServer();
   server.embed = ({ input }) =>
@@ -196,14 +204,7 @@ test("a text that the server refuses stays without a vector, and the others have
     await weir.say(said, { room: "refused", id: `refused-${index}`, addressed: false });
   const channel = await idOf(weir, "refused");
   await filled(channel);
-  const kept = await open.sql<{ seq: number }>(
-    "select seq from entry_vectors where channel_id = $1 order by 1",
-    channel,
-  );
-  assert.deepEqual(
-    kept.map(({ seq }) => seq),
-    [1, 3],
-  );
+  assert.deepEqual(await seqsWithVectors(channel), [1, 3]);
 });
 
 test("a text on which the server fails keeps no other from its vector", async () => {
@@ -219,14 +220,7 @@ test("a text on which the server fails keeps no other from its vector", async ()
   const channel = await idOf(weir, "failing");
   await filled(channel);
   await filled(await idOf(weir, "failing-not"));
-  const kept = await open.sql<{ seq: number }>(
-    "select seq from entry_vectors where channel_id = $1 order by 1",
-    channel,
-  );
-  assert.deepEqual(
-    kept.map(({ seq }) => seq),
-    [1, 3],
-  );
+  assert.deepEqual(await seqsWithVectors(channel), [1, 3]);
 });
 
 test("another model's vectors are made anew, and the old ones are of no use", async () => {
@@ -314,6 +308,5 @@ test("what a message says after an edit has a vector, also where the edit came w
   answer.resolve();
   const racing = await idOf(weir, "racing");
   await filled(racing);
-  const kept = await open.sql("select seq from entry_vectors where channel_id = $1", racing);
-  assert.deepEqual(kept, [{ seq: 1 }]);
+  assert.deepEqual(await seqsWithVectors(racing), [1]);
 });
