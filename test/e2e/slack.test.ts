@@ -5,7 +5,9 @@ import { createTestDatabase } from "../support/database.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
 import { text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { openStore } from "../store/open-store.ts";
 import { openMainHome } from "../support/e2e-main.ts";
+import { until } from "../support/patience.ts";
 import type { TestProcess } from "../support/process.ts";
 import type { SlackChannel, SlackUser } from "../support/slack/model.ts";
 import { type SlackServer, startSlackServer } from "../support/slack/server.ts";
@@ -17,6 +19,8 @@ interface Scene extends AsyncDisposable {
   readonly ann: SlackUser;
   readonly dm: SlackChannel;
   start(): Promise<TestProcess>;
+  /** It has been connected once: what is said from then on while it is away is looked for. */
+  hasListened(): Promise<boolean>;
 }
 
 async function openScene(retryDelaysMs: readonly number[] = []): Promise<Scene> {
@@ -24,6 +28,7 @@ async function openScene(retryDelaysMs: readonly number[] = []): Promise<Scene> 
   const model = stack.use(await startModelServer());
   const slack = stack.use(await startSlackServer({ retryDelaysMs, ackTimeoutMs: 1000 }));
   const database = stack.use(await createTestDatabase());
+  const log = stack.use(openStore(database.connection));
   const ann = slack.world.addUser("ann");
   const dm = slack.world.openIm(ann);
   const env = {
@@ -40,6 +45,7 @@ async function openScene(retryDelaysMs: readonly number[] = []): Promise<Scene> 
     ann,
     dm,
     start: async () => home.start(),
+    hasListened: async () => (await log.sql("select 1 from heard_marks")).length > 0,
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }
@@ -134,6 +140,7 @@ test("killed, it answers the first direct message and the first mention that wer
   const channel = slack.world.addChannel({ name: "general", members: [ann] });
   model.respond(echo);
   const killed = await scene.start();
+  await until("the first connection", async () => scene.hasListened());
   await killed.kill();
   slack.world.say(ann, dm, "are you there?");
   slack.world.say(ann, channel, "only talk");

@@ -14,6 +14,11 @@ function asked({ discord }: Pick<DiscordScene, "discord">): string[] {
   return discord.journal.calls("GET", ROUTE_MESSAGES).map(({ path }) => path.split("/")[2] ?? "");
 }
 
+/** Ids are made of milliseconds: two that are said with this between them are of different ones. */
+function nextMillisecond(): void {
+  for (const end = Date.now() + 2; Date.now() < end;);
+}
+
 async function pause(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 5));
 }
@@ -29,16 +34,16 @@ test("the first mention in a channel and in a thread, while Weir was off, comes;
       world.say(ann, quiet, "long ago");
       const root = world.say(ann, quiet, "plans");
       thread = world.openThread(quiet, { name: "plans", owner: ann, fromMessage: root });
+      nextMillisecond();
       inbox.mark = new Date();
-      // Ids are made of milliseconds.
-      for (const end = Date.now() + 2; Date.now() < end;);
+      nextMillisecond();
       world.say(ann, general, `${mention} are you there?`);
       world.say(ann, thread, `${mention} and here?`);
     },
   });
   const { inbox, general } = scene;
   await inbox.received(2);
-  await until("both", () => inbox.closed.length === 2);
+  await until("both", () => inbox.closed.length >= 2);
   const found = inbox.events.map((event) =>
     event.type === "message" ? [event.channel.name, event.kind, event.text, event.addressed] : [],
   );
@@ -117,7 +122,7 @@ test("a replay of more than can be held ends in a search: a mention and a direct
   discord.world.say(ann, quiet, `${mention} are you there?`);
   discord.world.say(ann, dm, "and here?");
   for (let count = 0; count < 10_000; count++) discord.world.say(ann, flood, "words");
-  await until("both", () => inbox.closed.length === 2);
+  await until("both", () => inbox.closed.length >= 2);
   assert.deepEqual(new Set(inbox.said), new Set(["Ann: @weir are you there?", "Ann: and here?"]));
   assert.deepEqual(new Set(asked(scene)), new Set([quiet, dm]));
   assert.equal(discord.journal.dispatched("READY").length, 1, "it was resumed");
