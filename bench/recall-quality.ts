@@ -154,10 +154,6 @@ async function load(
     loaded.set(name, entry);
     const seq = into === undefined ? message.seq : index;
     const appended = await store.log.appendMessage(entry.channel, {
-      type: "message",
-      channel,
-      kind: "channel",
-      workspace: "",
       addressed: false,
       id: String(seq),
       author: { id: author, name: author, isBot: false },

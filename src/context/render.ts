@@ -8,6 +8,7 @@ import {
   type UserEntry,
 } from "../core/entry.ts";
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
+import { isDueWork } from "../core/message.ts";
 import { type Summary, type SummarySpan, viewOrder } from "../core/history.ts";
 import { headForm, type HeadForm, lineHead, type LineBefore } from "../text/line-head.ts";
 import { counted, displayName, sliceWhole, truncateMiddle } from "../text/text.ts";
@@ -35,8 +36,8 @@ export interface Rendered {
 /** What a person said, as its line has it. */
 interface Said {
   readonly minute: string;
-  /** Who said it: the same name may be another person's. */
-  readonly speaker: string;
+  /** Who said it: the same name may be another person's. Null: nobody, it is work of Weir's own. */
+  readonly speaker: string | null;
   /** The entry's own text, escaped. */
   readonly body: string;
   readonly form: HeadForm;
@@ -188,11 +189,16 @@ export class Renderer {
   #saidBehind(entry: UserEntry, before: LineBefore | null): Said {
     const known = this.#said.get(entry);
     const { id, name } = entry.author;
-    const line = known ?? { minute: this.#time.minute(entry.at), speaker: `${id}\n${name}` };
+    const isOurs = isDueWork(entry.messageId);
+    const line = known ?? { minute: this.#time.minute(entry.at), speaker: isOurs ? null : `${id}\n${name}` };
     const form = headForm(line, before);
     if (known?.form === form) return known;
     const body = known?.body ?? escapeLabels(entry.deleted ? this.#texts.deleted() : entry.text);
-    const head = lineHead(form, line.minute, `${displayName(name)}: `);
+    const head = lineHead(
+      form,
+      line.minute,
+      isOurs ? `[Weir: ${displayName(name)}] ` : `${displayName(name)}: `,
+    );
     const tokens = estimateMessage({ role: "user", text: head + body });
     const said = { minute: line.minute, speaker: line.speaker, body, form, head, tokens };
     this.#said.set(entry, said);
@@ -294,7 +300,7 @@ function seenAs(text: string): string {
 }
 
 const LABELS = [
-  `${seenAs("System")}${GAP}[:\uff1a]`,
+  `(?:${seenAs("System")}|${seenAs("Weir")})${GAP}[:\uff1a]`,
   String.raw`${seenAs("Compaction")}(?=${UNSEEN}\s)${GAP}${seenAs("Summary")}`,
   // Roles and tools in the chat templates of Llama and Mistral.
   String.raw`\/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]`,

@@ -11,10 +11,21 @@ export const REACTION_PREFIX = "reaction/";
 export const COMMAND_PREFIX = "command/";
 
 /**
+ * Work of Weir's own that has come due: a message that no person said and that wants an answer. Its id begins with the kind and the
+ * number of what it comes from, so that it is appended once: `reminder/3/2026-11-21T14:05Z`.
+ */
+const DUE_PREFIXES: readonly string[] = ["reminder/", "subagent/", "handoff/", "approval/"];
+
+/** Whether a message is work of Weir's own. No platform knows it: there is nothing to reply to, or to react to. */
+export function isDueWork(messageId: string): boolean {
+  return DUE_PREFIXES.some((prefix) => messageId.startsWith(prefix));
+}
+
+/**
  * What ids begin with that Weir gives itself. They stand nowhere in a platform's order, and no platform's history has them: from
  * where on messages are missing, and what was taken back, cannot be told by them.
  */
-export const OWN_PREFIXES: readonly string[] = [REACTION_PREFIX, COMMAND_PREFIX];
+export const OWN_PREFIXES: readonly string[] = [REACTION_PREFIX, COMMAND_PREFIX, ...DUE_PREFIXES];
 
 /** The id of a reaction as a message. If it was taken back and is given again, it is followed by the number of the giving. */
 export function reactionId(messageId: string, person: string, emoji: string): string {

@@ -31,12 +31,18 @@ export type ToolOutcome =
   | { readonly kind: "skip"; readonly reason: string };
 
 /** What a tool may use of the turn that runs it. */
-export interface ToolContext {
+export interface ToolContext extends ToolKit {
   readonly signal: AbortSignal;
+  /** The model's id of the call, as the log has it: what a call does is keyed by the turn and this. */
+  readonly callId: string;
   /** Entries of the same channel that match, best first, until the signal ends it; hidden and visible ones alike. */
   searchHistory(query: string, limit: number, signal: AbortSignal): Promise<EntryReference[]>;
   /** Memories that fit, best first, until the signal ends it; only those that may be shown in this channel. */
   recallMemories(query: string, limit: number, signal: AbortSignal): Promise<Memory[]>;
+}
+
+/** What a channel lets the tools of its turns do. */
+export interface ToolKit {
   /**
    * Puts an emoji under the newest message that is being answered. Once or twice is the same.
    * @throws PlatformError if the platform does not take it

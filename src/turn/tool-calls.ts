@@ -19,7 +19,7 @@ export interface ToolRun {
 export interface ToolRunParts {
   readonly tools: readonly Tool[];
   readonly timeoutMs: number;
-  readonly context: Omit<ToolContext, "signal">;
+  readonly context: Omit<ToolContext, "signal" | "callId">;
   readonly signal: AbortSignal;
   /** Called for every call that failed, in words for a log. */
   readonly onFailure: (tool: string, why: string) => void;
@@ -73,7 +73,7 @@ async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome 
   const signal = AbortSignal.any([parts.signal, timeout]);
   try {
     return await Promise.race([
-      tool.run(parseArguments(call.arguments), { ...parts.context, signal }),
+      tool.run(parseArguments(call.arguments), { ...parts.context, callId: call.id, signal }),
       rejection(signal),
     ]);
   } catch (error) {

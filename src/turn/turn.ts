@@ -11,7 +11,7 @@ import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import type { FailureKind } from "../prompts/load.ts";
-import type { NoteRequest, Reaction, SkillRequest } from "../tools/tool.ts";
+import type { SkillRequest, ToolKit } from "../tools/tool.ts";
 import type { AgentFile } from "../context/sections/section.ts";
 import { type Agent, budgetOf } from "./agent.ts";
 import {
@@ -65,16 +65,12 @@ export interface TurnChannel {
   ): Promise<Memory[]>;
   /** What the turn looked for by itself was looked for to the end. */
   hasFoundAll(): boolean;
-  /** Puts an emoji under the newest message to answer. @throws PlatformError if the platform does not take it */
-  react(emoji: string): Promise<Reaction>;
+  /** What tools may do to the channel, beside looking things up. */
+  readonly toolKit: ToolKit;
   /** The agent's notes of this channel; only as far as it takes no time. */
   notes(): Promise<readonly AgentFile[]>;
-  /** Changes them. @throws ToolFailure where nothing was written */
-  writeNote(request: NoteRequest): Promise<string>;
   /** Names of the skills that are active here. */
   activeSkills(): Promise<readonly string[]>;
-  /** @throws ToolFailure where it cannot be done */
-  useSkill(request: SkillRequest): Promise<string>;
   /** What belongs to the messages to answer beside their text. */
   attached(): Promise<Attached>;
   /** Shows the answer so far; null: what was shown is void. Must not throw or wait. */
@@ -219,11 +215,10 @@ class TurnRun {
       timeoutMs: this.#agent.config.toolTimeoutMs,
       signal: this.#signal,
       context: {
+        ...this.#channel.toolKit,
         searchHistory: async (query, limit, signal) => this.#channel.recall(query, "all", limit, signal),
         recallMemories: async (query, limit, signal) =>
           this.#channel.recallMemories(query, "tool", limit, signal),
-        react: async (emoji) => this.#channel.react(emoji),
-        writeNote: async (request) => this.#channel.writeNote(request),
         useSkill: async (request) => this.#useSkill(request),
       },
       onFailure: (tool, why) => this.#channel.onToolFailure(tool, why),
@@ -243,7 +238,7 @@ class TurnRun {
 
   /** What is active stands in the next request already. */
   async #useSkill(request: SkillRequest): Promise<string> {
-    const told = await this.#channel.useSkill(request);
+    const told = await this.#channel.toolKit.useSkill(request);
     this.#found = { ...this.#found, skills: await this.#channel.activeSkills() };
     return told;
   }

@@ -35,6 +35,7 @@ const signal = new AbortController().signal;
 function turnContext(more: Partial<ToolContext> = {}): ToolContext {
   return {
     signal,
+    callId: "call-1",
     searchHistory: async () => [],
     recallMemories: async () => [],
     react: async () => "shown",

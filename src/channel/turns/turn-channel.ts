@@ -4,7 +4,7 @@ import { withDeadline } from "../../async/deadline.ts";
 import type { Landed } from "../../core/compaction.ts";
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
-import type { ChannelKind, Place } from "../../core/message.ts";
+import { type ChannelKind, isDueWork, type Place } from "../../core/message.ts";
 import type { ModelCallRow } from "../../store/turns/model-calls.ts";
 import {
   type Attached,
@@ -15,7 +15,7 @@ import {
 } from "../../turn/context-sources.ts";
 import type { TurnChannel } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
-import { ToolFailure } from "../../tools/tool.ts";
+import { ToolFailure, type ToolKit } from "../../tools/tool.ts";
 import type { Draft } from "../delivery/draft.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
@@ -86,9 +86,8 @@ function titleOf(address: ChannelAddress, kind: ChannelKind, place: Place | null
 
 /** What a turn of this channel may do to it. */
 export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
-  const { history, turn, draft, owner, address, platform, events, now, recall, indexer } = parts;
+  const { history, turn, draft, owner, address, events, now, recall, indexer } = parts;
   const channel = formatAddress(address);
-  const reactions = new Set<string>();
   const scene = sceneOf(parts);
   const keeper = parts.agent.notes;
   const notes = keeper === null ? null : new TurnNotes(parts, turn.id, keeper, scene.fileNames);
@@ -96,22 +95,16 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     scene,
     // A name would tell the provider where people chat.
     cacheKey: createHash("sha256").update(`${parts.agent.config.id} ${channel}`).digest("hex").slice(0, 32),
-    async react(emoji) {
-      const newest = answeredMessages(history.current, turn).at(-1);
-      if (platform.react === undefined) return "unsupported";
-      if (newest === undefined) return "gone";
-      if (reactions.size >= MAX_REACTIONS && !reactions.has(emoji)) return "enough";
-      reactions.add(emoji);
-      await platform.react(address, newest.messageId, emoji);
-      return "shown";
-    },
     notes: async () => notes?.read() ?? [],
-    async writeNote(request) {
-      if (notes === null) throw new ToolFailure("You keep no notes.");
-      return notes.write(request);
-    },
     activeSkills: async () => (hasSkills(parts.agent) ? parts.store.skills.names(owner.channel) : []),
-    useSkill: async (request) => useSkill(parts, request),
+    toolKit: {
+      react: reactor(parts),
+      async writeNote(request) {
+        if (notes === null) throw new ToolFailure("You keep no notes.");
+        return notes.write(request);
+      },
+      useSkill: async (request) => useSkill(parts, request),
+    },
     attached: async () => attachedTo(parts, history.current, turn),
     snapshot: async () => history.snapshot(),
     onRequest(model, context, made) {
@@ -146,6 +139,20 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       parts.bill.push(billLine(parts, { turn: turn.id }, record, estimatedTokens));
     },
     onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel, tool, why }),
+  };
+}
+
+/** Puts emoji under the newest message that the turn answers. */
+function reactor({ platform, address, history, turn }: TurnChannelParts): ToolKit["react"] {
+  const tried = new Set<string>();
+  return async (emoji) => {
+    if (platform.react === undefined) return "unsupported";
+    const newest = answeredMessages(history.current, turn).findLast(({ messageId }) => !isDueWork(messageId));
+    if (newest === undefined) return "gone";
+    if (tried.size >= MAX_REACTIONS && !tried.has(emoji)) return "enough";
+    tried.add(emoji);
+    await platform.react(address, newest.messageId, emoji);
+    return "shown";
   };
 }
 

@@ -1,6 +1,6 @@
 import type { CurrentText, Entry, TurnEntryDraft } from "../../core/entry.ts";
 import type { ChannelId, Seq, TurnId } from "../../core/ids.ts";
-import type { InboundEdit, InboundMessage } from "../../core/message.ts";
+import type { InboundEdit } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { AppendQueue } from "./append-queue.ts";
@@ -16,7 +16,7 @@ import {
   readEntriesAt,
   toDraftRow,
 } from "./entry-rows.ts";
-import { type Appended, draftMessage } from "./message-rows.ts";
+import { type Appended, draftMessage, type LoggedMessage } from "./message-rows.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import {
   blankLateCalls,
@@ -56,7 +56,7 @@ export class LogStore {
    */
   async appendMessage(
     channel: ChannelId,
-    message: InboundMessage,
+    message: LoggedMessage,
     beginner: TurnClaim | null = null,
   ): Promise<Appended> {
     return this.#lanes.append(channel, draftMessage(message), beginner);

@@ -29,7 +29,10 @@ export interface AppendedRow {
   readonly turn_id?: number | null;
 }
 
-export function draftMessage(message: InboundMessage): MessageDraft {
+/** What the log takes of a message. */
+export type LoggedMessage = Pick<InboundMessage, "id" | "author" | "text" | "at" | "addressed" | "replyTo">;
+
+export function draftMessage(message: LoggedMessage): MessageDraft {
   const text = storableText(message.text);
   const { id, name, isBot } = message.author;
   const author = { id: storableText(id), name: displayName(name), isBot };

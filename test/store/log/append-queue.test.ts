@@ -36,10 +36,6 @@ test("a redelivery inside of a burst finds the first, which is there once", asyn
   const { id } = await weir.channel("again");
   const append = async (messageId: string) =>
     store.log.appendMessage(id, {
-      type: "message",
-      channel: { platform: "test", name: "again" },
-      kind: "channel",
-      workspace: "",
       id: messageId,
       author: { id: "u", name: "Ann", isBot: false },
       text: messageId,

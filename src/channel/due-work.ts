@@ -1,0 +1,40 @@
+import { retryWrite } from "../async/retry.ts";
+import type { ChannelId, Seq } from "../core/ids.ts";
+import type { Store } from "../store/store.ts";
+import type { ChannelRegistry } from "./registry.ts";
+
+/** Work of Weir's own that wants an answer in a channel: a reminder that is due, a subagent that has ended. */
+export interface DueWork {
+  /** As `isDueWork` knows it: the kind, and what tells this one from all others of its channel. */
+  readonly id: string;
+  /** What it is, as the model reads it: that a reminder of Ann has come due. */
+  readonly title: string;
+  readonly text: string;
+  readonly at: Date;
+}
+
+/** Puts work of Weir's own into a channel's log, and wakes the channel. */
+export class DueWorkDesk {
+  readonly #log: Pick<Store["log"], "appendMessage">;
+  readonly #registry: ChannelRegistry;
+
+  constructor({ log }: Pick<Store, "log">, registry: ChannelRegistry) {
+    this.#log = log;
+    this.#registry = registry;
+  }
+
+  /**
+   * Appends it once, however often it is called. Resolves when it is in the log.
+   * @throws WeirError if the log cannot be written
+   */
+  async add(channel: ChannelId, { id, title, text, at }: DueWork): Promise<Seq> {
+    const author = { id: "weir", name: title, isBot: true };
+    const { result: appended } = await retryWrite(async () =>
+      this.#log.appendMessage(channel, { id, author, text, at, addressed: true }),
+    );
+    const { seq } = appended;
+    if (!appended.duplicate) void this.#registry.notify(channel, appended.entry, appended.turn);
+    else if (appended.due) void this.#registry.remind(channel, seq);
+    return seq;
+  }
+}
