@@ -142,7 +142,7 @@ test("a backlog of many windows drives what is said now out of no prompt: it wai
   model.respond((request) =>
     request.messages.some(({ content }) => isSummary(content))
       ? text(["Ann and others ", "talked about ", "this and that, ", "one number ", "after the other."], {
-          delayMs: 500,
+          delayMs: 150,
         })
       : echoQuestions(request),
   );
