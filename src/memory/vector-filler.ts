@@ -100,26 +100,43 @@ export class VectorFiller implements AsyncDisposable {
     await this.#vectors.keep(channel, this.#embeddings.model, batch, await this.#embed(batch.texts));
   }
 
-  /** A text that the server refuses where it takes others stays without a vector. */
+  /** A text that the server refuses, or hangs on, where it takes others stays without a vector. */
   async #embed(texts: readonly TextToEmbed[]): Promise<Kept[]> {
     if (texts.length === 0) return [];
-    const { signal } = this.#closing;
     try {
-      const vectors = await this.#embeddings.embed(
-        texts.map(({ text }) => text),
-        signal,
-      );
-      return texts.map(({ of }, index) => ({ of, bits: signsOf(vectors[index] ?? []) }));
+      return await this.#ask(texts);
     } catch (error) {
-      if (!isRefused(error)) throw error;
+      const { signal } = this.#closing;
+      if (!isOfText(error)) throw error;
+      // Fails, too, where the server is away: then no text is to blame.
+      if (!isRefused(error) || texts.length === 1) await this.#meaning.measure(signal);
       if (texts.length > 1) {
         const half = Math.ceil(texts.length / 2);
         return [...(await this.#embed(texts.slice(0, half))), ...(await this.#embed(texts.slice(half)))];
       }
-      await this.#meaning.measure(signal);
-      this.#log.warn({ why: errorMessage(error) }, "text_without_vector");
-      return [];
+      return isRefused(error) ? this.#leaveOut(error) : this.#askAgain(texts);
     }
+  }
+
+  async #ask(texts: readonly TextToEmbed[]): Promise<Kept[]> {
+    const said = texts.map(({ text }) => text);
+    const vectors = await this.#embeddings.embed(said, this.#closing.signal);
+    return texts.map(({ of }, index) => ({ of, bits: signsOf(vectors[index] ?? []) }));
+  }
+
+  /** A connection may have been cut for another reason: the text gets one more try. */
+  async #askAgain(texts: readonly TextToEmbed[]): Promise<Kept[]> {
+    try {
+      return await this.#ask(texts);
+    } catch (error) {
+      if (!isOfText(error)) throw error;
+      return this.#leaveOut(error);
+    }
+  }
+
+  #leaveOut(error: unknown): [] {
+    this.#log.warn({ why: errorMessage(error) }, "text_without_vector");
+    return [];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -128,6 +145,11 @@ export class VectorFiller implements AsyncDisposable {
     this.#retries.cancel();
     await this.#running;
   }
+}
+
+/** Perhaps a text is the reason. */
+function isOfText(error: unknown): boolean {
+  return isRefused(error) || (error instanceof ModelError && error.kind === "unavailable");
 }
 
 /** Perhaps the server works, and takes not this: for a text that is too long some answer 500. */

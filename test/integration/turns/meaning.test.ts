@@ -223,6 +223,26 @@ test("a text on which the server fails keeps no other from its vector", async ()
   assert.deepEqual(await seqsWithVectors(channel), [1, 3]);
 });
 
+test("a text on which the server gives no answer keeps no other from its vector", async () => {
+  await using server = await startModelServer();
+  const lines: string[] = [];
+  server.embed = ({ input }) =>
+    input.some((one) => one.includes("zxqhangs"))
+      ? { status: 504, message: "upstream timed out" }
+      : wordVectors(input, SYNONYMS);
+  await using weir = await start(server, undefined, (line) => lines.push(line));
+  for (const [index, said] of ["the first is fine", "zxqhangs for ever", "the third is fine"].entries())
+    await weir.say(said, { room: "hanging", id: `hanging-${index}`, addressed: false });
+  await weir.say("another room is fine", { room: "hanging-not", id: "hanging-not-1", addressed: false });
+  const channel = await idOf(weir, "hanging");
+  await filled(channel);
+  await filled(await idOf(weir, "hanging-not"));
+  assert.deepEqual(await seqsWithVectors(channel), [1, 3]);
+  assert.match(lines.join(""), /text_without_vector/);
+  const tries = server.embedded.filter(({ input }) => input.some((one) => one.includes("zxqhangs")));
+  assert.ok(tries.length <= 4, `${tries.length} requests with it`);
+});
+
 test("another model's vectors are made anew, and the old ones are of no use", async () => {
   await using server = await startModelServer();
   let channel: ChannelId;
