@@ -1,4 +1,5 @@
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import type { BackupOptions } from "./backup.ts";
 import type { CompactOptions } from "./compact.ts";
 import type { CompactionsOptions } from "./compactions.ts";
 import type { ContextOptions } from "./context.ts";
@@ -207,6 +208,7 @@ function addUpkeep(program: Command, io: Io): void {
       const { migrate } = await import("./migrate.ts");
       await migrate(io, options);
     });
+  addBackups(program, io);
   const config = program.command("config").description("look at the configuration");
   withConfig(config.command("check"))
     .description("validate the configuration, the prompts and the agents' folders without starting")
@@ -234,6 +236,27 @@ function addUpkeep(program: Command, io: Io): void {
     .action(async ({ port }: { port: number }) => {
       const { loopback } = await import("./loopback.ts");
       await loopback(io, port);
+    });
+}
+
+function addBackups(program: Command, io: Io): void {
+  withConfig(program.command("backup"))
+    .argument("<file>", "a new file")
+    .description("write everything in the database into one file; a daemon that runs goes on")
+    .option("--verify", "read the file again to its end")
+    .action(async (file: string, options: BackupOptions) => {
+      const { backup } = await import("./backup.ts");
+      await backup(io, file, options);
+    });
+  withConfig(program.command("restore"))
+    .argument("<file>", "what backup has written")
+    .description(
+      "fill an empty database from a backup, of this version or an older one; any Postgres will do",
+    )
+    .option("--verify", "only read the file, and say whether it is whole")
+    .action(async (file: string, options: BackupOptions) => {
+      const { restore } = await import("./backup.ts");
+      await restore(io, file, options);
     });
 }
 

@@ -1,6 +1,7 @@
 import pg from "pg";
 import type { Logger } from "pino";
 import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "./errors.ts";
+import type { CopyClient } from "./copy-client.ts";
 import { LookUps } from "../search/look-ups.ts";
 
 /** Where the database is: an URL, or the socket of the embedded server. */
@@ -146,6 +147,31 @@ export class Database implements Queryable, AsyncDisposable {
     return this.#withFresh(attempt, attempt);
   }
 
+  /**
+   * Moves whole tables over one connection, in a transaction: `read`: over one snapshot of the database, which goes on being
+   * written; `write`: any error takes all of it back.
+   */
+  async copy<Result>(mode: "read" | "write", work: (client: CopyClient) => Promise<Result>): Promise<Result> {
+    const { copyStreams } = await import("./copy-client.ts");
+    // A table may take hours: the client has no limit for statements, whose timers would outlive them.
+    const { query_timeout: _, ...unlimited } = this.#session;
+    const client = new pg.Client(unlimited);
+    client.on("error", () => undefined);
+    const query: Queryable["query"] = async (statement, values = []) => this.#run(client, statement, values);
+    try {
+      await client.connect();
+      await client.query(mode === "read" ? "begin isolation level repeatable read read only" : "begin");
+      const result = await work({ query, ...copyStreams(client) });
+      await client.query("commit");
+      return result;
+    } catch (error) {
+      throw translateDatabaseError(error, this.#origin);
+    } finally {
+      // Without a commit the server takes all of it back.
+      await client.end().catch(() => undefined);
+    }
+  }
+
   /** Lends one connection, for what is bound to a session (advisory locks, NOTIFY), and may take its time. */
   async session<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
     return this.#withClient(null, work, { query_timeout: UNLIMITED_MS });
@@ -239,7 +265,7 @@ export class Database implements Queryable, AsyncDisposable {
   }
 
   async #run<Row extends pg.QueryResultRow>(
-    client: pg.Pool | pg.PoolClient,
+    client: pg.Pool | pg.ClientBase,
     statement: Statement & StatementLimit,
     values: readonly unknown[],
   ): Promise<Row[]> {

@@ -43,14 +43,15 @@ interface Migration {
 /**
  * Brings the schema up to the code, forward only, one transaction a migration. Daemons that start together wait for
  * one another.
+ * @param to the last version to bring it to; default: the code's
  * @returns the names of what was applied now
  * @throws OperatorError if the database is newer than the code
  */
-export async function migrate(database: Database, log: Logger): Promise<string[]> {
+export async function migrate(database: Database, log: Logger, to = Infinity): Promise<string[]> {
   return database.session(async (session) => {
     await session.query({ name: "migrate_lock", text: "select pg_advisory_lock($1)" }, [ADVISORY_LOCK]);
     try {
-      return await applyMissing(session, log);
+      return await applyMissing(session, log, to);
     } finally {
       await session.query({ name: "migrate_unlock", text: "select pg_advisory_unlock($1)" }, [ADVISORY_LOCK]);
     }
@@ -98,7 +99,7 @@ async function readVersion(database: Queryable): Promise<number> {
   return row?.version ?? 0;
 }
 
-async function applyMissing(session: Queryable, log: Logger): Promise<string[]> {
+async function applyMissing(session: Queryable, log: Logger, to: number): Promise<string[]> {
   await session.query({
     name: "migrate_table",
     text: `create table if not exists schema_migrations (
@@ -106,7 +107,7 @@ async function applyMissing(session: Queryable, log: Logger): Promise<string[]> 
   });
   const current = await readVersion(session);
   assertNotNewer(current, await readKnownVersion());
-  const missing = await listMissing(current);
+  const missing = (await listMissing(current)).filter(({ version }) => version <= to);
   for (const migration of missing) {
     log.debug({ migration: migration.name }, "migration_applied");
     await applyOne(session, migration);

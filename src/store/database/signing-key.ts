@@ -77,22 +77,42 @@ async function readKey(file: string): Promise<Key | null> {
   return { id: createHash("sha256").update(bytes).digest("hex").slice(0, KEY_ID_LENGTH), bytes };
 }
 
+/** The key of a data folder, for a backup; null: there is none. @throws OperatorError if the file is no key */
+export async function readSigningKey(dataDir: string): Promise<string | null> {
+  return (await readKey(path.join(dataDir, SIGNING_KEY)))?.bytes.toString("hex") ?? null;
+}
+
+/**
+ * Brings the key of a backup into a data folder.
+ * @throws OperatorError if another one is there: rows of both cannot be believed
+ */
+export async function keepSigningKey(dataDir: string, key: string): Promise<void> {
+  if (!KEY_TEXT.test(key)) throw new OperatorError("The signing key of the backup is no key.");
+  const file = path.join(dataDir, SIGNING_KEY);
+  const there = await readSigningKey(dataDir);
+  if (there !== null && there !== key)
+    throw new OperatorError(`${file} is another key than the backup's: move it away, and run this again.`);
+  if (there === null) await putKey(file, key);
+}
+
 /** Never half of one, also if another daemon makes it at the same time. */
 async function makeKey(file: string): Promise<Key> {
+  await putKey(file, randomBytes(KEY_BYTES).toString("hex"));
+  const key = await readKey(file);
+  if (key === null) throw new OperatorError(`${file} was removed while it was made.`);
+  return key;
+}
+
+/** One that is there stays. */
+async function putKey(file: string, key: string): Promise<void> {
   await makePrivateFolder(path.dirname(file));
   const unfinished = `${file}.${randomBytes(6).toString("hex")}`;
   try {
-    await writeFile(unfinished, `${randomBytes(KEY_BYTES).toString("hex")}\n`, {
-      mode: PRIVATE_FILE,
-      flag: "wx",
-    });
+    await writeFile(unfinished, `${key}\n`, { mode: PRIVATE_FILE, flag: "wx" });
     await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
     });
   } finally {
     await rm(unfinished, { force: true });
   }
-  const key = await readKey(file);
-  if (key === null) throw new OperatorError(`${file} was removed while it was made.`);
-  return key;
 }
