@@ -13,6 +13,7 @@ import { resetCommand } from "./reset.ts";
 import { skillCommand } from "./skill.ts";
 import { statusCommand } from "./status.ts";
 import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
+import { nearestName } from "../config/nearest-name.ts";
 import { insideCodeBlock } from "../text/text.ts";
 import { whyCommand } from "./why.ts";
 
@@ -77,8 +78,7 @@ export function createCommands(parts: CommandParts): Commands {
     const wanted = commandNamed(command.name);
     const { commandPrefix = "/", isProportional = false } = parts.capabilitiesOf(command.channel) ?? {};
     const registered = typedWith(commandPrefix);
-    if (wanted === undefined && command.name !== HELP.name)
-      return `There is no command ${registered(command.name)}. ${registered("help")} lists what there is.`;
+    if (wanted === undefined && command.name !== HELP.name) return unknownCommand(command.name, registered);
     const channel = await parts.store.channels.find(command.channel);
     if (wanted === undefined) {
       const { kind = "channel", workspace = "" } = channel ?? {};
@@ -107,6 +107,13 @@ export function createCommands(parts: CommandParts): Commands {
     isNamedOwner: ({ address: { platform }, workspace }, asker) =>
       isNamedOwner(asker, { platform, workspace }, parts.owners),
   };
+}
+
+function unknownCommand(name: string, typed: Typed): string {
+  const names = COMMAND_RULES.map((rule) => rule.name);
+  const near = nearestName(name, names);
+  const guess = near === null ? "" : ` Did you mean ${typed(near)}?`;
+  return `There is no command ${typed(name)}.${guess} ${typed("help")} lists what there is.`;
 }
 
 /** A platform with one command for all (Slack's `/weir`) has none in threads: commands follow a mention. */

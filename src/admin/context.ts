@@ -1,9 +1,9 @@
 import { formatNumber } from "../text/format.ts";
-import leven from "leven";
 import { isFileKind, isOperators } from "../context/sections/section.ts";
 import { contextSections } from "../context/sections/list.ts";
 import type { Card, CommandAnswer } from "../core/card.ts";
 import type { Context, ModelMessage, Section, ToolSpec } from "../core/context.ts";
+import { nearestName } from "../config/nearest-name.ts";
 import { counted, truncateMiddle } from "../text/text.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import { type ContextReport, nextRequest, reportContext } from "./context-report.ts";
@@ -70,11 +70,8 @@ export function unknownKey(key: string, { segments, sections }: ContextReport): 
   const keys = [...new Set([...segments, ...sections].map((part) => part.key))];
   const all = `The keys are ${keys.join(", ")}.`;
   if (key === "") return `Of which part? ${all}`;
-  const near = keys
-    .map((known) => ({ known, distance: leven(key.slice(0, 60), known) }))
-    .toSorted((a, b) => a.distance - b.distance)
-    .find(({ known, distance }) => distance <= Math.max(1, Math.floor(known.length / 3)));
-  const guess = near === undefined ? "" : ` Did you mean ${near.known}?`;
+  const near = nearestName(key, keys);
+  const guess = near === null ? "" : ` Did you mean ${near}?`;
   return `There is no part "${displayableLine(key.slice(0, 60))}".${guess} ${all}`;
 }
 

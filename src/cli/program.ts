@@ -12,8 +12,16 @@ import type { MigrateOptions } from "./migrate.ts";
 import type { ReplayOptions } from "./replay/replay.ts";
 import type { ChatOptions } from "./session.ts";
 import type { TuneOptions } from "./tune.ts";
+import { readVersion } from "./version.ts";
 
 const MAX_PORT = 65_535;
+const EXAMPLES = `
+Examples:
+  weir doctor                       what is missing, and what to do about it
+  weir chat                         talk to the first agent here
+  weir context discord:1234567890   what the next model call there would be sent
+  weir tune main --set compaction.target=0.4
+  weir backup weir.backup --verify`;
 
 /**
  * The command line, as a tree of commands. Each command's work is a file of its own that is read when the command runs:
@@ -24,19 +32,25 @@ export function createProgram(io: Io): Command {
     .description(
       "A chat bot daemon whose channels never block, never forget silently and never lose a message.",
     )
+    .version(readVersion(), "-V, --version", "show the version")
     // An option behind a command is that command's, also where the one around it has one of that name.
     .enablePositionalOptions()
     .showHelpAfterError("(weir --help lists the commands)")
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
     .exitOverride();
+  program.commandsGroup("Talk:");
   addDaemon(program, io);
   addChat(program, io);
+  program.commandsGroup("Look at a channel:");
   addViews(program, io);
-  addMemories(program, io);
-  addForgetUser(program, io);
   addCompactions(program, io);
   addTune(program, io);
+  program.commandsGroup("What is remembered, and whose it is:");
+  addMemories(program, io);
+  addForgetUser(program, io);
+  program.commandsGroup("Set up and keep:");
   addUpkeep(program, io);
+  program.addHelpText("after", EXAMPLES);
   return program;
 }
 

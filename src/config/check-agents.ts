@@ -1,4 +1,5 @@
-import { type CheckedFile, nearestName, type ProblemAt } from "./check-file.ts";
+import { nearestName } from "./nearest-name.ts";
+import type { CheckedFile, ProblemAt } from "./check-file.ts";
 import {
   type AgentConfig,
   type CompactionConfig,

@@ -1,5 +1,5 @@
-import leven from "leven";
 import type { z } from "zod";
+import { nearestName } from "./nearest-name.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 import { describeValue, redact } from "./redact.ts";
 import { fileSchema, type FileConfig } from "./schema/file.ts";
@@ -107,32 +107,9 @@ function unknownKey(path: KeyPath, found: unknown, problemAt: ProblemAt): Config
   return problemAt(path, { message: "unknown key", expected: `one of ${known}` });
 }
 
-/** Twice as long as any key there is. */
-const LONGEST_KEY = 60;
-
 /** The known key that a person meant who wrote this one; null if none comes near. */
 function nearestKey(key: string, known: readonly string[]): string | null {
   return nearestName(key.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").replaceAll("-", "_"), known);
-}
-
-/** The known name that a person meant who wrote this one; null if none comes near. */
-export function nearestName(name: string, known: readonly string[]): string | null {
-  if (name.length > LONGEST_KEY) return null;
-  const written = name.toLowerCase();
-  const ranked = known
-    .map((one) => ({ name: one, distance: leven(written, one) }))
-    .toSorted((a, b) => a.distance - b.distance);
-  const best = ranked[0];
-  if (best !== undefined && best.distance <= tolerance(best.name)) return best.name;
-  // `threshold` for `background_threshold`, `drain_deadline` for `drain_deadline_ms`.
-  const parts = known.filter((one) => written.length >= 4 && one.includes(written));
-  return parts.length === 1 ? (parts[0] ?? null) : null;
-}
-
-/** How many letters of a name may be wrong. Two letters that changed places count as two. */
-function tolerance(name: string): number {
-  if (name.length <= 3) return 1;
-  return Math.max(2, Math.floor(name.length / 3));
 }
 
 /** `[llm]`: the table of a key that stands in the wrong one. */

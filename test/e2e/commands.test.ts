@@ -98,7 +98,7 @@ test("an unknown command or option is refused with a hint, and help is no error"
     assert.match(stderr, /weir --help/);
     assertForPeople(stderr);
   }
-  const commands = ["start", "chat", "replay", "context", "log", "migrate", "config", "loopback"];
+  const commands = ["start", "chat", "replay", "context", "log", "migrate", "backup", "config", "loopback"];
   const { code, out, stderr } = await home.run("--help");
   assert.equal(code, 0);
   assert.equal(stderr, "");
@@ -108,6 +108,10 @@ test("an unknown command or option is refused with a hint, and help is no error"
       `the help names ${command}`,
     );
   }
+  assert.ok(out.includes("Look at a channel:") && out.includes("Examples:"));
+  const version = await home.run("--version");
+  assert.deepEqual([version.code, version.stderr], [0, ""]);
+  assert.match(version.out.join(), /^\d+\.\d+\.\d+$/);
   const help = await home.run("replay", "--help");
   assert.equal(help.code, 0);
   assert.match(help.out[0] ?? "", /^Usage: weir replay \[options\] <file>$/);

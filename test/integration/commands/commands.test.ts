@@ -153,6 +153,10 @@ test("an unknown command, and a channel that nobody has used, are told plainly",
   await using server = await startModelServer();
   await using weir = await start(server);
   assert.match(await command(weir, "anywhere", "nosuch"), /^There is no command \/nosuch\. \/help/);
+  assert.match(
+    await command(weir, "anywhere", "contxt"),
+    /^There is no command \/contxt\. Did you mean \/context\?/,
+  );
   for (const typed of ["forget me yes", "remember tea", "why", "context list", "memory"])
     assert.equal(await command(weir, "unheard-of", typed), "Nothing has been said in this channel yet.");
 });

@@ -1,0 +1,24 @@
+import leven from "leven";
+
+/** Twice as long as any name there is. */
+const LONGEST = 60;
+
+/** The known name that a person meant who wrote this one; null if none comes near. */
+export function nearestName(name: string, known: readonly string[]): string | null {
+  if (name.length > LONGEST) return null;
+  const written = name.toLowerCase();
+  const ranked = known
+    .map((one) => ({ name: one, distance: leven(written, one) }))
+    .toSorted((a, b) => a.distance - b.distance);
+  const best = ranked[0];
+  if (best !== undefined && best.distance <= tolerance(best.name)) return best.name;
+  // `threshold` for `background_threshold`, `drain_deadline` for `drain_deadline_ms`.
+  const parts = known.filter((one) => written.length >= 4 && one.includes(written));
+  return parts.length === 1 ? (parts[0] ?? null) : null;
+}
+
+/** How many letters of a name may be wrong. Two letters that changed places count as two. */
+function tolerance(name: string): number {
+  if (name.length <= 3) return 1;
+  return Math.max(2, Math.floor(name.length / 3));
+}
