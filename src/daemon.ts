@@ -13,6 +13,7 @@ import { CompactionQueue } from "./compactor/queue.ts";
 import type { Config } from "./config/config.ts";
 import { errorMessage } from "./core/errors.ts";
 import type { AgentId, ChannelAddress } from "./core/ids.ts";
+import type { Team } from "./core/team.ts";
 import { type Models, openModels } from "./llm/model-provider.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import { ContextRecorder } from "./channel/turns/context-recorder.ts";
@@ -33,6 +34,7 @@ import { Notices } from "./router/notices.ts";
 import { openDatabase } from "./store/database/open.ts";
 import type { Database } from "./store/database/database.ts";
 import { fileSigner } from "./store/database/signing-key.ts";
+import type { ChannelRow } from "./store/channels/channels.ts";
 import { createStore, type Store } from "./store/store.ts";
 import { fallbackLog } from "./turn/fallback-log.ts";
 import { Events } from "./telemetry/events.ts";
@@ -171,8 +173,12 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const ownerRoles = ownerRolesOf(config);
   const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles });
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
+  const holds: NameHolds = (platform, kind, name, server) => names.holds(platform, kind, name, server);
+  const alsoOf = ({ address, kind, workspace, place }: ChannelRow): readonly AgentId[] =>
+    findBinding(bindings, { channel: address, kind, workspace, ...(place !== null && { place }) }, holds)
+      ?.also ?? [];
   const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
-  const base = { store, events, now, agents, platformOf, memories, names };
+  const base = { store, events, now, agents, alsoOf, platformOf, memories, names };
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
   const registry = createRegistry(options, { ...base, indexer, contexts, meaning });
   // Disposed of after the registry, whose end answers what is still asked.
@@ -257,12 +263,14 @@ type RegistryBase = Pick<
   "store" | "indexer" | "contexts" | "events" | "now" | "platformOf" | "memories"
 > & {
   readonly agents: Agents;
+  /** Other agents that answer in a channel. */
+  readonly alsoOf: (channel: ChannelRow) => readonly AgentId[];
   readonly names: ConfirmedNames;
 };
 
 function createRegistry(
   options: DaemonOptions,
-  { agents, names, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
+  { agents, alsoOf, names, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
 ): ChannelRegistry {
   const { config, log, compaction, bindings } = options;
   const { store } = base;
@@ -271,7 +279,7 @@ function createRegistry(
     ...config.daemon,
     log,
     recall: new Recall({ search: store.search, now: Date.now, meaning }),
-    agentOf: ({ agent }) => agents.of(agent),
+    agentOf: (channel) => agents.with(channel.agent, alsoOf(channel)),
     streams: ({ address, kind, workspace, place }) => {
       const where = { channel: address, kind, workspace, ...(place !== null && { place }) };
       const holds: NameHolds = (platform, nameKind, name, server) =>
@@ -302,6 +310,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     events,
     now,
     agents,
+    alsoOf,
     platformOf,
     prompts,
     models,
@@ -310,23 +319,26 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     digesterOf,
   } = base;
   const speakers = new Speakers(store.speakers);
-  const namesOf = (agent: AgentId): readonly string[] => {
+  const teamOf = (agent: AgentId, also: readonly AgentId[]): Team => agents.teamOf(agent, also);
+  const namesOf = (agent: AgentId, also: readonly AgentId[]): readonly string[] => {
     const { id, name } = agents.of(agent).agent.config;
-    return [id, name];
+    return [id, name, ...teamOf(agent, also).flatMap((member) => member.names)];
   };
   const holds: NameHolds = (platform, kind, name, server) => names.holds(platform, kind, name, server);
   const commands = createCommands({
     store,
     registry,
     contexts,
-    agentOf: ({ agent }) => agents.of(agent).agent,
+    agentOf: (channel) => agents.with(channel.agent, alsoOf(channel)).agent,
+    guestsOf: (channel) => agents.with(channel.agent, alsoOf(channel)).guests,
     digesterOf,
     owners: { ...config.platforms, holds },
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
     linkTo: async (channel, messageId) =>
       (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
-    nameIn: async ({ id, agent }, author) => speakers.nameIn(id, author, namesOf(agent)),
+    nameIn: async (channel, author) =>
+      speakers.nameIn(channel.id, author, namesOf(channel.agent, alsoOf(channel))),
     secrets: secretsOf(config),
     helpText: (list) => prompts.render("help", { commands: list }),
     describeModels: () => models.describe(),
@@ -340,6 +352,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     bindings,
     names,
     speakers,
+    teamOf,
     namesOf,
     commands,
     seesImages: (agent) => {

@@ -1,13 +1,17 @@
 import {
   type Absence,
+  type AssistantEntry,
   type Entry,
+  type EntryReference,
   objectJson,
   QUOTE_TOKENS,
   type RememberedStatement,
+  type ToolCallEntry,
   type ToolResultEntry,
   type UserEntry,
 } from "../core/entry.ts";
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
+import type { AgentId } from "../core/ids.ts";
 import { isDueWork } from "../core/message.ts";
 import { type Summary, type SummarySpan, viewOrder } from "../core/history.ts";
 import { headForm, type HeadForm, lineHead, type LineBefore } from "../text/line-head.ts";
@@ -68,6 +72,16 @@ export interface StubSize {
   readonly stubLength: number;
 }
 
+/** Whose requests a renderer is for: what other agents said is a line with their name, and what they called is not shown. */
+export interface Perspective {
+  /** Null: the channel's own agent. */
+  readonly self: AgentId | null;
+  /** @param agent null: the channel's own */
+  nameOf(agent: AgentId | null): string;
+}
+
+const OF_CHANNEL: Perspective = { self: null, nameOf: (agent) => agent ?? "you" };
+
 const STUB_SIZE: StubSize = { stubOver: 400, stubLength: 200 };
 
 /**
@@ -78,6 +92,7 @@ export class Renderer {
   readonly #time: TimeFormat;
   readonly #texts: EntryTexts;
   readonly #stub: StubSize;
+  readonly #as: Perspective;
   readonly #whole = new WeakMap<Entry, Omit<Rendered, "line">>();
   /** Head and text apart: together they would be a copy of the entry's text. */
   readonly #said = new WeakMap<Entry, Said>();
@@ -86,10 +101,11 @@ export class Renderer {
   readonly #summaries = new WeakMap<Summary, RenderedText>();
   #system: RenderedText | null = null;
 
-  constructor(time: TimeFormat, texts: EntryTexts, stub = STUB_SIZE) {
+  constructor(time: TimeFormat, texts: EntryTexts, stub = STUB_SIZE, as: Perspective = OF_CHANNEL) {
     this.#time = time;
     this.#texts = texts;
     this.#stub = stub;
+    this.#as = as;
   }
 
   /** @param before the line before it in the same request; null: it is the first */
@@ -181,24 +197,45 @@ export class Renderer {
     return `${head}: ${escapeLabels(statement)}`;
   }
 
-  #renderSaid(entry: UserEntry, before: LineBefore | null): Rendered {
+  /** Who said a quoted line, as these requests name them. */
+  authorOf({ author, agent }: Pick<EntryReference, "author" | "agent">): string {
+    // Nobody else has that name.
+    if (agent === undefined && author !== "you") return author;
+    const by = agent ?? null;
+    return by === this.#as.self ? "you" : this.#as.nameOf(by);
+  }
+
+  /** Something that another agent wrote. */
+  #isForeign(entry: Entry): entry is AssistantEntry | ToolCallEntry | ToolResultEntry {
+    if (!("turnId" in entry)) return false;
+    const { agent = null }: { agent?: AgentId | null } = entry;
+    return agent !== this.#as.self;
+  }
+
+  #renderSaid(entry: UserEntry | AssistantEntry, before: LineBefore | null): Rendered {
     const said = this.#saidBehind(entry, before);
     return { entry, message: { role: "user", text: said.head + said.body }, tokens: said.tokens, line: said };
   }
 
-  #saidBehind(entry: UserEntry, before: LineBefore | null): Said {
-    const known = this.#said.get(entry);
+  #speaker(entry: UserEntry | AssistantEntry): { readonly key: string | null; readonly who: string } {
+    if (entry.kind === "assistant") {
+      const name = displayName(this.#as.nameOf(entry.agent ?? null));
+      return { key: `agent\n${name}`, who: `${name}: ` };
+    }
     const { id, name } = entry.author;
-    const isOurs = isDueWork(entry.messageId);
-    const line = known ?? { minute: this.#time.minute(entry.at), speaker: isOurs ? null : `${id}\n${name}` };
+    return isDueWork(entry.messageId)
+      ? { key: null, who: `[Weir: ${displayName(name)}] ` }
+      : { key: `${id}\n${name}`, who: `${displayName(name)}: ` };
+  }
+
+  #saidBehind(entry: UserEntry | AssistantEntry, before: LineBefore | null): Said {
+    const known = this.#said.get(entry);
+    const { key, who } = this.#speaker(entry);
+    const line = known ?? { minute: this.#time.minute(entry.at), speaker: key };
     const form = headForm(line, before);
     if (known?.form === form) return known;
     const body = known?.body ?? escapeLabels(entry.deleted ? this.#texts.deleted() : entry.text);
-    const head = lineHead(
-      form,
-      line.minute,
-      isOurs ? `[Weir: ${displayName(name)}] ` : `${displayName(name)}: `,
-    );
+    const head = lineHead(form, line.minute, who);
     const tokens = estimateMessage({ role: "user", text: head + body });
     const said = { minute: line.minute, speaker: line.speaker, body, form, head, tokens };
     this.#said.set(entry, said);
@@ -207,6 +244,10 @@ export class Renderer {
 
   #renderWhole(entry: Entry, before: LineBefore | null): Rendered {
     if (entry.kind === "user") return this.#renderSaid(entry, before);
+    if (this.#isForeign(entry)) {
+      const isSaid = entry.kind === "assistant" && entry.text !== "";
+      return isSaid ? this.#renderSaid(entry, before) : { entry, message: null, tokens: 0, line: before };
+    }
     let whole = this.#whole.get(entry);
     if (whole === undefined) {
       const message = this.#message(entry);
@@ -245,8 +286,12 @@ export class Renderer {
   }
 
   #toolText({ text, references, memories }: ToolResultEntry): string {
-    const quoted = references.map(({ at, author, text: said }) =>
-      this.line(at, author, capText(said ?? this.#texts.deleted(), QUOTE_TOKENS)),
+    const quoted = references.map((reference) =>
+      this.line(
+        reference.at,
+        this.authorOf(reference),
+        capText(reference.text ?? this.#texts.deleted(), QUOTE_TOKENS),
+      ),
     );
     const remembered = memories.map(({ memory }) =>
       memory === null ? this.#texts.deleted() : this.memoryLine(memory),

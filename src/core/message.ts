@@ -106,6 +106,10 @@ export interface InboundMessage extends ChannelOnPlatform {
   readonly replyTo?: string;
   /** What of its attachments is pictures; the text names all of them. */
   readonly images?: readonly InboundImage[];
+  /** Names that the text has behind an `@` and that the platform's own mentions of people stand for, the bot's among them. */
+  readonly mentions?: readonly string[];
+  /** Ids and names of the roles that it mentions. */
+  readonly mentionedRoles?: readonly string[];
 }
 
 /** A person changed what they had said. Without a channel: in each of the platform's channels that has the message. */
@@ -187,6 +191,8 @@ export interface OutboundMessage {
   readonly inReplyTo: readonly string[];
   /** `answer` is the agent's word; `notice` is Weir's own. */
   readonly kind: "answer" | "notice";
+  /** Who says it, where that is another agent than the channel's own; the text has the name, unless the platform shows it itself. */
+  readonly speaker?: string;
   readonly timing?: DeliveryTiming;
 }
 

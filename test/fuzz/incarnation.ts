@@ -153,6 +153,7 @@ export class Incarnation {
       names: new ConfirmedNames({ store: store.names, log, bindings: [], ownerRoles: {} }),
       speakers: new Speakers(store.speakers),
       namesOf: () => [],
+      teamOf: () => [],
       commands: NO_COMMANDS,
       limits: new TurnRateLimit(() => performance.now()),
       notices: new Notices(() => main, log),

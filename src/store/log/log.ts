@@ -1,5 +1,5 @@
 import type { CurrentText, Entry, TurnEntryDraft } from "../../core/entry.ts";
-import type { ChannelId, Seq, TurnId } from "../../core/ids.ts";
+import type { AgentId, ChannelId, Seq, TurnId } from "../../core/ids.ts";
 import type { InboundEdit } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
@@ -65,7 +65,7 @@ export class LogStore {
   /** Appends what a running turn wrote. `after`: the last message that the turn answers. */
   async appendTurnEntries(
     owner: { channel: ChannelId; epoch: number },
-    turn: { id: TurnId; after: Seq },
+    turn: { id: TurnId; after: Seq; agent?: AgentId | undefined },
     drafts: readonly TurnEntryDraft[],
     at: Date,
   ): Promise<Entry[]> {
@@ -74,7 +74,7 @@ export class LogStore {
         name: "append_turn_entries",
         text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
       },
-      [owner.channel, owner.epoch, turn.id, turn.after, at, JSON.stringify(drafts.map(toDraftRow))],
+      [owner.channel, owner.epoch, turn.id, turn.after, at, JSON.stringify(drafts.map((draft) => toDraftRow(draft, turn.agent)))],
     );
     const first = row?.first_seq ?? 0;
     return drafts.map((draft, index) => entryOfDraft(draft, first + index, turn, at));
@@ -236,11 +236,12 @@ async function takeRetold(
 export function entryOfDraft(
   draft: TurnEntryDraft,
   seq: Seq,
-  turn: { id: TurnId; after: Seq },
+  turn: { id: TurnId; after: Seq; agent?: AgentId | undefined },
   at: Date,
 ): Entry {
   const base = { seq, at, deleted: false, tokens: estimateDraft(draft), after: turn.after };
+  const writer = turn.agent === undefined ? {} : { agent: turn.agent };
   return draft.kind === "notice"
     ? { ...base, ...draft, edits: null }
-    : { ...base, ...draft, turnId: turn.id };
+    : { ...base, ...draft, turnId: turn.id, ...writer };
 }
