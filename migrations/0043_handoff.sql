@@ -76,10 +76,31 @@ end $$;
 create function settle_handing_over(
   p_channel bigint, p_epoch bigint, p_turn bigint, p_state text, p_reason text, p_model_ms integer,
   p_at timestamptz, p_entry jsonb, p_keys text[], p_calls jsonb, p_message jsonb,
-  out entry_seq bigint, out parts jsonb, out handed_seq bigint
+  out entry_seq bigint, out parts jsonb, out handed_seq bigint, out handed_text text
 ) language plpgsql as $$
+declare v_message jsonb := p_message;
 begin
+  perform from channels c where c.id = p_channel for no key update;
+  -- A model that was asked before a text was taken back may tell of it: the hand-off then says nothing of its own.
+  if exists (select from search_progress s join turns t on t.id = p_turn
+              where s.channel_id = p_channel and s.erased_at > t.started_at) then
+    v_message := p_message || '{"text": "A message was changed or deleted meanwhile: answer what the conversation asks now."}';
+  end if;
   select s.entry_seq, s.parts into entry_seq, parts
     from settle_turn(p_channel, p_epoch, p_turn, p_state, p_reason, p_model_ms, p_at, p_entry, p_keys, p_calls) s;
-  select a.seq into handed_seq from append_messages(p_channel, jsonb_build_array(p_message)) a where not a.duplicate;
+  select a.seq into handed_seq from append_messages(p_channel, jsonb_build_array(v_message)) a where not a.duplicate;
+  handed_text := v_message->>'text';
+end $$;
+
+-- What was handed over retells what people said: a deletion looks for it.
+create index entries_handed_over on entries (channel_id, seq) where data ? 'chain';
+
+-- Takes the words of a hand-off whose question was edited, as an edit of it that nobody has read. The caller holds the channel's row lock.
+create function reword_hand_off(p_channel bigint, p_seq bigint, p_text text) returns void language plpgsql as $$
+begin
+  insert into revisions (channel_id, seq, revision, text, at)
+  select p_channel, p_seq, coalesce(max(r.revision), 0) + 1, p_text, clock_timestamp()
+    from revisions r where r.channel_id = p_channel and r.seq = p_seq;
+  perform forget_outdated(p_channel, array[p_seq]);
+  perform index_entries(p_channel, p_seq, p_seq + 1);
 end $$;

@@ -27,6 +27,7 @@ import {
   termsGone,
 } from "../memory/retold.ts";
 import { takeRetoldNotes } from "../memory/notes.ts";
+import { rewordRetoldHandOffs } from "../memory/retold-hand-offs.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
 export type EditOutcome =
@@ -199,7 +200,14 @@ export async function editMessage(
   if (row.outcome === "unchanged") return { outcome: "unchanged", seq };
   if (digester !== undefined) await renewSummaries(client, channel, seq, digester);
   const shown = await readShown(client, channel);
-  const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored });
+  const change = { seq, former: row.former, now: stored };
+  const handed = await rewordRetoldHandOffs(client, channel, {
+    seqs: [seq],
+    terms: termsGone(row.former, stored),
+  });
+  if (digester !== undefined)
+    for (const one of handed) await renewSummaries(client, channel, one, digester);
+  const taken = (await takeRetold(client, channel, change, handed)) + handed.length;
   if (digester !== undefined)
     await takeShown(client, await goneOf(client, shown), termsGone(row.former, stored), digester);
   // Results of tools quote memories: more has changed than the notice tells of.
@@ -221,12 +229,13 @@ async function takeRetold(
   client: Queryable,
   channel: ChannelId,
   { seq, former, now }: { readonly seq: Seq; readonly former: readonly string[]; readonly now: string },
+  handed: readonly Seq[],
 ): Promise<number> {
   const unsaid = { seqs: [seq], terms: termsGone(former, now) };
   const unquoted = await takeUnquoted(client, channel, seq, now);
   const retold = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldNotes(client, channel, unsaid);
-  await tellJobs(client, channel, unsaid);
+  await tellJobs(client, channel, { ...unsaid, seqs: [seq, ...handed] });
   const { coveredTo } = await readChannel(client, channel);
   if (seq <= coveredTo) await blankRetoldCalls(client, channel, unsaid, { to: coveredTo });
   return unquoted.length + retold.length;

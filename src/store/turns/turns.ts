@@ -54,13 +54,14 @@ const SETTLE = {
 };
 const SETTLE_HANDING_OVER = {
   name: "settle_handing_over",
-  text: "select entry_seq, parts, handed_seq from settle_handing_over($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+  text: "select entry_seq, parts, handed_seq, handed_text from settle_handing_over($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
 };
 
 interface RawSettled {
   entry_seq: number | null;
   parts: RawPart[];
   handed_seq?: number | null;
+  handed_text?: string;
 }
 
 /** Longest reason, in UTF-16 units. */
@@ -176,7 +177,7 @@ export class TurnStore {
       return { id, turnId: turn.id, part, idempotencyKey: key, messageId, drafted };
     });
     const seq = row?.handed_seq ?? null;
-    const handedOver = handed === null || seq === null ? null : { ...handed, seq };
+    const handedOver = handed === null || seq === null ? null : { ...handed, seq, text: row?.handed_text ?? handed.text };
     if (entry === null || row?.entry_seq == null) return { entry: null, parts, handedOver };
     const by = { id: turn.id, after: turn.toSeq, agent: turn.agent };
     return { entry: entryOfDraft(entry, row.entry_seq, by, at), parts, handedOver };
