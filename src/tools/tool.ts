@@ -38,6 +38,8 @@ export interface HandOff {
   readonly kind: "hand_off";
   /** Null: the channel's own agent. */
   readonly to: AgentId | null;
+  /** Its name. */
+  readonly name: string;
   readonly message: string;
 }
 

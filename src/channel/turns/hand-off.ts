@@ -29,7 +29,7 @@ export function handingOver(
     if (to.agent === self)
       throw new ToolFailure(`That is you. Answer yourself, or hand over to: ${others.join(", ")}.`);
     if (chainOf(history(), turn).hop > MOST_HOPS) throw new ToolFailure(FURTHEST);
-    return { kind: "hand_off", to: to.agent, message: storableText(message) };
+    return { kind: "hand_off", to: to.agent, name: to.name, message: storableText(message) };
   };
 }
 

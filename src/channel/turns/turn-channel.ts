@@ -4,7 +4,7 @@ import { withDeadline } from "../../async/deadline.ts";
 import type { Landed } from "../../core/compaction.ts";
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
-import { type ChannelKind, isDueWork, type Place } from "../../core/message.ts";
+import { type ChannelKind, isOwnId, type Place } from "../../core/message.ts";
 import type { ModelCallRow } from "../../store/turns/model-calls.ts";
 import {
   type Attached,
@@ -149,7 +149,7 @@ function reactor({ platform, address, history, turn }: TurnChannelParts): ToolKi
   const tried = new Set<string>();
   return async (emoji) => {
     if (platform.react === undefined) return "unsupported";
-    const newest = answeredMessages(history.current, turn).findLast(({ messageId }) => !isDueWork(messageId));
+    const newest = answeredMessages(history.current, turn).findLast(({ messageId }) => !isOwnId(messageId));
     if (newest === undefined) return "gone";
     if (tried.size >= MAX_REACTIONS && !tried.has(emoji)) return "enough";
     tried.add(emoji);

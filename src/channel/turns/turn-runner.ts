@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Landed } from "../../core/compaction.ts";
 import { dueMessages, isEditedSince } from "../../core/history.ts";
-import { isDueWork } from "../../core/message.ts";
+import { isOwnId } from "../../core/message.ts";
 import { formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
 import { isOfInfrastructure, StaleEpochError } from "../../store/database/errors.ts";
 import type { ModelCallRow } from "../../store/turns/model-calls.ts";
@@ -389,7 +389,7 @@ export class TurnRunner {
     const times = messages.map(({ seq }) => this.#acceptedAt.get(seq) ?? new Date(steadyNow()));
     const acceptedAt = times.toSorted((a, b) => a.getTime() - b.getTime())[0] ?? new Date(steadyNow());
     const count = messages.filter(({ deleted }) => !deleted).length;
-    const inReplyTo = messages.map(({ messageId }) => messageId).filter((id) => !isDueWork(id));
+    const inReplyTo = messages.map(({ messageId }) => messageId).filter((id) => !isOwnId(id));
     return { inReplyTo, acceptedAt, count };
   }
 }

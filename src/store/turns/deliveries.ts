@@ -1,5 +1,5 @@
 import { agentId, type AgentId, type ChannelId, turnId as toTurnId, type TurnId } from "../../core/ids.ts";
-import { isDueWork } from "../../core/message.ts";
+import { isOwnId } from "../../core/message.ts";
 import type { Database } from "../database/database.ts";
 import { StaleEpochError } from "../database/errors.ts";
 import { SentBatches } from "./sent-batches.ts";
@@ -204,8 +204,8 @@ function toAnswer(row: RawDelivery & RawAnswer): Omit<PendingAnswer, "parts"> {
     text: row.text,
     kind: row.kind === "assistant" ? "answer" : "notice",
     ...(row.agent !== null && { agent: agentId(row.agent) }),
-    // As the turn itself has it: nobody can reply to work of Weir's own.
-    inReplyTo: (row.ids ?? []).filter((id) => !isDueWork(id)),
+    // As the turn itself has it: nobody can reply to what Weir gave an id itself.
+    inReplyTo: (row.ids ?? []).filter((id) => !isOwnId(id)),
     modelMs: row.model_ms ?? 0,
     acceptedAt: row.at ?? new Date(0),
     isRecovered: true,
