@@ -69,7 +69,8 @@ export async function openTogether(): Promise<Together> {
       startWeir({
         connection: database.connection,
         modelUrl: server.url,
-        config: `${OWNED}\n${config}`,
+        // What a test cuts off is waited for no longer than that.
+        config: `[daemon]\ndrain_deadline_ms = 200\n${OWNED}\n${config}`,
         binding: { agent: agentId("main"), also: also.map(agentId), ...binding },
         platform: new TestPlatform({ serves: () => true }),
         ...rest,

@@ -27,6 +27,11 @@ const MOST_BEHIND = 4;
 /** Omitted entries that a brief is made of, the newest. */
 const MOST_OMITTED = 300;
 
+export interface GuestViewParts extends Pick<ActorParts, "store" | "agent"> {
+  readonly owner: Pick<ActorParts["owner"], "channel">;
+  readonly compactorAgent: Pick<ActorParts["compactorAgent"], "digester">;
+}
+
 /** What a guest was shown of a channel, for its next turn there. */
 export interface KeptBrief {
   /** Of the channel's history: another list tells of a commit, or of a text that was taken back. */
@@ -45,7 +50,7 @@ export interface KeptBrief {
  * made anew with each list of summaries that the history has, and a deletion makes a new one.
  */
 export class GuestView {
-  readonly #parts: Pick<ActorParts, "store" | "owner" | "compactorAgent"> & { readonly agent: Agent };
+  readonly #parts: GuestViewParts;
   readonly #source: { snapshot(): Promise<History>; readonly current: History };
   readonly #turn: TurnRange;
   #kept: KeptBrief | null;
@@ -53,7 +58,7 @@ export class GuestView {
 
   /** @param kept of the guest's turn before; null: none is */
   constructor(
-    parts: Pick<ActorParts, "store" | "owner" | "compactorAgent"> & { readonly agent: Agent },
+    parts: GuestViewParts,
     source: { snapshot(): Promise<History>; readonly current: History },
     turn: TurnRange,
     kept: KeptBrief | null,

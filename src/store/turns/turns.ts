@@ -1,6 +1,6 @@
 import type { Entry, RecalledIds, TurnEntryDraft, UserEntry } from "../../core/entry.ts";
 import type { TurnRange } from "../../core/history.ts";
-import type { AgentId, ChannelId, Seq, TurnId } from "../../core/ids.ts";
+import { agentId, type AgentId, type ChannelId, type Seq, type TurnId } from "../../core/ids.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
 import type { Delivery } from "./deliveries.ts";
 import { toDraftRow } from "../log/entry-rows.ts";
@@ -125,6 +125,18 @@ export class TurnStore {
     );
     if (row === undefined) throw new Error(`turn ${turn.id} is not running`);
     return { ...turn, ...row };
+  }
+
+  /** Who answers the newest turn of a channel, running or not; undefined: its own agent, or there was none. */
+  async lastAnswerer(channel: ChannelId): Promise<AgentId | undefined> {
+    const [row] = await this.#db.query<{ agent: string | null }>(
+      {
+        name: "turn_last_agent",
+        text: "select agent from turns where channel_id = $1 order by id desc limit 1",
+      },
+      [channel],
+    );
+    return row?.agent == null ? undefined : agentId(row.agent);
   }
 
   /** How a turn ended; null if it runs, or never was. */
