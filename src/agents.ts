@@ -93,7 +93,9 @@ export class Agents {
   /** Who can be asked where an agent answers, and others beside it. Pure. */
   teamOf(id: AgentId, also: readonly AgentId[]): Team {
     const { config } = this.of(id).agent;
-    const others = also.flatMap((one) => this.#byId.get(one) ?? []).filter(({ agent }) => agent.config !== config);
+    const others = also
+      .flatMap((one) => this.#byId.get(one) ?? [])
+      .filter(({ agent }) => agent.config !== config);
     if (others.length === 0) return [];
     return [memberOf(config, null), ...others.map(({ agent }) => memberOf(agent.config, agent.config.id))];
   }

@@ -22,7 +22,7 @@ export interface Answerer {
   /** Whether it is another than the channel's own. */
   readonly isGuest: boolean;
   /** The channel as the agent's next request would show it. */
-  seen(snapshot: ChannelSnapshot): Promise<ChannelSnapshot>;
+  readonly seen: (snapshot: ChannelSnapshot) => Promise<ChannelSnapshot>;
 }
 
 /** Finds whose context people mean: that of the agent whose turn it was last. */

@@ -26,7 +26,8 @@ async function ask(
   const [wanted = "", ...words] = argument.split(/\s+/);
   const member = memberNamed(team, wanted.replace(/[,:]$/, ""));
   if (member === undefined) {
-    const unknown = wanted === "" ? "Whom?" : `There is no agent "${displayableLine(wanted.slice(0, 60))}" here.`;
+    const unknown =
+      wanted === "" ? "Whom?" : `There is no agent "${displayableLine(wanted.slice(0, 60))}" here.`;
     return `${unknown} ${listed(team)} This is ${typed("ask AGENT TEXT")}.`;
   }
   if (words.join("") === "") return `What do you ask ${member.name}? This is ${typed("ask AGENT TEXT")}.`;

@@ -8,7 +8,7 @@ export interface Guests {
   /** An agent as it answers there; undefined: it does not, or not any more. */
   agent(id: AgentId): Agent | undefined;
   /** As people know it; of an agent that is not configured any more, its id. */
-  nameOf(id: AgentId): string;
+  readonly nameOf: (id: AgentId) => string;
 }
 
 export const NO_GUESTS: Guests = { team: [], agent: () => undefined, nameOf: (id) => id };

@@ -15,14 +15,14 @@ export function checkBindings(
   return [
     ...checkTeams(file, agents, problemAt),
     ...(file.config.bindings ?? []).flatMap(({ agent }, index) => {
-    if (known.includes(agent) || file.isBroken(["agents"]) || file.isBroken(["bindings", index])) return [];
-    return [
-      problemAt(["bindings", index, "agent"], {
-        message: "no agent has this id",
-        expected: `one of ${known.map((id) => `"${id}"`).join(", ")}`,
-        found: JSON.stringify(agent),
-      }),
-    ];
+      if (known.includes(agent) || file.isBroken(["agents"]) || file.isBroken(["bindings", index])) return [];
+      return [
+        problemAt(["bindings", index, "agent"], {
+          message: "no agent has this id",
+          expected: `one of ${known.map((id) => `"${id}"`).join(", ")}`,
+          found: JSON.stringify(agent),
+        }),
+      ];
     }),
   ];
 }
@@ -40,8 +40,7 @@ function checkTeams(
     const others: string[] = agents.map(({ id }) => id).filter((id) => id !== agent);
     const unknown = also.filter((id) => !others.includes(id));
     if (unknown.length > 0) {
-      const expected =
-        others.length === 0 ? null : `ids among ${others.map((id) => `"${id}"`).join(", ")}`;
+      const expected = others.length === 0 ? null : `ids among ${others.map((id) => `"${id}"`).join(", ")}`;
       return unknown.map((id) =>
         problemAt(path, {
           message: id === agent ? "this agent answers here already" : "no agent has this id",

@@ -69,7 +69,8 @@ export function* digestEntries(
   };
   const edited = newestEdits(left);
   const lines: SpokenLine[] = [];
-  const authorOf = ({ agent }: { agent?: AgentId }): string => (agent === undefined ? agentName : nameOf(agent));
+  const authorOf = ({ agent }: { agent?: AgentId }): string =>
+    agent === undefined ? agentName : nameOf(agent);
   const slice = new SliceCounter(SLICE_ENTRIES);
   for (const entry of left) {
     if (!edited.has(entry.seq)) lines.push(...linesOf(entry, time, authorOf));

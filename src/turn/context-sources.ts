@@ -327,7 +327,9 @@ function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
   return replies.slice(0, MAX_REPLIES).flatMap(({ author, to }) => {
     if (to.text === null) return [];
     const short = to.text.length > REPLY_LENGTH ? `${sliceWhole(to.text, 0, REPLY_LENGTH)} …` : to.text;
-    return [`${displayName(author)} answers ${agent.renderer.line(to.at, agent.renderer.authorOf(to), short)}`];
+    return [
+      `${displayName(author)} answers ${agent.renderer.line(to.at, agent.renderer.authorOf(to), short)}`,
+    ];
   });
 }
 

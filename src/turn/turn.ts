@@ -231,7 +231,11 @@ class TurnRun {
       const text = visibleAnswer(answer.text);
       const handed = handOff === null ? {} : { handOff };
       return text === ""
-        ? { kind: "skipped", reason: handOff === null ? (skip ?? "") : `handed over to ${handOff.name}`, ...handed }
+        ? {
+            kind: "skipped",
+            reason: handOff === null ? (skip ?? "") : `handed over to ${handOff.name}`,
+            ...handed,
+          }
         : { kind: "answered", text, ...handed };
     }
     await this.#channel.append([{ kind: "tool_call", text: answer.text, calls }, ...results]);

@@ -130,7 +130,7 @@ test("the other agents of a binding are such, each another one, and no two have 
   assert.deepEqual(configFrom(t, "", {}).bindings[0]?.also, []);
   assert.throws(
     () => configFrom(t, file('["reseacher"]'), {}),
-    /config\.toml:11.*bindings\[0\]\.also.*no agent has this id.*"researcher", "coder".*"reseacher".*did you mean `researcher`\?/su,
+    /config\.toml:12.*bindings\[0\]\.also.*no agent has this id.*"researcher", "coder".*"reseacher".*did you mean `researcher`\?/su,
   );
   assert.throws(() => configFrom(t, file('["main"]'), {}), /bindings\[0\]\.also.*answers here already/su);
   assert.throws(

@@ -7,7 +7,12 @@ import { type Addressed, addresseeOf } from "../../src/router/addressee.ts";
 
 const team: Team = [
   { agent: null, name: "Weir", names: ["main", "Weir"], roles: [] },
-  { agent: agentId("researcher"), name: "Researcher", names: ["researcher", "res", "Dr. Who"], roles: ["77001", "Scientists"] },
+  {
+    agent: agentId("researcher"),
+    name: "Researcher",
+    names: ["researcher", "res", "Dr. Who"],
+    roles: ["77001", "Scientists"],
+  },
   { agent: agentId("res-two"), name: "Res-Two", names: ["res-two"], roles: [] },
   { agent: agentId("ann"), name: "Ann", names: ["ann", "Ünal"], roles: [] },
 ];
@@ -34,7 +39,16 @@ describe("a message means", () => {
   test("the longest name, and no part of a word", () => {
     assert.equal(meant("@res-two hello"), "res-two");
     assert.equal(meant("@res- hello"), "researcher");
-    for (const text of ["@resort", "@res_b", "@res-three", "@res2", "me@researcher.org", "x.@res", "researcher: hi", "@ res"])
+    for (const text of [
+      "@resort",
+      "@res_b",
+      "@res-three",
+      "@res2",
+      "me@researcher.org",
+      "x.@res",
+      "researcher: hi",
+      "@ res",
+    ])
       assert.equal(meant(text), undefined, text);
   });
 
@@ -52,7 +66,9 @@ describe("a message means", () => {
     assert.equal(meant("use `@res` to ask, @ann"), "ann");
     assert.equal(meant("```\n@res never closed"), undefined);
   });
+});
 
+describe("a message means, beside its words,", () => {
   test("a person, where the platform's own mention says so, whatever the person is called", () => {
     assert.equal(meant("@Ann are you there?", { mentions: ["Ann"] }), undefined);
     assert.equal(meant("@Ann, @res?", { mentions: ["Ann"] }), "researcher");

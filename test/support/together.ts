@@ -84,7 +84,11 @@ function whoOf({ model }: ChatRequest): Who {
 }
 
 /** Hands over once, and says this afterwards. */
-export function handsOver(to: string, message: string, afterwards = "done"): (request: ChatRequest) => Behaviour {
+export function handsOver(
+  to: string,
+  message: string,
+  afterwards = "done",
+): (request: ChatRequest) => Behaviour {
   let isFirst = true;
   return () => {
     const behaviour = isFirst

@@ -101,7 +101,11 @@ export class Outbox {
   }
 
   /** The draft of an answer; null if the platform shows none, or an older answer waits. */
-  openDraft(turn: Pick<TurnRange, "id" | "agent">, idempotencyKey: string, inReplyTo: readonly string[]): Draft | null {
+  openDraft(
+    turn: Pick<TurnRange, "id" | "agent">,
+    idempotencyKey: string,
+    inReplyTo: readonly string[],
+  ): Draft | null {
     const { platform, deliveries, owner, address, streams } = this.#parts;
     const { streaming } = platform.capabilities;
     if (!streams || streaming === false || !this.#isEmpty) return null;

@@ -136,7 +136,16 @@ export class GuestView {
     );
     const span = joinSpans(told.map((summary) => summary.span));
     return [
-      { fromSeq: first.fromSeq, toSeq: coveredTo, span, level: 0, kind: "digest", text, tokens, needsRedo: false },
+      {
+        fromSeq: first.fromSeq,
+        toSeq: coveredTo,
+        span,
+        level: 0,
+        kind: "digest",
+        text,
+        tokens,
+        needsRedo: false,
+      },
     ];
   }
 

@@ -8,18 +8,14 @@ import { storableText } from "../../text/text.ts";
 import { type HandOff, ToolFailure, type ToolKit } from "../../tools/tool.ts";
 
 /** How often a question may be handed on, from agent to agent. */
-export const MOST_HOPS = 4;
+const MOST_HOPS = 4;
 
 const FURTHEST =
   `This was handed over ${MOST_HOPS} times already, and goes no further. Answer it yourself, in a plain sentence, ` +
   "with what you know, or say who could answer it.";
 
 /** Lets the agent of a turn hand over to another one of its channel. Whether it happens, the turn's end decides. */
-export function handingOver(
-  team: Team,
-  turn: TurnRange,
-  history: () => History,
-): ToolKit["handOff"] {
+export function handingOver(team: Team, turn: TurnRange, history: () => History): ToolKit["handOff"] {
   return async ({ agent: wanted, message }): Promise<HandOff> => {
     const self = turn.agent ?? null;
     const to = memberNamed(team, wanted);
@@ -53,7 +49,11 @@ export function handedOver(
 ): LoggedMessage {
   return {
     id: `handoff/${turn.id}/1`,
-    author: { id: "weir", name: `handed over by ${nameOf(turn.agent ?? null)} to ${nameOf(to)}`, isBot: true },
+    author: {
+      id: "weir",
+      name: `handed over by ${nameOf(turn.agent ?? null)} to ${nameOf(to)}`,
+      isBot: true,
+    },
     text: message,
     at,
     addressed: true,

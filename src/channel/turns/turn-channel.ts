@@ -97,7 +97,8 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     // A name would tell the provider where people chat.
     cacheKey: createHash("sha256").update(`${parts.agent.config.id} ${channel}`).digest("hex").slice(0, 32),
     notes: async () => notes?.read() ?? [],
-    activeSkills: async () => (hasSkills(parts.agent) ? parts.store.skills.names(owner.channel, turn.agent) : []),
+    activeSkills: async () =>
+      hasSkills(parts.agent) ? parts.store.skills.names(owner.channel, turn.agent) : [],
     toolKit: {
       react: reactor(parts),
       async writeNote(request) {

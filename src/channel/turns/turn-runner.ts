@@ -71,7 +71,6 @@ export class TurnRunner {
   readonly #parts: ActorParts;
   readonly #history: GuardedHistory;
   readonly #outbox: Outbox;
-  readonly #request: RequestParts;
   /** When messages became durable, by this process' clock: for the time that a person waited. */
   readonly #acceptedAt = new Map<Seq, Date>();
   /** The search that began ahead of the next turn. */
@@ -93,7 +92,6 @@ export class TurnRunner {
     this.#parts = parts;
     this.#history = history;
     this.#outbox = outbox;
-    this.#request = request;
     this.#guests = new GuestTurns(parts, history, request);
   }
 

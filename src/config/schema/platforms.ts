@@ -53,13 +53,13 @@ export const bindingSchema = z.strictObject({
   agent: text("the id of one of [[agents]], in quotes", 63).min(1).register(optionTexts, {
     about: 'The id of the agent that answers, and the platform: "discord" or "slack".',
   }),
+  platform: oneOf(CHAT_PLATFORMS).register(optionTexts, { about: "" }),
   also: option(
     names("ids of agents"),
     [],
     'Agents that can be asked here as well, by "@id", "@name" or an alias: ["researcher"]. Each answers under its own name. Whoever ' +
       "mentions none of them reaches agent.",
   ),
-  platform: oneOf(CHAT_PLATFORMS).register(optionTexts, { about: "" }),
   workspaces: option(
     names("ids or names of servers or teams"),
     [],

@@ -188,7 +188,9 @@ async function resolve(client: Queryable, channel: ChannelId, rows: readonly Raw
   );
   const statements = await readStatementsByAgent(client, channel, rows);
   const authors = new Map<string, Author>();
-  return rows.map((row) => toEntry(row, references, statements.get(row.data?.agent) ?? NO_STATEMENTS, authors));
+  return rows.map((row) =>
+    toEntry(row, references, statements.get(row.data?.agent) ?? NO_STATEMENTS, authors),
+  );
 }
 
 const NO_STATEMENTS: ReadonlyMap<number, RememberedStatement> = new Map();
@@ -245,8 +247,8 @@ function toReference(
   const author = row.kind === "assistant" ? (agent ?? "you") : (row.author_name ?? "");
   const text = row.revised ?? row.text;
   const quoted = text.length > MAX_QUOTE ? `${sliceWhole(text, 0, MAX_QUOTE)} […]` : text;
-  const said = { seq: row.seq, at: row.at, author, text: row.deleted ? null : quoted };
-  return agent === undefined ? said : { ...said, agent: agentId(agent) };
+  const reference = { seq: row.seq, at: row.at, author, text: row.deleted ? null : quoted };
+  return agent === undefined ? reference : { ...reference, agent: agentId(agent) };
 }
 
 function toEntry(
@@ -276,7 +278,7 @@ function toEntry(
   }
   if (row.kind === "user") {
     // Written out: what a spread begins, V8 goes on with beside the object, at twice the size.
-    const said: Entry = {
+    const message: Entry = {
       seq: row.seq,
       at: row.at,
       deleted: row.deleted,
@@ -288,7 +290,7 @@ function toEntry(
       replyTo: row.reply_to,
       addressed: row.addressed,
     };
-    return row.data === null ? said : { ...said, ...meantBy(row.data) };
+    return row.data === null ? message : { ...message, ...meantBy(row.data) };
   }
   const writer = row.data?.agent === undefined ? {} : { agent: agentId(row.data.agent) };
   const ofTurn = { ...base, turnId: turnId(row.turn_id ?? 0), after: row.after_seq ?? 0, ...writer };

@@ -75,7 +75,14 @@ export class LogStore {
         name: "append_turn_entries",
         text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
       },
-      [owner.channel, owner.epoch, turn.id, turn.after, at, JSON.stringify(drafts.map((draft) => toDraftRow(draft, turn.agent)))],
+      [
+        owner.channel,
+        owner.epoch,
+        turn.id,
+        turn.after,
+        at,
+        JSON.stringify(drafts.map((draft) => toDraftRow(draft, turn.agent))),
+      ],
     );
     const first = row?.first_seq ?? 0;
     return drafts.map((draft, index) => entryOfDraft(draft, first + index, turn, at));
@@ -205,8 +212,7 @@ export async function editMessage(
     seqs: [seq],
     terms: termsGone(row.former, stored),
   });
-  if (digester !== undefined)
-    for (const one of handed) await renewSummaries(client, channel, one, digester);
+  if (digester !== undefined) for (const one of handed) await renewSummaries(client, channel, one, digester);
   const taken = (await takeRetold(client, channel, change, handed)) + handed.length;
   if (digester !== undefined)
     await takeShown(client, await goneOf(client, shown), termsGone(row.former, stored), digester);

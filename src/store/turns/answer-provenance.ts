@@ -1,5 +1,14 @@
 import type { RecallArms, RecalledIds } from "../../core/entry.ts";
-import { agentId, type AgentId, type ChannelAddress, type ChannelId, memoryId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
+import {
+  agentId,
+  type AgentId,
+  type ChannelAddress,
+  type ChannelId,
+  memoryId,
+  type Seq,
+  type TurnId,
+  turnId,
+} from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 
 /** How an answer came about. */

@@ -189,7 +189,8 @@ export class TurnStore {
       return { id, turnId: turn.id, part, idempotencyKey: key, messageId, drafted };
     });
     const seq = row?.handed_seq ?? null;
-    const handedOver = handed === null || seq === null ? null : { ...handed, seq, text: row?.handed_text ?? handed.text };
+    const handedOver =
+      handed === null || seq === null ? null : { ...handed, seq, text: row?.handed_text ?? handed.text };
     if (entry === null || row?.entry_seq == null) return { entry: null, parts, handedOver };
     const by = { id: turn.id, after: turn.toSeq, agent: turn.agent };
     return { entry: entryOfDraft(entry, row.entry_seq, by, at), parts, handedOver };

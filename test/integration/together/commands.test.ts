@@ -15,7 +15,10 @@ test("/ask reaches an agent, as a slash command and as a text, also one that is 
     platform: new TestPlatform({ serves: () => true, hasTextCommands: true }),
   });
   await told(weir, "hello");
-  assert.equal(await command(weir, "room", "ask Researcher what is the lake?"), "Researcher has your question.");
+  assert.equal(
+    await command(weir, "room", "ask Researcher what is the lake?"),
+    "Researcher has your question.",
+  );
   await weir.platform.until(() => weir.platform.texts().length === 2);
   assert.equal(weir.platform.texts()[1], "**Researcher:** I am researcher.");
   const answer = [...weir.platform.shown.values()][1];
@@ -74,7 +77,10 @@ test("/context and /why tell of the agent that answered last, and say which", as
   await told(weir, "@res hello");
   assert.match(await command(weir, "room", "context"), /agent researcher · model researcher-model/);
   assert.match(await command(weir, "room", "context list"), /agent researcher · model researcher-model/);
-  assert.match(await command(weir, "room", "why"), /The last answer here is Researcher's[\s\S]*researcher-model wrote it/);
+  assert.match(
+    await command(weir, "room", "why"),
+    /The last answer here is Researcher's[\s\S]*researcher-model wrote it/,
+  );
   await told(weir, "hello");
   assert.match(await command(weir, "room", "context"), /agent main · model main-model/);
   assert.match(await command(weir, "room", "why"), /My last answer here/);

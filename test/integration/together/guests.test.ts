@@ -36,7 +36,10 @@ test("a guest reads a brief with its question in view, then the newest messages;
   assert.match(shown, /user: \[Compaction Summary\]: \([^)]*, 11\d messages\)/);
   assert.match(shown, /41 fathoms/);
   assert.match(shown, /Reading 119:/);
-  assert.doesNotMatch(shown, /Reading 60: the weir stood at 1060 mm, and the gate was moved a little by the crew of that day\.\n.*Reading 61/);
+  assert.doesNotMatch(
+    shown,
+    /Reading 60: the weir stood at 1060 mm, and the gate was moved a little by the crew of that day\.\n.*Reading 61/,
+  );
   await told(weir, "@res and at its southern end?");
   const [before, after] = scene.requests("researcher").map(({ messages }) => messages);
   assert.ok(before !== undefined && after !== undefined);
@@ -56,7 +59,7 @@ test("a guest's request fits its window, however small beside the channel's own,
   ).replace("context_window = 16384", "context_window = 131072");
   await using weir = await scene.start({ config: small });
   await talk(weir, 200);
-  scene.script({ researcher: () => text("deep", { usage: { promptTokens: 3000, completionTokens: 1 } }) });
+  scene.script({ researcher: () => text("deep", { usage: { prompt: 3000, completion: 1 } }) });
   const [answer] = await told(weir, `@res what of this: ${"a long question about the lake. ".repeat(300)}`);
   assert.equal(answer, "**Researcher:** deep");
   const request = scene.requests("researcher")[0];
@@ -195,5 +198,7 @@ test("a person who is called as an agent is told apart from it", async () => {
   const author = { id: "u-x", name: "Researcher", isBot: false };
   await told(weir, "I am a person", { author });
   assert.match(shownIn(scene.requests("main").at(-1)), /Researcher \(a person\): I am a person/);
-  assert.deepEqual(await told(weir, "@Researcher are you there?", { mentions: ["Researcher"] }), ["I am main."]);
+  assert.deepEqual(await told(weir, "@Researcher are you there?", { mentions: ["Researcher"] }), [
+    "I am main.",
+  ]);
 });

@@ -51,7 +51,10 @@ test("who hands over to itself, to nobody or to two at once is told so, and answ
     return shownIn(scene.requests("main").at(-1));
   };
   assert.match(await results({ agent: "Weir" }), /That is you/);
-  assert.match(await results({ agent: "nobody" }), /There is no such agent here\. There are: researcher, coder\./);
+  assert.match(
+    await results({ agent: "nobody" }),
+    /There is no such agent here\. There are: researcher, coder\./,
+  );
   assert.match(
     await results({ agent: "res" }, { agent: "coder" }),
     /Nothing was handed over: another call has failed[\s\S]*choose one agent/,
