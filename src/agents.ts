@@ -4,13 +4,18 @@ import type { AgentConfig, Config } from "./config/config.ts";
 import { usableTokens } from "./context/usage.ts";
 import { SUMMARIES_SHARE } from "./core/compaction.ts";
 import { OperatorError } from "./core/errors.ts";
+import { type Guests, NO_GUESTS } from "./channel/guests.ts";
+import type { Perspective } from "./context/render.ts";
 import type { AgentId } from "./core/ids.ts";
+import type { Team, TeamMember } from "./core/team.ts";
 import { estimateTokens } from "./text/tokens.ts";
 import type { Models } from "./llm/model-provider.ts";
 import { createRetryingModel, type RetryOptions } from "./llm/retrying-model.ts";
 import type { Prompts } from "./prompts/load.ts";
 import type { Digester } from "./store/compaction/extracts.ts";
 import { inSlices } from "./async/cooperative.ts";
+import { handOffTool } from "./tools/hand-off.ts";
+import type { Tool } from "./tools/tool.ts";
 import { createTools } from "./tools/tools.ts";
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -33,10 +38,11 @@ import { systemText } from "./turn/context-sources.ts";
 /** Model calls of one attempt at a summary: rounds of `memory_save`, parts, their putting together, a shorter text. */
 const MAX_CALLS = 10;
 
-/** An agent with what writes its summaries. */
+/** An agent with what writes its summaries, and who else answers in its channels. */
 export interface StaffedAgent {
   readonly agent: Agent;
   readonly compactorAgent: Summariser;
+  readonly guests: Guests;
 }
 
 /** Who is told what happens to agents. */
@@ -51,10 +57,14 @@ export interface AgentEvents {
 export class Agents {
   readonly first: StaffedAgent;
   readonly #byId: ReadonlyMap<AgentId, StaffedAgent>;
+  readonly #prompts: Prompts;
+  /** Agents with others beside them, by the ids of all. */
+  readonly #staffs = new Map<string, StaffedAgent>();
 
-  constructor(agents: readonly [StaffedAgent, ...StaffedAgent[]]) {
+  constructor(agents: readonly [StaffedAgent, ...StaffedAgent[]], prompts: Prompts) {
     this.first = agents[0];
     this.#byId = new Map(agents.map((one) => [one.agent.config.id, one]));
+    this.#prompts = prompts;
   }
 
   /**
@@ -79,6 +89,56 @@ export class Agents {
   of(id: AgentId): StaffedAgent {
     return this.#byId.get(id) ?? this.first;
   }
+
+  /** Who can be asked where an agent answers, and others beside it. Pure. */
+  teamOf(id: AgentId, also: readonly AgentId[]): Team {
+    const { config } = this.of(id).agent;
+    const others = also
+      .flatMap((one) => this.#byId.get(one) ?? [])
+      .filter(({ agent }) => agent.config !== config);
+    if (others.length === 0) return [];
+    return [memberOf(config, null), ...others.map(({ agent }) => memberOf(agent.config, agent.config.id))];
+  }
+
+  /** The agent of a channel in which others answer as well. The same object for the same agents. */
+  with(id: AgentId, also: readonly AgentId[]): StaffedAgent {
+    const alone = this.of(id);
+    const team = this.teamOf(id, also);
+    if (team.length === 0) return alone;
+    const key = [alone.agent.config.id, ...team.map(({ agent }) => agent ?? "")].join(" ");
+    const staff = this.#staffs.get(key) ?? this.#together(alone, team);
+    this.#staffs.set(key, staff);
+    return staff;
+  }
+
+  #together({ agent: host, compactorAgent, guests: { nameOf } }: StaffedAgent, team: Team): StaffedAgent {
+    const toolsOf = ({ config, tools }: Agent, self: AgentId | null): readonly Tool[] => {
+      const others = team.filter(({ agent }) => agent !== self);
+      const handOff = handOffTool(
+        this.#prompts,
+        config.name,
+        others.map(({ agent, name }) => ({ id: agent ?? host.config.id, name })),
+      );
+      return [...tools, handOff].toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1));
+    };
+    const invited = team.flatMap(({ agent: self }) => {
+      const one = self === null ? undefined : this.#byId.get(self)?.agent;
+      if (one === undefined) return [];
+      const perspective: Perspective = {
+        self,
+        nameOf: (agent) => (agent === null ? host.config.name : nameOf(agent)),
+      };
+      const guest = createAgent({ ...one, tools: toolsOf(one, self) }, perspective);
+      return [[one.config.id, guest] as const];
+    });
+    const byId: ReadonlyMap<AgentId, Agent> = new Map(invited);
+    const guests = { team, nameOf, agent: (id: AgentId) => byId.get(id) };
+    return { agent: { ...host, tools: toolsOf(host, null) }, compactorAgent, guests };
+  }
+}
+
+function memberOf({ id, name, aliases, mentionRoles }: AgentConfig, agent: AgentId | null): TeamMember {
+  return { agent, name, names: [...new Set([id, name, ...aliases])], roles: mentionRoles };
 }
 
 /**
@@ -92,6 +152,8 @@ export function createAgents(
   told: AgentEvents = {},
 ): Agents {
   const { onPassedOver = () => undefined, onFileProblem = () => undefined } = told;
+  const names = new Map(config.agents.map(({ id, name }) => [id, name]));
+  const nameOf = (id: AgentId): string => names.get(id) ?? id;
   const agents = config.agents.map((one) => {
     const agentModels = modelsOf(one, config, models, onPassedOver);
     const texts = agentTexts(one, prompts);
@@ -114,14 +176,18 @@ export function createAgents(
       recall: one.memory.recall,
       hasSkills: config.agentsDir !== undefined && mayHaveSkills(config.agentsDir, one.id),
     });
-    const agent = createAgent({ config: one, models: agentModels, tools, texts, folder, notes });
+    const agent = createAgent(
+      { config: one, models: agentModels, tools, texts, folder, notes },
+      { self: null, nameOf: (id) => (id === null ? one.name : nameOf(id)) },
+    );
     const problem = fixedPartProblem(agent);
     if (problem !== null) throw new OperatorError(problem);
-    return { agent, compactorAgent: compactorAgentOf(agent, models, prompts) };
+    const compactorAgent = compactorAgentOf(agent, models, prompts, nameOf);
+    return { agent, compactorAgent, guests: { ...NO_GUESTS, nameOf } };
   });
   const [first, ...rest] = agents;
   if (first === undefined) throw new OperatorError("The configuration has no agent.");
-  return new Agents([first, ...rest]);
+  return new Agents([first, ...rest], prompts);
 }
 
 function modelsOf(
@@ -160,7 +226,12 @@ function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
   };
 }
 
-function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): Summariser {
+function compactorAgentOf(
+  agent: Agent,
+  models: Models,
+  prompts: Prompts,
+  nameOf: (agent: AgentId) => string,
+): Summariser {
   const { config, time } = agent;
   const { id, name, compactorModel, fallbacks, model } = config;
   const names = [...new Set([compactorModel, ...fallbacks])];
@@ -169,7 +240,8 @@ function compactorAgentOf(agent: Agent, models: Models, prompts: Prompts): Summa
     agentName: name,
     time,
     model: agent.models.model,
-    digester: createDigester(agent, prompts),
+    nameOf,
+    digester: createDigester(agent, prompts, nameOf),
     thinkingAllowance: config.maxOutputTokens,
     maxCalls: MAX_CALLS,
     noticeText: (messages) => prompts.render("compaction-notice", { count: messages }).trim(),
@@ -203,12 +275,18 @@ function soulOf({ folder }: Agent): string {
   return folder.current.files.find(({ kind }) => kind === "soul")?.text.trim() ?? "";
 }
 
-function createDigester({ config, time }: Agent, prompts: Prompts): Digester {
+function createDigester(
+  { config, time }: Agent,
+  prompts: Prompts,
+  nameOf: (agent: AgentId) => string,
+): Digester {
   return {
-    ofEntries: async (entries, maxTokens) =>
+    ofEntries: async (entries, maxTokens, focus = "") =>
       inSlices(
         digestEntries(entries, time, {
           maxTokens,
+          focus,
+          nameOf,
           agentName: config.name,
           frame: (values) => prompts.render("digest", values).trim(),
         }),

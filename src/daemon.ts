@@ -3,7 +3,7 @@ import type { CommandParts } from "./admin/command.ts";
 import { createCommands } from "./admin/commands.ts";
 import { RequestServer } from "./admin/request-server.ts";
 import { secretsOf, withoutSecrets } from "./admin/secrets.ts";
-import { type AgentEvents, type Agents, createAgents } from "./agents.ts";
+import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "./agents.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { ChannelRegistry } from "./channel/registry.ts";
 import type { RegistryParts } from "./channel/registry.ts";
@@ -13,6 +13,7 @@ import { CompactionQueue } from "./compactor/queue.ts";
 import type { Config } from "./config/config.ts";
 import { errorMessage } from "./core/errors.ts";
 import type { AgentId, ChannelAddress } from "./core/ids.ts";
+import type { Team } from "./core/team.ts";
 import { type Models, openModels } from "./llm/model-provider.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import { ContextRecorder } from "./channel/turns/context-recorder.ts";
@@ -33,6 +34,7 @@ import { Notices } from "./router/notices.ts";
 import { openDatabase } from "./store/database/open.ts";
 import type { Database } from "./store/database/database.ts";
 import { fileSigner } from "./store/database/signing-key.ts";
+import type { ChannelRow } from "./store/channels/channels.ts";
 import { createStore, type Store } from "./store/store.ts";
 import { fallbackLog } from "./turn/fallback-log.ts";
 import { Events } from "./telemetry/events.ts";
@@ -165,14 +167,14 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const { indexer, meaning, startIndexing } = await openIndexes(config, store, log, stack);
   const goneNotes = stack.use(startGoneNotes(store.notes, agents.noteKeepers(), log));
   const sweepNotes = async (): Promise<void> => goneNotes.sweep();
-
   const platformOf = (address: ChannelAddress): Platform | undefined =>
     platforms.find(({ capabilities }) => capabilities.serves(address));
   const ownerRoles = ownerRolesOf(config);
   const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles });
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
+  const bindingOf = (channel: ChannelRow): Binding | undefined => bindingFor(channel, bindings, names);
   const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
-  const base = { store, events, now, agents, platformOf, memories, names };
+  const base = { store, events, now, agents, bindingOf, platformOf, memories, names };
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
   const registry = createRegistry(options, { ...base, indexer, contexts, meaning });
   // Disposed of after the registry, whose end answers what is still asked.
@@ -248,6 +250,18 @@ async function openIndexes(
   return { indexer, meaning, startIndexing };
 }
 
+/** The binding that answers a channel that the log knows. */
+function bindingFor(
+  { address, kind, workspace, place }: ChannelRow,
+  bindings: readonly Binding[],
+  names: ConfirmedNames,
+): Binding | undefined {
+  const where = { channel: address, kind, workspace, ...(place !== null && { place }) };
+  return findBinding(bindings, where, (platform, of, name, server) =>
+    names.holds(platform, of, name, server),
+  );
+}
+
 function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string, readonly string[]> {
   return { discord: discord?.ownerRoles ?? [], slack: slack?.ownerRoles ?? [] };
 }
@@ -257,27 +271,24 @@ type RegistryBase = Pick<
   "store" | "indexer" | "contexts" | "events" | "now" | "platformOf" | "memories"
 > & {
   readonly agents: Agents;
+  /** How a channel is answered; undefined: it is not any more. */
+  readonly bindingOf: (channel: ChannelRow) => Binding | undefined;
   readonly names: ConfirmedNames;
 };
 
 function createRegistry(
   options: DaemonOptions,
-  { agents, names, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
+  { agents, bindingOf, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
 ): ChannelRegistry {
-  const { config, log, compaction, bindings } = options;
+  const { config, log, compaction } = options;
   const { store } = base;
   return new ChannelRegistry({
     ...base,
     ...config.daemon,
     log,
     recall: new Recall({ search: store.search, now: Date.now, meaning }),
-    agentOf: ({ agent }) => agents.of(agent),
-    streams: ({ address, kind, workspace, place }) => {
-      const where = { channel: address, kind, workspace, ...(place !== null && { place }) };
-      const holds: NameHolds = (platform, nameKind, name, server) =>
-        names.holds(platform, nameKind, name, server);
-      return findBinding(bindings, where, holds)?.streaming ?? true;
-    },
+    agentOf: (channel) => agents.with(channel.agent, bindingOf(channel)?.also ?? []),
+    streams: (channel) => bindingOf(channel)?.streaming ?? true,
     compaction: {
       queue: new CompactionQueue(config.daemon.maxCompactions),
       breaker: new Breaker(() => performance.now()),
@@ -302,6 +313,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     events,
     now,
     agents,
+    bindingOf,
     platformOf,
     prompts,
     models,
@@ -310,23 +322,28 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     digesterOf,
   } = base;
   const speakers = new Speakers(store.speakers);
-  const namesOf = (agent: AgentId): readonly string[] => {
+  const staffOf = (channel: ChannelRow): StaffedAgent =>
+    agents.with(channel.agent, bindingOf(channel)?.also ?? []);
+  const teamOf = (agent: AgentId, also: readonly AgentId[]): Team => agents.teamOf(agent, also);
+  const namesOf = (agent: AgentId, also: readonly AgentId[]): readonly string[] => {
     const { id, name } = agents.of(agent).agent.config;
-    return [id, name];
+    return [id, name, ...teamOf(agent, also).flatMap((member) => member.names)];
   };
   const holds: NameHolds = (platform, kind, name, server) => names.holds(platform, kind, name, server);
   const commands = createCommands({
     store,
     registry,
     contexts,
-    agentOf: ({ agent }) => agents.of(agent).agent,
+    agentOf: (channel) => staffOf(channel).agent,
+    guestsOf: (channel) => staffOf(channel).guests,
     digesterOf,
     owners: { ...config.platforms, holds },
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
     linkTo: async (channel, messageId) =>
       (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
-    nameIn: async ({ id, agent }, author) => speakers.nameIn(id, author, namesOf(agent)),
+    nameIn: async (channel, author) =>
+      speakers.nameIn(channel.id, author, namesOf(channel.agent, bindingOf(channel)?.also ?? [])),
     secrets: secretsOf(config),
     helpText: (list) => prompts.render("help", { commands: list }),
     describeModels: () => models.describe(),
@@ -340,6 +357,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     bindings,
     names,
     speakers,
+    teamOf,
     namesOf,
     commands,
     seesImages: (agent) => {

@@ -7,6 +7,7 @@ import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { MemoryRecord } from "../store/memory/memories.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";
+import { type Answerer, type AnswererParts, lastAnswerer } from "./answerer.ts";
 import { type ContextReport, reportContext, type ReportSituation } from "./context-report.ts";
 
 /** The next request of a channel, and its summaries, job and memories. */
@@ -45,9 +46,7 @@ export interface ChannelReport extends ContextReport {
 /** Memories that a report lists. */
 export const MAX_MEMORIES = 1000;
 
-export interface ChannelReportParts {
-  readonly store: Store;
-  readonly agent: Agent;
+export interface ChannelReportParts extends AnswererParts {
   readonly now: Date;
   /** This process has counted no call yet: the log's last token count of the model is used. */
   readonly isFresh: boolean;
@@ -57,12 +56,13 @@ export interface ChannelReportParts {
 export async function readRequest(
   { store, agent, now }: Pick<ChannelReportParts, "store" | "agent" | "now">,
   id: ChannelId,
+  isGuest = false,
 ): Promise<{ readonly snapshot: ChannelSnapshot; readonly situation: ReportSituation }> {
   const { models, config } = agent;
   const snapshot = await store.load(id);
   const [notes, skills, spent, compactions, model] = await Promise.all([
     readNotes(store, agent, snapshot.channel),
-    store.skills.names(id),
+    store.skills.names(id, isGuest ? config.id : undefined),
     store.modelCalls.totals(id),
     store.compactions.totals(id),
     // The report must not depend on a server that does not answer.
@@ -83,13 +83,27 @@ async function readNotes(
   return keeper.read(fileNames, gone);
 }
 
+/** What of the report is another agent's, where that one answered last: the log, its compactions and its costs are the channel's. */
+async function reportGuest(
+  store: Store,
+  { agent, seen }: Answerer,
+  { id, now }: { readonly id: ChannelId; readonly now: Date },
+): Promise<Omit<ContextReport, "log" | "monitor" | "omission" | "spent" | "compactions" | "channel">> {
+  const { snapshot, situation } = await readRequest({ store, agent, now }, id, true);
+  const report = reportContext(agent, await seen(snapshot), situation);
+  const { log: _log, monitor: _monitor, omission: _omission, ...rest } = report;
+  const { spent: _spent, compactions: _compactions, channel: _channel, ...own } = rest;
+  return own;
+}
+
 /** Builds the report from a channel's rows. Writes nothing. */
 export async function reportChannel(
-  { store, agent, now, isFresh }: ChannelReportParts,
+  { store, agent, guests, digester, now, isFresh }: ChannelReportParts,
   { id }: Pick<ChannelRow, "id">,
 ): Promise<ChannelReport> {
-  const [{ snapshot, situation }, job, memories] = await Promise.all([
+  const [{ snapshot, situation }, answerer, job, memories] = await Promise.all([
     readRequest({ store, agent, now }, id),
+    lastAnswerer({ store, agent, guests, digester }, { id }),
     store.compactions.liveJob(id),
     store.memories.list({ channel: id }, MAX_MEMORIES),
   ]);
@@ -97,6 +111,7 @@ export async function reportChannel(
   if (isFresh && lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);
   return {
     ...reportContext(agent, snapshot, situation),
+    ...(answerer.isGuest && (await reportGuest(store, answerer, { id, now }))),
     summaries: snapshot.history.summaries.map((summary) => {
       return { ...summary, entries: summary.toSeq - summary.fromSeq + 1 };
     }),

@@ -1,4 +1,5 @@
 import { sceneOf } from "../channel/turns/turn-channel.ts";
+import type { Guests } from "../channel/guests.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import type { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../core/card.ts";
@@ -50,6 +51,8 @@ export interface CommandParts {
   readonly registry: ChannelRegistry;
   readonly contexts: Pick<ContextRecorder, "flush">;
   readonly agentOf: (channel: ChannelRow) => Agent;
+  /** Other agents that answer there. */
+  readonly guestsOf: (channel: ChannelRow) => Guests;
   /** Makes the extract that replaces a summary with a forgotten text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
   readonly owners: OwnersConfig;

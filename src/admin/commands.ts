@@ -1,3 +1,4 @@
+import { askCommand } from "./ask.ts";
 import type { InboundCommand, PlatformCommand } from "../platforms/platform.ts";
 import type { CommandAnswer } from "../core/card.ts";
 import type { Commands } from "../router/text-commands.ts";
@@ -32,6 +33,7 @@ export const COMMANDS: readonly Command[] = [
   whyCommand,
   statusCommand,
   stopCommand,
+  askCommand,
   skillCommand,
   resetCommand,
 ];
@@ -102,7 +104,7 @@ export function createCommands(parts: CommandParts): Commands {
   return {
     has: (name) => name === HELP.name || commandNamed(name) !== undefined,
     run,
-    keepsMessage: (name) => commandNamed(name) === rememberCommand,
+    keepsMessage: (name) => [rememberCommand, askCommand].some((one) => one === commandNamed(name)),
     memoryIn: (channel, message) => memoryIn(parts, channel, message),
     isNamedOwner: ({ address: { platform }, workspace }, asker) =>
       isNamedOwner(asker, { platform, workspace }, parts.owners),

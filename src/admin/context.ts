@@ -9,6 +9,7 @@ import { displayable, displayableLine } from "../text/displayable.ts";
 import { type ContextReport, nextRequest, reportContext } from "./context-report.ts";
 import { type AskedCommand, type Command, channelTitle, type CommandParts, type Typed } from "./command.ts";
 import { formatChannelReport, formatSections, sectionRow } from "./channel-format.ts";
+import { lastAnswerer } from "./answerer.ts";
 import { contextCard } from "./context-card.ts";
 import { type ChannelReport, readRequest, reportChannel } from "./channel-report.ts";
 import { forOwners } from "./permissions.ts";
@@ -145,11 +146,10 @@ function maskedReport(report: ChannelReport, masked: (text: string) => string): 
 
 async function describeContext(parts: CommandParts, command: AskedCommand): Promise<Card> {
   const { channel, columns } = command;
+  const { store } = parts;
   const agent = parts.agentOf(channel);
-  const report = await reportChannel(
-    { store: parts.store, agent, now: parts.now(), isFresh: false },
-    channel,
-  );
+  const staff = { store, agent, guests: parts.guestsOf(channel), digester: parts.digesterOf(channel) };
+  const report = await reportChannel({ ...staff, now: parts.now(), isFresh: false }, channel);
   const shown = maskedReport({ ...forAsker(report, command), channel: channelTitle(channel) }, (text) =>
     withoutSecrets(text, parts.secrets),
   );
@@ -158,13 +158,15 @@ async function describeContext(parts: CommandParts, command: AskedCommand): Prom
 
 /** @param key null: all of them, as a list */
 async function describeParts(
-  { store, agentOf, now, secrets }: CommandParts,
+  { store, agentOf, guestsOf, digesterOf, now, secrets }: CommandParts,
   command: AskedCommand,
   key: string | null,
 ): Promise<string> {
   const { channel, typed, columns } = command;
-  const agent = agentOf(channel);
-  const { snapshot, situation } = await readRequest({ store, agent, now: now() }, channel.id);
+  const staff = { store, agent: agentOf(channel), guests: guestsOf(channel), digester: digesterOf(channel) };
+  const { agent, isGuest, seen } = await lastAnswerer(staff, channel);
+  const { snapshot: read, situation } = await readRequest({ store, agent, now: now() }, channel.id, isGuest);
+  const snapshot = await seen(read);
   const whole = reportContext(agent, snapshot, situation);
   const report = { ...forAsker(whole, command), channel: channelTitle(channel) };
   const masked = (text: string): string => withoutSecrets(text, secrets);

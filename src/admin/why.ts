@@ -1,5 +1,5 @@
 import type { AssistantEntry, Entry, FoundIds, RecallArms, UserEntry } from "../core/entry.ts";
-import type { MemoryId, Seq } from "../core/ids.ts";
+import type { AgentId, MemoryId, Seq } from "../core/ids.ts";
 import { type AskedCommand, type Command, askingChannel, type CommandParts } from "./command.ts";
 import type { Memory } from "../core/memory.ts";
 import { counted, sliceWhole } from "../text/text.ts";
@@ -25,7 +25,9 @@ async function explainLastAnswer(
   parts: CommandParts,
   { channel, isNamedOwner }: AskedCommand,
 ): Promise<string> {
-  const { store, contexts, agentOf } = parts;
+  const { store, contexts, agentOf, guestsOf } = parts;
+  const nameOf = (agent: AgentId | null): string =>
+    agent === null ? agentOf(channel).config.name : guestsOf(channel).nameOf(agent);
   // The record of an answer comes a moment later.
   await contexts.flush();
   const answer = await store.answers.last(channel.id);
@@ -34,7 +36,10 @@ async function explainLastAnswer(
   const recalled = recalledBy(entries, answer.recalled);
   const [earlier, memories, record] = await Promise.all([
     store.log.readAt(channel.id, recalled.entries),
-    store.memories.visible(askingChannel(parts, channel), recalled.memories),
+    store.memories.visible(
+      { ...askingChannel(parts, channel), ...(answer.agent !== null && { agent: answer.agent }) },
+      recalled.memories,
+    ),
     store.contextRecords.find(channel.id, answer.turn),
   ]);
   return formatWhy(
@@ -53,7 +58,7 @@ async function explainLastAnswer(
         (section) => isFileKind(section.kind) && (isNamedOwner || !isOperators(section)),
       ),
     },
-    agentOf(channel),
+    { time: agentOf(channel).time, nameOf, by: answer.agent },
   );
 }
 
@@ -95,11 +100,21 @@ const SHOWN_TEXT = 60;
 /** Describes the sources of the last answer, as far as they are known. Pure. */
 function formatWhy(
   report: WhyReport,
-  { time, config }: { readonly time: TimeFormat; readonly config: { readonly name: string } },
+  {
+    time,
+    nameOf,
+    by,
+  }: {
+    readonly time: TimeFormat;
+    readonly nameOf: (agent: AgentId | null) => string;
+    /** Who answered; null: the channel's own agent. */
+    readonly by: AgentId | null;
+  },
 ): string {
   const { asked, memories, forgotten, earlier } = report;
   const { arms } = report.recalled;
-  const author = (entry: RecalledEntry): string => (entry.kind === "user" ? entry.author.name : config.name);
+  const author = (entry: RecalledEntry): string =>
+    entry.kind === "user" ? entry.author.name : nameOf(entry.agent ?? null);
   const line = (entry: RecalledEntry): string =>
     `${displayableLine(author(entry))}, ${time.minute(entry.at)}: ${entry.deleted ? "(deleted since)" : firstWords(entry.text)}`;
   const earlierLine = (entry: RecalledEntry): string =>
@@ -114,7 +129,9 @@ function formatWhy(
       `${counted(forgotten, "memory", "memories")} that ${forgotten === 1 ? "is" : "are"} forgotten since`,
     );
   return [
-    `My last answer here is from ${time.minute(report.at)}.`,
+    by === null
+      ? `My last answer here is from ${time.minute(report.at)}.`
+      : `The last answer here is ${displayableLine(nameOf(by))}'s, from ${time.minute(report.at)}.`,
     ...list("It answered:", asked.map(line)),
     ...list("Remembered for it:", remembered, "No memory was found for it."),
     ...list(

@@ -37,6 +37,7 @@ export function buildRooms(
     streams,
     deliveries: store.deliveries,
     events,
+    nameOf: (id) => parts.guests.nameOf(id),
     onLost,
   });
   const usage = new UsageAnchor(lastUsage);

@@ -11,6 +11,7 @@ import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { Compaction } from "./compaction/compaction.ts";
 import type { HistoryMutex } from "./guarded-history.ts";
+import type { Guests } from "./guests.ts";
 import type { ContextRecorder } from "./turns/context-recorder.ts";
 import type { Owner } from "../core/ids.ts";
 
@@ -43,6 +44,8 @@ export interface ActorParts extends SharedParts {
   /** Null: its platform has told no names. */
   readonly place: Place | null;
   readonly agent: Agent;
+  /** Other agents that answer there. */
+  readonly guests: Guests;
   readonly compactorAgent: Summariser;
   readonly platform: Platform;
   /** Answers are shown while they are written, if the platform can. */

@@ -11,12 +11,11 @@ import {
   settle,
   type TurnRange,
 } from "../core/history.ts";
-import type { MemoryId, Seq } from "../core/ids.ts";
+import type { AgentId, MemoryId, Seq } from "../core/ids.ts";
 import type { ResetTurn } from "../store/channels/channels.ts";
-import type { Delivery } from "../store/turns/deliveries.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { Store } from "../store/store.ts";
-import type { Settlement } from "../store/turns/turns.ts";
+import type { Settled, Settlement } from "../store/turns/turns.ts";
 import type { Owner } from "../core/ids.ts";
 
 /** Keeps the changes of a history apart, each with its write and the reads that belong to it. */
@@ -75,18 +74,18 @@ export class GuardedHistory {
   /** Appends what a turn wrote. */
   async appendTurnEntries(turn: TurnRange, drafts: readonly TurnEntryDraft[], at: Date): Promise<void> {
     await this.#mutex.runExclusive(async () => {
-      const after = { id: turn.id, after: turn.toSeq };
+      const after = { id: turn.id, after: turn.toSeq, agent: turn.agent };
       await this.#take(await this.#store.log.appendTurnEntries(this.#owner, after, drafts, at));
     });
   }
 
-  /** Settles a turn in one transaction. @returns what is to be sent */
-  async settle(turn: TurnRange, settlement: Settlement, at: Date): Promise<Delivery[]> {
+  /** Settles a turn in one transaction. */
+  async settle(turn: TurnRange, settlement: Settlement, at: Date): Promise<Settled> {
     return this.#mutex.runExclusive(async () => {
-      const { entry, parts } = await this.#store.turns.settle(this.#owner, turn, settlement, at);
-      if (entry !== null) await this.#take([entry]);
+      const settled = await this.#store.turns.settle(this.#owner, turn, settlement, at);
+      await this.#take([settled.entry, settled.handedOver].filter((entry) => entry !== null));
       this.#history = settle(this.#history, turn.toSeq);
-      return parts;
+      return settled;
     });
   }
 
@@ -189,17 +188,22 @@ export class GuardedHistory {
    * Whether all memories that tool results here tell may still show. One may show no more also where nothing was taken back: its
    * channel has become private.
    * @param recalled others that a turn was shown
+   * @param agent whose turn that is; default: the channel's own agent's
    */
-  async hasMemories(recalled: readonly MemoryId[] = []): Promise<boolean> {
-    const told = this.#history.entries.flatMap((entry) =>
-      entry.kind === "tool_result"
-        ? entry.memories.filter(({ memory }) => memory !== null).map(({ id }) => id)
-        : [],
-    );
-    const shown = [...recalled, ...told];
-    if (shown.length === 0) return true;
-    const left = await this.#store.past.statements(this.#owner.channel, shown);
-    return shown.every((id) => left.has(id));
+  async hasMemories(recalled: readonly MemoryId[] = [], agent?: AgentId): Promise<boolean> {
+    const shown = new Map<AgentId | undefined, MemoryId[]>([[agent, [...recalled]]]);
+    for (const entry of this.#history.entries) {
+      if (entry.kind !== "tool_result") continue;
+      const told = entry.memories.filter(({ memory }) => memory !== null).map(({ id }) => id);
+      if (told.length > 0) shown.set(entry.agent, [...(shown.get(entry.agent) ?? []), ...told]);
+    }
+    for (const [by, ids] of shown) {
+      if (ids.length === 0) continue;
+      // Each agent may see what its own scope allows.
+      const left = await this.#store.past.statements(this.#owner.channel, ids, by);
+      if (!ids.every((id) => left.has(id))) return false;
+    }
+    return true;
   }
 
   /** The caller holds the mutex. */

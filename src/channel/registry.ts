@@ -8,6 +8,7 @@ import type { Platform } from "../platforms/platform.ts";
 import { isOfInfrastructure } from "../store/database/errors.ts";
 import type { RunningTurn, TurnClaim } from "../store/turns/turn-rows.ts";
 import { ChannelActor } from "./actor.ts";
+import { type Guests, NO_GUESTS } from "./guests.ts";
 import { TakeoverWatch } from "./takeover-watch.ts";
 import { WakeRetry } from "./wake-retry.ts";
 import { steadyNow } from "../async/clock.ts";
@@ -285,6 +286,7 @@ export class ChannelRegistry implements AsyncDisposable {
         kind,
         workspace,
         place,
+        guests: NO_GUESTS,
         ...staffed,
         platform,
         streams: this.#parts.streams(snapshot.channel),
@@ -317,7 +319,12 @@ export interface RegistryParts extends SharedParts {
   /** Time after which a channel that was lost is looked at, ms; default: a minute. */
   readonly lostLookMs?: number;
   /** The agent that answers, and what writes its summaries, by its id in the channel's row. */
-  agentOf(channel: ChannelRow): { readonly agent: Agent; readonly compactorAgent: Summariser };
+  agentOf(channel: ChannelRow): {
+    readonly agent: Agent;
+    readonly compactorAgent: Summariser;
+    /** Default: no other agent answers there. */
+    readonly guests?: Guests;
+  };
   /** Whether a channel's answers are shown while they are written. */
   streams(channel: ChannelRow): boolean;
   /** The adapter that can deliver to a channel now; undefined: there is none. */

@@ -26,9 +26,11 @@ export async function openChatPlatforms({ platforms }: Config, log: Logger): Pro
 
 /** Who answers where. @param agent answers what has no binding in the file: the terminal and the loopback platform */
 export function bindingsOf({ bindings, platforms }: Config, agent: AgentId): Binding[] {
+  // What people can ask there, whoever runs Weir can try here.
+  const also = bindings.find((one) => one.agent === agent && one.also.length > 0)?.also ?? [];
   return [
-    bindPlatform("terminal", agent),
-    bindPlatform("loopback", agent),
+    { ...bindPlatform("terminal", agent), also },
+    { ...bindPlatform("loopback", agent), also },
     ...bindings.map((binding) => withDms(binding, platforms[binding.platform])),
   ];
 }

@@ -50,8 +50,13 @@ async function showNext(
   const agents = createAgents(config, models, loadPrompts(promptSources(config)));
   await agents.readFolders();
   await models.recallLearned();
-  const { agent } = agents.of(channel.agent);
-  const report = await reportChannel({ store, agent, now: new Date(), isFresh: true }, channel);
+  const also = config.bindings.filter(({ agent: own }) => own === channel.agent).flatMap((one) => one.also);
+  const { agent, guests, compactorAgent } = agents.with(channel.agent, [...new Set(also)]);
+  const { digester } = compactorAgent;
+  const report = await reportChannel(
+    { store, agent, guests, digester, now: new Date(), isFresh: true },
+    channel,
+  );
   const text = formatChannelReport(report, agent.time);
   if (options.json === true) sayJson(io, report, 2);
   else if (io.stdout.isTTY) draw(io, contextCard(report, agent.time, text));

@@ -51,6 +51,7 @@ export function formatEntry(
     entry.deleted ? "deleted" : "",
     entry.seq <= channel.coveredTo ? "covered" : "",
     entry.seq > channel.coveredTo && entry.seq <= channel.omittedTo ? "omitted" : "",
+    entry.kind === "user" && entry.agent !== undefined ? `for ${displayableLine(entry.agent)}` : "",
     entry.kind === "user" && entry.addressed && entry.seq > channel.settledTo ? "waiting" : "",
     entry.kind === "user" && !entry.addressed ? "listened" : "",
     entry.kind === "assistant" && entry.stopped ? "stopped" : "",
@@ -59,7 +60,8 @@ export function formatEntry(
   return `${head}${suffix}: ${displayable(body(entry, time)).replaceAll("\n", "\n          ")}`;
 }
 
-function speaker(entry: Entry, agent: string): string {
+function speaker(entry: Entry, own: string): string {
+  const agent = ("turnId" in entry ? entry.agent : undefined) ?? own;
   switch (entry.kind) {
     case "user":
       return entry.author.name;

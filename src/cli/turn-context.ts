@@ -81,7 +81,7 @@ export function formatTurnContext(
   const { turn, at, model, window } = record;
   const lines = [
     displayableLine(
-      `${formatAddress(channel.address)} · turn ${turn} · ${time.minute(at)} · agent ${channel.agent} · model ${model}`,
+      `${formatAddress(channel.address)} · turn ${turn} · ${time.minute(at)} · agent ${record.agent ?? channel.agent} · model ${model}`,
     ),
     "The last request of this turn. Texts are not kept: --text shows what was in view as it reads now.",
     "",

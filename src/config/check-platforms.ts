@@ -1,25 +1,74 @@
-import type { CheckedFile, ProblemAt } from "./check-file.ts";
+import { type CheckedFile, nearestName, type ProblemAt } from "./check-file.ts";
+import type { AgentConfig } from "./config.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
+import { mentionForm } from "../core/team.ts";
 import { defaultVariable, type References } from "./references.ts";
 
 /** What no single key of the bindings can get wrong. Without a file there are none. */
 export function checkBindings(
   file: CheckedFile,
-  agents: readonly { readonly id: string }[],
+  agents: readonly Pick<AgentConfig, "id" | "name" | "aliases">[],
   problemAt: ProblemAt | null,
 ): ConfigProblem[] {
   if (problemAt === null) return [];
-  const known = agents.map(({ id }) => id);
-  return (file.config.bindings ?? []).flatMap(({ agent }, index) => {
-    if (known.includes(agent) || file.isBroken(["agents"]) || file.isBroken(["bindings", index])) return [];
-    return [
-      problemAt(["bindings", index, "agent"], {
-        message: "no agent has this id",
-        expected: `one of ${known.map((id) => `"${id}"`).join(", ")}`,
-        found: JSON.stringify(agent),
-      }),
-    ];
+  const known: string[] = agents.map(({ id }) => id);
+  return [
+    ...checkTeams(file, agents, problemAt),
+    ...(file.config.bindings ?? []).flatMap(({ agent }, index) => {
+      if (known.includes(agent) || file.isBroken(["agents"]) || file.isBroken(["bindings", index])) return [];
+      return [
+        problemAt(["bindings", index, "agent"], {
+          message: "no agent has this id",
+          expected: `one of ${known.map((id) => `"${id}"`).join(", ")}`,
+          found: JSON.stringify(agent),
+        }),
+      ];
+    }),
+  ];
+}
+
+/** The other agents of each binding: there are such, each is another one, and no two of them have the same name. */
+function checkTeams(
+  file: CheckedFile,
+  agents: readonly Pick<AgentConfig, "id" | "name" | "aliases">[],
+  problemAt: ProblemAt,
+): ConfigProblem[] {
+  if (file.isBroken(["agents"])) return [];
+  return (file.config.bindings ?? []).flatMap(({ agent, also = [] }, index) => {
+    const path = ["bindings", index, "also"];
+    if (file.isBroken(["bindings", index])) return [];
+    const others: string[] = agents.map(({ id }) => id).filter((id) => id !== agent);
+    const unknown = also.filter((id) => !others.includes(id));
+    if (unknown.length > 0) {
+      const expected = others.length === 0 ? null : `ids among ${others.map((id) => `"${id}"`).join(", ")}`;
+      return unknown.map((id) =>
+        problemAt(path, {
+          message: id === agent ? "this agent answers here already" : "no agent has this id",
+          expected,
+          found: JSON.stringify(id),
+          suggestion: id === agent ? null : nearestName(id, others),
+        }),
+      );
+    }
+    const team = agents.filter(({ id }) => id === agent || also.includes(id));
+    return also.length === 0 ? [] : sharedNames(team).map((fields) => problemAt(path, fields));
   });
+}
+
+/** Names by which two agents of one binding would be mentioned. */
+function sharedNames(
+  team: readonly Pick<AgentConfig, "id" | "name" | "aliases">[],
+): { readonly message: string; readonly expected: string }[] {
+  const owners = new Map<string, string>();
+  return team.flatMap(({ id, name, aliases }) =>
+    [...new Set([id, name, ...aliases].map(mentionForm))].flatMap((form) => {
+      const first = owners.get(form);
+      owners.set(form, first ?? id);
+      if (first === undefined) return [];
+      const message = `"${form}" means two agents here: "${first}" and "${id}"`;
+      return { message, expected: "ids, names and aliases that only one of them has" };
+    }),
+  );
 }
 
 /**

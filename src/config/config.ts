@@ -116,9 +116,11 @@ export interface SlackConfig extends ChatPlatformConfig {
 /** One `[[bindings]]`. An empty list of names is no condition. */
 export interface BindingConfig extends Omit<
   CamelCased<z.output<typeof bindingSchema>>,
-  "agent" | "memoryShare"
+  "agent" | "also" | "memoryShare"
 > {
   readonly agent: AgentId;
+  /** Other agents that can be asked there: each is configured, none twice. */
+  readonly also: readonly AgentId[];
   readonly memoryShare: CompleteAgent["memory"]["share"];
 }
 

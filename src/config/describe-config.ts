@@ -64,6 +64,7 @@ function describeChat({ apiUrl, dm, owners, ownerRoles }: ChatPlatformConfig): s
 function describeBinding({
   platform,
   agent,
+  also,
   workspaces,
   channels,
   mentionRequired,
@@ -71,7 +72,7 @@ function describeBinding({
 }: BindingConfig): string {
   const where = [...workspaces, ...channels].join(", ");
   const when = mentionRequired ? "mentions" : "every message";
-  return `binding  ${platform}${where === "" ? "" : ` (${where})`}: ${agent} answers ${when}${listen ? ", and listens" : ""}`;
+  return `binding  ${platform}${where === "" ? "" : ` (${where})`}: ${agent} answers ${when}${listen ? ", and listens" : ""}${also.length === 0 ? "" : `; also ${also.join(", ")}`}`;
 }
 
 function noServer(hasKey: boolean): string {

@@ -174,7 +174,9 @@ function resolveBindings(
       .filter(({ id }) => id === complete.agent)
       .map(({ id, memory }) => {
         const { memoryShare } = complete;
-        return { ...complete, agent: id, memoryShare: memoryShare === "agent" ? memory.share : memoryShare };
+        const also = agents.map((one) => one.id).filter((one) => one !== id && complete.also.includes(one));
+        const share = memoryShare === "agent" ? memory.share : memoryShare;
+        return { ...complete, agent: id, also, memoryShare: share };
       });
   });
 }

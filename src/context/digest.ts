@@ -2,7 +2,7 @@ import { capText, escapeLabels } from "./render.ts";
 import type { Entry, NoticeEntry } from "../core/entry.ts";
 import { rankSentences, type SpokenLine } from "../text/rank-sentences.ts";
 import { isCounted } from "../core/history.ts";
-import type { Seq } from "../core/ids.ts";
+import type { AgentId, Seq } from "../core/ids.ts";
 import { SliceCounter, type Slices } from "../async/cooperative.ts";
 import { displayName, sliceWhole } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
@@ -33,6 +33,10 @@ export interface DigestOptions {
   readonly maxTokens: number;
   readonly frame: (values: DigestFrame) => string;
   readonly agentName: string;
+  /** Another agent that spoke in the same channel; default: its id. */
+  readonly nameOf?: (agent: AgentId) => string;
+  /** What is asked: what has to do with it goes before other things. */
+  readonly focus?: string;
 }
 
 /** Entries that are put into lines in one slice. */
@@ -50,7 +54,7 @@ const MOST_PEOPLE = 12;
 export function* digestEntries(
   entries: readonly Entry[],
   time: TimeFormat,
-  { maxTokens, frame, agentName }: DigestOptions,
+  { maxTokens, frame, agentName, nameOf = (agent) => agent, focus }: DigestOptions,
 ): Slices<Digest> {
   const left = entries.filter(({ deleted }) => !deleted);
   // When something was deleted is no secret: a range of deleted entries still has its time.
@@ -65,12 +69,14 @@ export function* digestEntries(
   };
   const edited = newestEdits(left);
   const lines: SpokenLine[] = [];
+  const authorOf = ({ agent }: { agent?: AgentId }): string =>
+    agent === undefined ? agentName : nameOf(agent);
   const slice = new SliceCounter(SLICE_ENTRIES);
   for (const entry of left) {
-    if (!edited.has(entry.seq)) lines.push(...linesOf(entry, time, agentName));
+    if (!edited.has(entry.seq)) lines.push(...linesOf(entry, time, authorOf));
     if (slice.isOver(1)) yield;
   }
-  return yield* shrink(lines, maxTokens, (text) => frame({ ...values, lines: text }));
+  return yield* shrink(lines, maxTokens, (text) => frame({ ...values, lines: text }), focus);
 }
 
 /**
@@ -115,7 +121,11 @@ function newestEdits(entries: readonly Entry[]): Set<Seq> {
   return replaced;
 }
 
-function linesOf(entry: Entry, time: TimeFormat, agentName: string): SpokenLine[] {
+function linesOf(
+  entry: Entry,
+  time: TimeFormat,
+  authorOf: (entry: { agent?: AgentId }) => string,
+): SpokenLine[] {
   const line = (author: string, text: string): SpokenLine => ({
     time: time.minute(entry.at),
     author: displayName(author),
@@ -125,11 +135,13 @@ function linesOf(entry: Entry, time: TimeFormat, agentName: string): SpokenLine[
     case "user":
       return [line(entry.author.name, entry.text)];
     case "assistant":
+      return [line(authorOf(entry), entry.text)];
     case "tool_call":
-      return [line(agentName, entry.text)];
+      // What another agent called is that agent's business.
+      return entry.agent === undefined ? [line(authorOf(entry), entry.text)] : [];
     case "tool_result":
       // What it quotes is in the log, or a memory: copied here, a later deletion would not reach it.
-      return [line(entry.tool, entry.text)];
+      return entry.agent === undefined ? [line(entry.tool, entry.text)] : [];
     case "notice":
       return entry.edits === null ? [] : [line(entry.edits.author, entry.text)];
   }
@@ -167,10 +179,11 @@ function* shrink(
   all: readonly SpokenLine[],
   maxTokens: number,
   frame: (lines: string) => string,
+  focus = "",
 ): Slices<Digest> {
   const lines = bounded(all);
   const room = maxTokens - estimateTokens(frame(""));
-  const digestWithin = yield* rankSentences(lines);
+  const digestWithin = yield* rankSentences(lines, focus);
   yield;
   let length = startLength(lines, room);
   if (room <= 0) length = 0;

@@ -1,19 +1,26 @@
 import {
   type Absence,
+  type AssistantEntry,
   type Entry,
+  type EntryReference,
   objectJson,
   QUOTE_TOKENS,
   type RememberedStatement,
+  type ToolCallEntry,
   type ToolResultEntry,
   type UserEntry,
 } from "../core/entry.ts";
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
+import type { AgentId } from "../core/ids.ts";
 import { isDueWork } from "../core/message.ts";
 import { type Summary, type SummarySpan, viewOrder } from "../core/history.ts";
+import { escapeLabels } from "./labels.ts";
 import { headForm, type HeadForm, lineHead, type LineBefore } from "../text/line-head.ts";
 import { counted, displayName, sliceWhole, truncateMiddle } from "../text/text.ts";
 import { formatDays, type TimeFormat } from "../text/time.ts";
 import { estimateTokens, HEAVIEST_UNIT, LIGHTEST_UNIT, MESSAGE_OVERHEAD } from "../text/tokens.ts";
+
+export { escapeLabels };
 
 /** The texts that entries need besides their own; the templates in `prompts/` have them. */
 export interface EntryTexts {
@@ -68,6 +75,16 @@ export interface StubSize {
   readonly stubLength: number;
 }
 
+/** Whose requests a renderer is for: what other agents said is a line with their name, and what they called is not shown. */
+export interface Perspective {
+  /** Null: the channel's own agent. */
+  readonly self: AgentId | null;
+  /** @param agent null: the channel's own */
+  nameOf(agent: AgentId | null): string;
+}
+
+const OF_CHANNEL: Perspective = { self: null, nameOf: (agent) => agent ?? "you" };
+
 const STUB_SIZE: StubSize = { stubOver: 400, stubLength: 200 };
 
 /**
@@ -78,6 +95,7 @@ export class Renderer {
   readonly #time: TimeFormat;
   readonly #texts: EntryTexts;
   readonly #stub: StubSize;
+  readonly #as: Perspective;
   readonly #whole = new WeakMap<Entry, Omit<Rendered, "line">>();
   /** Head and text apart: together they would be a copy of the entry's text. */
   readonly #said = new WeakMap<Entry, Said>();
@@ -86,10 +104,11 @@ export class Renderer {
   readonly #summaries = new WeakMap<Summary, RenderedText>();
   #system: RenderedText | null = null;
 
-  constructor(time: TimeFormat, texts: EntryTexts, stub = STUB_SIZE) {
+  constructor(time: TimeFormat, texts: EntryTexts, stub = STUB_SIZE, as: Perspective = OF_CHANNEL) {
     this.#time = time;
     this.#texts = texts;
     this.#stub = stub;
+    this.#as = as;
   }
 
   /** @param before the line before it in the same request; null: it is the first */
@@ -181,24 +200,45 @@ export class Renderer {
     return `${head}: ${escapeLabels(statement)}`;
   }
 
-  #renderSaid(entry: UserEntry, before: LineBefore | null): Rendered {
+  /** Who said a quoted line, as these requests name them. */
+  authorOf({ author, agent }: Pick<EntryReference, "author" | "agent">): string {
+    // Nobody else has that name.
+    if (agent === undefined && author !== "you") return author;
+    const by = agent ?? null;
+    return by === this.#as.self ? "you" : this.#as.nameOf(by);
+  }
+
+  /** Something that another agent wrote. */
+  #isForeign(entry: Entry): entry is AssistantEntry | ToolCallEntry | ToolResultEntry {
+    if (!("turnId" in entry)) return false;
+    const { agent = null }: { agent?: AgentId | null } = entry;
+    return agent !== this.#as.self;
+  }
+
+  #renderSaid(entry: UserEntry | AssistantEntry, before: LineBefore | null): Rendered {
     const said = this.#saidBehind(entry, before);
     return { entry, message: { role: "user", text: said.head + said.body }, tokens: said.tokens, line: said };
   }
 
-  #saidBehind(entry: UserEntry, before: LineBefore | null): Said {
-    const known = this.#said.get(entry);
+  #speaker(entry: UserEntry | AssistantEntry): { readonly key: string | null; readonly who: string } {
+    if (entry.kind === "assistant") {
+      const name = displayName(this.#as.nameOf(entry.agent ?? null));
+      return { key: `agent\n${name}`, who: `${name}: ` };
+    }
     const { id, name } = entry.author;
-    const isOurs = isDueWork(entry.messageId);
-    const line = known ?? { minute: this.#time.minute(entry.at), speaker: isOurs ? null : `${id}\n${name}` };
+    return isDueWork(entry.messageId)
+      ? { key: null, who: `[Weir: ${displayName(name)}] ` }
+      : { key: `${id}\n${name}`, who: `${displayName(name)}: ` };
+  }
+
+  #saidBehind(entry: UserEntry | AssistantEntry, before: LineBefore | null): Said {
+    const known = this.#said.get(entry);
+    const { key, who } = this.#speaker(entry);
+    const line = known ?? { minute: this.#time.minute(entry.at), speaker: key };
     const form = headForm(line, before);
     if (known?.form === form) return known;
     const body = known?.body ?? escapeLabels(entry.deleted ? this.#texts.deleted() : entry.text);
-    const head = lineHead(
-      form,
-      line.minute,
-      isOurs ? `[Weir: ${displayName(name)}] ` : `${displayName(name)}: `,
-    );
+    const head = lineHead(form, line.minute, who);
     const tokens = estimateMessage({ role: "user", text: head + body });
     const said = { minute: line.minute, speaker: line.speaker, body, form, head, tokens };
     this.#said.set(entry, said);
@@ -207,6 +247,10 @@ export class Renderer {
 
   #renderWhole(entry: Entry, before: LineBefore | null): Rendered {
     if (entry.kind === "user") return this.#renderSaid(entry, before);
+    if (this.#isForeign(entry)) {
+      const isSaid = entry.kind === "assistant" && entry.text !== "";
+      return isSaid ? this.#renderSaid(entry, before) : { entry, message: null, tokens: 0, line: before };
+    }
     let whole = this.#whole.get(entry);
     if (whole === undefined) {
       const message = this.#message(entry);
@@ -245,8 +289,12 @@ export class Renderer {
   }
 
   #toolText({ text, references, memories }: ToolResultEntry): string {
-    const quoted = references.map(({ at, author, text: said }) =>
-      this.line(at, author, capText(said ?? this.#texts.deleted(), QUOTE_TOKENS)),
+    const quoted = references.map((reference) =>
+      this.line(
+        reference.at,
+        this.authorOf(reference),
+        capText(reference.text ?? this.#texts.deleted(), QUOTE_TOKENS),
+      ),
     );
     const remembered = memories.map(({ memory }) =>
       memory === null ? this.#texts.deleted() : this.memoryLine(memory),
@@ -281,47 +329,6 @@ export function absenceText(
 ): string {
   return texts.absence({ kind, from: time.minute(from), to: time.minute(to) }).trim();
 }
-
-/**
- * What looks like Weir's own labels loses that look: what a person typed must not gain authority, nor speak as
- * somebody else.
- */
-export function escapeLabels(text: string): string {
-  return text.replaceAll(LABEL, "\\$&").replaceAll(ROLE, "<\\").replaceAll(LINE_HEAD, "\\[");
-}
-
-/** Characters that nobody sees: they hide nothing. */
-const UNSEEN = String.raw`[\p{Cf}\p{Default_Ignorable_Code_Point}]*`;
-const GAP = String.raw`[\s\p{Cf}\p{Default_Ignorable_Code_Point}]*`;
-
-/** A pattern for this text, `0` being any digit, with anything unseen between its characters. */
-function seenAs(text: string): string {
-  return Array.from(text, (character) => (character === "0" ? String.raw`\d` : character)).join(UNSEEN);
-}
-
-const LABELS = [
-  `(?:${seenAs("System")}|${seenAs("Weir")})${GAP}[:\uff1a]`,
-  String.raw`${seenAs("Compaction")}(?=${UNSEEN}\s)${GAP}${seenAs("Summary")}`,
-  // Roles and tools in the chat templates of Llama and Mistral.
-  String.raw`\/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]`,
-];
-/** Weir's labels, wherever they stand. */
-const LABEL = new RegExp(String.raw`\[(?=${GAP}(?:${LABELS.join("|")}))`, "giu");
-/** Of ChatML, Llama, Gemma, DeepSeek: servers that read them in a text as what they are would let anybody change roles. */
-const ROLE = /<(?=[|｜](?:[^|｜<>\s]|\uFEFF){1,40}[|｜]>|\/?(?:s|SYS|bos|eos|(?:start|end)_of_turn)>)/giu;
-/** `1. `, `> `: what may stand before the head of a line. */
-const BEFORE_HEAD = String.raw`(?:^|[\n\r\v\f\u0085\u2028\u2029])${GAP}(?:(?:\d+[.)]|[>*-])${GAP})*`;
-/** A plain space between brackets is a box to tick, and no head. */
-const NO_SPACE = String.raw`(?:[^\S ]|[\p{Cf}\p{Default_Ignorable_Code_Point}])*`;
-const HEADS = [
-  `${GAP}(?:${seenAs("0000-00-00")}(?:${GAP}${seenAs("00:00")})?|${seenAs("00:00")})${GAP}`,
-  String.raw`${NO_SPACE}\+?${NO_SPACE}`,
-];
-const HEAD = `(?:${HEADS.join("|")})`;
-/**
- * The head of a line, as `text/line-head.ts` writes it, or `[2026-11-21]`, at the beginning of what some reader takes for a line.
- */
-const LINE_HEAD = new RegExp(String.raw`(?<=${BEFORE_HEAD})\[(?=${HEAD}\])`, "gu");
 
 /** The short form, where that is shorter. */
 function stubOf(text: string, { stubOver, stubLength }: StubSize): string {

@@ -1,4 +1,4 @@
-import type { MemoryId, Seq, TurnId } from "./ids.ts";
+import type { AgentId, MemoryId, Seq, TurnId } from "./ids.ts";
 import type { Memory } from "./memory.ts";
 import type { Author } from "./message.ts";
 
@@ -26,9 +26,27 @@ interface EntryBase {
 interface TurnEntryBase extends EntryBase {
   readonly turnId: TurnId;
   readonly after: Seq;
+  /** Who wrote it; left out: the channel's own agent. */
+  readonly agent?: AgentId;
 }
 
-export interface UserEntry extends EntryBase {
+/** How often a question was handed on from agent to agent. A message of a person begins a new chain. */
+export interface HandOffChain {
+  /** The turn that handed over first. */
+  readonly id: TurnId;
+  /** Hand-offs so far, from 1. */
+  readonly hop: number;
+}
+
+/** Whom a message is meant for. */
+export interface Meant {
+  /** Left out: the channel's own agent. */
+  readonly agent?: AgentId;
+  /** Set: an agent has handed it over. */
+  readonly chain?: HandOffChain;
+}
+
+export interface UserEntry extends EntryBase, Meant {
   readonly kind: "user";
   readonly author: Author;
   readonly text: string;
@@ -59,6 +77,8 @@ export interface EntryReference {
   readonly author: string;
   /** Null once the entry was deleted. */
   readonly text: string | null;
+  /** Another agent than the channel's own said it. */
+  readonly agent?: AgentId;
 }
 
 /** Longest text of an entry that a tool result shows, in estimated tokens: more of it is found by another search. */

@@ -1,6 +1,6 @@
 import type { Entry, UserEntry } from "./entry.ts";
 import { assert } from "./errors.ts";
-import type { Seq, TurnId } from "./ids.ts";
+import type { AgentId, Seq, TurnId } from "./ids.ts";
 import type { Wish } from "./wish.ts";
 
 /**
@@ -80,6 +80,8 @@ export interface TurnRange {
   readonly id: TurnId;
   readonly fromSeq: Seq;
   readonly toSeq: Seq;
+  /** Who answers; left out: the channel's own agent. */
+  readonly agent?: AgentId;
 }
 
 /** The raw view as one turn sees it, in the order in which the model reads it. */

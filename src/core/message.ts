@@ -16,7 +16,7 @@ export const COMMAND_PREFIX = "command/";
  */
 const DUE_PREFIXES: readonly string[] = ["reminder/", "subagent/", "handoff/", "approval/"];
 
-/** Whether a message is work of Weir's own. No platform knows it: there is nothing to reply to, or to react to. */
+/** Whether a message is work of Weir's own: no person said it. */
 export function isDueWork(messageId: string): boolean {
   return DUE_PREFIXES.some((prefix) => messageId.startsWith(prefix));
 }
@@ -26,6 +26,11 @@ export function isDueWork(messageId: string): boolean {
  * where on messages are missing, and what was taken back, cannot be told by them.
  */
 export const OWN_PREFIXES: readonly string[] = [REACTION_PREFIX, COMMAND_PREFIX, ...DUE_PREFIXES];
+
+/** Whether Weir gave a message its id: there is nothing on the platform to reply to, or to react to. */
+export function isOwnId(messageId: string): boolean {
+  return OWN_PREFIXES.some((prefix) => messageId.startsWith(prefix));
+}
 
 /** The id of a reaction as a message. If it was taken back and is given again, it is followed by the number of the giving. */
 export function reactionId(messageId: string, person: string, emoji: string): string {
@@ -106,6 +111,10 @@ export interface InboundMessage extends ChannelOnPlatform {
   readonly replyTo?: string;
   /** What of its attachments is pictures; the text names all of them. */
   readonly images?: readonly InboundImage[];
+  /** Names that the text has behind an `@` and that the platform's own mentions of people stand for, the bot's among them. */
+  readonly mentions?: readonly string[];
+  /** Ids and names of the roles that it mentions. */
+  readonly mentionedRoles?: readonly string[];
 }
 
 /** A person changed what they had said. Without a channel: in each of the platform's channels that has the message. */
@@ -187,6 +196,8 @@ export interface OutboundMessage {
   readonly inReplyTo: readonly string[];
   /** `answer` is the agent's word; `notice` is Weir's own. */
   readonly kind: "answer" | "notice";
+  /** Who says it, where that is another agent than the channel's own; the text has the name, unless the platform shows it itself. */
+  readonly speaker?: string;
   readonly timing?: DeliveryTiming;
 }
 

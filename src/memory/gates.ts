@@ -343,6 +343,8 @@ function checkSource(
   const isOwn = entry.kind === "assistant";
   if (!isOwn && (entry.kind !== "user" || entry.author.isBot))
     return { reason: "speaker", why: `line ${number} was not said by a person` };
+  if (isOwn && entry.agent !== undefined)
+    return { reason: "speaker", why: `line ${number} was said by another agent, whose business it is` };
   if (isOwn && type !== "commitment")
     return {
       reason: "speaker",

@@ -100,6 +100,8 @@ export interface PlatformCapabilities {
   readonly commandPrefix?: string;
   /** Texts are shown in a proportional font, and Markdown's code blocks are not: columns need one. Default: they are not. */
   readonly isProportional?: true;
+  /** A message shows the name of the agent that says it. Default: that name stands in the text. */
+  readonly showsSpeakers?: true;
   /** Cards are drawn. One that the platform does not take is an error that is not retryable. Default: they are not. */
   readonly drawsCards?: true;
   /**

@@ -96,6 +96,12 @@ const TEMPLATES = {
   "tool-memory-save": {},
   "tool-memory-write": {},
   "tool-note": {},
+  "tool-hand-off": {
+    /** The agent that has the tool. */
+    self: "text",
+    /** Those that it may hand over to: `ID (NAME)`. */
+    agents: "list",
+  },
   "tool-activate-skill": {},
   "tool-deactivate-skill": {},
   "tool-read-skill-file": {},

@@ -21,6 +21,7 @@ export interface Binding extends Omit<BindingConfig, "platform" | "memoryShare">
 export function bindPlatform(platform: string, agent: AgentId, sharesMemory = false): Binding {
   return {
     agent,
+    also: [],
     platform,
     workspaces: [],
     channels: [],

@@ -3,6 +3,8 @@ import { errorMessage } from "../core/errors.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { BoundedMap } from "../async/bounded-map.ts";
 import type { CommandAnswer } from "../core/card.ts";
+import type { Meant } from "../core/entry.ts";
+import type { Team } from "../core/team.ts";
 import { type AgentId, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
@@ -21,6 +23,7 @@ import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { TurnRateLimit } from "./turn-rate-limit.ts";
 import { admit, type Binding, findBinding, isAnswered, type NameHolds } from "./bindings.ts";
+import { type Addressee, addresseeOf } from "./addressee.ts";
 import { BindingLedger } from "./catch-up-ledger.ts";
 import { channelKey, ChannelIds } from "./channel-ids.ts";
 import { MessageChanges } from "./message-changes.ts";
@@ -41,8 +44,10 @@ export interface RouterParts {
   /** In which servers the names in the bindings hold. */
   readonly names: ConfirmedNames;
   readonly speakers: Speakers;
-  /** An agent's names. */
-  readonly namesOf: (agent: AgentId) => readonly string[];
+  /** Who can be asked where an agent answers, and others beside it; empty: that one alone. */
+  readonly teamOf: (agent: AgentId, also: readonly AgentId[]) => Team;
+  /** Names that nobody in a channel may have: those of its agents. */
+  readonly namesOf: (agent: AgentId, also: readonly AgentId[]) => readonly string[];
   /** Makes the extract that replaces a summary with a deleted text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
   /** Runs slash commands; only the asker gets the answer. */
@@ -81,6 +86,8 @@ export class Router implements PlatformInbox {
   readonly #unbound = new BoundedMap<true>(KNOWN_CHANNELS);
   /** By channel and agent: the last message that counted as the cause of a turn. */
   readonly #caused = new BoundedMap<Seq>(KNOWN_CHANNELS);
+  /** By channel and agent: whom the last message means that wants an answer, where several agents answer. */
+  readonly #meant = new BoundedMap<AgentId | null>(KNOWN_CHANNELS);
   /** By channel and agent: being loaded for a message that waits for an answer. */
   readonly #loadedFor = new Set<string>();
   /** What was told of channels is stored in that order. */
@@ -169,12 +176,14 @@ export class Router implements PlatformInbox {
     await this.#parts.names.meet(platform, list);
   }
 
-  async #message(message: InboundMessage): Promise<Receipt> {
-    const binding = this.#find(message);
+  async #message(said: InboundMessage): Promise<Receipt> {
+    const binding = this.#find(said);
     if (binding === undefined) {
-      this.#tellUnbound(message);
+      this.#tellUnbound(said);
       return { outcome: "unbound" };
     }
+    const addressee = await this.#addressee(binding, said);
+    const message = addressee === undefined ? said : { ...said, addressed: true };
     const takesPart = await this.#takesPart(binding, message);
     const admission = admit(binding, message, takesPart, this.#holds);
     if (admission.outcome === "ignored") {
@@ -189,13 +198,34 @@ export class Router implements PlatformInbox {
       return { outcome: "ignored" };
     const isAsked = admission.outcome === "turn";
     const mayRun = (): boolean => this.#isWithinRate(binding, message, () => NOT_RUN);
-    if (isAsked && (await this.#commands.run(message, mayRun))) return { outcome: "command" };
-    const role = this.#turnRole(binding, message, isAsked);
+    const mayBeCommand = isAsked && addressee?.isAsk !== true;
+    if (mayBeCommand && (await this.#commands.run(message, mayRun))) return { outcome: "command" };
+    const agent = addressee?.member.agent ?? null;
+    const role = this.#turnRole(binding, message, isAsked, agent);
     const id = await this.#messageChanges.idOf(message);
-    return this.#append({ ...message, id, addressed: role !== "listens" }, binding, role);
+    const addressed = role !== "listens";
+    return this.#append(
+      { ...message, id, addressed, ...(addressed && agent !== null && { agent }) },
+      binding,
+      role,
+    );
   }
 
-  async #append(message: InboundMessage, binding: Binding, role: TurnRole): Promise<Receipt> {
+  /** Which of several agents a message means; a reply to what one of them has said means that one. */
+  async #addressee(
+    { agent, also }: Binding,
+    message: InboundMessage,
+  ): Promise<Pick<Addressee, "member" | "isAsk"> | undefined> {
+    if (also.length === 0 || message.isBackground === true) return undefined;
+    const team = this.#parts.teamOf(agent, also);
+    const named = addresseeOf(team, message);
+    if (named !== undefined || message.replyTo === undefined || !message.addressed) return named;
+    const by = await this.#parts.store.answers.agentOf(message.channel, message.replyTo);
+    const member = by === null ? undefined : team.find((one) => one.agent === by);
+    return member === undefined ? undefined : { member, isAsk: false };
+  }
+
+  async #append(message: InboundMessage & Meant, binding: Binding, role: TurnRole): Promise<Receipt> {
     const { store, registry, events, notices, speakers, namesOf } = this.#parts;
     const channel = formatAddress(message.channel);
     const { result: appended, isRepeated } = await retryWrite(async () => {
@@ -203,9 +233,11 @@ export class Router implements PlatformInbox {
       // Before the message, whose turn may begin at once.
       if (message.images !== undefined && this.#parts.seesImages(binding.agent))
         await this.#keepImages(message, message.images);
-      const name = await speakers.nameIn(id, message.author, namesOf(binding.agent));
+      const name = await speakers.nameIn(id, message.author, namesOf(binding.agent, binding.also));
       const said = { ...message, author: { ...message.author, name } };
-      const beginner = message.addressed ? registry.expect(id, message.text) : null;
+      // A turn that begins with its message is the channel's own agent's.
+      const isOwn = message.addressed && message.agent === undefined;
+      const beginner = isOwn ? registry.expect(id, message.text) : null;
       return { id, ...(await store.log.appendMessage(id, said, beginner)) };
     });
     const { id, seq } = appended;
@@ -222,6 +254,7 @@ export class Router implements PlatformInbox {
     if (appended.duplicate) return { outcome: "accepted", seq };
     const key = channelKey(binding, message.channel);
     if (addressed) this.#loadedFor.add(key);
+    if (addressed && binding.also.length > 0) this.#meant.set(key, message.agent ?? null);
     void registry.notify(id, appended.entry, appended.turn).finally(() => this.#loadedFor.delete(key));
     return { outcome: "accepted", seq };
   }
@@ -256,7 +289,7 @@ export class Router implements PlatformInbox {
   }
 
   /** A message that may not cause a turn is listened to. */
-  #turnRole(binding: Binding, message: InboundMessage, isAsked: boolean): TurnRole {
+  #turnRole(binding: Binding, message: InboundMessage, isAsked: boolean, agent: AgentId | null): TurnRole {
     const { limits, registry, failureText } = this.#parts;
     const { author, channel } = message;
     const address = formatAddress(channel);
@@ -269,7 +302,9 @@ export class Router implements PlatformInbox {
     // Messages that wait behind the running turn are answered together. If none waits, a message causes a
     // turn.
     const isAwaiting = loaded === undefined ? this.#loadedFor.has(key) : loaded.status.isAwaiting;
-    if (isAwaiting && limits.mayJoin(personKey(message), binding.rateLimit)) return "joins";
+    // A turn is one agent's: who asks them in turn causes as many.
+    const isSame = (this.#meant.get(key) ?? null) === agent;
+    if (isAwaiting && isSame && limits.mayJoin(personKey(message), binding.rateLimit)) return "joins";
     return this.#isWithinRate(binding, message, tooOften) ? "asks" : "listens";
   }
 

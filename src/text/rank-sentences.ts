@@ -53,6 +53,9 @@ const FACT_WORTH = 5;
 /** Who took part, as a share of a fact: with each author something of theirs is quoted. */
 const AUTHOR_WORTH = 0.2;
 
+/** What a term of the question is worth, as a multiple of itself. */
+const FOCUS_WORTH = 8;
+
 /** `[2026-11-21 14:05] NAME: text`, as far as the parts are known. */
 function formatLine({ time, author, text }: SpokenLine): string {
   return `${time === "" ? "" : `[${time}] `}${author === "" ? "" : `${author}: `}${text}`;
@@ -71,12 +74,14 @@ const SLICE_SENTENCES = 500;
  * was talked about, with who said them and when, in the order in which they were said. A greedy cover: a sentence is worth
  * its terms (the square root of how often each is said, times its inverse sentence frequency) and its links, identifiers,
  * numbers, names and decisions, each counted once, for the room that it takes.
+ * @param focus what is asked: its terms are worth more than others
  * @returns the digest of these lines, never longer than so many characters; "" only where nothing was said or nothing fits
  */
 export function* rankSentences(
   lines: readonly SpokenLine[],
+  focus = "",
 ): Slices<(maxCharacters: number) => Slices<string>> {
-  const candidates = yield* weighSentences(lines);
+  const candidates = yield* weighSentences(lines, new Set(terms(focus)));
   yield;
   return function* (maxCharacters) {
     const choice = new Choice(lines, maxCharacters);
@@ -178,7 +183,7 @@ function shortened(best: Candidate | undefined, lines: readonly SpokenLine[], ma
   return maxCharacters < 2 ? "" : `${sliceWhole(whole, 0, maxCharacters - 1)}…`;
 }
 
-function* weighSentences(lines: readonly SpokenLine[]): Slices<Candidate[]> {
+function* weighSentences(lines: readonly SpokenLine[], focus: ReadonlySet<string>): Slices<Candidate[]> {
   const slice = new SliceCounter(SLICE_CHARACTERS);
   const seen = new Set<string>();
   const said = new Map<string, { item: Item; times: number; sentences: number }>();
@@ -209,6 +214,10 @@ function* weighSentences(lines: readonly SpokenLine[]): Slices<Candidate[]> {
   for (const { item, times, sentences } of said.values()) {
     item.worth = Math.sqrt(times) * Math.log(1 + found.length / sentences);
     sum += item.worth;
+  }
+  for (const word of focus) {
+    const asked = said.get(word);
+    if (asked !== undefined) asked.item.worth *= FOCUS_WORTH;
   }
   return yield* withFacts(found, lines, (FACT_WORTH * sum) / Math.max(1, said.size));
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { EntryReference, MemoryReference } from "../core/entry.ts";
 import type { ToolSpec } from "../core/context.ts";
+import type { AgentId } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import type { TemplateName } from "../prompts/catalogue.ts";
 import type { Prompts } from "../prompts/load.ts";
@@ -28,7 +29,19 @@ export type ToolOutcome =
       readonly memories?: readonly MemoryReference[];
     }
   /** The turn ends without an answer. */
-  | { readonly kind: "skip"; readonly reason: string };
+  | { readonly kind: "skip"; readonly reason: string }
+  /** The turn ends, and another agent answers. */
+  | HandOff;
+
+/** Something that an agent hands over to another one of its channel. */
+export interface HandOff {
+  readonly kind: "hand_off";
+  /** Null: the channel's own agent. */
+  readonly to: AgentId | null;
+  /** Its name. */
+  readonly name: string;
+  readonly message: string;
+}
 
 /** What a tool may use of the turn that runs it. */
 export interface ToolContext extends ToolKit {
@@ -58,6 +71,12 @@ export interface ToolKit {
    * @throws ToolFailure where it cannot be done
    */
   useSkill(request: SkillRequest): Promise<string>;
+  /**
+   * Lets another agent answer; it happens with the turn's end.
+   * @param request.agent by any of its names
+   * @throws ToolFailure where it cannot be done
+   */
+  handOff(request: { readonly agent: string; readonly message: string }): Promise<HandOff>;
 }
 
 /** What an agent wants of one of its skills. */
@@ -83,7 +102,7 @@ export interface ToolDefinition<Input> {
   /** As the model calls it. */
   readonly name: string;
   /** The template of the description that the model reads. */
-  readonly description: Extract<TemplateName, `tool-${string}`>;
+  readonly description: Exclude<Extract<TemplateName, `tool-${string}`>, "tool-hand-off">;
   readonly input: z.ZodType<Input>;
   readonly timeoutMs?: number;
   run(input: Input, context: ToolContext): Promise<ToolOutcome>;
@@ -91,16 +110,23 @@ export interface ToolDefinition<Input> {
 
 /** Makes a tool of its definition: its arguments are checked before it runs. */
 export function defineTool<Input>(definition: ToolDefinition<Input>): (prompts: Prompts) => Tool {
+  return (prompts) => makeTool({ ...definition, description: prompts.render(definition.description, {}) });
+}
+
+/** The same, with the description itself in place of its template. */
+export function makeTool<Input>(
+  definition: Omit<ToolDefinition<Input>, "description"> & { readonly description: string },
+): Tool {
   const { name, description, input, timeoutMs } = definition;
-  return (prompts) => ({
-    spec: { name, description: prompts.render(description, {}), parameters: parametersOf(input) },
+  return {
+    spec: { name, description, parameters: parametersOf(input) },
     ...(timeoutMs !== undefined && { timeoutMs }),
     async run(given, context) {
       const parsed = input.safeParse(given);
       if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
       return definition.run(parsed.data, context);
     },
-  });
+  };
 }
 
 /** The JSON Schema of a tool's arguments, without its dialect: no model needs that, and each request would pay for it. */

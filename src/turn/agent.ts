@@ -1,6 +1,6 @@
 import type { NoteKeeper } from "../agent-files/note-keeper.ts";
 import type { AgentConfig } from "../config/config.ts";
-import { type EntryTexts, Renderer } from "../context/render.ts";
+import { type EntryTexts, type Perspective, Renderer } from "../context/render.ts";
 import type { Budget } from "../context/usage.ts";
 import { type AgentFile, type AgentFiles, NO_FILES } from "../context/sections/section.ts";
 import type { Anchor } from "../core/calibration.ts";
@@ -97,11 +97,13 @@ export interface Agent {
   readonly renderer: Renderer;
 }
 
+/** @param as whose requests it makes; default: those of channels of its own */
 export function createAgent(
   parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder" | "notes">,
+  as?: Perspective,
 ): Agent {
   const time = createTimeFormat(parts.config.timeZone);
-  return { ...parts, time, renderer: new Renderer(time, parts.texts, parts.config.pruning) };
+  return { ...parts, time, renderer: new Renderer(time, parts.texts, parts.config.pruning, as) };
 }
 
 /**

@@ -8,6 +8,7 @@ import { candidatesToShow } from "../memory/candidates.ts";
 import { capText, escapeLabels } from "../context/render.ts";
 import { dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
 import { type Seq, turnId } from "../core/ids.ts";
+import { isDueWork } from "../core/message.ts";
 import type { EntryReference, RememberedStatement } from "../core/entry.ts";
 import { displayName, sliceWhole } from "../text/text.ts";
 import { estimateTokens, HEAVIEST_UNIT } from "../text/tokens.ts";
@@ -276,7 +277,8 @@ function peopleOf(history: History, turn: TurnRange): string[] {
   const names = new Set<string>();
   for (let index = history.entries.length - 1; index >= 0 && names.size < PEOPLE; index--) {
     const entry = history.entries[index];
-    if (entry?.kind === "user" && entry.seq <= turn.toSeq) names.add(entry.author.name);
+    if (entry?.kind === "user" && entry.seq <= turn.toSeq && !isDueWork(entry.messageId))
+      names.add(entry.author.name);
   }
   return [...names];
 }
@@ -314,9 +316,10 @@ function recalledLines(agent: Agent, recalled: readonly EntryReference[], room: 
 }
 
 /** What stands before a recalled text: a mark where it does not follow the one before it, its time, and who said it. */
-function recalledHead(agent: Agent, { seq, at, author }: EntryReference, before?: EntryReference): string {
-  const head = agent.renderer.lineHeadBehind(at, author, before?.at ?? null);
-  return before === undefined || before.seq + 1 === seq ? head : `${GAP}\n${head}`;
+function recalledHead(agent: Agent, said: EntryReference, before?: EntryReference): string {
+  const { renderer } = agent;
+  const head = renderer.lineHeadBehind(said.at, renderer.authorOf(said), before?.at ?? null);
+  return before === undefined || before.seq + 1 === said.seq ? head : `${GAP}\n${head}`;
 }
 
 /** `Ann answers [2026-11-21 14:05] Ben: text`: short, and few; what is longer can be searched for. */
@@ -324,7 +327,9 @@ function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
   return replies.slice(0, MAX_REPLIES).flatMap(({ author, to }) => {
     if (to.text === null) return [];
     const short = to.text.length > REPLY_LENGTH ? `${sliceWhole(to.text, 0, REPLY_LENGTH)} …` : to.text;
-    return [`${displayName(author)} answers ${agent.renderer.line(to.at, to.author, short)}`];
+    return [
+      `${displayName(author)} answers ${agent.renderer.line(to.at, agent.renderer.authorOf(to), short)}`,
+    ];
   });
 }
 

@@ -2,18 +2,33 @@ import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
 import { withOwnIds } from "../llm/chat/call-ids.ts";
-import { type Tool, type ToolContext, ToolFailure, ToolInputError, type ToolOutcome } from "../tools/tool.ts";
+import {
+  type HandOff,
+  type Tool,
+  type ToolContext,
+  ToolFailure,
+  ToolInputError,
+  type ToolOutcome,
+} from "../tools/tool.ts";
 
 /** Calls of one answer that are run; a model that asks for more is told so. */
 const MAX_CALLS = 16;
 
+/** The tools that end a turn: without an answer, and with another agent's. */
+export const SKIP = "skip";
+const HAND_OFF = "hand_off";
+
 export type ToolResultDraft = Extract<TurnEntryDraft, { kind: "tool_result" }>;
 
 export interface ToolRun {
+  /** As the log is to have them: without the one that ends the turn by another agent's, which comes into the log with its end. */
+  readonly calls: readonly ToolCall[];
   /** One result for each call, in the order of the calls. */
   readonly results: readonly ToolResultDraft[];
   /** Set where the model chose not to answer. */
   readonly skip: string | null;
+  /** Set where another agent is to answer. */
+  readonly handOff: HandOff | null;
 }
 
 export interface ToolRunParts {
@@ -34,27 +49,52 @@ type Failure = { readonly kind: "failure"; readonly text: string };
  * was meant to be seen instead of words, such as a reaction, is not there, and the model does not know.
  */
 export async function runToolCalls(calls: readonly ToolCall[], parts: ToolRunParts): Promise<ToolRun> {
+  const isSecond = secondHandOff(calls);
   const outcomes = await Promise.all(
     calls.map(async (call, index) => ({
       call,
-      outcome: index < MAX_CALLS ? await runOne(call, parts) : failure(`At most ${MAX_CALLS} calls at once.`),
+      outcome:
+        index >= MAX_CALLS
+          ? failure(`At most ${MAX_CALLS} calls at once.`)
+          : isSecond(call)
+            ? failure("Your turn ends with one hand-off: choose one agent.")
+            : await runOne(call, parts),
     })),
   );
   const hasFailure = outcomes.some(({ outcome }) => outcome.kind === "failure");
   const skips = outcomes.flatMap(({ outcome }) => (outcome.kind === "skip" ? outcome.reason : []));
   const skip = hasFailure ? null : (skips[0] ?? null);
-  const results = outcomes.map(({ call, outcome }) => toDraft(call, outcome, skip !== null));
-  return { results, skip };
+  const handed = outcomes.flatMap(({ outcome }) => (outcome.kind === "hand_off" ? outcome : []));
+  const handOff = hasFailure ? null : (handed[0] ?? null);
+  // A turn that is begun again before its end must not believe that it has handed over.
+  const told = handOff === null ? outcomes : outcomes.filter(({ call }) => call.name !== HAND_OFF);
+  const results = told.map(({ call, outcome }) => toDraft(call, outcome, skip !== null));
+  return { calls: told.map(({ call }) => call), results, skip, handOff };
+}
+
+/** Whether a call is one more hand-off of the same answer. */
+function secondHandOff(calls: readonly ToolCall[]): (call: ToolCall) => boolean {
+  const first = calls.find(({ name }) => name === HAND_OFF);
+  return (call) => call.name === HAND_OFF && call !== first;
 }
 
 function toDraft(call: ToolCall, outcome: ToolOutcome | Failure, isSkipped: boolean): ToolResultDraft {
   const { references, memories = [] } = outcome.kind === "result" ? outcome : { references: [] };
-  const skipText = isSkipped
-    ? "You stay silent."
-    : "Another call has failed. Call this one alone to stay silent.";
   // What a tool says may quote the model's arguments, and those can hold what the log cannot.
-  const text = storableText(outcome.kind === "skip" ? skipText : outcome.text);
+  const text = storableText(textOf(outcome, isSkipped));
   return { kind: "tool_result", callId: call.id, tool: call.name, text, references, memories };
+}
+
+function textOf(outcome: ToolOutcome | Failure, isSkipped: boolean): string {
+  switch (outcome.kind) {
+    case "skip":
+      return isSkipped ? "You stay silent." : "Another call has failed. Call this one alone to stay silent.";
+    // Such a call stands in the log only where it was not done.
+    case "hand_off":
+      return "Nothing was handed over: another call has failed. Call this one alone.";
+    default:
+      return outcome.text;
+  }
 }
 
 function failure(text: string): Failure {

@@ -11,7 +11,7 @@ import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import type { FailureKind } from "../prompts/load.ts";
-import type { SkillRequest, ToolKit } from "../tools/tool.ts";
+import type { HandOff, SkillRequest, ToolKit } from "../tools/tool.ts";
 import type { AgentFile } from "../context/sections/section.ts";
 import { type Agent, budgetOf } from "./agent.ts";
 import {
@@ -25,7 +25,7 @@ import {
 } from "./context-sources.ts";
 import { isQuestion } from "../memory/recall-worth.ts";
 import { firstRecall } from "./first-recall.ts";
-import { runToolCalls, storableCalls } from "./tool-calls.ts";
+import { runToolCalls, SKIP, storableCalls } from "./tool-calls.ts";
 import { visibleAnswer } from "./visible-answer.ts";
 import { isCredible, type SentRequest, smallerWindow } from "./window-retry.ts";
 
@@ -90,8 +90,8 @@ export interface MadeOf {
 }
 
 export type TurnOutcome =
-  | { readonly kind: "answered"; readonly text: string }
-  | { readonly kind: "skipped"; readonly reason: string }
+  | { readonly kind: "answered"; readonly text: string; readonly handOff?: HandOff }
+  | { readonly kind: "skipped"; readonly reason: string; readonly handOff?: HandOff }
   /** The signal ended it; `text` is what had been said by then. */
   | { readonly kind: "stopped"; readonly text: string }
   /** `why` holds nothing that somebody else said; `said`: the provider's words, which may repeat what people wrote. */
@@ -209,8 +209,7 @@ class TurnRun {
   }
 
   async #runTools(answer: ModelAnswer): Promise<TurnOutcome | null> {
-    const calls = storableCalls(answer.calls);
-    const { results, skip } = await runToolCalls(calls, {
+    const { calls, results, skip, handOff } = await runToolCalls(storableCalls(answer.calls), {
       tools: this.#agent.tools,
       timeoutMs: this.#agent.config.toolTimeoutMs,
       signal: this.#signal,
@@ -225,11 +224,19 @@ class TurnRun {
     });
     // What a call has found may be deleted by now, and nobody would read it again.
     if (this.#signal.aborted) return { kind: "stopped", text: visibleAnswer(this.textSoFar) };
-    if (skip !== null) {
+    if (skip !== null || handOff !== null) {
       // What it did beside, such as a reaction, it is to remember.
-      if (calls.length > 1) await this.#channel.append([{ kind: "tool_call", text: "", calls }, ...results]);
+      if (calls.some(({ name }) => name !== SKIP))
+        await this.#channel.append([{ kind: "tool_call", text: "", calls }, ...results]);
       const text = visibleAnswer(answer.text);
-      return text === "" ? { kind: "skipped", reason: skip } : { kind: "answered", text };
+      const handed = handOff === null ? {} : { handOff };
+      return text === ""
+        ? {
+            kind: "skipped",
+            reason: handOff === null ? (skip ?? "") : `handed over to ${handOff.name}`,
+            ...handed,
+          }
+        : { kind: "answered", text, ...handed };
     }
     await this.#channel.append([{ kind: "tool_call", text: answer.text, calls }, ...results]);
     this.#showNothing();

@@ -24,6 +24,8 @@ const DEFAULT_AGENTS = [
     toolTimeoutMs: 20_000,
     notes: true,
     sharedMemory: [],
+    aliases: [],
+    mentionRoles: [],
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
     memory: { share: "channel", recall: "all" },
     timeZone: "UTC",
@@ -104,6 +106,7 @@ suite("without a file", () => {
       bindings: ["discord", "slack"].map((platform) => ({
         agent: "main",
         platform,
+        also: [],
         workspaces: [],
         channels: [],
         threads: true,

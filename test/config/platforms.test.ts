@@ -116,3 +116,27 @@ test("shared_memory names agents that there are, and others; a misspelt one is t
   );
   assert.throws(() => configFrom(t, agents('"night-watch"'), {}), /a list of ids of agents/u);
 });
+
+test("the other agents of a binding are such, each another one, and no two have the same name", (t) => {
+  const file = (also: string, aliases = "[]"): string =>
+    `[[agents]]\nid = "main"\n[[agents]]\nid = "researcher"\nname = "Res"\n[[agents]]\nid = "coder"\naliases = ${aliases}\n` +
+    `[[bindings]]\nagent = "main"\nplatform = "discord"\nalso = ${also}`;
+  const config = configFrom(t, file('["coder", "researcher"]'), {});
+  assert.deepEqual(config.bindings[0]?.also, ["researcher", "coder"]);
+  assert.match(
+    describeConfig(configFrom(t, file('["coder"]'), { DISCORD_TOKEN: "x" })),
+    /main answers mentions, and listens; also coder/,
+  );
+  assert.deepEqual(configFrom(t, "", {}).bindings[0]?.also, []);
+  assert.throws(
+    () => configFrom(t, file('["reseacher"]'), {}),
+    /config\.toml:12.*bindings\[0\]\.also.*no agent has this id.*"researcher", "coder".*"reseacher".*did you mean `researcher`\?/su,
+  );
+  assert.throws(() => configFrom(t, file('["main"]'), {}), /bindings\[0\]\.also.*answers here already/su);
+  assert.throws(
+    () => configFrom(t, file('["researcher", "coder"]', '["RES"]'), {}),
+    /bindings\[0\]\.also.*"res" means two agents here: "researcher" and "coder"/su,
+  );
+  // In channels of their own they may share it.
+  assert.equal(configFrom(t, file('["coder"]', '["RES"]'), {}).agents.length, 3);
+});

@@ -61,6 +61,8 @@ export interface IncarnationParts {
   readonly decide: (incarnation: Incarnation, state: CompactionState) => Decision;
 }
 
+/** One agent answers a channel. */
+const ALONE = { namesOf: () => [], teamOf: () => [] };
 const NO_COMMANDS = {
   has: () => false,
   run: async () => "",
@@ -152,7 +154,7 @@ export class Incarnation {
       digesterOf: (channel) => agentOf(channel).compactorAgent.digester,
       names: new ConfirmedNames({ store: store.names, log, bindings: [], ownerRoles: {} }),
       speakers: new Speakers(store.speakers),
-      namesOf: () => [],
+      ...ALONE,
       commands: NO_COMMANDS,
       limits: new TurnRateLimit(() => performance.now()),
       notices: new Notices(() => main, log),

@@ -47,6 +47,7 @@ async function run(
       react: async () => "shown",
       writeNote: async () => "Noted.",
       useSkill: async () => "Active.",
+      handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
     },
     onFailure: (name, why) => failures.push([name, why]),
   });

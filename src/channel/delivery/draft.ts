@@ -16,6 +16,10 @@ export interface DraftParts {
   readonly idempotencyKey: string;
   readonly inReplyTo: readonly string[];
   readonly timing: PieceTiming;
+  /** Undefined: the channel's own agent. */
+  readonly speaker: string | undefined;
+  /** Puts that name before a text, where the platform does not show it itself. */
+  readonly signed: (text: string) => string;
   readonly signal: AbortSignal;
 }
 
@@ -101,8 +105,8 @@ export class Draft {
   }
 
   #message(text: string): OutboundMessage {
-    const { address, idempotencyKey, inReplyTo, platform } = this.#parts;
-    const fitting = sliceWhole(text, 0, platform.capabilities.maxTextLength);
+    const { address, idempotencyKey, inReplyTo, platform, speaker, signed } = this.#parts;
+    const fitting = sliceWhole(signed(text), 0, platform.capabilities.maxTextLength);
     return {
       channel: address,
       idempotencyKey,
@@ -112,6 +116,7 @@ export class Draft {
       final: false,
       inReplyTo,
       kind: "answer",
+      ...(speaker !== undefined && { speaker }),
     };
   }
 }

@@ -1,6 +1,7 @@
 import PQueue from "p-queue";
 import { errorMessage } from "../../core/errors.ts";
-import type { ChannelAddress, TurnId } from "../../core/ids.ts";
+import type { TurnRange } from "../../core/history.ts";
+import type { AgentId, ChannelAddress, TurnId } from "../../core/ids.ts";
 import { formatAddress } from "../../core/ids.ts";
 import { backoffMs, jittered } from "../../async/backoff.ts";
 import type { OutboundMessage } from "../../core/message.ts";
@@ -10,6 +11,7 @@ import type { Delivery, DeliveryStore, PendingAnswer, OrphanedDraft } from "../.
 import { StaleEpochError } from "../../store/database/errors.ts";
 import type { Events } from "../../telemetry/events.ts";
 import { Draft } from "./draft.ts";
+import { underName } from "./speaker.ts";
 import type { Owner } from "../../core/ids.ts";
 import { ABORTED, unlessAborted } from "../../async/deadline.ts";
 import { pause, steadyNow } from "../../async/clock.ts";
@@ -27,8 +29,15 @@ export interface OutboxParts {
   readonly streams: boolean;
   readonly deliveries: DeliveryStore;
   readonly events: Events;
+  /** An agent's name, as people read it. */
+  readonly nameOf: (agent: AgentId) => string;
   /** Called if another daemon has taken the channel. */
   readonly onLost: (error: StaleEpochError) => void;
+}
+
+/** Who says something; no agent: the channel's own. */
+interface Speaks {
+  readonly agent?: AgentId;
 }
 
 /**
@@ -71,13 +80,32 @@ export class Outbox {
     await Promise.all(this.#notes);
   }
 
-  /** Texts into which an answer is split for this platform. */
-  split(text: string): string[] {
-    return splitText(text, this.#parts.platform.capabilities.maxTextLength);
+  /** Texts into which an answer is split for this platform, under the name of its agent, where that is another than the channel's own. */
+  split({ text, kind }: Pick<PendingAnswer, "text"> & { readonly kind: string }, by: Speaks): string[] {
+    const { platform } = this.#parts;
+    // A notice is Weir's own word.
+    const shown = kind === "notice" ? text : this.#signed(by)(text);
+    return splitText(shown, platform.capabilities.maxTextLength);
+  }
+
+  /** Puts the name of a guest before what it says, where the platform does not show it itself. */
+  #signed(by: Speaks): (text: string) => string {
+    const name = this.#speaker(by);
+    const isShown = this.#parts.platform.capabilities.showsSpeakers === true;
+    return name === undefined || isShown ? (text) => text : (text) => underName(name, text);
+  }
+
+  /** Undefined: the channel's own agent. */
+  #speaker({ agent }: Speaks): string | undefined {
+    return agent === undefined ? undefined : this.#parts.nameOf(agent);
   }
 
   /** The draft of an answer; null if the platform shows none, or an older answer waits. */
-  openDraft(turnId: TurnId, idempotencyKey: string, inReplyTo: readonly string[]): Draft | null {
+  openDraft(
+    turn: Pick<TurnRange, "id" | "agent">,
+    idempotencyKey: string,
+    inReplyTo: readonly string[],
+  ): Draft | null {
     const { platform, deliveries, owner, address, streams } = this.#parts;
     const { streaming } = platform.capabilities;
     if (!streams || streaming === false || !this.#isEmpty) return null;
@@ -87,9 +115,11 @@ export class Outbox {
       deliveries,
       owner,
       address,
-      turnId,
+      turnId: turn.id,
       idempotencyKey,
       inReplyTo,
+      speaker: this.#speaker(turn),
+      signed: this.#signed(turn),
       signal,
       timing: streaming,
     });
@@ -157,7 +187,7 @@ export class Outbox {
 
   /** @returns the notes of the parts that were sent */
   async #deliverAll(answer: PendingAnswer): Promise<Promise<boolean>[]> {
-    const texts = this.split(answer.text);
+    const texts = this.split(answer, answer);
     const notes: Promise<boolean>[] = [];
     for (const [index, part] of answer.parts.entries()) {
       const sent = await this.#untilSent(part, answer, texts[part.part] ?? "");
@@ -276,6 +306,7 @@ export class Outbox {
   ): Promise<string> {
     const { platform, address } = this.#parts;
     const turnMs = Math.max(0, Math.round(steadyNow() - answer.acceptedAt.getTime()));
+    const speaker = this.#speaker(answer);
     const message: OutboundMessage = {
       channel: address,
       idempotencyKey: part.idempotencyKey,
@@ -285,6 +316,7 @@ export class Outbox {
       final: true,
       inReplyTo: answer.inReplyTo,
       kind: answer.kind,
+      ...(speaker !== undefined && answer.kind === "answer" && { speaker }),
       timing: { turnMs, modelMs: Math.round(answer.modelMs) },
     };
     if (part.messageId !== null) {

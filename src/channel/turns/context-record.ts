@@ -88,7 +88,7 @@ function hashed(message: ModelMessage): unknown {
 /** The record of a request, without its texts. Pure. */
 function recordOf(
   { at, model, context, history, budget, reported }: SentContext,
-  turn: Pick<TurnRange, "id" | "toSeq">,
+  turn: Pick<TurnRange, "id" | "toSeq" | "agent">,
   recalled: RecalledIds,
   prefix: RecordedPrefix,
 ): ContextRecord {
@@ -100,6 +100,7 @@ function recordOf(
   return {
     turn: turn.id,
     at,
+    ...(turn.agent !== undefined && { agent: turn.agent }),
     model,
     window: budget.window,
     usable,

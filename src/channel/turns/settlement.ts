@@ -27,6 +27,11 @@ function stoppedText(said: string): string {
   return whole + (isInCode ? "\n```\n" : "") + (isInCode ? STOPPED.trimStart() : STOPPED);
 }
 
+/** Ends an answer that another agent was asked for. */
+function insteadOf(name: string): string {
+  return `(${name} does not answer here any more: I have answered instead.)`;
+}
+
 /** Without the sentence at its end that was not ended, where not half of the text is lost by that, else without the last word. */
 function wholeWords(text: string): string {
   const ends = [...text.matchAll(SENTENCE_END)].map((match) => match.index + match[0].length);
@@ -39,11 +44,13 @@ function wholeWords(text: string): string {
  * the provider's. What a model or a provider says of it may quote what people wrote, and a row outlives a deletion: it
  * is `told` in a log line, and not stored. Pure.
  * @param isEdited a message that it answers was changed behind the model's back
+ * @param missed names of the agents that were asked, and that answer there no more
  */
 export function toSettlement(
   outcome: TurnOutcome,
   failureText: (kind: FailureKind) => string,
   isEdited = false,
+  missed: readonly string[] = [],
 ): Pick<Settlement, "state" | "reason"> & {
   told: string | null;
   entry: (TurnEntryDraft & { text: string }) | null;
@@ -56,7 +63,7 @@ export function toSettlement(
         told: null,
         entry: {
           kind: "assistant",
-          text: isEdited ? `${outcome.text}\n\n${EDITED}` : outcome.text,
+          text: [outcome.text, ...(isEdited ? [EDITED] : []), ...missed.map(insteadOf)].join("\n\n"),
           stopped: false,
         },
       };

@@ -4,7 +4,7 @@ import { withDeadline } from "../../async/deadline.ts";
 import type { Landed } from "../../core/compaction.ts";
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
-import { type ChannelKind, isDueWork, type Place } from "../../core/message.ts";
+import { type ChannelKind, isOwnId, type Place } from "../../core/message.ts";
 import type { ModelCallRow } from "../../store/turns/model-calls.ts";
 import {
   type Attached,
@@ -20,6 +20,7 @@ import type { Draft } from "../delivery/draft.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
 import { billLine } from "../model-usage.ts";
+import { handingOver } from "./hand-off.ts";
 import { TurnNotes } from "./turn-notes.ts";
 import { hasSkills, useSkill } from "./turn-skills.ts";
 import type { LastSent } from "./context-record.ts";
@@ -96,14 +97,16 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     // A name would tell the provider where people chat.
     cacheKey: createHash("sha256").update(`${parts.agent.config.id} ${channel}`).digest("hex").slice(0, 32),
     notes: async () => notes?.read() ?? [],
-    activeSkills: async () => (hasSkills(parts.agent) ? parts.store.skills.names(owner.channel) : []),
+    activeSkills: async () =>
+      hasSkills(parts.agent) ? parts.store.skills.names(owner.channel, turn.agent) : [],
     toolKit: {
       react: reactor(parts),
       async writeNote(request) {
         if (notes === null) throw new ToolFailure("You keep no notes.");
         return notes.write(request);
       },
-      useSkill: async (request) => useSkill(parts, request),
+      useSkill: async (request) => useSkill({ ...parts, guest: turn.agent }, request),
+      handOff: handingOver(parts.guests.team, turn, () => history.current),
     },
     attached: async () => attachedTo(parts, history.current, turn),
     snapshot: async () => history.snapshot(),
@@ -147,7 +150,7 @@ function reactor({ platform, address, history, turn }: TurnChannelParts): ToolKi
   const tried = new Set<string>();
   return async (emoji) => {
     if (platform.react === undefined) return "unsupported";
-    const newest = answeredMessages(history.current, turn).findLast(({ messageId }) => !isDueWork(messageId));
+    const newest = answeredMessages(history.current, turn).findLast(({ messageId }) => !isOwnId(messageId));
     if (newest === undefined) return "gone";
     if (tried.size >= MAX_REACTIONS && !tried.has(emoji)) return "enough";
     tried.add(emoji);

@@ -26,7 +26,7 @@ interface Ahead<Found> {
 /** Searches a channel's log and memories for one turn. Disposing cancels the searches under way. */
 export class TurnRecall implements Disposable {
   readonly #parts: ActorParts;
-  readonly #history: GuardedHistory;
+  readonly #history: Pick<GuardedHistory, "current">;
   readonly #turn: Pick<TurnRange, "fromSeq" | "toSeq">;
   readonly #searches = new PQueue({ concurrency: SEARCHES_AT_ONCE });
   readonly #all = new AbortController();
@@ -39,7 +39,11 @@ export class TurnRecall implements Disposable {
   #unanswered = 0;
   #arms: RecallArms | undefined;
 
-  constructor(parts: ActorParts, history: GuardedHistory, turn: Pick<TurnRange, "fromSeq" | "toSeq">) {
+  constructor(
+    parts: ActorParts,
+    history: Pick<GuardedHistory, "current">,
+    turn: Pick<TurnRange, "fromSeq" | "toSeq">,
+  ) {
     this.#parts = parts;
     this.#history = history;
     this.#turn = turn;

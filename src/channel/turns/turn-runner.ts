@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Landed } from "../../core/compaction.ts";
 import { dueMessages, isEditedSince } from "../../core/history.ts";
-import { isDueWork } from "../../core/message.ts";
+import { isOwnId } from "../../core/message.ts";
 import { formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
 import { isOfInfrastructure, StaleEpochError } from "../../store/database/errors.ts";
 import type { ModelCallRow } from "../../store/turns/model-calls.ts";
@@ -12,7 +12,8 @@ import { budgetOf } from "../../turn/agent.ts";
 import { type FirstRecall, firstRecall, recallFor } from "../../turn/first-recall.ts";
 import { runTurn, type TurnResult } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
-import { LastSent, PrefixChain } from "./context-record.ts";
+import { LastSent } from "./context-record.ts";
+import { asGuest, GuestTurns, type TurnParts } from "./guest-turns.ts";
 import { createTurnChannel } from "./turn-channel.ts";
 import type { Draft } from "../delivery/draft.ts";
 import { nextTurn } from "./next-turn.ts";
@@ -52,6 +53,7 @@ interface RunParts {
   readonly bill: ModelCallRow[];
   readonly recall: TurnRecall;
   readonly sent: LastSent;
+  readonly by: TurnParts;
 }
 
 /** What a channel keeps of its model requests. */
@@ -69,7 +71,6 @@ export class TurnRunner {
   readonly #parts: ActorParts;
   readonly #history: GuardedHistory;
   readonly #outbox: Outbox;
-  readonly #request: RequestParts;
   /** When messages became durable, by this process' clock: for the time that a person waited. */
   readonly #acceptedAt = new Map<Seq, Date>();
   /** The search that began ahead of the next turn. */
@@ -78,7 +79,7 @@ export class TurnRunner {
   #expected: { readonly seq: Seq; turn: RunningTurn | null } | null = null;
   /** The last turn with failures of its own, and their number. */
   #failed: { readonly turn: TurnId; readonly times: number } | null = null;
-  readonly #prefixes = new PrefixChain();
+  readonly #guests: GuestTurns;
   #takenTo: Seq = 0;
   #running: {
     readonly turn: RunningTurn;
@@ -91,7 +92,7 @@ export class TurnRunner {
     this.#parts = parts;
     this.#history = history;
     this.#outbox = outbox;
-    this.#request = request;
+    this.#guests = new GuestTurns(parts, history, request);
   }
 
   /** Null: no turn runs. */
@@ -145,7 +146,8 @@ export class TurnRunner {
     const recall = this.#running?.recall;
     if (recall === undefined) return false;
     // Where the database does not answer, the turn could not settle either.
-    return !(await this.#history.hasMemories(recall.found.memories).catch(() => false));
+    const agent = this.#running?.turn.agent;
+    return !(await this.#history.hasMemories(recall.found.memories, agent).catch(() => false));
   }
 
   /** Resolves once the running turn looks for nothing; null: it does not now. */
@@ -187,27 +189,33 @@ export class TurnRunner {
    * @returns null: nothing is due; `unknown`: by the log a turn runs that we have not heard of
    */
   async next(leftBehind: RunningTurn | null): Promise<RunningTurn | "unknown" | null> {
-    const { store, owner, agent } = this.#parts;
+    const { store, owner } = this.#parts;
+    const answerer = this.#guests.answerer.bind(this.#guests);
     if (leftBehind !== null) {
       this.#take(leftBehind);
-      const { id, failures } = leftBehind;
+      const { id, failures, agent: before, ...turn } = leftBehind;
+      const by = answerer(before);
       return store.turns.beginAgain(
         owner,
-        leftBehind,
+        { id, failures, ...turn, ...(by !== undefined && { agent: by }) },
         this.#failed?.turn === id ? this.#failed.times : failures,
       );
     }
     const history = await this.#history.snapshot();
-    const chosen = nextTurn(history, budgetOf(agent, agent.config.model));
+    const { agent } = this.#guests.partsOf(dueMessages(history)[0]?.agent);
+    const chosen = nextTurn(history, budgetOf(agent, agent.config.model), answerer);
     if (chosen === null) return null;
     const begun = this.#expected?.seq === chosen.fromSeq ? this.#expected.turn : null;
     this.#expected = null;
     const range = begun ?? chosen;
     this.#take(range);
-    // The search runs while the turn's row is written.
-    const wanted = firstRecall(history, range.toSeq, agent.config.memory.recall);
-    if (this.#ahead?.isFor(range, wanted) !== true) this.#lookAhead(range, wanted);
-    return begun ?? (await store.turns.begin(owner, range.fromSeq, range.toSeq)) ?? "unknown";
+    // The search runs while the turn's row is written. What a guest is to find depends on the brief that it is given.
+    if (range.agent !== undefined) this.#dropAhead();
+    else {
+      const wanted = firstRecall(history, range.toSeq, agent.config.memory.recall);
+      if (this.#ahead?.isFor(range, wanted) !== true) this.#lookAhead(range, wanted);
+    }
+    return begun ?? (await store.turns.begin(owner, range.fromSeq, range.toSeq, range.agent)) ?? "unknown";
   }
 
   /** Cancels the search that began ahead. */
@@ -249,7 +257,8 @@ export class TurnRunner {
     const { events, address, platform } = this.#parts;
     const interrupt = new AbortController();
     if (isStopped) interrupt.abort(STOP);
-    using recall = this.#ahead ?? new TurnRecall(this.#parts, this.#history, turn);
+    const by = this.#guests.of(turn);
+    using recall = this.#ahead ?? new TurnRecall(by.parts, by.view ?? this.#history, turn);
     this.#running = { turn, interrupt, startedAt: steadyNow(), recall };
     // From here on a deletion ends the turn; before, it voided what was found ahead.
     this.#ahead = null;
@@ -258,13 +267,13 @@ export class TurnRunner {
     const asked = await this.#askedBy(turn);
     const bill: ModelCallRow[] = [];
     const sent = new LastSent();
-    const draft = this.#outbox.openDraft(turn.id, idempotencyKey, asked.inReplyTo);
+    const draft = this.#outbox.openDraft(turn, idempotencyKey, asked.inReplyTo);
     using _ = showTyping(platform, address, asked.inReplyTo);
     const channel = formatAddress(address);
     const { fromSeq, toSeq, attempts: attempt } = turn;
     events.emit({ type: "turn_started", channel, turn: turn.id, fromSeq, toSeq, attempt });
     try {
-      const result = await this.#run(turn, { asked, draft, bill, recall, sent }, interrupt.signal);
+      const result = await this.#run(turn, { asked, draft, bill, recall, sent, by }, interrupt.signal);
       // Its message's id must be stored before the settlement reads it.
       await draft?.close();
       if (interrupt.signal.aborted && interrupt.signal.reason !== STOP) return false;
@@ -272,9 +281,10 @@ export class TurnRunner {
       // One transaction with the turn: if its outcome is unknown, the rows of its model calls are not written twice.
       const told = { ...result, calls: bill.splice(0), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
+      this.#guests.keep(turn, by.view);
       if (sent.current !== null) {
         const context = { sent: sent.current, turn, recalled: recall.found };
-        this.#parts.contexts.add(this.#parts.owner.channel, this.#prefixes, context);
+        this.#parts.contexts.add(this.#parts.owner.channel, this.#guests.prefixes(turn.agent), context);
       }
       return true;
     } finally {
@@ -286,10 +296,11 @@ export class TurnRunner {
 
   async #run(
     turn: RunningTurn,
-    { asked, draft, bill, recall, sent }: RunParts,
+    { asked, draft, bill, recall, sent, by }: RunParts,
     signal: AbortSignal,
   ): Promise<TurnResult> {
-    const { agent, now } = this.#parts;
+    const { parts, request, view } = by;
+    const { agent, now } = parts;
     if (signal.aborted) return { outcome: { kind: "stopped", text: "" }, modelMs: 0 };
     if (asked.count === 0)
       return { outcome: { kind: "skipped", reason: "every message was deleted" }, modelMs: 0 };
@@ -297,19 +308,19 @@ export class TurnRunner {
     if (why !== null) return { outcome: { kind: "failed", failure: "gave_up", why }, modelMs: 0 };
     await this.#history.renewMemories();
     const channel = createTurnChannel({
-      ...this.#parts,
+      ...parts,
       recall,
       history: this.#history,
       turn,
       draft,
       bill,
       sent,
-      usage: this.#request.usage,
-      lastRequest: this.#request.last,
-      onRequest: this.#request.onRequest,
-      onLanded: this.#request.onLanded,
+      usage: request.usage,
+      lastRequest: request.last,
+      onRequest: request.onRequest,
+      onLanded: request.onLanded,
     });
-    return runTurn(agent, channel, turn, { now }, signal);
+    return runTurn(agent, asGuest(channel, view), turn, { now }, signal);
   }
 
   async #settle(
@@ -318,28 +329,34 @@ export class TurnRunner {
     result: TurnResult & Required<Pick<Settlement, "calls" | "recalled">>,
     opened: Opened,
   ): Promise<void> {
-    const { agent, now, indexer, owner } = this.#parts;
+    const { now, indexer, owner } = this.#parts;
+    const { agent } = this.#guests.partsOf(turn.agent);
     const { entry, told, ...end } = toSettlement(
       result.outcome,
       (kind) => agent.texts.failure({ kind }),
       isEditedSince(this.#history.current, turn),
+      this.#guests.missed(turn),
     );
-    const texts = entry === null ? [] : this.#outbox.split(entry.text);
+    const at = now();
+    const texts = entry === null ? [] : this.#outbox.split(entry, turn);
     const idempotencyKeys = texts.map((_, part) => (part === 0 ? opened.idempotencyKey : randomUUID()));
     const { modelMs, calls, recalled } = result;
-    const settlement: Settlement = { ...end, modelMs, entry, idempotencyKeys, calls, recalled };
-    const parts = await this.#history.settle(turn, settlement, now());
+    const handOff = this.#guests.handedOver(result.outcome, turn, at);
+    const settlement: Settlement = { ...end, ...handOff, modelMs, entry, idempotencyKeys, calls, recalled };
+    const { parts, handedOver: handed } = await this.#history.settle(turn, settlement, at);
+    if (handed !== null) this.accepted(handed.seq);
+    if (handed !== null || entry !== null) indexer.mark(owner.channel);
     const { inReplyTo, acceptedAt } = asked;
     if (entry === null) {
       // Also what an earlier run of this turn has shown. The row lacks the id where the draft could not store it.
       await this.#outbox.recover();
       if (opened.shown !== null) this.#outbox.withdraw(opened.shown, null);
     } else {
-      indexer.mark(owner.channel);
       this.#outbox.deliver({
         turnId: turn.id,
         text: entry.text,
         kind: entry.kind === "assistant" ? "answer" : "notice",
+        ...(turn.agent !== undefined && { agent: turn.agent }),
         inReplyTo,
         modelMs,
         acceptedAt,
@@ -370,7 +387,7 @@ export class TurnRunner {
     const times = messages.map(({ seq }) => this.#acceptedAt.get(seq) ?? new Date(steadyNow()));
     const acceptedAt = times.toSorted((a, b) => a.getTime() - b.getTime())[0] ?? new Date(steadyNow());
     const count = messages.filter(({ deleted }) => !deleted).length;
-    const inReplyTo = messages.map(({ messageId }) => messageId).filter((id) => !isDueWork(id));
+    const inReplyTo = messages.map(({ messageId }) => messageId).filter((id) => !isOwnId(id));
     return { inReplyTo, acceptedAt, count };
   }
 }

@@ -2,6 +2,7 @@ import { SkillFileError } from "../../agent-files/skill-files.ts";
 import { type AgentFile, skillsOf } from "../../context/sections/section.ts";
 import { sectionLimits } from "../../context/sections/fit.ts";
 import { usableTokens } from "../../context/usage.ts";
+import type { AgentId } from "../../core/ids.ts";
 import { formatNumber } from "../../text/format.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { type SkillRequest, ToolFailure } from "../../tools/tool.ts";
@@ -26,14 +27,17 @@ export async function useSkill(
     store,
     owner,
     agent,
+    guest,
   }: Pick<ActorParts, "store" | "agent"> & {
     readonly owner: Pick<ActorParts["owner"], "channel">;
+    /** Whose skills; default: the channel's own agent's. */
+    readonly guest?: AgentId | undefined;
   },
   request: SkillRequest,
 ): Promise<string> {
-  const active = await store.skills.names(owner.channel);
+  const active = await store.skills.names(owner.channel, guest);
   if (request.kind === "deactivate") {
-    const ended = await store.skills.deactivate(owner.channel, request.name);
+    const ended = await store.skills.deactivate(owner.channel, request.name, guest);
     if (ended.length === 0)
       throw new ToolFailure(`"${request.name}" is not active. ${listed("Active", active)}`);
     return `Laid down: ${ended.join(", ")}.`;
@@ -58,7 +62,7 @@ export async function useSkill(
         `${MOST_ACTIVE} skills are active already, and no more may be. ${listed("Lay one down first", active)}`,
       );
     refuseTooLong(agent, skill);
-    await store.skills.activate(owner.channel, skill.name);
+    await store.skills.activate(owner.channel, skill.name, guest);
   }
   const files = await agent.folder.skillFiles(skill);
   return `Active: ${skill.name}. Its instructions stand in your folder's part of the prompt now. ${listed("Its files", files)}`;

@@ -2,6 +2,7 @@ import { capText, type EntryTexts, spanNote, summaryLabel } from "../../context/
 import type { ModelMessage } from "../../core/context.ts";
 import type { Entry } from "../../core/entry.ts";
 import type { Summary } from "../../core/history.ts";
+import type { AgentId } from "../../core/ids.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { collectHints, type Hints } from "./hints.ts";
 import {
@@ -37,6 +38,8 @@ export interface WorkerAgent {
   /** What it is told to be and to do; "": nothing in particular. */
   readonly systemText: string;
   readonly agentName: string;
+  /** Another agent that spoke in the same channel; default: its id. */
+  readonly nameOf?: (agent: AgentId) => string;
   readonly time: TimeFormat;
   readonly texts: CompactorTexts;
 }

@@ -1,7 +1,7 @@
 import type { CurrentText, Entry, NoticeEntry } from "../../core/entry.ts";
 import { absenceText, type EntryTexts, escapeLabels } from "../../context/render.ts";
 import { viewOrder } from "../../core/history.ts";
-import type { Seq } from "../../core/ids.ts";
+import type { AgentId, Seq } from "../../core/ids.ts";
 import { counted, displayName, truncateMiddle } from "../../text/text.ts";
 import { headForm, type HeadForm, lineHead, type LineBefore } from "../../text/line-head.ts";
 import type { TimeFormat } from "../../text/time.ts";
@@ -9,6 +9,8 @@ import type { TimeFormat } from "../../text/time.ts";
 /** How a transcript is written. */
 export interface TranscriptStyle {
   readonly agentName: string;
+  /** Another agent that spoke in the same channel; default: its id. */
+  readonly nameOf?: ((agent: AgentId) => string) | undefined;
   readonly time: TimeFormat;
   readonly texts: Pick<EntryTexts, "editNote" | "absence">;
 }
@@ -95,12 +97,16 @@ interface Said {
 
 function describe(entry: Entry, present: ReadonlySet<Seq>, style: TranscriptStyle): Said | null {
   // Names of people have no brackets, so nobody's line can look like the agent's.
-  const agent = `${displayName(style.agentName)} [agent]`;
+  const { agentName, nameOf = (id) => id } = style;
+  const by = "turnId" in entry ? entry.agent : undefined;
+  // What another agent called is that agent's business.
+  if (by !== undefined && entry.kind !== "assistant") return null;
+  const agent = `${displayName(by === undefined ? agentName : nameOf(by))} [agent]`;
   switch (entry.kind) {
     case "user":
       return saidBy(displayName(entry.author.name), entry.author.id, entry.text);
     case "assistant":
-      return saidBy(agent, "", entry.text);
+      return saidBy(agent, by ?? "", entry.text);
     case "tool_call": {
       const calls = entry.calls.map(
         (call) => `${agent} called ${displayName(call.name)}(${shortened(call.arguments, MAX_ARGUMENTS)})`,

@@ -240,6 +240,16 @@ export const agentSchema = z.strictObject({
     "",
     'What people call the agent. "" is the id.',
   ),
+  aliases: option(
+    names("other names of the agent"),
+    [],
+    'Other names by which people mention it, beside its id and its name: ["res"] is @res.',
+  ),
+  mention_roles: option(
+    names("ids or names of roles"),
+    [],
+    "Discord: whoever mentions one of these roles (its id or its name) means this agent.",
+  ),
   shared_memory: option(
     names("ids of agents"),
     [],

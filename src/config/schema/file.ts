@@ -221,7 +221,9 @@ export const fileSchema = z.strictObject({
       about:
         'The agents. Without any, there is one called "main". A second [[agents]] makes a second agent. Any option of ' +
         "[defaults] may stand in it, for this agent alone, and behind it [agents.compaction] with the thresholds, [agents.pruning] and [agents.memory].",
-      samples: [{ about: "", values: { id: "main", name: "", shared_memory: [] } }],
+      samples: [
+        { about: "", values: { id: "main", name: "", aliases: [], mention_roles: [], shared_memory: [] } },
+      ],
     }),
   models: z
     .record(z.string().min(1).max(200), modelSchema)

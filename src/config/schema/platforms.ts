@@ -54,6 +54,12 @@ export const bindingSchema = z.strictObject({
     about: 'The id of the agent that answers, and the platform: "discord" or "slack".',
   }),
   platform: oneOf(CHAT_PLATFORMS).register(optionTexts, { about: "" }),
+  also: option(
+    names("ids of agents"),
+    [],
+    'Agents that can be asked here as well, by "@id", "@name" or an alias: ["researcher"]. Each answers under its own name. Whoever ' +
+      "mentions none of them reaches agent.",
+  ),
   workspaces: option(
     names("ids or names of servers or teams"),
     [],

@@ -122,7 +122,7 @@ export class InteractivePresenter implements Presenter {
 
   #label(message: OutboundMessage): string {
     if (message.kind === "notice") return this.#style.quiet("weir> ");
-    return this.#style.agent(`${displayableLine(this.#session.agent)}> `);
+    return this.#style.agent(`${displayableLine(message.speaker ?? this.#session.agent)}> `);
   }
 
   #remember(id: string, visible: string): void {

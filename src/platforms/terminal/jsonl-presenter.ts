@@ -55,6 +55,7 @@ export class JsonlPresenter implements Presenter {
       type: "reply",
       channel,
       in_reply_to: message.inReplyTo,
+      agent: message.speaker,
       text: message.text,
       turn_ms: milliseconds(message.timing?.turnMs),
       model_ms: milliseconds(message.timing?.modelMs),

@@ -2,7 +2,7 @@ import { answerText } from "../../core/card.ts";
 import { unreachable } from "../../core/errors.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
-import { displayable } from "../../text/displayable.ts";
+import { displayable, displayableLine } from "../../text/displayable.ts";
 import { refusal, runCommand, takeIn, typedMessage } from "./intake.ts";
 import { type InputLine, LineReader } from "./line-reader.ts";
 import type { Presenter, Session } from "./presenter.ts";
@@ -41,7 +41,9 @@ export class LinesPresenter implements Presenter {
   }
 
   async show(_id: string, message: OutboundMessage): Promise<void> {
-    if (message.final) await this.#print(message.text);
+    if (!message.final) return;
+    const { speaker, text } = message;
+    await this.#print(speaker === undefined ? text : `${displayableLine(speaker)}: ${text}`);
   }
 
   async settled(_channel: string, turn: SettledTurn): Promise<void> {

@@ -9,7 +9,8 @@ import type { Database, Queryable } from "../database/database.ts";
  * second for some thousands, in slices: only who waits for its result waits.
  */
 export interface Digester {
-  ofEntries(entries: readonly Entry[], maxTokens: number): Promise<Extract>;
+  /** @param focus what is asked: what has to do with it goes before other things */
+  ofEntries(entries: readonly Entry[], maxTokens: number, focus?: string): Promise<Extract>;
   ofTexts(texts: readonly string[], maxTokens: number): Promise<Extract>;
 }
 

@@ -20,6 +20,7 @@ import {
   termsGone,
 } from "../memory/retold.ts";
 import { takeRetoldNotes } from "../memory/notes.ts";
+import { takeRetoldHandOffs } from "../memory/retold-hand-offs.ts";
 import { goneOf, lockShownIn, readShown, type ShownMemory } from "../memory/showings.ts";
 
 /** Who makes the extracts of a deletion, and which are made already. */
@@ -104,7 +105,8 @@ async function blankMessages(
   const unsaid = { seqs, terms: termsGone(texts.map(({ text }) => text)) };
   const taken = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldNotes(client, channel, unsaid);
-  const retold = await blankRetoldCalls(client, channel, unsaid, { found });
+  const handed = await takeRetoldHandOffs(client, channel, unsaid);
+  const retold = [...handed, ...(await blankRetoldCalls(client, channel, unsaid, { found }))];
   await endJobs(client, channel, retold);
   await client.query(
     {
@@ -146,7 +148,8 @@ export async function takeShown(
     const unsaid = { seqs: [Math.min(...memories.map(({ from }) => from))], terms: told };
     await lockShownIn(client, channel);
     await takeRetoldNotes(client, channel, unsaid);
-    const retold = await blankRetoldCalls(client, channel, unsaid);
+    const handed = await takeRetoldHandOffs(client, channel, unsaid);
+    const retold = [...handed, ...(await blankRetoldCalls(client, channel, unsaid))];
     await endJobs(client, channel, retold);
     if (retold.length === 0) continue;
     await takeRetoldMemories(client, channel, { seqs: retold, terms: told });

@@ -2,13 +2,15 @@ import {
   type Absence,
   type Entry,
   type EntryReference,
+  type HandOffChain,
+  type Meant,
   type MemoryReference,
   objectJson,
   type RememberedStatement,
   type ToolCall,
   type TurnEntryDraft,
 } from "../../core/entry.ts";
-import { type ChannelId, memoryId, type Seq, turnId } from "../../core/ids.ts";
+import { agentId, type AgentId, type ChannelId, memoryId, type Seq, turnId } from "../../core/ids.ts";
 import { namingOnly } from "../../core/memory.ts";
 import type { Author } from "../../core/message.ts";
 import { sliceWhole } from "../../text/text.ts";
@@ -42,6 +44,8 @@ interface RawEntry {
     edits?: Seq;
     stopped?: boolean;
     absence?: { kind: Absence["kind"]; from: string; to: string };
+    agent?: string;
+    chain?: { id: number; hop: number };
   } | null;
   revised: string | null;
   note_text: string | null;
@@ -123,6 +127,7 @@ export async function readEntriesAt(
 /** What people and agents said, as {@link said} reads it. */
 export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "author_name" | "revised"> & {
   readonly at: Date | string;
+  readonly agent: string | null;
 };
 
 /**
@@ -133,7 +138,7 @@ function selectSaid(channel: string, seqs: string): string {
   // One character more than is quoted tells that there is more; those of two units are enough all the more.
   // By an array and not by a join: that is planned once, for a table of whatever size, and must stay a look by the key.
   return `with found as materialized (select ${seqs} as seqs)
-          select e.seq, e.kind, e.at, left(e.text, ${MAX_QUOTE + 1}) as text, e.author_name,
+          select e.seq, e.kind, e.at, left(e.text, ${MAX_QUOTE + 1}) as text, e.author_name, e.data->>'agent' as agent,
                  (select left(r.text, ${MAX_QUOTE + 1}) from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
                    order by r.revision desc limit 1) as revised
             from entries e
@@ -170,7 +175,9 @@ export function firstSaid(rows: readonly RawSaid[]): EntryReference[] {
 }
 
 export function said(row: RawSaid): EntryReference {
-  return toReference({ ...row, at: new Date(row.at), deleted: false });
+  const { agent, ...rest } = row;
+  const data = agent === null ? null : { agent };
+  return toReference({ ...rest, data, at: new Date(row.at), deleted: false });
 }
 
 async function resolve(client: Queryable, channel: ChannelId, rows: readonly RawEntry[]): Promise<Entry[]> {
@@ -179,13 +186,28 @@ async function resolve(client: Queryable, channel: ChannelId, rows: readonly Raw
     channel,
     rows.flatMap((row) => row.data?.references ?? []),
   );
-  const statements = await readStatements(
-    client,
-    channel,
-    rows.flatMap((row) => row.data?.memories ?? []),
-  );
+  const statements = await readStatementsByAgent(client, channel, rows);
   const authors = new Map<string, Author>();
-  return rows.map((row) => toEntry(row, references, statements, authors));
+  return rows.map((row) =>
+    toEntry(row, references, statements.get(row.data?.agent) ?? NO_STATEMENTS, authors),
+  );
+}
+
+const NO_STATEMENTS: ReadonlyMap<number, RememberedStatement> = new Map();
+
+/** What results of tools tell of memories: of each agent's as far as that one may see them. By agent; undefined: the channel's own. */
+async function readStatementsByAgent(
+  client: Queryable,
+  channel: ChannelId,
+  rows: readonly RawEntry[],
+): Promise<ReadonlyMap<string | undefined, ReadonlyMap<number, RememberedStatement>>> {
+  const found = new Map<string | undefined, ReadonlyMap<number, RememberedStatement>>();
+  const told = rows.filter(({ data }) => data?.memories !== undefined && data.memories.length > 0);
+  for (const [agent, ofAgent] of Map.groupBy(told, ({ data }) => data?.agent)) {
+    const ids = ofAgent.flatMap(({ data }) => data?.memories ?? []);
+    found.set(agent, await readStatements(client, channel, ids, agent));
+  }
+  return found;
 }
 
 /** One object for all that somebody said under one name. */
@@ -219,12 +241,14 @@ async function readReferences(
 const MAX_QUOTE = 4000;
 
 function toReference(
-  row: Pick<RawEntry, "seq" | "at" | "kind" | "text" | "author_name" | "deleted" | "revised">,
+  row: Pick<RawEntry, "seq" | "at" | "kind" | "text" | "author_name" | "deleted" | "revised" | "data">,
 ): EntryReference {
-  const author = row.kind === "assistant" ? "you" : (row.author_name ?? "");
+  const agent = row.kind === "assistant" ? row.data?.agent : undefined;
+  const author = row.kind === "assistant" ? (agent ?? "you") : (row.author_name ?? "");
   const text = row.revised ?? row.text;
   const quoted = text.length > MAX_QUOTE ? `${sliceWhole(text, 0, MAX_QUOTE)} […]` : text;
-  return { seq: row.seq, at: row.at, author, text: row.deleted ? null : quoted };
+  const reference = { seq: row.seq, at: row.at, author, text: row.deleted ? null : quoted };
+  return agent === undefined ? reference : { ...reference, agent: agentId(agent) };
 }
 
 function toEntry(
@@ -254,7 +278,7 @@ function toEntry(
   }
   if (row.kind === "user") {
     // Written out: what a spread begins, V8 goes on with beside the object, at twice the size.
-    return {
+    const message: Entry = {
       seq: row.seq,
       at: row.at,
       deleted: row.deleted,
@@ -266,8 +290,10 @@ function toEntry(
       replyTo: row.reply_to,
       addressed: row.addressed,
     };
+    return row.data === null ? message : { ...message, ...meantBy(row.data) };
   }
-  const ofTurn = { ...base, turnId: turnId(row.turn_id ?? 0), after: row.after_seq ?? 0 };
+  const writer = row.data?.agent === undefined ? {} : { agent: agentId(row.data.agent) };
+  const ofTurn = { ...base, turnId: turnId(row.turn_id ?? 0), after: row.after_seq ?? 0, ...writer };
   if (row.kind === "assistant")
     return { ...ofTurn, kind: "assistant", text, stopped: row.data?.stopped ?? false };
   if (row.kind === "tool_call") return { ...ofTurn, kind: "tool_call", text, calls: row.data?.calls ?? [] };
@@ -282,6 +308,20 @@ function toEntry(
   };
 }
 
+/** Whom a message is meant for, as its row has it. */
+function meantBy({ agent, chain }: NonNullable<RawEntry["data"]>): Meant {
+  return {
+    ...(agent !== undefined && { agent: agentId(agent) }),
+    ...(chain !== undefined && { chain: { id: turnId(chain.id), hop: chain.hop } }),
+  };
+}
+
+/** The same for a message that is appended; null: for the channel's own agent. */
+export function meantData({ agent, chain }: Meant): { agent?: AgentId; chain?: HandOffChain } | null {
+  if (agent === undefined && chain === undefined) return null;
+  return { ...(agent !== undefined && { agent }), ...(chain !== undefined && { chain }) };
+}
+
 function toMemoryReference(
   id: number,
   ids: readonly number[],
@@ -292,8 +332,10 @@ function toMemoryReference(
 }
 
 /** What `append_turn_entries` takes: references are stored as seqs and ids, never as text. */
-export function toDraftRow(draft: TurnEntryDraft): Record<string, unknown> {
-  return { kind: draft.kind, text: draft.text, tokens: estimateDraft(draft), data: draftData(draft) };
+export function toDraftRow(draft: TurnEntryDraft, agent?: AgentId): Record<string, unknown> {
+  const data = draftData(draft);
+  const signed = agent === undefined || draft.kind === "notice" ? data : { ...data, agent };
+  return { kind: draft.kind, text: draft.text, tokens: estimateDraft(draft), data: signed };
 }
 
 function draftData(draft: TurnEntryDraft): Record<string, unknown> | null {

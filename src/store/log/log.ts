@@ -1,5 +1,5 @@
 import type { CurrentText, Entry, TurnEntryDraft } from "../../core/entry.ts";
-import type { ChannelId, Seq, TurnId } from "../../core/ids.ts";
+import type { AgentId, ChannelId, Seq, TurnId } from "../../core/ids.ts";
 import type { InboundEdit } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
@@ -27,6 +27,7 @@ import {
   termsGone,
 } from "../memory/retold.ts";
 import { takeRetoldNotes } from "../memory/notes.ts";
+import { rewordRetoldHandOffs } from "../memory/retold-hand-offs.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
 export type EditOutcome =
@@ -65,7 +66,7 @@ export class LogStore {
   /** Appends what a running turn wrote. `after`: the last message that the turn answers. */
   async appendTurnEntries(
     owner: { channel: ChannelId; epoch: number },
-    turn: { id: TurnId; after: Seq },
+    turn: { id: TurnId; after: Seq; agent?: AgentId | undefined },
     drafts: readonly TurnEntryDraft[],
     at: Date,
   ): Promise<Entry[]> {
@@ -74,7 +75,14 @@ export class LogStore {
         name: "append_turn_entries",
         text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
       },
-      [owner.channel, owner.epoch, turn.id, turn.after, at, JSON.stringify(drafts.map(toDraftRow))],
+      [
+        owner.channel,
+        owner.epoch,
+        turn.id,
+        turn.after,
+        at,
+        JSON.stringify(drafts.map((draft) => toDraftRow(draft, turn.agent))),
+      ],
     );
     const first = row?.first_seq ?? 0;
     return drafts.map((draft, index) => entryOfDraft(draft, first + index, turn, at));
@@ -199,7 +207,13 @@ export async function editMessage(
   if (row.outcome === "unchanged") return { outcome: "unchanged", seq };
   if (digester !== undefined) await renewSummaries(client, channel, seq, digester);
   const shown = await readShown(client, channel);
-  const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored });
+  const change = { seq, former: row.former, now: stored };
+  const handed = await rewordRetoldHandOffs(client, channel, {
+    seqs: [seq],
+    terms: termsGone(row.former, stored),
+  });
+  if (digester !== undefined) for (const one of handed) await renewSummaries(client, channel, one, digester);
+  const taken = (await takeRetold(client, channel, change, handed)) + handed.length;
   if (digester !== undefined)
     await takeShown(client, await goneOf(client, shown), termsGone(row.former, stored), digester);
   // Results of tools quote memories: more has changed than the notice tells of.
@@ -221,12 +235,13 @@ async function takeRetold(
   client: Queryable,
   channel: ChannelId,
   { seq, former, now }: { readonly seq: Seq; readonly former: readonly string[]; readonly now: string },
+  handed: readonly Seq[],
 ): Promise<number> {
   const unsaid = { seqs: [seq], terms: termsGone(former, now) };
   const unquoted = await takeUnquoted(client, channel, seq, now);
   const retold = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldNotes(client, channel, unsaid);
-  await tellJobs(client, channel, unsaid);
+  await tellJobs(client, channel, { ...unsaid, seqs: [seq, ...handed] });
   const { coveredTo } = await readChannel(client, channel);
   if (seq <= coveredTo) await blankRetoldCalls(client, channel, unsaid, { to: coveredTo });
   return unquoted.length + retold.length;
@@ -236,11 +251,12 @@ async function takeRetold(
 export function entryOfDraft(
   draft: TurnEntryDraft,
   seq: Seq,
-  turn: { id: TurnId; after: Seq },
+  turn: { id: TurnId; after: Seq; agent?: AgentId | undefined },
   at: Date,
 ): Entry {
   const base = { seq, at, deleted: false, tokens: estimateDraft(draft), after: turn.after };
+  const writer = turn.agent === undefined ? {} : { agent: turn.agent };
   return draft.kind === "notice"
     ? { ...base, ...draft, edits: null }
-    : { ...base, ...draft, turnId: turn.id };
+    : { ...base, ...draft, turnId: turn.id, ...writer };
 }

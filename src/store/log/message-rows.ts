@@ -1,9 +1,9 @@
-import type { UserEntry } from "../../core/entry.ts";
+import type { Meant, UserEntry } from "../../core/entry.ts";
 import type { Seq } from "../../core/ids.ts";
 import type { InboundMessage } from "../../core/message.ts";
 import { displayName, storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
-import { LINE_HEAD_TOKENS } from "./entry-rows.ts";
+import { LINE_HEAD_TOKENS, meantData } from "./entry-rows.ts";
 import { type RunningTurn, begunTurn } from "../turns/turn-rows.ts";
 
 /** A message on its way into the log: the entry that it becomes, but for its place. */
@@ -30,7 +30,8 @@ export interface AppendedRow {
 }
 
 /** What the log takes of a message. */
-export type LoggedMessage = Pick<InboundMessage, "id" | "author" | "text" | "at" | "addressed" | "replyTo">;
+export type LoggedMessage = Pick<InboundMessage, "id" | "author" | "text" | "at" | "addressed" | "replyTo"> &
+  Meant;
 
 export function draftMessage(message: LoggedMessage): MessageDraft {
   const text = storableText(message.text);
@@ -46,6 +47,7 @@ export function draftMessage(message: LoggedMessage): MessageDraft {
     messageId: storableText(message.id),
     replyTo: message.replyTo === undefined ? null : storableText(message.replyTo),
     addressed: message.addressed,
+    ...meantData(message),
   };
 }
 
@@ -64,6 +66,7 @@ export function draftValues({
 
 /** By the names of `append_messages`. */
 export function draftRecord(draft: MessageDraft): Record<string, unknown> {
+  const data = meantData(draft);
   const { messageId, author, text, tokens, at, addressed, replyTo } = draft;
   return {
     message_id: messageId,
@@ -75,6 +78,7 @@ export function draftRecord(draft: MessageDraft): Record<string, unknown> {
     at,
     addressed,
     reply_to: replyTo,
+    ...(data !== null && { data }),
   };
 }
 

@@ -323,6 +323,7 @@ export async function readStatements(
   client: Queryable,
   channel: ChannelId,
   ids: readonly number[],
+  agent?: string,
 ): Promise<ReadonlyMap<number, RememberedStatement>> {
   if (ids.length === 0) return new Map();
   const rows = await client.query<
@@ -336,10 +337,10 @@ export async function readStatements(
       text: `select m.id, m.type, m.asserted_by, m.valid_from, m.statement,
                     m.refers_from::text as refers_from, m.refers_to::text as refers_to, ${OTHERWISE}
                from channels here cross join lateral (
-                 select * from memories m where m.id = any($2) and ${seenBy("here.agent", "here.id", "here.workspace", "here.kind")}
+                 select * from memories m where m.id = any($2) and ${seenBy("coalesce($3::text, here.agent)", "here.id", "here.workspace", "here.kind")}
                ) m where here.id = $1`,
     },
-    [channel, [...new Set(ids)]],
+    [channel, [...new Set(ids)], agent ?? null],
   );
   return new Map(
     rows.map((row) => {

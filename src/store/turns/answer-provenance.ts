@@ -1,5 +1,14 @@
 import type { RecallArms, RecalledIds } from "../../core/entry.ts";
-import { type ChannelId, memoryId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
+import {
+  agentId,
+  type AgentId,
+  type ChannelAddress,
+  type ChannelId,
+  memoryId,
+  type Seq,
+  type TurnId,
+  turnId,
+} from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 
 /** How an answer came about. */
@@ -8,6 +17,8 @@ export interface AnswerRecord {
   readonly at: Date;
   /** The turn's entries, by seq: the messages that it answered, its calls with their results, the answer itself. */
   readonly seqs: readonly Seq[];
+  /** Who answered; null: the channel's own agent. */
+  readonly agent: AgentId | null;
   /** What was found for it before its model was asked. */
   readonly recalled: RecalledIds;
   /** From the turn's begin to its settlement, ms. */
@@ -23,6 +34,7 @@ interface RawAnswer {
   to_seq: number;
   seq: number;
   at: Date;
+  agent: string | null;
   recalled: { entries: number[]; memories: number[]; arms?: RecallArms } | null;
   turn_ms: number;
   model_ms: number | null;
@@ -55,12 +67,27 @@ export class AnswerProvenanceStore {
     return rows.map((row) => row.author_id);
   }
 
+  /** The agent that has said a message of ours; null: the channel's own, or it is none of ours. */
+  async agentOf({ platform, name }: ChannelAddress, messageId: string): Promise<AgentId | null> {
+    const [row] = await this.#db.query<{ agent: string | null }>(
+      {
+        name: "answer_agent",
+        text: `select e.data->>'agent' as agent from channels c
+                 join deliveries d on d.channel_id = c.id and d.message_id = $3
+                 join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
+                where c.platform = $1 and c.name = $2 limit 1`,
+      },
+      [platform, name, messageId],
+    );
+    return row?.agent == null ? null : agentId(row.agent);
+  }
+
   /** The last answer of a channel; null: there is none. */
   async last(channel: ChannelId): Promise<AnswerRecord | null> {
     const [answer] = await this.#db.query<RawAnswer & Record<string, unknown>>(
       {
         name: "answer_last",
-        text: `select e.turn_id, t.from_seq, t.to_seq, e.seq, e.at, e.data->'recalled' as recalled, t.model_ms,
+        text: `select e.turn_id, t.from_seq, t.to_seq, e.seq, e.at, e.data->'recalled' as recalled, e.data->>'agent' as agent, t.model_ms,
                       (extract(epoch from t.settled_at - t.started_at) * 1000)::float8 as turn_ms
                  from entries e join turns t on t.id = e.turn_id
                 where e.channel_id = $1 and e.kind = 'assistant' order by e.seq desc limit 1`,
@@ -91,6 +118,7 @@ export class AnswerProvenanceStore {
     return {
       turn: turnId(answer.turn_id),
       at: answer.at,
+      agent: answer.agent === null ? null : agentId(answer.agent),
       seqs: entries.map(({ seq }) => seq),
       recalled: { entries: found, memories: memories.map(memoryId), ...(arms !== undefined && { arms }) },
       turnMs: answer.turn_ms,

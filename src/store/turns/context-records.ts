@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
 import type { Focus, Pressure, Section, SegmentKey } from "../../core/context.ts";
 import type { RecalledIds } from "../../core/entry.ts";
-import { type ChannelId, jobId, type JobId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
+import {
+  type AgentId,
+  type ChannelId,
+  jobId,
+  type JobId,
+  type Seq,
+  type TurnId,
+  turnId,
+} from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
 
@@ -13,6 +21,8 @@ export interface ContextRecord {
   readonly turn: TurnId;
   /** When the request was sent. */
   readonly at: Date;
+  /** Who answered; left out: the channel's own agent. */
+  readonly agent?: AgentId;
   readonly model: string;
   /** Tokens. */
   readonly window: number;

@@ -1,4 +1,5 @@
-import { type ChannelId, turnId as toTurnId, type TurnId } from "../../core/ids.ts";
+import { agentId, type AgentId, type ChannelId, turnId as toTurnId, type TurnId } from "../../core/ids.ts";
+import { isOwnId } from "../../core/message.ts";
 import type { Database } from "../database/database.ts";
 import { StaleEpochError } from "../database/errors.ts";
 import { SentBatches } from "./sent-batches.ts";
@@ -20,6 +21,8 @@ export interface PendingAnswer {
   readonly turnId: TurnId;
   readonly text: string;
   readonly kind: "answer" | "notice";
+  /** Who answers; left out: the channel's own agent. */
+  readonly agent?: AgentId;
   /** The platform's ids of the messages that it answers. */
   readonly inReplyTo: readonly string[];
   readonly modelMs: number;
@@ -147,7 +150,7 @@ export class DeliveryStore {
     const rows = await this.#db.query<RawDelivery & (RawAnswer | { text: null })>(
       {
         name: "deliveries_owed",
-        text: `select d.id, d.turn_id, d.part, d.idempotency_key, d.drafted, d.message_id, e.text, e.kind, t.model_ms, asked.ids, asked.at
+        text: `select d.id, d.turn_id, d.part, d.idempotency_key, d.drafted, d.message_id, e.text, e.kind, e.data->>'agent' as agent, t.model_ms, asked.ids, asked.at
                  from deliveries d
                  join turns t on t.id = d.turn_id
                  left join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
@@ -178,6 +181,7 @@ export class DeliveryStore {
 interface RawAnswer {
   text: string;
   kind: "assistant" | "notice";
+  agent: string | null;
   model_ms: number | null;
   ids: string[] | null;
   at: Date | null;
@@ -199,7 +203,9 @@ function toAnswer(row: RawDelivery & RawAnswer): Omit<PendingAnswer, "parts"> {
     turnId: toTurnId(row.turn_id),
     text: row.text,
     kind: row.kind === "assistant" ? "answer" : "notice",
-    inReplyTo: row.ids ?? [],
+    ...(row.agent !== null && { agent: agentId(row.agent) }),
+    // As the turn itself has it: nobody can reply to what Weir gave an id itself.
+    inReplyTo: (row.ids ?? []).filter((id) => !isOwnId(id)),
     modelMs: row.model_ms ?? 0,
     acceptedAt: row.at ?? new Date(0),
     isRecovered: true,

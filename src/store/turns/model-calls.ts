@@ -128,7 +128,7 @@ export class ModelCallStore {
   }
 }
 
-/** The last request of a channel's turns that a provider has counted, among its newest calls; null: none of them. */
+/** The last request of a channel's own agent that a provider has counted, among its newest calls; null: none of them. */
 export async function readLastUsage(client: Queryable, channel: ChannelId): Promise<ReportedUsage | null> {
   const [row] = await client.query<{ model: string; estimated_tokens: number; prompt_tokens: number }>(
     {
@@ -137,6 +137,7 @@ export async function readLastUsage(client: Queryable, channel: ChannelId): Prom
       text: `select model, estimated_tokens, prompt_tokens
                from (select * from model_calls where channel_id = $1 order by id desc limit 100) newest
               where purpose = 'turn' and outcome = 'answered' and prompt_tokens is not null
+                and not exists (select from turns t where t.id = newest.turn_id and t.agent is not null)
               order by id desc limit 1`,
     },
     [channel],

@@ -1,7 +1,7 @@
 import type { JobKind } from "../../core/compaction.ts";
 import type { RecalledIds, RememberedStatement } from "../../core/entry.ts";
 import type { TurnRange } from "../../core/history.ts";
-import { type ChannelId, type MemoryId, memoryId, type Seq, turnId } from "../../core/ids.ts";
+import { type AgentId, type ChannelId, type MemoryId, memoryId, type Seq, turnId } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 import { readStatements } from "../memory/memories.ts";
 import type { TurnState } from "./turns.ts";
@@ -78,12 +78,16 @@ export class PastStore {
     });
   }
 
-  /** What is left of these memories, by id, as far as the channel may see them: what a turn had recalled. */
+  /**
+   * What is left of these memories, by id, as far as the channel may see them: what a turn had recalled.
+   * @param agent whose turn it was; default: the channel's own agent's
+   */
   async statements(
     channel: ChannelId,
     ids: readonly MemoryId[],
+    agent?: AgentId,
   ): Promise<ReadonlyMap<number, RememberedStatement>> {
-    return readStatements(this.#db, channel, ids);
+    return readStatements(this.#db, channel, ids, agent);
   }
 
   /** Up to where each `/reset` has covered the channel, in order. */

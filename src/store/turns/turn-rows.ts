@@ -1,5 +1,5 @@
 import type { TurnRange } from "../../core/history.ts";
-import { type Seq, turnId } from "../../core/ids.ts";
+import { type AgentId, agentId, type Seq, turnId } from "../../core/ids.ts";
 
 export interface RunningTurn extends TurnRange {
   /** How often it was started, this time included. */
@@ -25,14 +25,23 @@ export interface RawTurn {
   attempts: number;
   deaths: number;
   failures: number;
+  agent: string | null;
 }
 
-export function runningTurn({ id, from_seq: fromSeq, to_seq: toSeq, ...counts }: RawTurn): RunningTurn {
+export function runningTurn({
+  id,
+  from_seq: fromSeq,
+  to_seq: toSeq,
+  agent,
+  ...counts
+}: RawTurn): RunningTurn {
   const { attempts, deaths, failures } = counts;
-  return { id: turnId(id), fromSeq, toSeq, attempts, deaths, failures };
+  const turn = { id: turnId(id), fromSeq, toSeq, attempts, deaths, failures };
+  return agent === null ? turn : { ...turn, agent: agentId(agent) };
 }
 
 /** The turn that has begun with this row, for the first time. */
-export function begunTurn(id: number, fromSeq: Seq, toSeq: Seq): RunningTurn {
-  return { id: turnId(id), fromSeq, toSeq, attempts: 1, deaths: 0, failures: 0 };
+export function begunTurn(id: number, fromSeq: Seq, toSeq: Seq, agent?: AgentId): RunningTurn {
+  const turn = { id: turnId(id), fromSeq, toSeq, attempts: 1, deaths: 0, failures: 0 };
+  return agent === undefined ? turn : { ...turn, agent };
 }

@@ -1,9 +1,10 @@
-import type { Entry, RecalledIds, TurnEntryDraft } from "../../core/entry.ts";
+import type { Entry, RecalledIds, TurnEntryDraft, UserEntry } from "../../core/entry.ts";
 import type { TurnRange } from "../../core/history.ts";
-import type { ChannelId, Seq, TurnId } from "../../core/ids.ts";
+import { agentId, type AgentId, type ChannelId, type Seq, type TurnId } from "../../core/ids.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
 import type { Delivery } from "./deliveries.ts";
 import { toDraftRow } from "../log/entry-rows.ts";
+import { draftMessage, draftRecord, type LoggedMessage } from "../log/message-rows.ts";
 import { entryOfDraft } from "../log/log.ts";
 import { billRecords, type ModelCallRow } from "./model-calls.ts";
 import { type Database, type Queryable, ASYNC_COMMIT } from "../database/database.ts";
@@ -33,6 +34,34 @@ export interface Settlement {
   readonly calls?: readonly ModelCallRow[];
   /** What was found for its answer; it is stored with that, and no part of the history. */
   readonly recalled?: RecalledIds;
+  /** Set: the turn ends with a hand-off, and this comes into the log with its end. */
+  readonly handOff?: LoggedMessage;
+}
+
+/** What a settlement has written. */
+export interface Settled {
+  /** The turn's last entry, where it has one. */
+  readonly entry: Entry | null;
+  /** What is to be sent. */
+  readonly parts: Delivery[];
+  /** What was handed over; null: nothing, or the log had it already. */
+  readonly handedOver: UserEntry | null;
+}
+
+const SETTLE = {
+  name: "settle_turn",
+  text: "select entry_seq, parts from settle_turn($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+};
+const SETTLE_HANDING_OVER = {
+  name: "settle_handing_over",
+  text: "select entry_seq, parts, handed_seq, handed_text from settle_handing_over($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+};
+
+interface RawSettled {
+  entry_seq: number | null;
+  parts: RawPart[];
+  handed_seq?: number | null;
+  handed_text?: string;
 }
 
 /** Longest reason, in UTF-16 units. */
@@ -58,23 +87,25 @@ export class TurnStore {
    * The row of a turn that begins. Its commit does not wait for the disk: whatever of the turn can be seen is committed
    * later and waits, for this row as well. If the machine fails before that, the messages are due as if it had failed
    * before the turn began.
+   * @param agent who answers; default: the channel's own agent
    * @returns null if a turn runs already: one of a message whose append was committed without our hearing of it
    */
   async begin(
     owner: { channel: ChannelId; epoch: number },
     fromSeq: Seq,
     toSeq: Seq,
+    agent?: AgentId,
   ): Promise<RunningTurn | null> {
     const [row] = await this.#db.query<{ id: number }>(
       {
         name: "turn_begin",
-        text: `insert into turns (channel_id, epoch, from_seq, to_seq)
-               select $1, $2, $3, $4 from ${ASYNC_COMMIT}
+        text: `insert into turns (channel_id, epoch, from_seq, to_seq, agent)
+               select $1, $2, $3, $4, $5 from ${ASYNC_COMMIT}
                on conflict (channel_id) where state = 'running' do nothing returning id`,
       },
-      [owner.channel, owner.epoch, fromSeq, toSeq],
+      [owner.channel, owner.epoch, fromSeq, toSeq, agent ?? null],
     );
-    return row === undefined ? null : begunTurn(row.id, fromSeq, toSeq);
+    return row === undefined ? null : begunTurn(row.id, fromSeq, toSeq, agent);
   }
 
   /**
@@ -94,6 +125,18 @@ export class TurnStore {
     );
     if (row === undefined) throw new Error(`turn ${turn.id} is not running`);
     return { ...turn, ...row };
+  }
+
+  /** Who answers the newest turn of a channel, running or not; undefined: its own agent, or there was none. */
+  async lastAnswerer(channel: ChannelId): Promise<AgentId | undefined> {
+    const [row] = await this.#db.query<{ agent: string | null }>(
+      {
+        name: "turn_last_agent",
+        text: "select agent from turns where channel_id = $1 order by id desc limit 1",
+      },
+      [channel],
+    );
+    return row?.agent == null ? undefined : agentId(row.agent);
   }
 
   /** How a turn ended; null if it runs, or never was. */
@@ -117,19 +160,17 @@ export class TurnStore {
     return { state: row.state, reason: row.reason, modelMs: row.model_ms ?? 0, inReplyTo: row.ids ?? [] };
   }
 
-  /** The one transaction that settles a turn. @returns its last entry, where it has one, and what is to be sent */
+  /** The one transaction that settles a turn. */
   async settle(
     owner: { channel: ChannelId; epoch: number },
     turn: TurnRange,
     settlement: Settlement,
     at: Date,
-  ): Promise<{ entry: Entry | null; parts: Delivery[] }> {
-    const { state, reason, modelMs, entry, idempotencyKeys, calls = [], recalled } = settlement;
-    const [row] = await this.#db.query<{ entry_seq: number | null; parts: RawPart[] }>(
-      {
-        name: "settle_turn",
-        text: "select entry_seq, parts from settle_turn($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-      },
+  ): Promise<Settled> {
+    const { state, reason, modelMs, entry, idempotencyKeys, calls = [], recalled, handOff } = settlement;
+    const handed = handOff === undefined ? null : draftMessage(handOff);
+    const [row] = await this.#db.query<RawSettled & Record<string, unknown>>(
+      handed === null ? SETTLE : SETTLE_HANDING_OVER,
       [
         owner.channel,
         owner.epoch,
@@ -138,24 +179,34 @@ export class TurnStore {
         reason === null ? null : sliceWhole(storableText(reason), 0, MAX_REASON),
         Math.round(modelMs),
         at,
-        entry && JSON.stringify(entryRow(entry, recalled)),
+        entry && JSON.stringify(entryRow(entry, recalled, turn.agent)),
         idempotencyKeys,
         calls.length === 0 ? null : JSON.stringify(billRecords(calls)),
+        ...(handed === null ? [] : [JSON.stringify(draftRecord(handed))]),
       ],
     );
     const parts = (row?.parts ?? []).map(({ id, part, key, message_id: messageId, drafted }) => {
       return { id, turnId: turn.id, part, idempotencyKey: key, messageId, drafted };
     });
-    if (entry === null || row?.entry_seq == null) return { entry: null, parts };
-    return { entry: entryOfDraft(entry, row.entry_seq, { id: turn.id, after: turn.toSeq }, at), parts };
+    const seq = row?.handed_seq ?? null;
+    const handedOver =
+      handed === null || seq === null ? null : { ...handed, seq, text: row?.handed_text ?? handed.text };
+    if (entry === null || row?.entry_seq == null) return { entry: null, parts, handedOver };
+    const by = { id: turn.id, after: turn.toSeq, agent: turn.agent };
+    return { entry: entryOfDraft(entry, row.entry_seq, by, at), parts, handedOver };
   }
 }
 
-function entryRow(entry: TurnEntryDraft, recalled: RecalledIds | undefined): Record<string, unknown> {
-  const row = toDraftRow(entry);
+function entryRow(
+  entry: TurnEntryDraft,
+  recalled: RecalledIds | undefined,
+  agent: AgentId | undefined,
+): Record<string, unknown> {
+  const row = toDraftRow(entry, agent);
   const isAnyRecalled = recalled !== undefined && recalled.entries.length + recalled.memories.length > 0;
   if (entry.kind !== "assistant" || !isAnyRecalled) return row;
-  return { ...row, data: { ...(entry.stopped && { stopped: true }), recalled } };
+  const writer = agent === undefined ? {} : { agent };
+  return { ...row, data: { ...(entry.stopped && { stopped: true }), ...writer, recalled } };
 }
 
 /** The turn that a channel's last owner left behind, if any; that this one has ended over it counts already. */
@@ -163,7 +214,7 @@ export async function readRunningTurn(client: Queryable, channel: ChannelId): Pr
   const [row] = await client.query<RawTurn>(
     {
       name: "turn_running",
-      text: `select t.id, t.from_seq, t.to_seq, t.attempts, t.deaths + (t.epoch <> c.epoch)::integer as deaths, t.failures
+      text: `select t.id, t.from_seq, t.to_seq, t.attempts, t.deaths + (t.epoch <> c.epoch)::integer as deaths, t.failures, t.agent
                from turns t join channels c on c.id = t.channel_id where t.channel_id = $1 and t.state = 'running'`,
     },
     [channel],

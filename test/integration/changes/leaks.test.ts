@@ -12,6 +12,8 @@ import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
 import type { Asker } from "../../../src/platforms/platform.ts";
 import { rowsWith } from "../../store/rows-with.ts";
+import { openStore } from "../../store/open-store.ts";
+import { openTogether, told as answersTo } from "../../support/together.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
 import {
   ask,
@@ -459,6 +461,52 @@ test("a turn that a deletion came into leaves no context that tells of it", asyn
     await quiet(weir, "general");
     for (const secret of SECRETS) assert.deepEqual(await rowsWith(open, secret), []);
   });
+});
+
+test("what an agent handed over goes with what it retells: by a deletion, by an edit, and while it is being answered", async () => {
+  for (const change of [
+    "deletion",
+    "edit",
+    "deletion while it is answered",
+    "deletion before it is handed over",
+  ]) {
+    await using scene = await openTogether();
+    await using open = openStore(scene.connection);
+    await using weir = await scene.start();
+    const held = hold();
+    const isEarly = change.endsWith("handed over");
+    const handing = toolCalls([
+      { name: "hand_off", arguments: { agent: "res", message: `Ann says: ${SECRET}` } },
+    ]);
+    let main = 0;
+    scene.script({
+      main: () => (main++ === 0 ? (isEarly ? held.behaviour : handing) : text("What is it about?")),
+      researcher: () => (change.endsWith("answered") ? held.behaviour : text("It is safe.")),
+    });
+    await weir.say(SECRET, { id: "asked", author: authorOf(ANN) });
+    const answers = (): string[] => weir.platform.texts();
+    if (isEarly) await scene.server.received(1);
+    else if (change.endsWith("answered")) await scene.server.received(2);
+    else await weir.platform.until(() => answers().length === 1);
+    if (!isEarly) assert.ok((await rowsWith(open, SECRETS[0])).includes("entries"));
+    const at = { platform: "test", id: "asked", at: new Date() };
+    await weir.daemon.inbox.receive(
+      change === "edit" ? { type: "edit", text: "Never mind.", ...at } : { type: "deletion", ...at },
+    );
+    held.release(isEarly ? handing : text("It is safe."));
+    assert.deepEqual(await answersTo(weir, "and the lake?"), ["What is it about?"]);
+    const later = JSON.stringify(scene.requests("main").at(-1)?.messages).toLowerCase();
+    if (change !== "edit")
+      for (const secret of SECRETS) assert.ok(!later.includes(secret), `${change}: ${later}`);
+    // The view keeps an edited-away text that a model has read until a summary covers it; what was handed over is gone at once.
+    const [handed] = await open.sql<{ text: string }>("select text from entries where data ? 'chain'");
+    assert.ok(!holdsSecret(handed?.text ?? ""), change);
+    if (change !== "edit")
+      for (const secret of SECRETS) assert.deepEqual(await rowsWith(open, secret), [], change);
+    const row = await weir.daemon.store.channels.find({ platform: "test", name: "room" });
+    assert.ok(row);
+    await checkFold(weir, "room");
+  }
 });
 
 async function untilErased({ scene: { open } }: World): Promise<void> {

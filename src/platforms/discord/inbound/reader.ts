@@ -69,6 +69,7 @@ export class MessageReader {
       at: new Date(message.timestamp),
       addressed: this.isAddressed(message, where, options.bot),
       ...(replyTo !== undefined && { replyTo }),
+      ...this.#mentioned(message, where),
       ...(images.length > 0 && { images }),
     };
   }
@@ -122,6 +123,19 @@ export class MessageReader {
       })),
       isFull ? this.#files : NO_FILES,
     );
+  }
+
+  /** Whom a message mentions by Discord's own means, by the names that its text has. */
+  #mentioned(
+    { mentions, mention_roles: roles }: MessagePayload,
+    { workspace }: ChannelOnPlatform,
+  ): Pick<InboundMessage, "mentions" | "mentionedRoles"> {
+    const names = mentions.map((user) => nameOf(user, user.member));
+    const roleNames = roles.flatMap((role) => this.#parts.directory.roleName(workspace, role) ?? []);
+    return {
+      ...(names.length > 0 && { mentions: names }),
+      ...(roles.length > 0 && { mentionedRoles: [...roles, ...roleNames] }),
+    };
   }
 
   #text({ content, mentions }: MessagePayload, where: ChannelOnPlatform, bot: Bot): string {

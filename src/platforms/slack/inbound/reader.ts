@@ -22,6 +22,8 @@ export interface ReaderParts {
 export interface SaidText {
   readonly text: string;
   readonly images: readonly InboundImage[];
+  /** Names that the text has of the people whom it mentions by Slack's own means. */
+  readonly mentions: readonly string[];
 }
 
 /** Names the files without fetching them. */
@@ -73,21 +75,26 @@ export class MessageReader {
       at: timeOfTs(message.ts),
       addressed: isAddressed(channel, message, bot),
       ...(said.images.length > 0 && { images: said.images }),
+      ...(said.mentions.length > 0 && { mentions: said.mentions }),
     };
   }
 
   /** Reads a text and its attachments. */
   async said(message: SlackMessage, { withFiles }: { readonly withFiles: boolean }): Promise<SaidText> {
     const files = (message.files ?? []).flatMap(toAttachedFile);
-    const [words, read] = await Promise.all([
-      this.readable([message.text ?? "", attachedWords(message)].filter(Boolean).join("\n")),
+    const [{ text: words, mentions }, read] = await Promise.all([
+      this.#named([message.text ?? "", attachedWords(message)].filter(Boolean).join("\n")),
       readAttachments(files, withFiles ? this.#files : NO_FILES),
     ]);
-    return { text: [words, ...read.texts].filter(Boolean).join("\n"), images: read.images };
+    return { text: [words, ...read.texts].filter(Boolean).join("\n"), images: read.images, mentions };
   }
 
   /** Replaces ids by names. Looks up a limited number, a few at a time: other ids stay. */
   async readable(text: string): Promise<string> {
+    return (await this.#named(text)).text;
+  }
+
+  async #named(text: string): Promise<Pick<SaidText, "text" | "mentions">> {
     const { names } = this.#parts;
     const ids = mentionedIds(text);
     const bot = ids.people.length === 0 ? null : await names.bot();
@@ -105,11 +112,13 @@ export class MessageReader {
       // One call returns all groups.
       named(ids.groups, async (id) => names.group(id)),
     ]);
-    return readableText(text, {
-      people: new Map(bot === null ? peopleNamed : [[bot.userId, bot.name], ...peopleNamed]),
+    const known = new Map(bot === null ? peopleNamed : [[bot.userId, bot.name], ...peopleNamed]);
+    const readable = readableText(text, {
+      people: known,
       channels: new Map(channelsNamed),
       groups: new Map(groupsNamed),
     });
+    return { text: readable, mentions: ids.people.flatMap((id) => known.get(id) ?? []) };
   }
 
   /** A channel with its names. */

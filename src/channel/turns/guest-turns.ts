@@ -1,0 +1,102 @@
+import { answeredMessages, type TurnRange } from "../../core/history.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { Settlement } from "../../store/turns/turns.ts";
+import type { TurnChannel, TurnOutcome } from "../../turn/turn.ts";
+import type { ActorParts } from "../channel-context.ts";
+import type { GuardedHistory } from "../guarded-history.ts";
+import { LastRequest, UsageAnchor } from "../model-usage.ts";
+import { PrefixChain } from "./context-record.ts";
+import { GuestView, type KeptBrief } from "./guest-view.ts";
+import { handedOver } from "./hand-off.ts";
+import type { RequestParts } from "./turn-runner.ts";
+
+/** What a turn needs of whoever answers it. */
+export interface TurnParts {
+  readonly parts: ActorParts;
+  readonly request: RequestParts;
+  /** Null: it is the channel's own agent's. */
+  readonly view: GuestView | null;
+}
+
+/** Turns of a channel that other agents than its own answer, and what they keep between them. */
+export class GuestTurns {
+  readonly #parts: ActorParts;
+  readonly #history: GuardedHistory;
+  readonly #request: RequestParts;
+  readonly #briefs = new Map<AgentId, KeptBrief>();
+  readonly #prefixes = new Map<AgentId | null, PrefixChain>();
+
+  constructor(parts: ActorParts, history: GuardedHistory, request: RequestParts) {
+    this.#parts = parts;
+    this.#history = history;
+    this.#request = request;
+  }
+
+  /** Who answers what is meant for an agent; undefined: the channel's own, also for one that answers here no more. */
+  answerer(agent: AgentId | undefined): AgentId | undefined {
+    return agent === undefined || this.#parts.guests.agent(agent) === undefined ? undefined : agent;
+  }
+
+  /** The parts of an agent's turns. What a guest asks its model says nothing of the channel's own requests. */
+  partsOf(agent: AgentId | undefined): ActorParts {
+    const guest = agent === undefined ? undefined : this.#parts.guests.agent(agent);
+    return guest === undefined ? this.#parts : { ...this.#parts, agent: guest };
+  }
+
+  of(turn: TurnRange): TurnParts {
+    const parts = this.partsOf(turn.agent);
+    if (turn.agent === undefined || parts === this.#parts)
+      return { parts, request: this.#request, view: null };
+    const request: RequestParts = {
+      usage: new UsageAnchor(null),
+      last: new LastRequest(parts.agent.config.model),
+      onRequest: () => undefined,
+      onLanded: () => undefined,
+    };
+    const view = new GuestView(parts, this.#history, turn, this.#briefs.get(turn.agent) ?? null);
+    return { parts, request, view };
+  }
+
+  /** Names of the agents that what a turn answers is meant for, and that answer here no more. */
+  missed(turn: TurnRange): string[] {
+    const asked = answeredMessages(this.#history.current, turn).flatMap(({ agent }) => agent ?? []);
+    const gone = asked.filter((agent) => this.answerer(agent) === undefined);
+    return [...new Set(gone)].map((agent) => this.#parts.guests.nameOf(agent));
+  }
+
+  /** What a turn's end puts into the log where it hands over. */
+  handedOver(outcome: TurnOutcome, turn: TurnRange, at: Date): Pick<Settlement, "handOff"> {
+    const handOff = "handOff" in outcome ? outcome.handOff : undefined;
+    if (handOff === undefined) return {};
+    const { agent, guests } = this.#parts;
+    const nameOf = (id: AgentId | null): string => (id === null ? agent.config.name : guests.nameOf(id));
+    return { handOff: handedOver(handOff, turn, this.#history.current, { at, nameOf }) };
+  }
+
+  /** Keeps what a guest was shown for its next turn. */
+  keep(turn: TurnRange, view: GuestView | null): void {
+    const kept = view?.kept ?? null;
+    if (turn.agent !== undefined && kept !== null) this.#briefs.set(turn.agent, kept);
+  }
+
+  /** Of the requests of an agent. */
+  prefixes(agent: AgentId | undefined): PrefixChain {
+    const chain = this.#prefixes.get(agent ?? null) ?? new PrefixChain();
+    this.#prefixes.set(agent ?? null, chain);
+    return chain;
+  }
+}
+
+/** What a turn may do to a channel in which its agent is a guest: the channel's own view stays as it is. */
+export function asGuest(channel: TurnChannel, view: GuestView | null): TurnChannel {
+  if (view === null) return channel;
+  return {
+    ...channel,
+    snapshot: async () => view.snapshot(),
+    commitAhead: async () => false,
+    async omit(toSeq) {
+      view.omit(toSeq);
+    },
+    extract: async () => null,
+  };
+}

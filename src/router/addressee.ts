@@ -1,0 +1,84 @@
+import { memberNamed, mentionForm, type Team, type TeamMember } from "../core/team.ts";
+
+/** What tells of whom a message means. */
+export interface Addressed {
+  readonly text: string;
+  /** Names of people (and of the bot) that the platform's own mentions stand for, as the text has them behind `@`. */
+  readonly mentions?: readonly string[];
+  /** Ids and names of roles that it mentions. */
+  readonly mentionedRoles?: readonly string[];
+}
+
+/** Whom a message means. */
+export interface Addressee {
+  readonly member: TeamMember;
+  /** It says so as the command `/ask`: it is no other command. */
+  readonly isAsk: boolean;
+}
+
+/** Longest text that is looked through, in UTF-16 units: who is meant is said before a page of it. */
+const LOOKED_THROUGH = 20_000;
+/** Fenced blocks, and code in a line: what stands there is quoted. */
+const CODE = /```[\s\S]*?(?:```|$)|`[^`\n]*`/g;
+/** Behind a name it is another word. */
+const IN_WORD = /[\p{L}\p{N}_-]/u;
+/** Before an `@` it is an address, as in `ann@researcher.org`. */
+const IN_ADDRESS = /[\p{L}\p{N}_.+-]/u;
+/** `/ask researcher what is it?`, behind a mention of the bot or alone; the text may have several lines. */
+const ASK = /^(?:@[^\s,:]+[\s,:]+)?\/ask[ \t]+@?(\S+?)[,:]?\s+\S/i;
+
+/**
+ * Whom of several agents a message means: the first that it names, by `@` and any of its names, by its role, or by `/ask NAME`.
+ * What a platform's own mention stands for is that person, whatever the person is called. All that decides this is here. Pure.
+ * @returns undefined: none of them, and the channel's own agent is as much addressed as the platform says
+ */
+export function addresseeOf(team: Team, message: Addressed): Addressee | undefined {
+  if (team.length === 0) return undefined;
+  const asked = askedBy(team, message.text);
+  if (asked !== undefined) return { member: asked, isAsk: true };
+  const member = mentionedIn(team, message) ?? byRole(team, message.mentionedRoles ?? []);
+  return member === undefined ? undefined : { member, isAsk: false };
+}
+
+function askedBy(team: Team, text: string): TeamMember | undefined {
+  const [, name] = ASK.exec(text.trimStart().slice(0, 200)) ?? [];
+  return name === undefined ? undefined : memberNamed(team, name);
+}
+
+function mentionedIn(team: Team, { text, mentions = [] }: Addressed): TeamMember | undefined {
+  const words = text.slice(0, LOOKED_THROUGH).replaceAll(CODE, (code) => " ".repeat(code.length));
+  // The longest first: `@ann-marie` is not `ann`.
+  const people = mentions.toSorted((a, b) => b.length - a.length);
+  const names = team
+    .flatMap((member) => member.names.map((name) => ({ member, form: mentionForm(name) })))
+    .filter(({ form }) => form !== "")
+    .toSorted((a, b) => b.form.length - a.form.length);
+  for (let at = words.indexOf("@"); at !== -1; at = words.indexOf("@", at + 1)) {
+    if (at > 0 && IN_ADDRESS.test(words[at - 1] ?? "")) continue;
+    const rest = words.slice(at + 1);
+    const person = people.find((name) => name !== "" && rest.startsWith(name) && endsWord(rest, name.length));
+    if (person !== undefined) continue;
+    const found = names.find(({ form }) => startsWith(rest, form));
+    if (found !== undefined) return found.member;
+  }
+  return undefined;
+}
+
+/** Does a text begin with a name, in whatever case, as a whole word? */
+function startsWith(rest: string, form: string): boolean {
+  const begin = rest.slice(0, form.length);
+  return mentionForm(begin) === form && endsWord(rest, form.length);
+}
+
+/** `@res-2` and `@res_b` are other words than `@res`; `@res-` and `@res.` are not. */
+function endsWord(rest: string, length: number): boolean {
+  const [first = "", second = ""] = rest.slice(length, length + 2);
+  if (first !== "-") return !IN_WORD.test(first);
+  return !IN_WORD.test(second);
+}
+
+function byRole(team: Team, roles: readonly string[]): TeamMember | undefined {
+  // It only chooses among agents who answer there anyway: so a role's name may count, whoever has made the role.
+  const wanted = new Set(roles.map(mentionForm));
+  return team.find((member) => member.roles.some((role) => wanted.has(mentionForm(role.replace(/^@/, "")))));
+}

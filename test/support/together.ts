@@ -1,0 +1,117 @@
+import type { Binding } from "../../src/router/bindings.ts";
+import { agentId } from "../../src/core/ids.ts";
+import { createTestDatabase } from "./database.ts";
+import { text, toolCalls } from "./model-behaviours.ts";
+import { type Behaviour, type ChatRequest, type ModelServer, startModelServer } from "./model-server.ts";
+import { OWNED } from "./owners.ts";
+import { TestPlatform } from "./test-platform.ts";
+import { startWeir, type TestWeir, type TestWeirOptions } from "./weir.ts";
+
+/** Three agents, each with a model of its own name: `main` (Weir), `researcher` (Researcher, @res), `coder` (Coder). */
+export const THREE = `
+[[agents]]
+id = "main"
+name = "Weir"
+model = "main-model"
+context_window = 16384
+[[agents]]
+id = "researcher"
+name = "Researcher"
+aliases = ["res"]
+mention_roles = ["77001", "Scientists"]
+model = "researcher-model"
+context_window = 16384
+[[agents]]
+id = "coder"
+name = "Coder"
+model = "coder-model"
+context_window = 16384
+`;
+
+export type Who = "main" | "researcher" | "coder";
+
+/** What an agent's model answers; a list is gone through, and its last stays. */
+export type Answers = Partial<Record<Who, (request: ChatRequest) => Behaviour>>;
+
+export interface Together extends AsyncDisposable {
+  readonly connection: TestWeirOptions["connection"];
+  readonly server: ModelServer;
+  start(options?: StartOptions): Promise<TestWeir>;
+  /** How each agent answers from now on; one that is not named says who it is. */
+  script(answers: Answers): void;
+  /** The messages of the requests to an agent's model, oldest first. */
+  requests(who: Who): ChatRequest[];
+}
+
+export interface StartOptions extends Partial<Pick<TestWeirOptions, "config" | "platform" | "agentsDir">> {
+  readonly also?: readonly string[];
+  readonly binding?: Partial<Binding>;
+}
+
+/** A database, a model server, and any number of daemons one after the other or side by side. */
+export async function openTogether(): Promise<Together> {
+  const stack = new AsyncDisposableStack();
+  const database = stack.use(await createTestDatabase());
+  const server = stack.use(await startModelServer());
+  const script = (answers: Answers): void => {
+    server.respond((request) => {
+      const who = whoOf(request);
+      return answers[who]?.(request) ?? text(`I am ${who}.`);
+    });
+  };
+  script({});
+  return {
+    connection: database.connection,
+    server,
+    script,
+    requests: (who) => server.requests.map(({ body }) => body).filter((body) => whoOf(body) === who),
+    start: async ({ also = ["researcher", "coder"], binding, config = THREE, ...rest } = {}) =>
+      startWeir({
+        connection: database.connection,
+        modelUrl: server.url,
+        // What a test cuts off is waited for no longer than that.
+        config: `[daemon]\ndrain_deadline_ms = 200\n${OWNED}\n${config}`,
+        binding: { agent: agentId("main"), also: also.map(agentId), ...binding },
+        platform: new TestPlatform({ serves: () => true }),
+        ...rest,
+      }),
+    [Symbol.asyncDispose]: async () => stack.disposeAsync(),
+  };
+}
+
+function whoOf({ model }: ChatRequest): Who {
+  return model === "researcher-model" ? "researcher" : model === "coder-model" ? "coder" : "main";
+}
+
+/** Hands over once, and says this afterwards. */
+export function handsOver(
+  to: string,
+  message: string,
+  afterwards = "done",
+): (request: ChatRequest) => Behaviour {
+  let isFirst = true;
+  return () => {
+    const behaviour = isFirst
+      ? toolCalls([{ name: "hand_off", arguments: { agent: to, message } }])
+      : text(afterwards);
+    isFirst = false;
+    return behaviour;
+  };
+}
+
+/** Says something in a room of the test's platform, and waits until so many further texts are out. */
+export async function told(
+  weir: TestWeir,
+  words: string,
+  { room = "room", more = 1, ...rest }: Parameters<TestWeir["say"]>[1] & { more?: number } = {},
+): Promise<string[]> {
+  const before = weir.platform.texts(room).length;
+  await weir.say(words, { room, ...rest });
+  await weir.platform.until(() => weir.platform.texts(room).length >= before + more);
+  return weir.platform.texts(room).slice(before);
+}
+
+/** All that a request shows, as one text. */
+export function shownIn(request: ChatRequest | undefined): string {
+  return (request?.messages ?? []).map(({ role, content }) => `${role}: ${content ?? ""}`).join("\n");
+}
