@@ -5,6 +5,8 @@ import { RequestServer } from "./admin/request-server.ts";
 import { secretsOf, withoutSecrets } from "./admin/secrets.ts";
 import { type AgentEvents, type Agents, createAgents } from "./agents.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
+import { DueWorkDesk } from "./channel/due-work.ts";
+import { SubagentDesk } from "./channel/subagents/subagent-desk.ts";
 import { ChannelRegistry } from "./channel/registry.ts";
 import type { RegistryParts } from "./channel/registry.ts";
 import { Breaker } from "./compactor/breaker.ts";
@@ -174,13 +176,15 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
   const base = { store, events, now, agents, platformOf, memories, names };
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
-  const registry = createRegistry(options, { ...base, indexer, contexts, meaning });
+  const { registry, subagents } = createRegistry(options, { ...base, indexer, contexts, meaning });
   // Disposed of after the registry, whose end answers what is still asked.
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
+  // Before the channels: whoever waits for a subagent is told that it goes on.
+  stack.use(subagents);
 
   const router = createRouter(options, { ...base, digesterOf, registry, contexts, prompts, models });
   stack.use(router.erasures);
@@ -263,11 +267,13 @@ type RegistryBase = Pick<
 function createRegistry(
   options: DaemonOptions,
   { agents, names, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
-): ChannelRegistry {
+): { readonly registry: ChannelRegistry; readonly subagents: SubagentDesk } {
   const { config, log, compaction, bindings } = options;
   const { store } = base;
-  return new ChannelRegistry({
+  const subagents = new SubagentDesk(store);
+  const registry = new ChannelRegistry({
     ...base,
+    subagents,
     ...config.daemon,
     log,
     recall: new Recall({ search: store.search, now: Date.now, meaning }),
@@ -285,6 +291,8 @@ function createRegistry(
       ...compaction,
     },
   });
+  subagents.tellBy(new DueWorkDesk(store, registry));
+  return { registry, subagents };
 }
 
 type RouterBase = Omit<RegistryBase, "indexer"> & {

@@ -1,3 +1,4 @@
+import { agentsCommand } from "./agents.ts";
 import type { InboundCommand, PlatformCommand } from "../platforms/platform.ts";
 import type { CommandAnswer } from "../core/card.ts";
 import type { Commands } from "../router/text-commands.ts";
@@ -31,6 +32,7 @@ export const COMMANDS: readonly Command[] = [
   whyCommand,
   statusCommand,
   stopCommand,
+  agentsCommand,
   skillCommand,
   resetCommand,
 ];

@@ -41,6 +41,7 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
     react: async () => "shown",
     writeNote: async () => "Noted.",
     useSkill: async () => "Active.",
+    spawnAgent: async () => "At work.",
     ...more,
   };
 }

@@ -47,6 +47,7 @@ async function run(
       react: async () => "shown",
       writeNote: async () => "Noted.",
       useSkill: async () => "Active.",
+      spawnAgent: async () => "At work.",
     },
     onFailure: (name, why) => failures.push([name, why]),
   });

@@ -299,6 +299,7 @@ export class TurnRunner {
     const channel = createTurnChannel({
       ...this.#parts,
       recall,
+      allRecall: this.#parts.recall,
       history: this.#history,
       turn,
       draft,
@@ -352,6 +353,7 @@ export class TurnRunner {
     }
     this.tell(turn.id, { ...end, reason: told, modelMs, inReplyTo }, acceptedAt);
     this.forget(turn.toSeq);
+    this.#parts.subagents?.settled(owner.channel);
   }
 
   /** Tells how a turn ended, once that is in the log. */
