@@ -176,15 +176,13 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
   const base = { store, events, now, agents, platformOf, memories, names };
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
-  const { registry, subagents } = createRegistry(options, { ...base, indexer, contexts, meaning });
+  const registry = createRegistry(options, { ...base, indexer, contexts, meaning });
   // Disposed of after the registry, whose end answers what is still asked.
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
-  // Before the channels: whoever waits for a subagent is told that it goes on.
-  stack.use(subagents);
 
   const router = createRouter(options, { ...base, digesterOf, registry, contexts, prompts, models });
   stack.use(router.erasures);
@@ -267,7 +265,7 @@ type RegistryBase = Pick<
 function createRegistry(
   options: DaemonOptions,
   { agents, names, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
-): { readonly registry: ChannelRegistry; readonly subagents: SubagentDesk } {
+): ChannelRegistry {
   const { config, log, compaction, bindings } = options;
   const { store } = base;
   const subagents = new SubagentDesk(store);
@@ -292,7 +290,7 @@ function createRegistry(
     },
   });
   subagents.tellBy(new DueWorkDesk(store, registry));
-  return { registry, subagents };
+  return registry;
 }
 
 type RouterBase = Omit<RegistryBase, "indexer"> & {

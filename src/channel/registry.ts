@@ -241,6 +241,8 @@ export class ChannelRegistry implements AsyncDisposable {
     clearTimeout(this.#eviction);
     this.#wakeRetry.close();
     this.#lost.close();
+    // Whoever waits for one is told that it goes on.
+    await this.#parts.subagents?.[Symbol.asyncDispose]();
     const actors = (await Promise.allSettled(this.#actors.values())).flatMap((result) =>
       result.status === "fulfilled" ? [result.value] : [],
     );
