@@ -56,6 +56,8 @@ export class ChannelSubagents {
   readonly #queue: PQueue;
   readonly #runs = new Map<number, Run>();
   readonly #settling = new PQueue({ concurrency: 1 });
+  /** They are numbered in the order of their calls. */
+  readonly #begins = new PQueue({ concurrency: 1 });
   readonly #retry = new BackoffTimer(BACKOFF);
   readonly #closing = new AbortController();
   #spawning = 0;
@@ -89,7 +91,9 @@ export class ChannelSubagents {
       const { store, owner } = this.#host;
       // What an earlier owner has left is ours first: a turn that runs again finds its own there.
       await this.#settling.onIdle();
-      const begun = await store.subagents.begin(owner, turn, { draft, takenBack, most: MOST_OPEN });
+      const begun = await this.#begins.add(async () =>
+        store.subagents.begin(owner, turn, { draft, takenBack, most: MOST_OPEN }),
+      );
       if (begun === "full")
         throw new ToolFailure(`${MOST_OPEN} subagents are open here, and no more may be.`);
       if (begun === "changed")
@@ -231,14 +235,14 @@ export class ChannelSubagents {
   #whyNot({ begun, persona, model, agent }: Subagent): string | null {
     const { config } = this.#host.agent;
     const { enabled, personas } = config.subagents;
-    if (begun > MOST_BEGUN)
-      return `It was begun ${MOST_BEGUN} times, and ended each time before it got any further.`;
     if (agent !== config.id || !enabled)
       return "The configuration has changed: there are no subagents here any more.";
     if (persona !== null && personas[persona] === undefined)
       return `The configuration has changed: there is no persona "${persona}" any more.`;
     if (model !== null && !modelsOfSubagents(config).includes(model))
       return `The configuration has changed: there is no model "${model}" here any more.`;
+    if (begun > MOST_BEGUN)
+      return `It was begun ${MOST_BEGUN} times, and ended each time before it got any further.`;
     return null;
   }
 
