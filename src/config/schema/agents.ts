@@ -168,13 +168,12 @@ const subagents = table(
       z
         .record(
           z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
-          text("text, at most 20000 characters", 20_000).min(1),
+          text("text, at most 20000 characters, under a name of small letters, digits and -", 20_000).min(1),
         )
-        .describe(
-          'a table of names and texts, such as { researcher = "You compare sources." }; names are small letters, digits and -',
-        ),
+        .describe("a table of names and texts; names are small letters, digits and -"),
       {},
-      "Who a subagent may be, by names that the agent chooses from: what each text says is the beginning of its instructions.",
+      "Who a subagent may be, by names that the agent chooses from; each text is the beginning of its instructions: " +
+        '{ researcher = "You compare sources, and say where they disagree." }.',
     ),
   },
   "Helpers that the agent gives a task to while it goes on: see docs/subagents.md.",

@@ -149,8 +149,8 @@ async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN
     await mkdir(path.join(agentsDir, "main"), { recursive: true });
     const top = `${EMBEDDINGS}\n[database]\ndata_dir = ${JSON.stringify(path.join(folder, "data"))}`;
     scene.server.embed = ({ input }) => wordVectors(input);
-    const compaction = "[agents.subagents]\nenabled = true\nwait_ms = 0";
-    await using weir = await scene.start({ agentsDir, top, compaction });
+    const subagents = "[agents.subagents]\nenabled = true\nwait_ms = 0";
+    await using weir = await scene.start({ agentsDir, top, compaction: subagents });
     await plant(scene, weir, ids);
     assert.equal((await filesTell(folder)).filter(holdsSecret).length, 4, "two files of notes a channel");
     await scene.server.received(1);
