@@ -16,7 +16,8 @@ import type { Digester } from "./store/compaction/extracts.ts";
 import { inSlices } from "./async/cooperative.ts";
 import { handOffTool } from "./tools/hand-off.ts";
 import type { Tool } from "./tools/tool.ts";
-import { createTools } from "./tools/tools.ts";
+import { createTools, type ToolNeeds } from "./tools/tools.ts";
+import { modelsOfSubagents } from "./turn/subagent/subagent.ts";
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { NoteKeeper } from "./agent-files/note-keeper.ts";
@@ -175,6 +176,7 @@ export function createAgents(
       keepsNotes: one.notes && notes !== null,
       recall: one.memory.recall,
       hasSkills: config.agentsDir !== undefined && mayHaveSkills(config.agentsDir, one.id),
+      subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
     });
     const agent = createAgent(
       { config: one, models: agentModels, tools, texts, folder, notes },
@@ -208,6 +210,10 @@ function modelsOf(
   };
 }
 
+function subagentChoices(agent: AgentConfig): NonNullable<ToolNeeds["subagents"]> {
+  return { personas: Object.keys(agent.subagents.personas), models: modelsOfSubagents(agent) };
+}
+
 function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
   const { id, name, instructions, memory } = config;
   const deleted = prompts.render("deleted", {});
@@ -219,6 +225,8 @@ function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
     dynamic: (values) => prompts.render("dynamic", values),
     unfound: () => unfound,
     omission: (values) => prompts.render("omission", values),
+    subagent: (values) => prompts.render("subagent", { agentName: name, ...values }),
+    subagentTask: (values) => prompts.render("subagent-task", values),
     editNote: (values) => prompts.render("edit-note", values),
     absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
     failure: ({ kind }) => prompts.render("failure", { kind }).trim(),

@@ -5,6 +5,8 @@ import { RequestServer } from "./admin/request-server.ts";
 import { secretsOf, withoutSecrets } from "./admin/secrets.ts";
 import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "./agents.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
+import { DueWorkDesk } from "./channel/due-work.ts";
+import { SubagentDesk } from "./channel/subagents/subagent-desk.ts";
 import { ChannelRegistry } from "./channel/registry.ts";
 import type { RegistryParts } from "./channel/registry.ts";
 import { Breaker } from "./compactor/breaker.ts";
@@ -282,8 +284,10 @@ function createRegistry(
 ): ChannelRegistry {
   const { config, log, compaction } = options;
   const { store } = base;
-  return new ChannelRegistry({
+  const subagents = new SubagentDesk(store);
+  const registry = new ChannelRegistry({
     ...base,
+    subagents,
     ...config.daemon,
     log,
     recall: new Recall({ search: store.search, now: Date.now, meaning }),
@@ -296,6 +300,8 @@ function createRegistry(
       ...compaction,
     },
   });
+  subagents.tellBy(new DueWorkDesk(store, registry));
+  return registry;
 }
 
 type RouterBase = Omit<RegistryBase, "indexer"> & {

@@ -1,4 +1,5 @@
 import { askCommand } from "./ask.ts";
+import { agentsCommand } from "./agents.ts";
 import type { InboundCommand, PlatformCommand } from "../platforms/platform.ts";
 import type { CommandAnswer } from "../core/card.ts";
 import type { Commands } from "../router/text-commands.ts";
@@ -34,6 +35,7 @@ export const COMMANDS: readonly Command[] = [
   statusCommand,
   stopCommand,
   askCommand,
+  agentsCommand,
   skillCommand,
   resetCommand,
 ];

@@ -149,6 +149,7 @@ export class ChannelActor {
 
   /** A text in the history was edited or deleted. A running turn that has read it begins again. */
   async changed(seq: Seq, toSeq: Seq | null): Promise<void> {
+    this.#parts.subagents?.changed();
     if (toSeq !== null) {
       await this.#guard(async () => this.history.noticeEdit(seq, toSeq));
       this.compactor.consider();
@@ -219,6 +220,7 @@ export class ChannelActor {
       if (this.#isInDoubt) await this.#readAgain();
       this.#runner.expectNothing();
       const ended = await this.history.reset(askedAt);
+      await this.#parts.subagents?.drop(this.#parts.owner.channel);
       await this.compactor.recheck();
       this.#leftBehind = null;
       await this.recover();

@@ -12,6 +12,7 @@ import type { Agent } from "../turn/agent.ts";
 import type { Compaction } from "./compaction/compaction.ts";
 import type { HistoryMutex } from "./guarded-history.ts";
 import type { Guests } from "./guests.ts";
+import type { SubagentDesk } from "./subagents/subagent-desk.ts";
 import type { ContextRecorder } from "./turns/context-recorder.ts";
 import type { Owner } from "../core/ids.ts";
 
@@ -26,6 +27,8 @@ export interface SharedParts {
   readonly log: Logger;
   readonly now: () => Date;
   readonly compaction: Compaction;
+  /** Default: there are none. */
+  readonly subagents?: SubagentDesk;
   /** The mutex of a channel's history; default: a real one. The fuzz sets one that does not lock. */
   readonly createMutex?: () => HistoryMutex;
   /** Wake-ups that wait in one mailbox. */

@@ -1,5 +1,6 @@
 import { retryWrite } from "../async/retry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
+import type { Digester } from "../store/compaction/extracts.ts";
 import type { Store } from "../store/store.ts";
 import type { ChannelRegistry } from "./registry.ts";
 
@@ -15,7 +16,7 @@ export interface DueWork {
 
 /** Puts work of Weir's own into a channel's log, and wakes the channel. */
 export class DueWorkDesk {
-  readonly #log: Pick<Store["log"], "appendMessage">;
+  readonly #log: Pick<Store["log"], "appendMessage" | "delete">;
   readonly #registry: ChannelRegistry;
 
   constructor({ log }: Pick<Store, "log">, registry: ChannelRegistry) {
@@ -36,5 +37,11 @@ export class DueWorkDesk {
     if (!appended.duplicate) void this.#registry.notify(channel, appended.entry, appended.turn);
     else if (appended.due) void this.#registry.remind(channel, seq);
     return seq;
+  }
+
+  /** Takes it back, as a person takes a message back. @throws WeirError if the log cannot be written */
+  async takeBack(channel: ChannelId, id: string, digester: Digester): Promise<void> {
+    const { result: seq } = await retryWrite(async () => this.#log.delete(channel, id, digester));
+    if (seq !== undefined) await (await this.#registry.inMemory(channel))?.changed(seq, null);
   }
 }

@@ -50,12 +50,12 @@ export class LastRequest {
 
 /**
  * Emits `model_call`, and makes the call's row.
- * @param purpose the turn or the compaction's job that it was for
+ * @param purpose the turn, itself or by a subagent, or the compaction's job that it was for
  * @param estimatedTokens what we had estimated for the whole request
  */
 export function billLine(
   { owner, address, events }: Pick<ActorParts, "owner" | "address" | "events">,
-  purpose: { readonly turn: TurnId } | { readonly job: JobId },
+  purpose: { readonly turn: TurnId; readonly isSubagent?: boolean } | { readonly job: JobId },
   record: ModelCallRecord,
   estimatedTokens: number,
 ): ModelCallRow {
@@ -63,8 +63,9 @@ export function billLine(
   const { model, outcome, totalMs, usage } = record;
   const promptTokens = usage?.promptTokens ?? null;
   const whose =
-    "turn" in purpose ? ({ ...purpose, job: null } as const) : ({ ...purpose, turn: null } as const);
-  const kind = whose.job === null ? "turn" : "compaction";
+    "turn" in purpose ? ({ turn: purpose.turn, job: null } as const) : ({ ...purpose, turn: null } as const);
+  const ofTurn = "turn" in purpose && purpose.isSubagent === true ? "subagent" : "turn";
+  const kind = whose.job === null ? ofTurn : "compaction";
   events.emit({ type: "model_call", channel, purpose: kind, model, outcome, promptTokens, totalMs });
   return {
     channel: owner.channel,
@@ -82,7 +83,10 @@ export function billLine(
 }
 
 /** Stores a model call's row without waiting for it. A row that cannot be stored is logged and lost. */
-export function storeBillLine({ store, address, log }: ActorParts, line: ModelCallRow): void {
+export function storeBillLine(
+  { store, address, log }: Pick<ActorParts, "store" | "address" | "log">,
+  line: ModelCallRow,
+): void {
   store.modelCalls.add(line).catch((error: unknown) => {
     log.warn({ channel: formatAddress(address), why: errorMessage(error) }, "model_call_not_stored");
   });

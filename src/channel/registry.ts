@@ -119,6 +119,11 @@ export class ChannelRegistry implements AsyncDisposable {
     }
   }
 
+  /** Ends a subagent of a channel at once. @returns whether it was at work */
+  async stopSubagent(id: ChannelId, number: number): Promise<boolean> {
+    return (await this.#parts.subagents?.stop(id, number)) ?? false;
+  }
+
   /** The channel's actor if it is in memory or being loaded. */
   async inMemory(id: ChannelId): Promise<ChannelActor | undefined> {
     return this.#actors.get(id)?.catch(() => undefined);
@@ -237,6 +242,8 @@ export class ChannelRegistry implements AsyncDisposable {
     clearTimeout(this.#eviction);
     this.#wakeRetry.close();
     this.#lost.close();
+    // Whoever waits for one is told that it goes on.
+    await this.#parts.subagents?.[Symbol.asyncDispose]();
     const actors = (await Promise.allSettled(this.#actors.values())).flatMap((result) =>
       result.status === "fulfilled" ? [result.value] : [],
     );
@@ -278,22 +285,20 @@ export class ChannelRegistry implements AsyncDisposable {
       this.#lost.add(id);
     };
     const staffed = this.#parts.agentOf(snapshot.channel);
-    const actor = new ChannelActor(
-      {
-        ...this.#parts,
-        owner: { channel: id, epoch },
-        address,
-        kind,
-        workspace,
-        place,
-        guests: NO_GUESTS,
-        ...staffed,
-        platform,
-        streams: this.#parts.streams(snapshot.channel),
-        onLost,
-      },
-      snapshot,
-    );
+    const parts = {
+      ...this.#parts,
+      owner: { channel: id, epoch },
+      address,
+      kind,
+      workspace,
+      place,
+      guests: NO_GUESTS,
+      ...staffed,
+      platform,
+      streams: this.#parts.streams(snapshot.channel),
+      onLost,
+    };
+    const actor = new ChannelActor(parts, snapshot);
     const isVisited = platform === absent;
     if (isVisited) this.#visited.add(actor);
     else await actor.recover();
@@ -305,6 +310,7 @@ export class ChannelRegistry implements AsyncDisposable {
       entries: snapshot.history.entries.length,
       ms,
     });
+    if (!isVisited && snapshot.hasSubagents) this.#parts.subagents?.takeUp(parts, snapshot.history);
     if (!isVisited) actor.wake();
     if (this.#actors.size > this.#parts.maxLoadedChannels) this.#evictSoon();
     return actor;

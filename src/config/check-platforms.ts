@@ -1,4 +1,5 @@
-import { type CheckedFile, nearestName, type ProblemAt } from "./check-file.ts";
+import type { CheckedFile, ProblemAt } from "./check-file.ts";
+import { nearestName } from "./nearest-name.ts";
 import type { AgentConfig } from "./config.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 import { mentionForm } from "../core/team.ts";

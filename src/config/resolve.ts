@@ -98,7 +98,9 @@ function resolveAgent(
   const compaction = { ...defaults.compaction, ...written.compaction };
   const pruning = { ...defaults.pruning, ...written.pruning };
   const memory = { ...defaults.memory, ...written.memory };
-  const agent = camelCased(agentSchema.parse({ ...defaults, ...written, compaction, pruning, memory }));
+  const subagents = { ...defaults.subagents, ...written.subagents };
+  const tables = { compaction, pruning, memory, subagents };
+  const agent = camelCased(agentSchema.parse({ ...defaults, ...written, ...tables }));
   return {
     ...agent,
     name: agent.name.trim() || agent.id,

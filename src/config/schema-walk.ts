@@ -64,13 +64,14 @@ export function defaultAt(path: KeyPath): unknown {
   return own instanceof z.ZodDefault ? own.def.defaultValue : undefined;
 }
 
-/** Every key that is no table, as a path; the place in a list is 0, and a name that people choose is NAME. */
+/** Every key that is no table of options, as a path; the place in a list is 0, and a name that people choose is NAME. */
 export function leafPaths(path: KeyPath = []): KeyPath[] {
   const schema = schemaAt(path);
   if (schema instanceof z.ZodObject) return knownKeys(path).flatMap((key) => leafPaths([...path, key]));
   if (schema instanceof z.ZodArray && schemaAt([...path, 0]) instanceof z.ZodObject)
     return leafPaths([...path, 0]);
-  if (schema instanceof z.ZodRecord) return leafPaths([...path, "NAME"]);
+  if (schema instanceof z.ZodRecord && schemaAt([...path, "NAME"]) instanceof z.ZodObject)
+    return leafPaths([...path, "NAME"]);
   return [path];
 }
 

@@ -62,6 +62,7 @@ export type BuiltInKind =
   | "learned"
   | "recalled"
   | "unfound"
+  | "subagents"
   | "replies"
   | "omitted"
   | "extract"

@@ -49,7 +49,7 @@ const TEMPLATES = {
     /**
      * What changes from turn to turn: its kind, whom it concerns, where it comes from, its text.
      * Of the agent's folder: rule, user, skills, memory, note.
-     * Rendered lines: learned, remembered, recalled, replies (`NAME answers [TIME] NAME: text`).
+     * Rendered lines: learned, remembered, recalled, subagents, replies (`NAME answers [TIME] NAME: text`).
      * What `unfound`, `omission` and `digest` rendered: unfound, omitted, extract.
      */
     sections: { listOf: ["kind", "scope", "source", "text"] },
@@ -105,6 +105,24 @@ const TEMPLATES = {
   "tool-activate-skill": {},
   "tool-deactivate-skill": {},
   "tool-read-skill-file": {},
+  /** Each a list of names that the model may choose from. */
+  "tool-spawn-agent": { personas: "list", models: "list", tools: "list" },
+  /** Instructions of a subagent. */
+  subagent: {
+    /** Of the agent that has begun it. */
+    agent_name: "text",
+    date: "text",
+    /** What the configuration says of the persona; "": there is none. */
+    persona: "text",
+    /** Names; empty: it has none. */
+    tools: "list",
+  },
+  /** What a subagent is asked. */
+  "subagent-task": {
+    task: "text",
+    /** Of the conversation; "": it is told nothing of it. */
+    brief: "text",
+  },
   /** Instructions of the summariser. */
   compactor: COMPACTOR,
   /** The previous summary, as background. */

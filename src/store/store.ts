@@ -32,6 +32,7 @@ import { ReactionStore } from "./log/reactions.ts";
 import { RequestStore } from "./commands/requests.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
 import { SearchStore } from "./search/search.ts";
+import { SubagentStore } from "./turns/subagents.ts";
 import { TurnStore } from "./turns/turns.ts";
 import { VectorStore } from "./search/vectors.ts";
 
@@ -40,6 +41,7 @@ export interface Store {
   readonly channels: ChannelStore;
   readonly log: LogStore;
   readonly turns: TurnStore;
+  readonly subagents: SubagentStore;
   readonly deliveries: DeliveryStore;
   readonly modelCalls: ModelCallStore;
   readonly learnedModels: LearnedModelStore;
@@ -94,6 +96,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     channels: new ChannelStore(db),
     log: new LogStore(db),
     turns: new TurnStore(db),
+    subagents: new SubagentStore(db),
     deliveries: new DeliveryStore(db),
     modelCalls: new ModelCallStore(db),
     learnedModels: new LearnedModelStore(db),

@@ -50,7 +50,7 @@ export type WeirEvent =
   | {
       type: "model_call";
       channel: string;
-      purpose: "turn" | "compaction";
+      purpose: "turn" | "compaction" | "subagent";
       model: string;
       outcome: string;
       promptTokens: number | null;

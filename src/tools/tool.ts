@@ -9,8 +9,10 @@ import type { Prompts } from "../prompts/load.ts";
 /** Something that the model may ask for. */
 export interface Tool {
   readonly spec: ToolSpec;
-  /** The turn waits no longer for it, ms. Default: as long as for any. */
-  readonly timeoutMs?: number;
+  /** The turn waits no longer for it, ms. Default: as long as for any. `own`: it sees to that itself, and may take longer. */
+  readonly timeoutMs?: number | "own";
+  /** A subagent may have it: it only looks something up, and speaks to nobody. Default: false. */
+  readonly forSubagents?: boolean;
   /**
    * Runs one call.
    * @param input the arguments, parsed from the model's JSON but not checked: the tool does that
@@ -77,6 +79,24 @@ export interface ToolKit {
    * @throws ToolFailure where it cannot be done
    */
   handOff(request: { readonly agent: string; readonly message: string }): Promise<HandOff>;
+  /**
+   * Has a subagent do something, and waits for it a while. @returns what the model is told
+   * @throws ToolFailure where none was begun
+   */
+  spawnAgent(request: SpawnRequest, call: Pick<ToolContext, "callId" | "signal">): Promise<string>;
+}
+
+/** What an agent wants of a subagent. */
+export interface SpawnRequest {
+  readonly task: string;
+  /** A name of the configuration; null: none. */
+  readonly persona: string | null;
+  /** Null: the agent's own. */
+  readonly model: string | null;
+  /** Names; null: all that a subagent may have. */
+  readonly tools: readonly string[] | null;
+  /** `brief`: it is told of the conversation. */
+  readonly context: "none" | "brief";
 }
 
 /** What an agent wants of one of its skills. */
@@ -102,9 +122,13 @@ export interface ToolDefinition<Input> {
   /** As the model calls it. */
   readonly name: string;
   /** The template of the description that the model reads. */
-  readonly description: Exclude<Extract<TemplateName, `tool-${string}`>, "tool-hand-off">;
+  readonly description: Exclude<
+    Extract<TemplateName, `tool-${string}`>,
+    "tool-hand-off" | "tool-spawn-agent"
+  >;
   readonly input: z.ZodType<Input>;
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: Tool["timeoutMs"];
+  readonly forSubagents?: boolean;
   run(input: Input, context: ToolContext): Promise<ToolOutcome>;
 }
 
@@ -117,10 +141,11 @@ export function defineTool<Input>(definition: ToolDefinition<Input>): (prompts: 
 export function makeTool<Input>(
   definition: Omit<ToolDefinition<Input>, "description"> & { readonly description: string },
 ): Tool {
-  const { name, description, input, timeoutMs } = definition;
+  const { name, description, input, timeoutMs, forSubagents = false } = definition;
   return {
     spec: { name, description, parameters: parametersOf(input) },
     ...(timeoutMs !== undefined && { timeoutMs }),
+    forSubagents,
     async run(given, context) {
       const parsed = input.safeParse(given);
       if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));

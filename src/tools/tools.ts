@@ -7,6 +7,7 @@ import { react } from "./react.ts";
 import { searchHistory } from "./search-history.ts";
 import { activateSkill, deactivateSkill, readSkillFile } from "./skill.ts";
 import { skip } from "./skip.ts";
+import { spawnAgent, type SpawnChoices } from "./spawn-agent.ts";
 import type { Tool } from "./tool.ts";
 
 /*
@@ -44,13 +45,26 @@ export interface ToolNeeds {
   readonly hasSkills: boolean;
   /** What it may look up. */
   readonly recall: AgentConfig["memory"]["recall"];
+  /** What a subagent of it may be; default: it has none. */
+  readonly subagents?: Omit<SpawnChoices, "tools"> | undefined;
 }
 
-export function createTools(prompts: Prompts, { keepsNotes, hasSkills, recall }: ToolNeeds): readonly Tool[] {
+export function createTools(
+  prompts: Prompts,
+  { keepsNotes, hasSkills, recall, subagents }: ToolNeeds,
+): readonly Tool[] {
   const mayUse = (tool: unknown): boolean => {
     const looksUp = LOOK_UP_TOOLS.get(tool);
     const mayLook = looksUp === undefined || recall === "all" || recall === looksUp;
     return mayLook && (keepsNotes || !NOTE_TOOLS.has(tool)) && (hasSkills || !SKILL_TOOLS.has(tool));
   };
-  return TOOLS.filter(mayUse).map((describedBy) => describedBy(prompts));
+  const tools = TOOLS.filter(mayUse).map((describedBy) => describedBy(prompts));
+  if (subagents === undefined) return tools;
+  const spawn = spawnAgent({ ...subagents, tools: toolsOfSubagents(tools) });
+  return [...tools, spawn(prompts)].toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1));
+}
+
+/** Names of those that a subagent may have. */
+export function toolsOfSubagents(tools: readonly Tool[]): string[] {
+  return tools.filter(({ forSubagents = false }) => forSubagents).map(({ spec }) => spec.name);
 }

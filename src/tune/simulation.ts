@@ -224,6 +224,7 @@ export class Simulation {
       extract: this.#extract(),
       notes: [],
       skills: [],
+      subagents: [],
       isUnfound: false,
       now: new Date(this.#now),
       scene,

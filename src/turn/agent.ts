@@ -53,6 +53,10 @@ export interface AgentTexts extends EntryTexts {
   /** What is said where nothing was found. */
   unfound(): string;
   omission(values: { count: number; fromTime: string; toTime: string }): string;
+  /** @param values.persona what it is, in the operator's words; "": nothing */
+  subagent(values: { date: string; persona: string; tools: readonly string[] }): string;
+  /** @param values.brief "": it is told nothing of the conversation */
+  subagentTask(values: { task: string; brief: string }): string;
 }
 
 /** A piece of the agent's folder, as a template is given it. */

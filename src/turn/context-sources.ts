@@ -40,6 +40,8 @@ export interface LookedUp {
   readonly notes: readonly AgentFile[];
   /** Names of the skills that are active in this channel. */
   readonly skills: readonly string[];
+  /** Lines about the subagents for which the agent waits. */
+  readonly subagents: readonly string[];
   /** A question was looked up in time, and nothing fits it. */
   readonly isUnfound: boolean;
 }
@@ -73,6 +75,7 @@ export const NOTHING_LOOKED_UP: LookedUp = {
   extract: null,
   notes: [],
   skills: [],
+  subagents: [],
   isUnfound: false,
 };
 
@@ -142,7 +145,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const noted = withinRoom(sections.dynamic, room);
         const rest =
           room * 0.75 -
-          tokensOf([...statements, ...answered, ...wishes]) -
+          tokensOf([...statements, ...answered, ...wishes, ...situation.subagents]) -
           (left?.tokens ?? 0) -
           noted.tokens;
         const passages = recalledLines(agent, recalled, rest);
@@ -152,6 +155,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
           ...quoted("remembered", statements, remembered.length),
           ...quoted("recalled", passages, recalled.length),
           ...(isUnfound ? [plain("unfound", agent.texts.unfound())] : []),
+          ...quoted("subagents", situation.subagents, situation.subagents.length),
           ...quoted("replies", answered, replies.length),
           ...(omission === null ? [] : [plain("omitted", omissionMarker(agent, omission))]),
           ...(left === null ? [] : [plain("extract", left.text)]),
@@ -175,7 +179,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
  * @param found how many there were, before there was too little room for some
  */
 function quoted(
-  kind: "learned" | "remembered" | "recalled" | "replies",
+  kind: "learned" | "remembered" | "recalled" | "subagents" | "replies",
   lines: readonly string[],
   found: number,
 ): Section[] {

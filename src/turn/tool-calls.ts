@@ -108,9 +108,10 @@ async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome 
     parts.onFailure(sliceWhole(call.name, 0, 64), "unknown tool");
     return failure(`there is no tool "${sliceWhole(call.name, 0, 64)}". There are: ${known}.`);
   }
-  const timeoutMs = Math.min(tool.timeoutMs ?? parts.timeoutMs, parts.timeoutMs);
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const signal = AbortSignal.any([parts.signal, timeout]);
+  const { timeoutMs: own = parts.timeoutMs } = tool;
+  const timeoutMs = own === "own" ? null : Math.min(own, parts.timeoutMs);
+  const timeout = timeoutMs === null ? null : AbortSignal.timeout(timeoutMs);
+  const signal = timeout === null ? parts.signal : AbortSignal.any([parts.signal, timeout]);
   try {
     return await Promise.race([
       tool.run(parseArguments(call.arguments), { ...parts.context, callId: call.id, signal }),
@@ -125,10 +126,11 @@ async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome 
       parts.onFailure(call.name, error.message);
       return failure(`the arguments do not fit. ${error.message}`);
     }
-    const why = timeout.aborted ? `no result within ${timeoutMs / 1000} s` : errorMessage(error);
+    const isLate = timeout?.aborted === true;
+    const why = isLate ? `no result within ${(timeoutMs ?? 0) / 1000} s` : errorMessage(error);
     parts.onFailure(call.name, why);
     // The cause stays in the log: it may hold what no channel should see.
-    return failure(timeout.aborted ? `${why}.` : "the tool failed.");
+    return failure(isLate ? `${why}.` : "the tool failed.");
   }
 }
 

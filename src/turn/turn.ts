@@ -71,6 +71,8 @@ export interface TurnChannel {
   notes(): Promise<readonly AgentFile[]>;
   /** Names of the skills that are active here. */
   activeSkills(): Promise<readonly string[]>;
+  /** Lines about the subagents for which the agent waits. */
+  subagents(): Promise<readonly string[]>;
   /** What belongs to the messages to answer beside their text. */
   attached(): Promise<Attached>;
   /** Shows the answer so far; null: what was shown is void. Must not throw or wait. */
@@ -254,17 +256,18 @@ class TurnRun {
   async #lookUp(history: History): Promise<LookedUp> {
     const { config } = this.#agent;
     const { text, entries, memories } = firstRecall(history, this.#turn.toSeq, config.memory.recall);
-    const [recalled, remembered, attached, extract, notes, skills] = await Promise.all([
+    const [recalled, remembered, attached, extract, notes, skills, subagents] = await Promise.all([
       entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
       memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
       this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
       history.omission === null ? null : this.#extract(),
       this.#orElse([], this.#channel.notes()),
       this.#orElse([], this.#channel.activeSkills()),
+      this.#orElse([], this.#channel.subagents()),
     ]);
     const hasLooked = entries + memories > 0 && this.#channel.hasFoundAll();
     const isUnfound = hasLooked && recalled.length + remembered.length === 0 && isQuestion(text);
-    return { recalled, remembered, attached, extract, notes, skills, isUnfound };
+    return { recalled, remembered, attached, extract, notes, skills, subagents, isUnfound };
   }
 
   async #extract(): Promise<OmittedExtract | null> {

@@ -28,6 +28,14 @@ const DEFAULT_AGENTS = [
     mentionRoles: [],
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
     memory: { share: "channel", recall: "all" },
+    subagents: {
+      enabled: false,
+      waitMs: 30_000,
+      maxParallel: 4,
+      maxSteps: 16,
+      timeoutMs: 900_000,
+      personas: {},
+    },
     timeZone: "UTC",
     compaction: {
       enabled: true,

@@ -79,6 +79,14 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
     mentionRoles: [],
     timeZone: "UTC",
     memory: { share: "channel", recall: "all" },
+    subagents: {
+      enabled: false,
+      waitMs: 30,
+      maxParallel: 2,
+      maxSteps: 3,
+      timeoutMs: 1000,
+      personas: {},
+    },
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
     compaction: {
       enabled,

@@ -42,6 +42,7 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
     writeNote: async () => "Noted.",
     useSkill: async () => "Active.",
     handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
+    spawnAgent: async () => "At work.",
     ...more,
   };
 }

@@ -48,6 +48,7 @@ async function run(
       writeNote: async () => "Noted.",
       useSkill: async () => "Active.",
       handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
+      spawnAgent: async () => "At work.",
     },
     onFailure: (name, why) => failures.push([name, why]),
   });

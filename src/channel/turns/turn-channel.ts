@@ -22,6 +22,7 @@ import type { LastRequest } from "../model-usage.ts";
 import { billLine } from "../model-usage.ts";
 import { handingOver } from "./hand-off.ts";
 import { TurnNotes } from "./turn-notes.ts";
+import { TurnSubagents } from "../subagents/turn-subagents.ts";
 import { hasSkills, useSkill } from "./turn-skills.ts";
 import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, type TurnRecall } from "./turn-recall.ts";
@@ -30,6 +31,8 @@ import type { DueImages } from "../../context/assemble.ts";
 
 export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly recall: TurnRecall;
+  /** For what outlives the turn. */
+  readonly allRecall: ActorParts["recall"];
   readonly history: GuardedHistory;
   readonly turn: TurnRange;
   readonly draft: Draft | null;
@@ -92,6 +95,8 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const scene = sceneOf(parts);
   const keeper = parts.agent.notes;
   const notes = keeper === null ? null : new TurnNotes(parts, turn.id, keeper, scene.fileNames);
+  const desk = parts.agent.config.subagents.enabled ? parts.subagents : undefined;
+  const subagents = desk === undefined ? null : new TurnSubagents(parts, desk);
   return {
     scene,
     // A name would tell the provider where people chat.
@@ -99,6 +104,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     notes: async () => notes?.read() ?? [],
     activeSkills: async () =>
       hasSkills(parts.agent) ? parts.store.skills.names(owner.channel, turn.agent) : [],
+    subagents: async () => subagents?.lines() ?? [],
     toolKit: {
       react: reactor(parts),
       async writeNote(request) {
@@ -107,6 +113,10 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       },
       useSkill: async (request) => useSkill({ ...parts, guest: turn.agent }, request),
       handOff: handingOver(parts.guests.team, turn, () => history.current),
+      async spawnAgent(request, call) {
+        if (subagents === null) throw new ToolFailure("You have no subagents.");
+        return subagents.spawn(request, call);
+      },
     },
     attached: async () => attachedTo(parts, history.current, turn),
     snapshot: async () => history.snapshot(),

@@ -310,6 +310,7 @@ export class TurnRunner {
     const channel = createTurnChannel({
       ...parts,
       recall,
+      allRecall: this.#parts.recall,
       history: this.#history,
       turn,
       draft,
@@ -369,6 +370,7 @@ export class TurnRunner {
     }
     this.tell(turn.id, { ...end, reason: told, modelMs, inReplyTo }, acceptedAt);
     this.forget(turn.toSeq);
+    this.#parts.subagents?.settled(owner.channel);
   }
 
   /** Tells how a turn ended, once that is in the log. */

@@ -220,7 +220,8 @@ export const fileSchema = z.strictObject({
     .register(optionTexts, {
       about:
         'The agents. Without any, there is one called "main". A second [[agents]] makes a second agent. Any option of ' +
-        "[defaults] may stand in it, for this agent alone, and behind it [agents.compaction] with the thresholds, [agents.pruning] and [agents.memory].",
+        "[defaults] may stand in it, for this agent alone, and behind it [agents.compaction] with the thresholds, [agents.pruning], " +
+        "[agents.memory] and [agents.subagents].",
       samples: [
         { about: "", values: { id: "main", name: "", aliases: [], mention_roles: [], shared_memory: [] } },
       ],

@@ -173,6 +173,15 @@ export const BUILT_IN_KINDS: Readonly<Record<BuiltInKind, BuiltInRules>> = {
     source: "the log",
     reason: "nothing fits the messages to answer",
   },
+  subagents: {
+    priority: 88,
+    isProtected: true,
+    place: "dynamic",
+    scope: "channel",
+    label: "subagents at work",
+    source: "the log",
+    reason: "the agent waits for them",
+  },
   replies: {
     priority: 62,
     isProtected: false,

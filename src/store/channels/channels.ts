@@ -236,7 +236,7 @@ export class ChannelStore {
 
   /**
    * Channels of a platform that have something to do: due messages, a turn that runs, an answer to deliver, or
-   * something to compact (a job, an omission, a summary to be written again, `rawEntries` or more that nothing covers).
+   * a subagent that its agent waits for, or something to compact (a job, an omission, a summary to be written again, `rawEntries` or more that nothing covers).
    */
   async withWork(platforms: readonly string[], rawEntries: number): Promise<ChannelRow[]> {
     const rows = await this.#db.query<RawChannel>(
@@ -250,6 +250,7 @@ export class ChannelStore {
                   or exists (select from deliveries d where d.channel_id = c.id and d.state = 'pending')
                   or omitted_to > covered_to or last_seq - covered_to >= $2
                   or exists (select from jobs j where j.channel_id = c.id and j.state in ('running', 'staged'))
+                  or exists (select from subagents s where s.channel_id = c.id and s.closed_at is null)
                   or exists (select from summaries s where s.channel_id = c.id and s.live and s.needs_redo))
                 order by id`,
       },
@@ -268,7 +269,8 @@ export class ChannelStore {
                         coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending) as told
                  from channels c left join turns t on t.channel_id = c.id and t.state = 'running',
                       lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d
-                where c.id = $1 and (d.pending > 0 or t.id is not null or exists (
+                where c.id = $1 and (d.pending > 0 or t.id is not null
+                   or exists (select from subagents s where s.channel_id = c.id and s.closed_at is null) or exists (
                       select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))`,
       },
       [id],

@@ -6,7 +6,7 @@ import { type ChannelRow, readChannel } from "./channels.ts";
 import { readEntries } from "../log/entry-rows.ts";
 import { readCoverage } from "../compaction/summaries.ts";
 import type { WishReader } from "../memory/wishes.ts";
-import { readHasLiveJob } from "../compaction/jobs.ts";
+import { readUnderWay } from "../compaction/jobs.ts";
 import type { Database } from "../database/database.ts";
 import { readLastUsage } from "../turns/model-calls.ts";
 import type { RunningTurn } from "../turns/turn-rows.ts";
@@ -20,6 +20,8 @@ export interface ChannelSnapshot {
   readonly running: RunningTurn | null;
   /** A compaction's job was under way: its owner died, or is us. */
   readonly hasLiveJob: boolean;
+  /** A subagent was begun of which the agent does not know yet how it ended. */
+  readonly hasSubagents: boolean;
   /** The last of its turns' requests that a provider has counted; null: none of late. */
   readonly lastUsage: ReportedUsage | null;
 }
@@ -36,8 +38,15 @@ export async function loadSnapshot(
     const entries = await readEntries(client, id, rawFrom(channel), lastSeq);
     const coverage = await readCoverage(client, id, channel, wishes);
     const history = { ...coverage, omittedTo, settledTo, lastSeq, entries };
-    const hasLiveJob = await readHasLiveJob(client, id);
+    const { hasLiveJob, hasSubagents } = await readUnderWay(client, id);
     const running = await readRunningTurn(client, id);
-    return { channel, history, running, hasLiveJob, lastUsage: await readLastUsage(client, id) };
+    return {
+      channel,
+      history,
+      running,
+      hasLiveJob,
+      hasSubagents,
+      lastUsage: await readLastUsage(client, id),
+    };
   });
 }

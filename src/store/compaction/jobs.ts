@@ -220,11 +220,20 @@ export async function readAhead(client: Queryable, channel: ChannelId): Promise<
   return rows.map(({ kind, from_seq: fromSeq, to_seq: toSeq }) => ({ kind, fromSeq, toSeq }));
 }
 
-/** Is a job of the channel under way? */
-export async function readHasLiveJob(client: Queryable, channel: ChannelId): Promise<boolean> {
-  const rows = await client.query(
-    { name: "job_live", text: "select from jobs where channel_id = $1 and state in ('running', 'staged')" },
+/** What was begun in a channel, and is not over: of a compaction, and of its agent's subagents. */
+interface UnderWay {
+  readonly hasLiveJob: boolean;
+  readonly hasSubagents: boolean;
+}
+
+export async function readUnderWay(client: Queryable, channel: ChannelId): Promise<UnderWay> {
+  const [row] = await client.query<{ job: boolean; subagents: boolean }>(
+    {
+      name: "under_way",
+      text: `select exists (select from jobs where channel_id = $1 and state in ('running', 'staged')) as job,
+                    exists (select from subagents where channel_id = $1 and closed_at is null) as subagents`,
+    },
     [channel],
   );
-  return rows.length > 0;
+  return { hasLiveJob: row?.job === true, hasSubagents: row?.subagents === true };
 }

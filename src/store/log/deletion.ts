@@ -21,6 +21,7 @@ import {
 } from "../memory/retold.ts";
 import { takeRetoldNotes } from "../memory/notes.ts";
 import { takeRetoldHandOffs } from "../memory/retold-hand-offs.ts";
+import { voidRetoldSubagents } from "../memory/retold-subagents.ts";
 import { goneOf, lockShownIn, readShown, type ShownMemory } from "../memory/showings.ts";
 
 /** Who makes the extracts of a deletion, and which are made already. */
@@ -105,6 +106,7 @@ async function blankMessages(
   const unsaid = { seqs, terms: termsGone(texts.map(({ text }) => text)) };
   const taken = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldNotes(client, channel, unsaid);
+  await voidRetoldSubagents(client, channel, unsaid);
   const handed = await takeRetoldHandOffs(client, channel, unsaid);
   const retold = [...handed, ...(await blankRetoldCalls(client, channel, unsaid, { found }))];
   await endJobs(client, channel, retold);
@@ -148,6 +150,7 @@ export async function takeShown(
     const unsaid = { seqs: [Math.min(...memories.map(({ from }) => from))], terms: told };
     await lockShownIn(client, channel);
     await takeRetoldNotes(client, channel, unsaid);
+    await voidRetoldSubagents(client, channel, unsaid);
     const handed = await takeRetoldHandOffs(client, channel, unsaid);
     const retold = [...handed, ...(await blankRetoldCalls(client, channel, unsaid))];
     await endJobs(client, channel, retold);

@@ -28,6 +28,7 @@ import {
 } from "../memory/retold.ts";
 import { takeRetoldNotes } from "../memory/notes.ts";
 import { rewordRetoldHandOffs } from "../memory/retold-hand-offs.ts";
+import { voidRetoldSubagents } from "../memory/retold-subagents.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
 export type EditOutcome =
@@ -241,6 +242,7 @@ async function takeRetold(
   const unquoted = await takeUnquoted(client, channel, seq, now);
   const retold = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldNotes(client, channel, unsaid);
+  await voidRetoldSubagents(client, channel, unsaid);
   await tellJobs(client, channel, { ...unsaid, seqs: [seq, ...handed] });
   const { coveredTo } = await readChannel(client, channel);
   if (seq <= coveredTo) await blankRetoldCalls(client, channel, unsaid, { to: coveredTo });

@@ -7,9 +7,9 @@ import type { Database, Queryable } from "../database/database.ts";
 export interface ModelCallRow {
   readonly channel: ChannelId;
   readonly turn: TurnId | null;
-  /** The compaction's job; null: it was for a turn. */
+  /** The compaction's job; null: it was for a turn, or for a subagent of one. */
   readonly job: JobId | null;
-  readonly purpose: "turn" | "compaction";
+  readonly purpose: "turn" | "compaction" | "subagent";
   readonly model: string;
   readonly outcome: string;
   /** What we had estimated for the whole request. */
@@ -51,7 +51,7 @@ export interface ModelCallTotals {
   readonly completionTokens: number;
   /** The largest request of a turn; 0: none was counted. */
   readonly peakTokens: number;
-  /** The same by model, for turns and for compactions. */
+  /** The same by model, for turns, for their subagents and for compactions. */
   readonly models: readonly (ModelSpending & Pick<ModelCallRow, "purpose">)[];
 }
 
@@ -96,7 +96,7 @@ export class ModelCallStore {
 
   /** What a channel has cost so far, by what the providers reported. */
   async totals(channel: ChannelId): Promise<ModelCallTotals> {
-    const rows = await this.#db.query<RawSpending & { purpose: "turn" | "compaction"; peak: number }>(
+    const rows = await this.#db.query<RawSpending & { purpose: ModelCallRow["purpose"]; peak: number }>(
       {
         name: "model_call_totals",
         text: `select purpose, ${SPENDING}, coalesce(max(prompt_tokens), 0) as peak

@@ -1,4 +1,4 @@
-// proves: src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts
+// proves: src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts, src/store/memory/retold-subagents.ts, migrations/0043_subagents.sql
 // What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -28,7 +28,8 @@ import {
 } from "../../support/compaction.ts";
 import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
-import type { ChatRequest } from "../../support/model-server.ts";
+import type { Behaviour, ChatRequest } from "../../support/model-server.ts";
+import { isSubagents, results } from "../../support/subagents.ts";
 import { signsOf } from "../../../src/memory/meaning.ts";
 import { connectionUrl, type TestWeir } from "../../support/weir.ts";
 import { wordVectors } from "../../support/word-vectors.ts";
@@ -46,7 +47,7 @@ const EMBEDDINGS = '[llm.embeddings]\nmodel = "words"';
 const VECTORS = wordVectors([`Ann: ${SECRET}`, `the safe: ${SECRET}`]).map(signsOf);
 
 /** Where the secret came to stand before it was taken back. */
-const PLANTED = ["entries", "entry_search", "memories", "notes", "summaries", "wishes"];
+const PLANTED = ["entries", "entry_search", "memories", "notes", "subagents", "summaries", "wishes"];
 
 interface World {
   readonly scene: Scene;
@@ -92,14 +93,18 @@ async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<v
   script(
     server,
     (request) => saving(request) ?? text(holdsSecret(request.messages) ? `${SUMMARY} ${SECRET}` : SUMMARY),
-    ({ messages }) =>
-      messages.at(-1)?.role !== "tool" && holdsSecret(messages)
+    (request) => {
+      const { messages } = request;
+      if (isSubagents(request)) return lookingFor(request);
+      return messages.at(-1)?.role !== "tool" && holdsSecret(messages)
         ? toolCalls([
             { name: "search_history", arguments: { query: SECRETS.join(" ") } },
             { name: "memory_write", arguments: { text: SECRET } },
             { name: "note", arguments: { text: `asked for ${SECRETS[0]}` } },
+            { name: "spawn_agent", arguments: { task: SECRET, context: "brief" } },
           ])
-        : text("noted", { usage: "none" }),
+        : text("noted", { usage: "none" });
+    },
   );
   await ask(weir, server, "general", "what is the code?");
   await ask(weir, server, "thread", "what is the code here?");
@@ -108,6 +113,15 @@ async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<v
   assert.equal((await compaction(weir, "general", "committed")).memories, 1);
   await quiet(weir, "general");
   assert.equal((await open.sql("select from memories where channel_id = $1", ids.general)).length, 1);
+  while ((await open.sql("select from subagents where steps <> '[]' and brief is not null")).length < 2)
+    await delay(5);
+}
+
+/** A subagent that has searched for the secret, and goes on for ever. */
+function lookingFor(request: ChatRequest): Behaviour {
+  return results(request).length === 0
+    ? toolCalls([{ name: "search_history", arguments: { query: SECRETS.join(" ") } }])
+    : () => undefined;
 }
 
 async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN): Promise<void> {
@@ -137,7 +151,8 @@ async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN
     await mkdir(path.join(agentsDir, "main"), { recursive: true });
     const top = `${EMBEDDINGS}\n[database]\ndata_dir = ${JSON.stringify(path.join(folder, "data"))}`;
     scene.server.embed = ({ input }) => wordVectors(input);
-    await using weir = await scene.start({ agentsDir, top });
+    const subagents = "[agents.subagents]\nenabled = true\nwait_ms = 0";
+    await using weir = await scene.start({ agentsDir, top, compaction: subagents });
     await plant(scene, weir, ids);
     assert.equal((await filesTell(folder)).filter(holdsSecret).length, 4, "two files of notes a channel");
     await scene.server.received(1);
@@ -149,6 +164,7 @@ async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN
       rows.filter((table) => PLANTED.includes(table)),
       PLANTED,
     );
+    script(scene.server, () => text(SUMMARY));
     await use({ scene, weir, folder, ids });
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -265,6 +281,14 @@ async function statisticsTell({ scene: { open } }: World): Promise<unknown[]> {
     .map(({ tablename, attname }) => `${String(tablename)}.${String(attname)}`);
 }
 
+/** Waits until the agents of subagents that were ended know of it, and have said so. */
+async function untilTold({ scene: { open }, weir }: World): Promise<void> {
+  const left = `select from channels c where exists (select from subagents s where s.channel_id = c.id and s.closed_at is null)
+      or exists (select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to)`;
+  while ((await open.sql(left)).length > 0) await delay(5);
+  await weir.daemon.registry.compactionsIdle();
+}
+
 /** Waits until lines that are to go have left the files of notes. */
 async function untilSwept({ folder }: World): Promise<void> {
   const until = performance.now() + 20_000;
@@ -274,6 +298,7 @@ async function untilSwept({ folder }: World): Promise<void> {
 /** Fails where anything tells the secret. */
 async function checkGone(world: World, rooms: readonly string[] = ROOMS): Promise<void> {
   const { scene, weir, folder } = world;
+  await untilTold(world);
   for (const secret of SECRETS)
     assert.deepEqual(await rowsWith(scene.open, secret), [], `rows with ${secret}`);
   assert.deepEqual(await vectorsTell(scene), [], "vectors");
@@ -313,6 +338,7 @@ test("an edit takes a secret from everything that tells of it, once its summary 
     assert.deepEqual(await scene.open.sql("select statement from memories"), [], "at once");
     assert.ok(!holdsSecret(await command(weir, "general", "memory")));
     // The view goes on showing what its model has read, with a note of the edit, until a summary covers it.
+    await untilTold(world);
     for (const room of ROOMS) await coverAll(world, room);
     await checkGone(world);
   });

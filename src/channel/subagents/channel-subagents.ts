@@ -1,0 +1,313 @@
+import { createHash } from "node:crypto";
+import PQueue from "p-queue";
+import { BackoffTimer } from "../../async/backoff.ts";
+import { steadyNow } from "../../async/clock.ts";
+import { withDeadline } from "../../async/deadline.ts";
+import { errorMessage } from "../../core/errors.ts";
+import { formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
+import { StaleEpochError } from "../../store/database/errors.ts";
+import type { Subagent, SubagentDraft } from "../../store/turns/subagents.ts";
+import { ToolFailure } from "../../tools/tool.ts";
+import { modelsOfSubagents, runSubagent, type SubagentChannel } from "../../turn/subagent/subagent.ts";
+import type { ActorParts } from "../channel-context.ts";
+import type { DueWorkDesk } from "../due-work.ts";
+import { billLine, storeBillLine } from "../model-usage.ts";
+import { groupText, outcomeText, titleOf } from "./told.ts";
+
+/** Of the channel in which subagents are at work. */
+export interface SubagentHost extends Pick<
+  ActorParts,
+  | "store"
+  | "owner"
+  | "address"
+  | "kind"
+  | "workspace"
+  | "agent"
+  | "compactorAgent"
+  | "recall"
+  | "memories"
+  | "events"
+  | "log"
+  | "now"
+> {
+  /** Nothing from before it is found: a reset. */
+  readonly searchFrom: Seq;
+}
+
+/** Open subagents of a channel: a model may ask for many. */
+const MOST_OPEN = 32;
+/** A subagent that was begun so often since its last step, and never got further, has failed. */
+const MOST_BEGUN = 3;
+const BACKOFF = { fromMs: 500, toMs: 30_000 };
+
+interface Run {
+  readonly abort: AbortController;
+  readonly over: Promise<void>;
+}
+
+/**
+ * The subagents of one channel, as long as it has any of which its agent does not know how they ended. Their rows are the truth: what is
+ * at work here follows from them, and how their agent is told is decided there.
+ */
+export class ChannelSubagents {
+  readonly #host: SubagentHost;
+  readonly #dueWork: DueWorkDesk;
+  readonly #onOver: () => void;
+  readonly #queue: PQueue;
+  readonly #runs = new Map<number, Run>();
+  readonly #settling = new PQueue({ concurrency: 1 });
+  /** They are numbered in the order of their calls. */
+  readonly #begins = new PQueue({ concurrency: 1 });
+  readonly #retry = new BackoffTimer(BACKOFF);
+  readonly #closing = new AbortController();
+  #spawning = 0;
+
+  /** @param onOver called when nothing is open any more, or the channel is another daemon's */
+  constructor(host: SubagentHost, dueWork: DueWorkDesk, onOver: () => void) {
+    this.#host = host;
+    this.#dueWork = dueWork;
+    this.#onOver = onOver;
+    this.#queue = new PQueue({ concurrency: host.agent.config.subagents.maxParallel });
+  }
+
+  get epoch(): number {
+    return this.#host.owner.epoch;
+  }
+
+  /** Ids of those that are at work, or wait for their turn. */
+  get running(): readonly number[] {
+    return [...this.#runs.keys()];
+  }
+
+  /**
+   * Begins one, or finds the one that the same turn has begun before, and waits for it a while.
+   * @param signal ends the wait; its turn goes on elsewhere, or later
+   * @returns what the model is told
+   * @throws ToolFailure where none was begun
+   */
+  async spawn(turn: TurnId, draft: SubagentDraft, takenBack: number, signal: AbortSignal): Promise<string> {
+    this.#spawning++;
+    try {
+      const { store, owner } = this.#host;
+      // What an earlier owner has left is ours first: a turn that runs again finds its own there.
+      await this.#settling.onIdle();
+      const begun = await this.#begins.add(async () =>
+        store.subagents.begin(owner, turn, { draft, takenBack, most: MOST_OPEN }),
+      );
+      if (begun === "full")
+        throw new ToolFailure(`${MOST_OPEN} subagents are open here, and no more may be.`);
+      if (begun === "changed")
+        throw new ToolFailure("No subagent was begun: a message was edited or deleted meanwhile.");
+      const run = this.#start(begun.id);
+      const { waitMs } = this.#host.agent.config.subagents;
+      await withDeadline(run.over, waitMs, AbortSignal.any([signal, this.#closing.signal]));
+      signal.throwIfAborted();
+      const told = await store.subagents.tellCall(owner, begun.id);
+      return told === null
+        ? "This is the task of another call of yours: see what that one says."
+        : outcomeText(told);
+    } finally {
+      this.#spawning--;
+    }
+  }
+
+  /** Takes up what the rows say: begins, ends and tells. Must not throw. */
+  async settle(): Promise<void> {
+    // One that waits will see what there is by then.
+    if (this.#settling.size > 0 || this.#closing.signal.aborted) return this.#settling.onIdle();
+    return this.#settling.add(async () => {
+      try {
+        await this.#settleNow();
+        this.#retry.succeeded();
+      } catch (error) {
+        this.#failed(error);
+      }
+    });
+  }
+
+  /** Ends one at once. @returns whether there was one at work */
+  async stop(number: number): Promise<boolean> {
+    const isStopped = await this.#host.store.subagents.stop(this.#host.owner.channel, number);
+    await this.settle();
+    return isStopped;
+  }
+
+  /** Nobody waits for any of them any more. */
+  async drop(): Promise<void> {
+    await this.#host.store.subagents.drop(this.#host.owner);
+    await this.settle();
+  }
+
+  /** Ends what is at work here; the rows stay as they are. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#retry.cancel();
+    for (const { abort } of this.#runs.values()) abort.abort();
+    await Promise.all([...this.#runs.values()].map(async ({ over }) => over));
+    await this.#settling.onIdle();
+  }
+
+  async #settleNow(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    const { store, owner } = this.#host;
+    const { takenBack } = await store.subagents.look(owner.channel);
+    const open = await store.subagents.settle(owner);
+    const running = new Set(open.flatMap(({ id, state }) => (state === "running" ? [id] : [])));
+    for (const [id, { abort }] of this.#runs) if (!running.has(id)) abort.abort();
+    for (const id of running) this.#start(id);
+    const groups = Map.groupBy(
+      open.filter(({ toldWith }) => toldWith !== null),
+      ({ toldWith }) => toldWith ?? 0,
+    );
+    for (const [first, group] of groups) await this.#tell(first, group, takenBack);
+    const isAnyLeft = open.some(({ toldWith }) => toldWith === null);
+    if (!isAnyLeft && this.#spawning === 0 && this.#runs.size === 0) this.#onOver();
+  }
+
+  /** @param takenBack as it was before the group was read */
+  async #tell(first: number, group: readonly Subagent[], takenBack: number): Promise<void> {
+    const { store, owner, now, compactorAgent } = this.#host;
+    const id = `subagent/${first}`;
+    const add = async (as: string, told: readonly Subagent[]): Promise<unknown> =>
+      this.#dueWork.add(owner.channel, { id: as, title: titleOf(told), text: groupText(told), at: now() });
+    await add(id, group);
+    // What was taken back just before it was in the log reaches it no more.
+    if ((await store.subagents.look(owner.channel)).takenBack !== takenBack) {
+      const left = (await store.subagents.settle(owner)).filter(({ toldWith }) => toldWith === first);
+      const isVoided = left.some(({ number, state }) => {
+        return state === "void" && group.some((one) => one.number === number && one.state !== "void");
+      });
+      if (isVoided) {
+        await this.#dueWork.takeBack(owner.channel, id, compactorAgent.digester);
+        await add(`${id}/again`, left);
+      }
+    }
+    await store.subagents.close(owner.channel, first);
+  }
+
+  #failed(error: unknown): void {
+    const { log, address } = this.#host;
+    if (error instanceof StaleEpochError) {
+      this.#onOver();
+      void this.close();
+      return;
+    }
+    log.warn({ channel: formatAddress(address), why: errorMessage(error) }, "subagents_failed");
+    if (!this.#closing.signal.aborted) this.#retry.schedule(() => void this.settle());
+  }
+
+  #start(id: number): Run {
+    const known = this.#runs.get(id);
+    if (known !== undefined) return known;
+    const abort = new AbortController();
+    const over = this.#queue
+      .add(async () => this.#run(id, abort.signal))
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#runs.delete(id);
+        void this.settle();
+      });
+    const run = { abort, over };
+    this.#runs.set(id, run);
+    return run;
+  }
+
+  async #run(id: number, aborted: AbortSignal): Promise<void> {
+    if (aborted.aborted) return;
+    const { store, owner, agent, now } = this.#host;
+    const row = await store.subagents.take(owner, id);
+    if (row === null) return;
+    const { timeoutMs } = agent.config.subagents;
+    const late = AbortSignal.timeout(Math.max(1, timeoutMs - row.spentMs));
+    const channel = this.#channelOf(row);
+    const why = this.#whyNot(row);
+    if (why === null) await runSubagent(agent, row, channel, { now }, AbortSignal.any([aborted, late]));
+    else await channel.end("failed", why, null);
+    if (late.aborted && !aborted.aborted)
+      await channel.end(
+        "failed",
+        `It was at work for ${Math.round(timeoutMs / 1000)} s, and had not reported.`,
+        null,
+      );
+  }
+
+  /** Why one that was left behind is not gone on with; null: it is. */
+  #whyNot({ begun, persona, model, agent }: Subagent): string | null {
+    const { config } = this.#host.agent;
+    const { enabled, personas } = config.subagents;
+    if (agent !== config.id || !enabled)
+      return "The configuration has changed: there are no subagents here any more.";
+    if (persona !== null && personas[persona] === undefined)
+      return `The configuration has changed: there is no persona "${persona}" any more.`;
+    if (model !== null && !modelsOfSubagents(config).includes(model))
+      return `The configuration has changed: there is no model "${model}" here any more.`;
+    if (begun > MOST_BEGUN)
+      return `It was begun ${MOST_BEGUN} times, and ended each time before it got any further.`;
+    return null;
+  }
+
+  #channelOf({ id, turn, readTo, askedSeq }: Subagent): SubagentChannel {
+    const { store, owner, address, kind, workspace, agent, recall, memories, events, searchFrom } =
+      this.#host;
+    const { channel } = owner;
+    const name = formatAddress(address);
+    const spent = new Spending();
+    const asking = { agent: agent.config.id, channel, workspace, kind };
+    const askers = async (): Promise<string[]> => {
+      const { open } = await store.subagents.look(channel);
+      return open.flatMap(({ asker, seq }) => (seq === askedSeq && asker !== null ? [asker.id] : []));
+    };
+    return {
+      cacheKey: createHash("sha256").update(`${agent.config.id} ${name} ${id}`).digest("hex").slice(0, 32),
+      look: async () => (await store.subagents.look(channel)).takenBack,
+      save: async (step, read, seen) => {
+        const change = { step, ...read, ...spent.since() };
+        return spent.counted(await store.subagents.save(owner, id, { change, takenBack: seen, end: null }));
+      },
+      end: async (state, result, seen) => {
+        const change = { result, ...spent.since() };
+        return spent.counted(await store.subagents.save(owner, id, { change, takenBack: seen, end: state }));
+      },
+      searchHistory: async (text, limit, signal) =>
+        recall.find(
+          { channel, text, from: searchFrom, to: readTo, limit, signal },
+          { memories, asked: { ...asking, text, askers: await askers(), limit, signal } },
+        ),
+      recallMemories: async (text, limit, signal) =>
+        memories.find({ ...asking, text, askers: await askers(), limit, signal }),
+      onCall: (record, estimatedTokens) => {
+        spent.add(record.usage?.promptTokens ?? 0, record.usage?.completionTokens ?? 0);
+        const line = billLine(this.#host, { turn, isSubagent: true }, record, estimatedTokens);
+        storeBillLine(this.#host, line);
+      },
+      onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel: name, tool, why }),
+    };
+  }
+}
+
+/** What a subagent has spent since that was last kept. */
+class Spending {
+  #in = 0;
+  #out = 0;
+  #from = steadyNow();
+  #told = { tokensIn: 0, tokensOut: 0, spentMs: 0 };
+
+  add(tokensIn: number, tokensOut: number): void {
+    this.#in += tokensIn;
+    this.#out += tokensOut;
+  }
+
+  since(): { tokensIn: number; tokensOut: number; spentMs: number } {
+    this.#told = { tokensIn: this.#in, tokensOut: this.#out, spentMs: steadyNow() - this.#from };
+    return this.#told;
+  }
+
+  /** What was told last is kept, unless it was refused. */
+  counted<Outcome extends string>(outcome: Outcome): Outcome {
+    if (outcome !== "saved") return outcome;
+    this.#in -= this.#told.tokensIn;
+    this.#out -= this.#told.tokensOut;
+    this.#from += this.#told.spentMs;
+    return outcome;
+  }
+}

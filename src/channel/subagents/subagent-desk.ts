@@ -1,0 +1,80 @@
+import type { History } from "../../core/history.ts";
+import type { ChannelId } from "../../core/ids.ts";
+import type { Store } from "../../store/store.ts";
+import type { DueWorkDesk } from "../due-work.ts";
+import { ChannelSubagents, type SubagentHost } from "./channel-subagents.ts";
+
+/** The subagents of all channels of a daemon. They outlive the turns that have begun them, and the actors. */
+export class SubagentDesk implements AsyncDisposable {
+  readonly #store: Pick<Store, "subagents">;
+  readonly #channels = new Map<ChannelId, ChannelSubagents>();
+  #dueWork: DueWorkDesk | null = null;
+  #isClosed = false;
+
+  constructor(store: Pick<Store, "subagents">) {
+    this.#store = store;
+  }
+
+  /** Tells their agents by messages that are due. */
+  tellBy(dueWork: DueWorkDesk): void {
+    this.#dueWork = dueWork;
+  }
+
+  /** The subagents of a channel; they are made where it has none. @throws if the daemon is ending */
+  of(parts: Omit<SubagentHost, "searchFrom">, history: History): ChannelSubagents {
+    if (this.#isClosed || this.#dueWork === null) throw new Error("the subagents are closed");
+    const { channel, epoch } = parts.owner;
+    const known = this.#channels.get(channel);
+    if (known?.epoch === epoch) return known;
+    void known?.close();
+    const reset = history.summaries.findLast(({ kind }) => kind === "reset");
+    const host = { ...parts, searchFrom: (reset?.toSeq ?? 0) + 1 };
+    const made: ChannelSubagents = new ChannelSubagents(host, this.#dueWork, () => {
+      if (this.#channels.get(channel) === made) this.#channels.delete(channel);
+    });
+    this.#channels.set(channel, made);
+    return made;
+  }
+
+  /** Goes on with what an earlier owner of a channel, or an earlier actor, has left open. Must not throw. */
+  takeUp(parts: Omit<SubagentHost, "searchFrom">, history: History): void {
+    if (!this.#isClosed) void this.of(parts, history).settle();
+  }
+
+  /** A turn of the channel has ended. What it began outlives it from now on. */
+  settled(channel: ChannelId): void {
+    void this.#channels.get(channel)?.settle();
+  }
+
+  /** Something was edited or taken back: those that it has voided are ended at once, in whatever channel. Returns at once. */
+  changed(): void {
+    // Each of them finds out by itself with its next step.
+    this.#endVoided().catch(() => undefined);
+  }
+
+  async #endVoided(): Promise<void> {
+    const running = [...this.#channels.values()].flatMap((one) => one.running);
+    if (running.length === 0) return;
+    const over = new Set(await this.#store.subagents.over(running));
+    const voided = [...this.#channels.values()].filter((one) => one.running.some((id) => over.has(id)));
+    await Promise.all(voided.map(async (one) => one.settle()));
+  }
+
+  /** Ends one of a channel at once, wherever it is at work. @returns whether there was one */
+  async stop(channel: ChannelId, number: number): Promise<boolean> {
+    return (await this.#channels.get(channel)?.stop(number)) ?? this.#store.subagents.stop(channel, number);
+  }
+
+  /** `/reset`: nobody waits for those of a channel any more. */
+  async drop(channel: ChannelId): Promise<void> {
+    await this.#channels.get(channel)?.drop();
+  }
+
+  /** Ends what is at work here; the next daemon goes on with it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    const channels = [...this.#channels.values()];
+    this.#channels.clear();
+    await Promise.all(channels.map(async (one) => one.close()));
+  }
+}

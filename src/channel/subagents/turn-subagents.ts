@@ -1,0 +1,96 @@
+import { createHash } from "node:crypto";
+import { withDeadline } from "../../async/deadline.ts";
+import { escapeLabels } from "../../context/render.ts";
+import { answeredMessages, type TurnRange } from "../../core/history.ts";
+import { isDueWork } from "../../core/message.ts";
+import type { SubagentDraft } from "../../store/turns/subagents.ts";
+import { displayName, storableText } from "../../text/text.ts";
+import { normalWords } from "../../text/normal-text.ts";
+import { toolsOfSubagents } from "../../tools/tools.ts";
+import { type SpawnRequest, type ToolContext, ToolFailure } from "../../tools/tool.ts";
+import { modelsOfSubagents } from "../../turn/subagent/subagent.ts";
+import type { ActorParts } from "../channel-context.ts";
+import type { GuardedHistory } from "../guarded-history.ts";
+import { LOOKED_UP_WITHIN_MS } from "../turns/turn-recall.ts";
+import { briefOf } from "./brief.ts";
+import type { SubagentDesk } from "./subagent-desk.ts";
+import { openLine } from "./told.ts";
+
+type TurnParts = Omit<ActorParts, "recall"> & {
+  readonly history: GuardedHistory;
+  readonly turn: TurnRange;
+  readonly allRecall: ActorParts["recall"];
+};
+
+/** What one turn may do with subagents. */
+export class TurnSubagents {
+  readonly #parts: TurnParts;
+  readonly #desk: SubagentDesk;
+  /** Edits and deletions of the channel, as the turn has seen them; null: it has not. */
+  #takenBack: number | null = null;
+
+  constructor(parts: TurnParts, desk: SubagentDesk) {
+    this.#parts = parts;
+    this.#desk = desk;
+  }
+
+  /** Lines about those for which the agent waits; none where they are slow to read, and then none is begun either. */
+  async lines(): Promise<readonly string[]> {
+    const { store, owner, agent } = this.#parts;
+    const found = await withDeadline(store.subagents.look(owner.channel), LOOKED_UP_WITHIN_MS);
+    this.#takenBack = found?.takenBack ?? null;
+    return (found?.open ?? []).map((one) => {
+      const asker = one.asker === null ? "" : `, for ${JSON.stringify(displayName(one.asker.name))}`;
+      return escapeLabels(openLine(one, agent.time.minute(one.startedAt) + asker));
+    });
+  }
+
+  /** @throws ToolFailure where none was begun */
+  async spawn(
+    request: SpawnRequest,
+    { callId, signal }: Pick<ToolContext, "callId" | "signal">,
+  ): Promise<string> {
+    const { history, turn, allRecall, ...parts } = this.#parts;
+    const takenBack = this.#takenBack;
+    if (takenBack === null) throw new ToolFailure("No subagent can be begun just now. Go on without.");
+    const draft = await this.#draftOf(request, callId);
+    const subagents = this.#desk.of({ ...parts, recall: allRecall }, history.current);
+    return subagents.spawn(turn.id, draft, takenBack, signal);
+  }
+
+  async #draftOf(request: SpawnRequest, callId: string): Promise<SubagentDraft> {
+    const { agent, history, turn, compactorAgent } = this.#parts;
+    const { config } = agent;
+    const { persona, context } = request;
+    const task = storableText(request.task);
+    among("persona", persona === null ? [] : [persona], Object.keys(config.subagents.personas));
+    among("model", request.model === null ? [] : [request.model], modelsOfSubagents(config));
+    const mayUse = toolsOfSubagents(agent.tools);
+    among("tool", request.tools ?? [], mayUse);
+    const model = request.model === config.model ? null : request.model;
+    const asked = answeredMessages(history.current, turn).findLast(({ messageId }) => !isDueWork(messageId));
+    const wanted = JSON.stringify([normalWords(task) || task, persona, model]);
+    return {
+      agent: config.id,
+      key: createHash("sha256").update(wanted).digest("hex").slice(0, 32),
+      callId,
+      askedSeq: asked?.seq ?? null,
+      task,
+      persona,
+      model,
+      tools: request.tools ?? mayUse,
+      brief:
+        context === "none"
+          ? null
+          : await briefOf(await history.snapshot(), { task, toSeq: turn.toSeq }, compactorAgent.digester),
+    };
+  }
+}
+
+/** @throws ToolFailure that lists what there is */
+function among(what: string, wanted: readonly string[], known: readonly string[]): void {
+  const unknown = wanted.find((one) => !known.includes(one));
+  if (unknown === undefined) return;
+  const list = known.length === 0 ? "There is none." : `There are: ${known.join(", ")}.`;
+  throw new ToolFailure(`There is no ${what} "${storableText(unknown)}" for a subagent. ${list}`);
+}

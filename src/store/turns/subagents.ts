@@ -1,0 +1,305 @@
+import type { ToolCall } from "../../core/entry.ts";
+import { type ChannelId, type MemoryId, type Owner, type Seq, type TurnId, turnId } from "../../core/ids.ts";
+import { storableText } from "../../text/text.ts";
+import type { Database } from "../database/database.ts";
+
+/** Calls of one answer of a subagent, with what they brought. */
+export interface SubagentStep {
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+  readonly results: readonly { readonly callId: string; readonly text: string }[];
+}
+
+/** `void`: what it may have read was taken back. */
+export type SubagentState = "running" | "done" | "failed" | "stopped" | "void";
+
+/** What an agent wants of a subagent. */
+export interface SubagentDraft {
+  readonly agent: string;
+  /** Tells it from others of the same turn. */
+  readonly key: string;
+  readonly callId: string;
+  /** The message for which it is begun; null: nobody's. */
+  readonly askedSeq: Seq | null;
+  readonly task: string;
+  /** Its name in the configuration; null: none. */
+  readonly persona: string | null;
+  /** As the configuration names it; null: the agent's own. */
+  readonly model: string | null;
+  readonly tools: readonly string[];
+  /** What it is told of the conversation; null: nothing. */
+  readonly brief: string | null;
+}
+
+/** A run of which its agent does not know yet how it ended. */
+export interface Subagent extends Omit<SubagentDraft, "key" | "callId"> {
+  readonly id: number;
+  /** In its channel. */
+  readonly number: number;
+  readonly turn: TurnId;
+  readonly readTo: Seq;
+  readonly state: SubagentState;
+  readonly result: string;
+  readonly steps: readonly SubagentStep[];
+  /** How often it was begun since its last step. */
+  readonly begun: number;
+  readonly spentMs: number;
+  /** Number of the first of those that are to be told together by a message; null: it is not time for that. */
+  readonly toldWith: number | null;
+}
+
+/** What a subagent has done since it was last kept. */
+export interface SubagentChange {
+  readonly step?: SubagentStep;
+  readonly result?: string;
+  readonly entries?: readonly Seq[];
+  readonly memories?: readonly MemoryId[];
+  readonly tokensIn?: number;
+  readonly tokensOut?: number;
+  readonly spentMs?: number;
+}
+
+/** `changed`: a text that it may have read was taken back meanwhile. `over`: it runs no more, or elsewhere. */
+export type SaveOutcome = "saved" | "changed" | "over";
+
+/** A subagent as people and its agent are shown it. */
+export interface OpenSubagent {
+  readonly number: number;
+  readonly task: string;
+  readonly state: SubagentState;
+  readonly startedAt: Date;
+  readonly tokens: number;
+  /** The message of whoever asked; null: nobody's. */
+  readonly seq: Seq | null;
+  /** Who asked; null: nobody, or they have taken it back. */
+  readonly asker: { readonly id: string; readonly name: string } | null;
+}
+
+interface RawSubagent {
+  id: number;
+  number: number;
+  turn_id: number;
+  agent: string;
+  asked_seq: Seq | null;
+  read_to: Seq;
+  task: string;
+  persona: string | null;
+  model: string | null;
+  tools: string[];
+  brief: string | null;
+  state: SubagentState;
+  told: string | null;
+  told_with: number | null;
+  result: string;
+  steps: SubagentStep[];
+  begun: number;
+  spent_ms: number;
+}
+
+const COLUMNS =
+  "id, number, turn_id, agent, asked_seq, read_to, task, persona, model, tools, brief, state, told, told_with, result, steps, begun, spent_ms";
+
+function toSubagent(row: RawSubagent): Subagent {
+  const { turn_id: turn, asked_seq: askedSeq, read_to: readTo, spent_ms: spentMs, told, ...same } = row;
+  const { told_with: toldWith, ...rest } = same;
+  return {
+    ...rest,
+    turn: turnId(turn),
+    askedSeq,
+    readTo,
+    spentMs,
+    toldWith: told === "entry" ? toldWith : null,
+  };
+}
+
+interface RawOpen {
+  number: number;
+  task: string;
+  state: SubagentState;
+  started_at: string;
+  tokens: number;
+  seq: Seq | null;
+  asker_id: string | null;
+  asker: string | null;
+}
+
+function toOpen({
+  number,
+  task,
+  state,
+  started_at: at,
+  tokens,
+  seq,
+  asker_id: id,
+  asker,
+}: RawOpen): OpenSubagent {
+  const startedAt = new Date(at);
+  return {
+    number,
+    task,
+    state,
+    startedAt,
+    tokens,
+    seq,
+    asker: id === null ? null : { id, name: asker ?? "" },
+  };
+}
+
+/** Rows of `subagents`. */
+export class SubagentStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * What a turn has to know before its model is asked: a count of what was edited and taken back so far, and the subagents of the
+   * channel of which the agent does not know yet how they ended.
+   */
+  async look(channel: ChannelId): Promise<{ readonly takenBack: number; readonly open: OpenSubagent[] }> {
+    const [row] = await this.#db.query<{ taken_back: number; open: RawOpen[] }>(
+      {
+        name: "subagents_look",
+        text: `select notes_taken_back($1) as taken_back, coalesce((
+                 select jsonb_agg(jsonb_build_object(
+                          'number', s.number, 'task', s.task, 'state', s.state, 'started_at', s.started_at,
+                          'tokens', s.tokens_in + s.tokens_out, 'seq', s.asked_seq, 'asker_id', e.author_id, 'asker', e.author_name) order by s.number)
+                   from subagents s left join entries e on e.channel_id = s.channel_id and e.seq = s.asked_seq and e.deleted_at is null
+                  where s.channel_id = $1 and s.closed_at is null and s.told is distinct from 'call'), '[]') as open`,
+      },
+      [channel],
+    );
+    return { takenBack: row?.taken_back ?? 0, open: (row?.open ?? []).map(toOpen) };
+  }
+
+  /** @param most so many may be open in a channel at a time */
+  async begin(
+    { channel, epoch }: Owner,
+    turn: TurnId,
+    { draft, takenBack, most }: { draft: SubagentDraft; takenBack: number; most: number },
+  ): Promise<{ readonly outcome: "begun" | "found"; readonly id: number } | "changed" | "full"> {
+    const { callId, askedSeq, ...same } = draft;
+    const row = { ...same, call_id: callId, asked_seq: askedSeq };
+    const [begun] = await this.#db.query<{ outcome: "begun" | "found" | "changed" | "full"; id: number }>(
+      {
+        name: "subagent_begin",
+        text: "select outcome, id from begin_subagent($1, $2, $3, $4, $5, $6)",
+      },
+      [channel, epoch, turn, takenBack, most, JSON.stringify(row)],
+    );
+    if (begun === undefined) throw new Error("subagent_begin returned no row");
+    const { outcome, id } = begun;
+    return outcome === "begun" || outcome === "found" ? { outcome, id } : outcome;
+  }
+
+  /** Decides who is told of what by now. @returns the runs of the channel that are open */
+  async settle({ channel, epoch }: Owner): Promise<Subagent[]> {
+    const rows = await this.#db.query<RawSubagent & Record<string, unknown>>(
+      { name: "subagents_settle", text: `select ${COLUMNS} from settle_subagents($1, $2)` },
+      [channel, epoch],
+    );
+    return rows.map(toSubagent);
+  }
+
+  /** Counts that a run is begun. @returns it as it is now; null: it runs no more, or elsewhere */
+  async take({ epoch }: Owner, id: number): Promise<Subagent | null> {
+    const [row] = await this.#db.query<RawSubagent & Record<string, unknown>>(
+      {
+        name: "subagent_take",
+        text: `update subagents set begun = begun + 1 where id = $1 and epoch = $2 and state = 'running' returning ${COLUMNS}`,
+      },
+      [id, epoch],
+    );
+    return row === undefined ? null : toSubagent(row);
+  }
+
+  /**
+   * Keeps a step, or the end.
+   * @param takenBack as it was before the model was asked; null: what is kept tells nothing of the conversation
+   * @param end null: it goes on
+   */
+  async save(
+    { channel, epoch }: Owner,
+    id: number,
+    {
+      change,
+      takenBack,
+      end,
+    }: { change: SubagentChange; takenBack: number | null; end: "done" | "failed" | null },
+  ): Promise<SaveOutcome> {
+    const { step, result, entries = [], memories = [], tokensIn = 0, tokensOut = 0, spentMs = 0 } = change;
+    const row = {
+      ...(step !== undefined && { step }),
+      ...(result !== undefined && { result: storableText(result) }),
+      entries,
+      memories,
+      tokens_in: tokensIn,
+      tokens_out: tokensOut,
+      spent_ms: Math.round(spentMs),
+    };
+    const [saved] = await this.#db.query<{ outcome: SaveOutcome }>(
+      { name: "subagent_save", text: "select save_subagent($1, $2, $3, $4, $5, $6) as outcome" },
+      [channel, epoch, id, takenBack, end, JSON.stringify(row)],
+    );
+    return saved?.outcome ?? "over";
+  }
+
+  /**
+   * Whoever has waited for a run by its call is told of it by that, if it has ended; else later.
+   * @returns how it stands; null: another call was told
+   */
+  async tellCall(
+    { epoch }: Owner,
+    id: number,
+  ): Promise<Pick<Subagent, "number" | "state" | "result"> | null> {
+    const [row] = await this.#db.query<Pick<Subagent, "number" | "state" | "result">>(
+      {
+        name: "subagent_tell_call",
+        text: `update subagents set told = case state when 'running' then 'later' else 'call' end
+                where id = $1 and epoch = $2 and told is null returning number, state, result`,
+      },
+      [id, epoch],
+    );
+    return row ?? null;
+  }
+
+  /** Which of these run no more. */
+  async over(ids: readonly number[]): Promise<number[]> {
+    const rows = await this.#db.query<{ id: number }>(
+      { name: "subagents_over", text: "select id from subagents where id = any($1) and state <> 'running'" },
+      [ids],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Ends a running one of a channel at once. @returns whether there was one */
+  async stop(channel: ChannelId, number: number): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "subagent_stop",
+        text: `update subagents set state = 'stopped', ended_at = clock_timestamp(), steps = '[]', brief = null
+                where channel_id = $1 and number = $2 and state = 'running' returning id`,
+      },
+      [channel, number],
+    );
+    return rows.length > 0;
+  }
+
+  /** Nobody waits for any of a channel any more. */
+  async drop({ channel, epoch }: Owner): Promise<void> {
+    await this.#db.query({ name: "subagents_drop", text: "select drop_subagents($1, $2)" }, [channel, epoch]);
+  }
+
+  /** The agent was told of those that are told together: nothing is left of what they said. */
+  async close(channel: ChannelId, toldWith: number): Promise<void> {
+    await this.#db.query(
+      {
+        name: "subagents_close",
+        text: `select blank_subagents(array(select id from subagents where channel_id = $1 and told = 'entry' and told_with = $2
+                                               and closed_at is null), null)`,
+      },
+      [channel, toldWith],
+    );
+  }
+}

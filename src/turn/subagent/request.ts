@@ -1,0 +1,60 @@
+import { estimateMessage } from "../../context/render.ts";
+import type { ModelMessage } from "../../core/context.ts";
+import { sliceWhole } from "../../text/text.ts";
+import type { SubagentStep } from "../../store/turns/subagents.ts";
+
+/** How much is left of an old result, in UTF-16 units: of the older half, or of all of them where that is not enough. */
+const STUB_LENGTH = 200;
+
+/**
+ * The messages of a subagent's request: its instructions and its task stay whole; of its steps the oldest are shortened, then left out
+ * from the oldest on, until all fits. Pure.
+ * @param room estimated tokens
+ * @returns null: not even the task fits
+ */
+export function subagentMessages(
+  first: readonly ModelMessage[],
+  steps: readonly SubagentStep[],
+  room: number,
+): { readonly messages: ModelMessage[]; readonly tokens: number } | null {
+  const fixed = tokensOf(first);
+  if (fixed > room) return null;
+  const whole = steps.map(messagesOf);
+  const shown = whole.map((messages) => ({ messages, tokens: tokensOf(messages) }));
+  let tokens = fixed + shown.reduce((sum, one) => sum + one.tokens, 0);
+  for (let index = 0; tokens > room && index < steps.length; index++) {
+    const [step, before] = [steps[index], shown[index]];
+    if (step === undefined || before === undefined) break;
+    const messages = messagesOf(stubbed(step));
+    const short = { messages, tokens: tokensOf(messages) };
+    shown[index] = short;
+    tokens += short.tokens - before.tokens;
+  }
+  let from = 0;
+  for (; tokens > room && from < shown.length; from++) tokens -= shown[from]?.tokens ?? 0;
+  return { messages: [...first, ...shown.slice(from).flatMap(({ messages }) => messages)], tokens };
+}
+
+function messagesOf({ text, calls, results }: SubagentStep): ModelMessage[] {
+  return [
+    { role: "assistant", text, calls },
+    ...results.map(({ callId, text: result }): ModelMessage => ({ role: "tool", callId, text: result })),
+  ];
+}
+
+function stubbed({ text, calls, results }: SubagentStep): SubagentStep {
+  return {
+    text: shortened(text),
+    calls: calls.map((call) => (call.arguments.length > STUB_LENGTH ? { ...call, arguments: "{}" } : call)),
+    results: results.map((result) => ({ ...result, text: shortened(result.text) })),
+  };
+}
+
+function shortened(text: string): string {
+  if (text.length <= STUB_LENGTH * 1.5) return text;
+  return `${sliceWhole(text, 0, STUB_LENGTH)} [… ${text.length} characters in all]`;
+}
+
+function tokensOf(messages: readonly ModelMessage[]): number {
+  return messages.reduce((sum, message) => sum + estimateMessage(message), 0);
+}

@@ -1,0 +1,260 @@
+import { capText, escapeLabels } from "../../context/render.ts";
+import { partAt } from "../../context/usage.ts";
+import type { AgentConfig } from "../../config/config.ts";
+import { type EntryReference, QUOTE_TOKENS } from "../../core/entry.ts";
+import type { ModelMessage } from "../../core/context.ts";
+import type { MemoryId, Seq } from "../../core/ids.ts";
+import type { Memory } from "../../core/memory.ts";
+import { type ModelAnswer, type ModelCallRecord, ModelError } from "../../llm/model.ts";
+import type { SaveOutcome, Subagent, SubagentStep } from "../../store/turns/subagents.ts";
+import { headAndTail, storableText } from "../../text/text.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+import { ToolFailure, type Tool, type ToolKit } from "../../tools/tool.ts";
+import { type Agent, budgetOf } from "../agent.ts";
+import { runToolCalls, storableCalls, type ToolResultDraft } from "../tool-calls.ts";
+import { visibleAnswer } from "../visible-answer.ts";
+import { isCredible, smallerWindow } from "../window-retry.ts";
+import { subagentMessages } from "./request.ts";
+
+/** Models that a subagent of an agent may use, as the configuration names them. */
+export function modelsOfSubagents({ model, fallbacks }: AgentConfig): string[] {
+  return [...new Set([model, ...fallbacks])];
+}
+
+/** What was shown to it in a step. */
+export interface SubagentRead {
+  readonly entries: readonly Seq[];
+  readonly memories: readonly MemoryId[];
+}
+
+/** What a subagent may do to its row, and to its channel. */
+export interface SubagentChannel {
+  readonly cacheKey: string;
+  /** Counts what was edited and taken back in the channel so far. */
+  look(): Promise<number>;
+  /** @param seen what `look` gave before the model was asked */
+  save(step: SubagentStep, read: SubagentRead, seen: number): Promise<SaveOutcome>;
+  /** @param seen null: the text is Weir's own */
+  end(state: "done" | "failed", text: string, seen: number | null): Promise<SaveOutcome>;
+  searchHistory(query: string, limit: number, signal: AbortSignal): Promise<EntryReference[]>;
+  recallMemories(query: string, limit: number, signal: AbortSignal): Promise<Memory[]>;
+  /** Called for every model call. Must not throw or wait. */
+  onCall(record: ModelCallRecord, estimatedTokens: number): void;
+  onToolFailure(tool: string, why: string): void;
+}
+
+/** Longest report, in UTF-16 units; what is longer loses its middle. */
+const LONGEST_REPORT = 8000;
+/** Longest result of one call that is kept, in UTF-16 units. */
+const LONGEST_RESULT = 20_000;
+/** How often a step is made again because something was taken back meanwhile, in a row. */
+const MOST_CHANGES = 5;
+/** How often a request that is refused for its length is made shorter and sent again. */
+const MAX_RETRIES = 2;
+
+/** Why there is no report, as the agent is told. */
+const WHY_NOT = {
+  too_long: "Its task is too long for its model.",
+  unavailable: "Its model did not answer.",
+  misconfigured: "Its model refused the request.",
+  empty: "It has written nothing.",
+  changed: "Messages were edited or deleted all the while.",
+} as const;
+
+/** Of nobody who takes part in the conversation. */
+const NO_KIT: ToolKit = {
+  react: async () => refused(),
+  writeNote: async () => refused(),
+  useSkill: async () => refused(),
+  handOff: async () => refused(),
+  spawnAgent: async () => refused(),
+};
+
+function refused(): never {
+  throw new ToolFailure("A subagent cannot do that.");
+}
+
+/**
+ * Works on a subagent's task until it has reported, or failed. What it has done is kept step by step, and whoever goes on with it after
+ * a crash pays for none of them again.
+ * @param signal ends it at once: its row stays as it is
+ * @throws if its row cannot be written
+ */
+export async function runSubagent(
+  agent: Agent,
+  subagent: Subagent,
+  channel: SubagentChannel,
+  clock: { now: () => Date },
+  signal: AbortSignal,
+): Promise<void> {
+  const run = new SubagentRun(agent, subagent, channel, signal);
+  try {
+    await run.untilOver(clock.now());
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    if (error.kind === "aborted" || signal.aborted) return;
+    await channel.end("failed", WHY_NOT[whyNot(error)], null);
+  }
+}
+
+function whyNot({ kind }: ModelError): keyof typeof WHY_NOT {
+  if (kind === "context_length") return "too_long";
+  return kind === "unauthorized" || kind === "rejected" ? "misconfigured" : "unavailable";
+}
+
+class SubagentRun {
+  readonly #agent: Agent;
+  readonly #subagent: Subagent;
+  readonly #channel: SubagentChannel;
+  readonly #signal: AbortSignal;
+  readonly #tools: readonly Tool[];
+  readonly #steps: SubagentStep[];
+  #limit = Infinity;
+
+  constructor(agent: Agent, subagent: Subagent, channel: SubagentChannel, signal: AbortSignal) {
+    this.#agent = agent;
+    this.#subagent = subagent;
+    this.#channel = channel;
+    this.#signal = signal;
+    this.#steps = [...subagent.steps];
+    this.#tools = agent.tools.filter(
+      ({ spec, forSubagents = false }) => forSubagents && subagent.tools.includes(spec.name),
+    );
+  }
+
+  async untilOver(now: Date): Promise<void> {
+    const first = this.#firstMessages(now);
+    for (let changes = 0; changes < MOST_CHANGES;) {
+      const seen = await this.#channel.look();
+      const isLast = this.#steps.length >= this.#agent.config.subagents.maxSteps;
+      const answer = await this.#ask(first, isLast || this.#tools.length === 0 ? "none" : "auto");
+      if (this.#signal.aborted) return;
+      const outcome =
+        isLast || answer.calls.length === 0 ? await this.#end(answer, seen) : await this.#step(answer, seen);
+      if (outcome === "over") return;
+      changes = outcome === "changed" ? changes + 1 : 0;
+    }
+    await this.#channel.end("failed", WHY_NOT.changed, null);
+  }
+
+  #firstMessages(now: Date): ModelMessage[] {
+    const { texts, config, time } = this.#agent;
+    const { persona, task, brief } = this.#subagent;
+    const system = texts.subagent({
+      date: time.day(now),
+      persona: persona === null ? "" : (config.subagents.personas[persona] ?? ""),
+      tools: this.#tools.map(({ spec }) => spec.name),
+    });
+    return [
+      { role: "system", text: system },
+      { role: "user", text: texts.subagentTask({ task: escapeLabels(task), brief: brief ?? "" }).trim() },
+    ];
+  }
+
+  async #end(answer: ModelAnswer, seen: number): Promise<SaveOutcome> {
+    const text = visibleAnswer(answer.text);
+    const ended =
+      text === ""
+        ? await this.#channel.end("failed", WHY_NOT.empty, null)
+        : await this.#channel.end("done", capped(storableText(text), LONGEST_REPORT), seen);
+    return ended === "changed" ? "changed" : "over";
+  }
+
+  async #step(answer: ModelAnswer, seen: number): Promise<SaveOutcome> {
+    const calls = storableCalls(answer.calls);
+    const { results } = await runToolCalls(calls, {
+      tools: this.#tools,
+      timeoutMs: this.#agent.config.toolTimeoutMs,
+      signal: this.#signal,
+      context: {
+        ...NO_KIT,
+        searchHistory: async (query, limit, signal) => this.#channel.searchHistory(query, limit, signal),
+        recallMemories: async (query, limit, signal) => this.#channel.recallMemories(query, limit, signal),
+      },
+      onFailure: (tool, why) => this.#channel.onToolFailure(tool, why),
+    });
+    if (this.#signal.aborted) return "over";
+    const step = {
+      text: storableText(answer.text),
+      calls,
+      results: results.map((result) => ({ callId: result.callId, text: this.#textOf(result) })),
+    };
+    const read = {
+      entries: results.flatMap(({ references }) => references.map(({ seq }) => seq)),
+      memories: results.flatMap(({ memories }) => memories.map(({ id }) => id)),
+    };
+    const outcome = await this.#channel.save(step, read, seen);
+    if (outcome === "saved") this.#steps.push(step);
+    return outcome;
+  }
+
+  /** As a turn is shown it. */
+  #textOf({ text, references, memories }: ToolResultDraft): string {
+    const { renderer } = this.#agent;
+    const quoted = references.map(({ at, author, text: said }) =>
+      renderer.line(at, author, capText(said ?? "", QUOTE_TOKENS)),
+    );
+    const remembered = memories.flatMap(({ memory }) => (memory === null ? [] : renderer.memoryLine(memory)));
+    const lines = [escapeLabels(text), ...quoted, ...remembered].filter((line) => line !== "");
+    return storableText(capped(lines.join("\n"), LONGEST_RESULT));
+  }
+
+  async #ask(first: readonly ModelMessage[], toolChoice: "auto" | "none"): Promise<ModelAnswer> {
+    for (let refusals = 0; ; refusals++) {
+      const sent: { estimated: number } = { estimated: 0 };
+      try {
+        return await this.#askOnce(first, toolChoice, sent);
+      } catch (error) {
+        if (!(error instanceof ModelError) || error.kind !== "context_length" || refusals >= MAX_RETRIES)
+          throw error;
+        const { config } = this.#agent;
+        const name = this.#subagent.model ?? config.model;
+        const request = {
+          model: name,
+          estimated: sent.estimated,
+          budget: budgetOf(this.#agent, name, null, this.#limit),
+        };
+        const smaller = isCredible(error.window, request) ? smallerWindow(error.window, request) : null;
+        if (smaller === null) throw error;
+        this.#limit = smaller;
+      }
+    }
+  }
+
+  /** @param sent told how large the request is */
+  async #askOnce(
+    first: readonly ModelMessage[],
+    toolChoice: "auto" | "none",
+    sent: { estimated: number },
+  ): Promise<ModelAnswer> {
+    const agent = this.#agent;
+    const { models, config } = agent;
+    const name = await models.resolve(this.#subagent.model ?? config.model);
+    const budget = budgetOf(agent, name, null, this.#limit);
+    const tools = this.#tools.map(({ spec }) => spec);
+    const described = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
+    const made = subagentMessages(first, this.#steps, partAt(budget, 1) - described);
+    if (made === null) throw new ModelError("context_length", name, "the task is over the window");
+    const estimated = made.tokens + described;
+    sent.estimated = estimated;
+    return models.model.answer(
+      {
+        model: name,
+        messages: made.messages,
+        tools,
+        toolChoice,
+        maxOutputTokens: Math.min(config.maxOutputTokens, budget.reserve),
+        temperature: config.temperature ?? undefined,
+        cacheKey: this.#channel.cacheKey,
+        stableEnds: [1, made.messages.length],
+      },
+      { signal: this.#signal, onCall: (record) => this.#channel.onCall(record, estimated) },
+    );
+  }
+}
+
+function capped(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const { head, tail } = headAndTail(text, length);
+  return `${head}\n[… cut: ${text.length} characters in all …]\n${tail}`;
+}

@@ -1,0 +1,290 @@
+// proves: src/channel/subagents/subagent-desk.ts, src/channel/subagents/channel-subagents.ts, migrations/0043_subagents.sql
+// Whatever ends between the beginning of a subagent and the moment when its agent is told of it: it is told once, and no step is paid twice.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { OpenStore } from "../../store/open-store.ts";
+import { command } from "../../support/commands.ts";
+import { text, toolCalls } from "../../support/model-behaviours.ts";
+import type { Behaviour, ChatRequest } from "../../support/model-server.ts";
+import {
+  askedBySubagents,
+  assertBlank,
+  isSubagents,
+  lastWords,
+  openSubagentWorld,
+  results,
+  rowsOf,
+  scriptBoth,
+  spawn,
+  startWithSubagents,
+  type Task,
+  until,
+  untilClosed,
+} from "../../support/subagents.ts";
+import { startWeir } from "../../support/weir.ts";
+
+const SEARCH = toolCalls([{ name: "search_history", arguments: { query: "boats" } }]);
+const hangs: Behaviour = () => undefined;
+
+/** Begins them until something is told of them. */
+function agentThat(...tasks: readonly Task[]): (request: ChatRequest) => Behaviour {
+  return (request) => {
+    const words = lastWords(request);
+    if (/is over|are over/.test(words)) return text("told");
+    return results(request).length > 0 || words.includes("Subagents that you have begun")
+      ? text("answered")
+      : spawn(...tasks);
+  };
+}
+
+/** What people were told of a room's subagents, over all daemons: its answers, and the messages of its log that tell of them. */
+async function toldIn(beside: OpenStore, room: string): Promise<{ answers: string[]; due: number }> {
+  const rows = await beside.sql<{ kind: string; text: string }>(
+    `select e.kind, e.text from entries e join channels c on c.id = e.channel_id
+      where c.name = $1 and (e.kind = 'assistant' or e.message_id like 'subagent/%') order by e.seq`,
+    room,
+  );
+  return {
+    answers: rows.filter(({ kind }) => kind === "assistant").map((row) => row.text),
+    due: rows.filter(({ kind }) => kind === "user").length,
+  };
+}
+
+test("a daemon that ends while a turn waits leaves it to the next, which goes on with its steps", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, beside, server } = world;
+  const room = "quay";
+  let isHeld = true;
+  scriptBoth(
+    server,
+    (request) => (results(request).length === 0 ? SEARCH : isHeld ? hangs : text("Four.")),
+    (request) => (results(request).length === 0 ? spawn("count the boats") : text("answered")),
+  );
+  {
+    await using first = await startWithSubagents(connection, server);
+    await first.say("how many boats?", { room });
+    await until(
+      async () => (await rowsOf(beside, room))[0]?.["begun"] === 1 && askedBySubagents(server).length === 2,
+    );
+    // The other daemon takes the channel, as after a crash.
+    isHeld = false;
+    await using second = await startWithSubagents(connection, server);
+    await until(async () => (await toldIn(beside, room)).answers.length > 0);
+    await untilClosed(beside, room);
+    assert.equal(second.platform.texts(room).length, 1);
+    assert.equal(first.platform.texts(room).length, 0);
+  }
+  const asked = askedBySubagents(server);
+  assert.equal(asked.filter((request) => results(request).length === 0).length, 1, "the first step once");
+  assert.equal((await rowsOf(beside, room)).length, 1, "the turn that ran again found it");
+  assert.deepEqual(await toldIn(beside, room), { answers: ["answered"], due: 0 });
+});
+
+test("one that goes on behind its turn outlives a drain, and is told of by the next daemon", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, beside, server } = world;
+  const room = "pier";
+  let isHeld = true;
+  scriptBoth(
+    server,
+    (request) => (results(request).length === 0 ? SEARCH : isHeld ? hangs : text("Four.")),
+    agentThat("count the boats"),
+  );
+  {
+    await using first = await startWithSubagents(connection, server, "wait_ms = 0");
+    await first.say("how many boats?", { room });
+    await until(
+      async () => (await toldIn(beside, room)).answers.length === 1 && askedBySubagents(server).length === 2,
+    );
+  }
+  assert.deepEqual(
+    (await rowsOf(beside, room)).map(({ state }) => state),
+    ["running"],
+  );
+  isHeld = false;
+  await using second = await startWithSubagents(connection, server, "wait_ms = 0");
+  await second.platform.until(() => second.platform.texts(room).length === 1);
+  assertBlank(await untilClosed(beside, room));
+  assert.deepEqual(await toldIn(beside, room), { answers: ["answered", "told"], due: 1 });
+  assert.equal(askedBySubagents(server).filter((request) => results(request).length === 0).length, 1);
+});
+
+test("a shutdown does not wait for what a turn waits for: the turn says that it goes on", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, beside, server } = world;
+  const room = "lock";
+  scriptBoth(server, () => hangs, agentThat("count the boats"));
+  {
+    await using first = await startWithSubagents(connection, server, "wait_ms = 3600000");
+    await first.say("how many boats?", { room });
+    await until(() => askedBySubagents(server).length === 1);
+  }
+  assert.deepEqual(
+    (await rowsOf(beside, room)).map(({ state, told }) => [state, told]),
+    [["running", "later"]],
+  );
+  assert.deepEqual(await toldIn(beside, room), { answers: ["answered"], due: 0 });
+});
+
+/** Ends in between, as statements of the same words would stand after a crash there. */
+const CUTS: Readonly<
+  Record<string, { readonly sql: string; readonly due: number; readonly answers: string[] }>
+> = {
+  "ended, and nobody was told": {
+    sql: "update subagents set state = 'done', result = 'Four.', ended_at = now(), told = 'later' where channel_id = $1",
+    due: 1,
+    answers: ["answered", "told"],
+  },
+  "its call was told, and the result is not in the log": {
+    sql: "update subagents set state = 'done', result = 'Four.', ended_at = now(), told = 'call', call_id = 'lost' where channel_id = $1",
+    due: 1,
+    answers: ["answered", "told"],
+  },
+  "it is to be told by a message, which is not in the log": {
+    sql: "update subagents set state = 'done', result = 'Four.', ended_at = now(), told = 'entry', told_with = 1 where channel_id = $1",
+    due: 1,
+    answers: ["answered", "told"],
+  },
+  "its turn was stopped": {
+    sql: `with t as (update turns set state = 'stopped' where channel_id = $1 returning id)
+          update subagents set told = null where channel_id = $1 and exists (select from t)`,
+    due: 0,
+    answers: ["answered"],
+  },
+  "it was begun three times": {
+    sql: "update subagents set begun = 3 where channel_id = $1",
+    due: 1,
+    answers: ["answered", "told"],
+  },
+};
+
+for (const [where, { sql, due, answers }] of Object.entries(CUTS)) {
+  test(`a crash after which ${where} is made good once`, async () => {
+    await using world = await openSubagentWorld();
+    const { connection, beside, server } = world;
+    const room = where.replaceAll(/\W+/g, "-");
+    scriptBoth(server, () => hangs, agentThat("count the boats"));
+    {
+      await using first = await startWithSubagents(connection, server, "wait_ms = 0");
+      await first.say("how many boats?", { room });
+      await until(
+        async () =>
+          (await toldIn(beside, room)).answers.length === 1 && askedBySubagents(server).length === 1,
+      );
+    }
+    const [channel] = await beside.sql<{ id: number }>("select id from channels where name = $1", room);
+    await beside.sql(sql, channel?.id);
+    for (let round = 0; round < 2; round++) {
+      await using weir = await startWithSubagents(connection, server, "wait_ms = 0");
+      assertBlank(await untilClosed(beside, room));
+      await until(async () => (await toldIn(beside, room)).answers.length === answers.length);
+      await weir.daemon.registry.compactionsIdle();
+    }
+    assert.deepEqual(await toldIn(beside, room), { answers, due });
+    const told = server.requests.map(({ body }) => body).findLast((body) => !isSubagents(body));
+    if (where.includes("three times"))
+      assert.match(lastWords(told), /It was begun 3 times, and ended each time/);
+    else if (due > 0) assert.match(lastWords(told), /> Four\./);
+  });
+}
+
+for (const [what, change, why] of [
+  ["the persona", "wait_ms = 0", /there is no persona "counter" any more/],
+  [
+    "the model",
+    'wait_ms = 0\npersonas = { counter = "You count." }',
+    /there is no model "other-model" here any more/,
+  ],
+] as const) {
+  test(`${what} that is gone from the configuration ends it in words`, async () => {
+    await using world = await openSubagentWorld();
+    const { connection, beside, server } = world;
+    const room = what.replaceAll(" ", "-");
+    const task = { task: "count the boats", persona: "counter", model: "other-model" };
+    scriptBoth(server, () => hangs, agentThat(task));
+    {
+      const personas = 'personas = { counter = "You count." }\nwait_ms = 0';
+      await using first = await startWithSubagents(
+        connection,
+        server,
+        personas,
+        'fallbacks = ["other-model"]',
+      );
+      await first.say("how many boats?", { room });
+      await until(async () => (await toldIn(beside, room)).answers.length === 1);
+    }
+    const fallbacks = what === "the model" ? "" : 'fallbacks = ["other-model"]';
+    await using second = await startWithSubagents(connection, server, change, fallbacks);
+    await second.platform.until(() => second.platform.texts(room).length === 1);
+    assert.match(lastWords(server.requests.at(-1)?.body), why);
+    assert.deepEqual(await toldIn(beside, room), { answers: ["answered", "told"], due: 1 });
+  });
+}
+
+test("an agent that may have none any more is told so, and needs no tool for that", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, beside, server } = world;
+  const room = "off";
+  scriptBoth(server, () => hangs, agentThat("count the boats"));
+  {
+    await using first = await startWithSubagents(connection, server, "wait_ms = 0");
+    await first.say("how many boats?", { room });
+    await until(async () => (await toldIn(beside, room)).answers.length === 1);
+  }
+  await using second = await startWeir({
+    connection,
+    modelUrl: server.url,
+    config: '[[agents]]\nid = "main"\nmodel = "test-model"\n',
+  });
+  await second.platform.until(() => second.platform.texts(room).length === 1);
+  assert.match(lastWords(server.requests.at(-1)?.body), /there are no subagents here any more/);
+});
+
+test("a compaction covers the call while it is at work, and the prompt goes on naming it", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, beside, server } = world;
+  const room = "attic";
+  const gate = Promise.withResolvers<Behaviour>();
+  let isBegun = false;
+  scriptBoth(
+    server,
+    () => async (exchange) => (await gate.promise)(exchange),
+    (request) => {
+      if (lastWords(request).includes("lines of the transcript") || request.tools === undefined)
+        return text("They asked for the boats to be counted, and talked of the river for long.");
+      if (/is over/.test(lastWords(request))) return text("told");
+      if (isBegun) return text("answered");
+      isBegun = true;
+      return spawn("count the boats");
+    },
+  );
+  await using weir = await startWithSubagents(connection, server, "wait_ms = 0", "context_window = 16384");
+  for (let turn = 0; turn < 10; turn++) {
+    const told = weir.platform.texts(room).length;
+    await weir.say(`go on: ${"the river was high by the bridge in the night. ".repeat(20)}`, { room });
+    await weir.platform.until(() => weir.platform.texts(room).length > told);
+  }
+  await command(weir, room, "compact");
+  await until(
+    async () =>
+      (
+        await beside.sql(
+          "select from summaries s join channels c on c.id = s.channel_id where c.name = $1 and s.live",
+          room,
+        )
+      ).length > 0,
+  );
+  const before = weir.platform.texts(room).length;
+  await weir.say("well?", { room });
+  await weir.platform.until(() => weir.platform.texts(room).length > before);
+  const words = lastWords(
+    server.requests
+      .map(({ body }) => body)
+      .findLast((body) => body.tools !== undefined && !isSubagents(body)),
+  );
+  assert.match(words, /> Subagent 1, at work since [^\n]*: count the boats/);
+  assert.ok(!words.includes('{"task":"count the boats"}'));
+  gate.resolve(text("Four."));
+  await weir.platform.until(() => weir.platform.texts(room).at(-1) === "told");
+  assert.equal((await rowsOf(beside, room)).length, 1);
+});
