@@ -1,4 +1,5 @@
 import { sceneOf } from "../channel/turns/turn-channel.ts";
+import type { ApprovalDesk } from "../channel/approvals/approval-desk.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import type { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../core/card.ts";
@@ -49,6 +50,7 @@ export interface CommandParts {
   readonly store: Store;
   readonly registry: ChannelRegistry;
   readonly contexts: Pick<ContextRecorder, "flush">;
+  readonly approvals: Pick<ApprovalDesk, "decide">;
   readonly agentOf: (channel: ChannelRow) => Agent;
   /** Makes the extract that replaces a summary with a forgotten text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
@@ -98,6 +100,7 @@ export function channelTitle(row: Pick<ChannelRow, "address" | "kind" | "workspa
 }
 
 /** `this channel`, as a person would say it. */
-export function placeName({ kind }: Pick<ChannelRow, "kind">): string {
-  return kind === "dm" ? "this conversation" : `this ${kind}`;
+export function placeName({ kind }: Pick<ChannelRow, "kind">, beginsSentence = false): string {
+  const article = beginsSentence ? "This" : "this";
+  return kind === "dm" ? `${article} conversation` : `${article} ${kind}`;
 }

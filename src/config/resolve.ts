@@ -98,7 +98,9 @@ function resolveAgent(
   const compaction = { ...defaults.compaction, ...written.compaction };
   const pruning = { ...defaults.pruning, ...written.pruning };
   const memory = { ...defaults.memory, ...written.memory };
-  const agent = camelCased(agentSchema.parse({ ...defaults, ...written, compaction, pruning, memory }));
+  const approvals = { ...defaults.approvals, ...written.approvals };
+  const whole = { ...defaults, ...written, compaction, pruning, memory, approvals };
+  const agent = camelCased(agentSchema.parse(whole));
   return {
     ...agent,
     name: agent.name.trim() || agent.id,
@@ -108,6 +110,8 @@ function resolveAgent(
     compactorModel: agent.compactorModel.trim() || agent.model,
     temperature: agent.temperature === "default" ? null : agent.temperature,
     compaction: withTarget(agent.compaction),
+    // The names of tools are no keys of ours.
+    approvals: { ...agent.approvals, tools: { ...approvals.tools } },
   };
 }
 

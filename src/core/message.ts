@@ -181,6 +181,8 @@ export interface OutboundMessage {
   readonly text: string;
   /** Drawn with the text, which sums it up; only where the platform draws cards. */
   readonly card?: Card;
+  /** Drawn below it, where the platform draws any. An edit leaves them as they are unless it has a list; an empty one takes them away. */
+  readonly actions?: readonly MessageAction[];
   /** False while the answer is still being written: more will come by `edit`. */
   readonly final: boolean;
   /** The messages that this one answers, by the platform's ids. */
@@ -188,6 +190,15 @@ export interface OutboundMessage {
   /** `answer` is the agent's word; `notice` is Weir's own. */
   readonly kind: "answer" | "notice";
   readonly timing?: DeliveryTiming;
+}
+
+/** Something that people can do about a message at a press: the same as typing the command. */
+export interface MessageAction {
+  readonly label: string;
+  readonly style: "primary" | "plain" | "danger";
+  /** Without the slash. */
+  readonly command: string;
+  readonly argument: string;
 }
 
 export interface DeliveryTiming {

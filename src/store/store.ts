@@ -1,6 +1,7 @@
 import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
+import { ApprovalStore } from "./turns/approvals.ts";
 import { ContextRecordStore } from "./turns/context-records.ts";
 import { ActiveSkillStore } from "./channels/active-skills.ts";
 import { AttachmentStore } from "./log/attachments.ts";
@@ -41,6 +42,7 @@ export interface Store {
   readonly log: LogStore;
   readonly turns: TurnStore;
   readonly deliveries: DeliveryStore;
+  readonly approvals: ApprovalStore;
   readonly modelCalls: ModelCallStore;
   readonly learnedModels: LearnedModelStore;
   readonly contextRecords: ContextRecordStore;
@@ -95,6 +97,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     log: new LogStore(db),
     turns: new TurnStore(db),
     deliveries: new DeliveryStore(db),
+    approvals: new ApprovalStore(db),
     modelCalls: new ModelCallStore(db),
     learnedModels: new LearnedModelStore(db),
     contextRecords: new ContextRecordStore(db),

@@ -10,6 +10,7 @@ export const memoryRecall = defineTool({
   name: "memory_recall",
   description: "tool-memory-recall",
   input: Input,
+  isReadOnly: true,
   async run(input, context) {
     const found = await context.recallMemories(input.query, LIMIT, context.signal);
     const memories = found.map(({ id, type, assertedBy, at, refers, statement, otherwise }) => {

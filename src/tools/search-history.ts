@@ -12,6 +12,7 @@ export const searchHistory = defineTool({
   name: "search_history",
   description: "tool-search-history",
   input: Input,
+  isReadOnly: true,
   async run(input, context) {
     const found = await context.searchHistory(input.query, input.limit, context.signal);
     const references = fittingResults(found);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ApprovalMode } from "../core/approval.ts";
 import type { EntryReference, MemoryReference } from "../core/entry.ts";
 import type { ToolSpec } from "../core/context.ts";
 import type { Memory } from "../core/memory.ts";
@@ -10,6 +11,15 @@ export interface Tool {
   readonly spec: ToolSpec;
   /** The turn waits no longer for it, ms. Default: as long as for any. */
   readonly timeoutMs?: number;
+  /** Whether a person has to allow each call first; the configuration goes over it. Default: "never". */
+  readonly approve?: ApprovalMode;
+  /** It changes nothing. Default: it may. */
+  readonly isReadOnly?: boolean;
+  /**
+   * Whether the arguments are right, without running it: nobody is asked to allow a call that cannot run. Default: not known.
+   * @throws ToolInputError
+   */
+  check?(input: unknown): void;
   /**
    * Runs one call.
    * @param input the arguments, parsed from the model's JSON but not checked: the tool does that
@@ -86,20 +96,24 @@ export interface ToolDefinition<Input> {
   readonly description: Extract<TemplateName, `tool-${string}`>;
   readonly input: z.ZodType<Input>;
   readonly timeoutMs?: number;
+  readonly isReadOnly?: boolean;
   run(input: Input, context: ToolContext): Promise<ToolOutcome>;
 }
 
 /** Makes a tool of its definition: its arguments are checked before it runs. */
 export function defineTool<Input>(definition: ToolDefinition<Input>): (prompts: Prompts) => Tool {
-  const { name, description, input, timeoutMs } = definition;
+  const { name, description, input, timeoutMs, isReadOnly } = definition;
+  const parse = (given: unknown): Input => {
+    const parsed = input.safeParse(given);
+    if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
+    return parsed.data;
+  };
   return (prompts) => ({
     spec: { name, description: prompts.render(description, {}), parameters: parametersOf(input) },
     ...(timeoutMs !== undefined && { timeoutMs }),
-    async run(given, context) {
-      const parsed = input.safeParse(given);
-      if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
-      return definition.run(parsed.data, context);
-    },
+    ...(isReadOnly !== undefined && { isReadOnly }),
+    check: (given) => void parse(given),
+    run: async (given, context) => definition.run(parse(given), context),
   });
 }
 

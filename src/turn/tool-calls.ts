@@ -5,7 +5,7 @@ import { withOwnIds } from "../llm/chat/call-ids.ts";
 import { type Tool, type ToolContext, ToolFailure, ToolInputError, type ToolOutcome } from "../tools/tool.ts";
 
 /** Calls of one answer that are run; a model that asks for more is told so. */
-const MAX_CALLS = 16;
+export const MAX_CALLS = 16;
 
 export type ToolResultDraft = Extract<TurnEntryDraft, { kind: "tool_result" }>;
 
@@ -21,6 +21,8 @@ export interface ToolRunParts {
   readonly timeoutMs: number;
   readonly context: Omit<ToolContext, "signal" | "callId">;
   readonly signal: AbortSignal;
+  /** What is told of calls that are not run, by their id. Default: all are run. */
+  readonly held?: ReadonlyMap<string, string>;
   /** Called for every call that failed, in words for a log. */
   readonly onFailure: (tool: string, why: string) => void;
 }
@@ -62,6 +64,8 @@ function failure(text: string): Failure {
 }
 
 async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome | Failure> {
+  const told = parts.held?.get(call.id);
+  if (told !== undefined) return { kind: "result", text: told, references: [] };
   const tool = parts.tools.find(({ spec }) => spec.name === call.name);
   if (tool === undefined) {
     const known = parts.tools.map(({ spec }) => spec.name).join(", ");

@@ -77,6 +77,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
     sharedMemory: [],
     timeZone: "UTC",
     memory: { share: "channel", recall: "all" },
+    approvals: { tools: {}, approvers: [], expireMs: 60_000 },
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
     compaction: {
       enabled,

@@ -20,6 +20,7 @@ import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
 import { storeBillLine } from "../model-usage.ts";
 import type { Outbox } from "../delivery/outbox.ts";
+import { decidedIn } from "./turn-approvals.ts";
 import { toSettlement } from "./settlement.ts";
 import { reasonToGiveUp } from "./turn-attempts.ts";
 import { TurnRecall } from "./turn-recall.ts";
@@ -37,6 +38,8 @@ interface Asked {
   readonly acceptedAt: Date;
   /** Messages that still have a text. */
   readonly count: number;
+  /** The approvals of whose decisions they tell. */
+  readonly approvals: readonly number[];
 }
 
 /** What a turn's draft has shown of its answer. */
@@ -272,6 +275,8 @@ export class TurnRunner {
       // One transaction with the turn: if its outcome is unknown, the rows of its model calls are not written twice.
       const told = { ...result, calls: bill.splice(0), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
+      const { store, owner } = this.#parts;
+      if (asked.approvals.length > 0) await store.approvals.endUntaken(owner.channel, asked.approvals);
       if (sent.current !== null) {
         const context = { sent: sent.current, turn, recalled: recall.found };
         this.#parts.contexts.add(this.#parts.owner.channel, this.#prefixes, context);
@@ -371,6 +376,6 @@ export class TurnRunner {
     const acceptedAt = times.toSorted((a, b) => a.getTime() - b.getTime())[0] ?? new Date(steadyNow());
     const count = messages.filter(({ deleted }) => !deleted).length;
     const inReplyTo = messages.map(({ messageId }) => messageId).filter((id) => !isDueWork(id));
-    return { inReplyTo, acceptedAt, count };
+    return { inReplyTo, acceptedAt, count, approvals: decidedIn(messages) };
   }
 }
