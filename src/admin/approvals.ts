@@ -12,7 +12,7 @@ import { withoutSecrets } from "./secrets.ts";
 export const approveCommand: Command = {
   name: "approve",
   help: "let a call that waits for an approval run (approvers only)",
-  argument: { name: "number", form: "NUMBER [always]", help: "once, or these arguments from now on" },
+  argument: { name: "number", form: "NUMBER | NUMBER always", help: "once, or these arguments from now on" },
   allowed: "everybody",
   run: approve,
 };
@@ -20,7 +20,7 @@ export const approveCommand: Command = {
 export const denyCommand: Command = {
   name: "deny",
   help: "deny a call that waits for an approval (approvers only)",
-  argument: { name: "number", form: "NUMBER [REASON]", help: "the agent is told the reason" },
+  argument: { name: "number", form: "NUMBER | NUMBER REASON", help: "the agent is told the reason" },
   allowed: "everybody",
   run: deny,
 };
@@ -30,7 +30,7 @@ export const approvalsCommand: Command = {
   help: "calls that wait for an approval here, and what is allowed from now on (approvers only)",
   argument: {
     name: "what",
-    form: "[NUMBER | forget NUMBER]",
+    form: "NUMBER | forget NUMBER",
     help: "one of them whole; end what is allowed",
   },
   allowed: "everybody",

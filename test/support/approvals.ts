@@ -37,6 +37,23 @@ export function noting({ messages, tools }: ChatRequest): ReturnType<typeof text
   return toolCalls(wanted.split(" and ").map((one) => ({ name: "note", arguments: { text: one } })));
 }
 
+/** Says `look up THIS` and the model searches for it. Behind a result it says what it was told. */
+export function lookingUp({ messages, tools }: ChatRequest): ReturnType<typeof text> {
+  const last = messages.at(-1);
+  if (last?.role === "tool") return text(`told: ${last.content}`);
+  const query = /look up (.+)$/m.exec(saidLast(messages))?.[1];
+  if (query === undefined || tools === undefined) return text("fine");
+  return toolCalls([{ name: "search_history", arguments: { query } }]);
+}
+
+/** What somebody said last, without what is true just now. */
+function saidLast(messages: ChatRequest["messages"]): string {
+  return (
+    messages.findLast(({ role, content }) => role === "user" && !content?.startsWith("[System"))?.content ??
+    ""
+  );
+}
+
 export async function openApprovals(): Promise<ApprovalScene> {
   await using stack = new AsyncDisposableStack();
   const database = stack.use(await createTestDatabase());

@@ -47,8 +47,10 @@ export class QuestionBoard {
     }
     if (!mayBeThere && typeof (await note("posting", null)) === "string") return;
     const sent = await insist(async () => {
-      const there = await platform.send(message);
-      // What is there may be the question, and it is decided by now.
+      // A platform that forgets keys finds an earlier attempt by its text, which was the question.
+      const there = await platform.send(
+        mayBeThere ? this.#messageOf({ ...question, state: "open" }) : message,
+      );
       if (mayBeThere) await platform.edit(there, message);
       return there;
     });
