@@ -57,10 +57,10 @@ async function hold({ store, owner, agent }: Parts, calls: readonly ToolCall[]):
   );
   const waiting = new Map(look.waiting);
   const asked: AskedApproval[] = [];
-  for (const [index, { call, fingerprint }] of gated.entries()) {
+  for (const { call, fingerprint } of gated) {
     if (look.allowed.has(fingerprint)) continue;
     const known = waiting.get(fingerprint);
-    const id = known ?? look.ids[index];
+    const id = known ?? look.free.get(fingerprint);
     if (known === undefined && (id === undefined || look.open + asked.length >= MOST_OPEN)) {
       told.set(call.id, `Error: this needs an approval, and ${MOST_OPEN} calls wait for one here already.`);
       continue;

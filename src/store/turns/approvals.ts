@@ -30,8 +30,8 @@ export interface ApprovalLook {
   readonly waiting: ReadonlyMap<string, number>;
   /** Fingerprints that are allowed from now on. */
   readonly allowed: ReadonlySet<string>;
-  /** A number for each of the calls. */
-  readonly ids: readonly number[];
+  /** Numbers for those that are neither, by fingerprint. */
+  readonly free: ReadonlyMap<string, number>;
 }
 
 /** A call that a turn takes up. `was`: its state before that. */
@@ -144,27 +144,36 @@ export class ApprovalStore {
       open: number;
       waiting: { id: number; fingerprint: string }[];
       allowed: string[];
-      ids: number[];
+      free: { id: number; fingerprint: string }[];
     }>(
       {
         name: "approvals_look",
-        text: `select (select count(*) from approvals where channel_id = $1 and state = 'open') as open,
-                      (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'fingerprint', fingerprint)), '[]') from approvals
-                        where channel_id = $1 and agent = $2 and state = 'open' and fingerprint = any($3)
-                          and expires_at > clock_timestamp()) as waiting,
-                      array(select fingerprint from approval_rules
-                             where channel_id = $1 and agent = $2 and fingerprint = any($3)) as allowed,
-                      (select jsonb_agg(nextval(pg_get_serial_sequence('approvals', 'id'))) from unnest($3::text[])) as ids`,
+        text: `with waiting as (
+                 select id, fingerprint from approvals
+                  where channel_id = $1 and agent = $2 and state = 'open' and fingerprint = any($3) and expires_at > clock_timestamp()
+               ), allowed as (
+                 select fingerprint from approval_rules where channel_id = $1 and agent = $2 and fingerprint = any($3)
+               ), free as materialized (
+                 select nextval(pg_get_serial_sequence('approvals', 'id')) as id, f.fingerprint
+                   from (select distinct unnest($3::text[]) as fingerprint) f
+                  where f.fingerprint not in (select fingerprint from waiting union all select fingerprint from allowed)
+               )
+               select (select count(*) from approvals where channel_id = $1 and state = 'open') as open,
+                      (select coalesce(jsonb_agg(w), '[]') from waiting w) as waiting,
+                      array(select fingerprint from allowed) as allowed,
+                      (select coalesce(jsonb_agg(f), '[]') from free f) as free`,
       },
       [channel, agent, fingerprints],
     );
     if (row === undefined) throw new Error("approvals_look returned no row");
-    const { open, waiting, allowed, ids } = row;
+    const byFingerprint = (rows: readonly { id: number; fingerprint: string }[]): Map<string, number> =>
+      new Map(rows.map(({ id, fingerprint }) => [fingerprint, id]));
+    const { open, waiting, allowed, free } = row;
     return {
       open,
-      waiting: new Map(waiting.map(({ id, fingerprint }) => [fingerprint, id])),
+      waiting: byFingerprint(waiting),
       allowed: new Set(allowed),
-      ids,
+      free: byFingerprint(free),
     };
   }
 

@@ -1,4 +1,4 @@
-// proves: src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts
+// proves: migrations/0043_approvals.sql, src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts
 // What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -40,11 +40,22 @@ const CONFIG = '[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n';
 
 /** Recall by meaning, too. */
 const EMBEDDINGS = '[llm.embeddings]\nmodel = "words"';
+/** A call waits for an approval, with its arguments. */
+const APPROVALS = '[defaults.approvals]\ntools = { skip = "always" }';
 /** A vector tells of its text: those of the message, and of what is remembered of it. */
 const VECTORS = wordVectors([`Ann: ${SECRET}`, `the safe: ${SECRET}`]).map(signsOf);
 
 /** Where the secret came to stand before it was taken back. */
-const PLANTED = ["entries", "entry_search", "memories", "notes", "summaries", "wishes"];
+const PLANTED = [
+  "approval_rules",
+  "approvals",
+  "entries",
+  "entry_search",
+  "memories",
+  "notes",
+  "summaries",
+  "wishes",
+];
 
 interface World {
   readonly scene: Scene;
@@ -96,6 +107,7 @@ async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<v
             { name: "search_history", arguments: { query: SECRETS.join(" ") } },
             { name: "memory_write", arguments: { text: SECRET } },
             { name: "note", arguments: { text: `asked for ${SECRETS[0]}` } },
+            { name: "skip", arguments: { reason: SECRET } },
           ])
         : text("noted", { usage: "none" }),
   );
@@ -106,6 +118,14 @@ async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<v
   assert.equal((await compaction(weir, "general", "committed")).memories, 1);
   await quiet(weir, "general");
   assert.equal((await open.sql("select from memories where channel_id = $1", ids.general)).length, 1);
+  // One call is allowed from now on, and has run; one waits.
+  const [first] = await open.sql<{ id: number }>(
+    "select id from approvals where channel_id = $1",
+    ids.general,
+  );
+  assert.match(await command(weir, "general", `approve ${first?.id} always`, OWNER), /^Allowed: #/);
+  while ((await open.sql("select from approvals where state = 'done'")).length === 0) await delay(10);
+  await quiet(weir, "general");
 }
 
 async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN): Promise<void> {
@@ -133,7 +153,7 @@ async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN
     await writeFile(path.join(folder, "config.toml"), CONFIG);
     const agentsDir = path.join(folder, "agents");
     await mkdir(path.join(agentsDir, "main"), { recursive: true });
-    const top = `${EMBEDDINGS}\n[database]\ndata_dir = ${JSON.stringify(path.join(folder, "data"))}`;
+    const top = `${EMBEDDINGS}\n${APPROVALS}\n[database]\ndata_dir = ${JSON.stringify(path.join(folder, "data"))}`;
     scene.server.embed = ({ input }) => wordVectors(input);
     await using weir = await scene.start({ agentsDir, top });
     await plant(scene, weir, ids);
@@ -184,10 +204,13 @@ async function commandsTell(weir: TestWeir, rooms: readonly string[]): Promise<s
         "context",
         "context list",
         "forget",
+        "approvals",
+        "approvals 1",
+        "approvals 2",
         "help",
       ])
         told.push(await command(weir, room, typed, asker));
-      const list = told.at(-3) ?? "";
+      const list = told.at(-6) ?? "";
       for (const [, key = ""] of list.matchAll(/^\s*(\S+)/gm))
         told.push(await command(weir, room, `context detail ${key}`, asker));
       for (const key of ["system", "tools", "summaries", "history", "dynamic", "due", "own"])
