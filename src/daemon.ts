@@ -7,6 +7,7 @@ import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { DueWorkDesk } from "./channel/due-work.ts";
 import { SubagentDesk } from "./channel/subagents/subagent-desk.ts";
+import { ApprovalDesk } from "./channel/approvals/approval-desk.ts";
 import { ChannelRegistry } from "./channel/registry.ts";
 import type { RegistryParts } from "./channel/registry.ts";
 import { Breaker } from "./compactor/breaker.ts";
@@ -176,17 +177,32 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
   const bindingOf = (channel: ChannelRow): Binding | undefined => bindingFor(channel, bindings, names);
   const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
-  const base = { store, events, now, agents, bindingOf, platformOf, memories, names };
+  const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
+  const masked = (text: string): string => withoutSecrets(text, secretsOf(config));
+  // It is told of nothing before the registry is there.
+  const onApprovals: RegistryParts["onApprovals"] = (channel, what) =>
+    what === "asked" ? approvals.asked(channel) : approvals.takenBack(channel);
+  const base = { store, events, now, agents, bindingOf, platformOf, memories, names, masked, onApprovals };
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
   const registry = createRegistry(options, { ...base, indexer, contexts, meaning });
   // Disposed of after the registry, whose end answers what is still asked.
-  const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
+  const dueWork = new DueWorkDesk(store, registry);
+  const approvals = new ApprovalDesk({ approvals: store.approvals, registry, dueWork, serves, log });
+  stack.use(approvals);
   const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
-  const router = createRouter(options, { ...base, digesterOf, registry, contexts, prompts, models });
+  const router = createRouter(options, {
+    ...base,
+    digesterOf,
+    registry,
+    approvals,
+    contexts,
+    prompts,
+    models,
+  });
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
@@ -214,6 +230,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
       router.erasures.begin();
       desk.open();
+      approvals.start();
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
@@ -270,7 +287,7 @@ function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string,
 
 type RegistryBase = Pick<
   RegistryParts,
-  "store" | "indexer" | "contexts" | "events" | "now" | "platformOf" | "memories"
+  "store" | "indexer" | "contexts" | "events" | "now" | "platformOf" | "memories" | "masked" | "onApprovals"
 > & {
   readonly agents: Agents;
   /** How a channel is answered; undefined: it is not any more. */
@@ -307,6 +324,7 @@ function createRegistry(
 type RouterBase = Omit<RegistryBase, "indexer"> & {
   readonly digesterOf: CommandParts["digesterOf"];
   readonly registry: ChannelRegistry;
+  readonly approvals: ApprovalDesk;
   readonly prompts: Prompts;
   readonly models: Models;
 };
@@ -315,6 +333,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
   const {
     store,
     registry,
+    approvals,
     contexts,
     events,
     now,
@@ -339,6 +358,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
   const commands = createCommands({
     store,
     registry,
+    approvals,
     contexts,
     agentOf: (channel) => staffOf(channel).agent,
     guestsOf: (channel) => staffOf(channel).guests,

@@ -1,5 +1,6 @@
 import { sceneOf } from "../channel/turns/turn-channel.ts";
 import type { Guests } from "../channel/guests.ts";
+import type { ApprovalDesk } from "../channel/approvals/approval-desk.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import type { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../core/card.ts";
@@ -50,6 +51,7 @@ export interface CommandParts {
   readonly store: Store;
   readonly registry: ChannelRegistry;
   readonly contexts: Pick<ContextRecorder, "flush">;
+  readonly approvals: Pick<ApprovalDesk, "decide">;
   readonly agentOf: (channel: ChannelRow) => Agent;
   /** Other agents that answer there. */
   readonly guestsOf: (channel: ChannelRow) => Guests;
@@ -101,6 +103,7 @@ export function channelTitle(row: Pick<ChannelRow, "address" | "kind" | "workspa
 }
 
 /** `this channel`, as a person would say it. */
-export function placeName({ kind }: Pick<ChannelRow, "kind">): string {
-  return kind === "dm" ? "this conversation" : `this ${kind}`;
+export function placeName({ kind }: Pick<ChannelRow, "kind">, beginsSentence = false): string {
+  const article = beginsSentence ? "This" : "this";
+  return kind === "dm" ? `${article} conversation` : `${article} ${kind}`;
 }

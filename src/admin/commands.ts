@@ -5,6 +5,7 @@ import type { CommandAnswer } from "../core/card.ts";
 import type { Commands } from "../router/text-commands.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import { type Command, type CommandParts, type CommandRule, type Typed, typedWith } from "./command.ts";
+import { approvalsCommand, approveCommand, denyCommand } from "./approvals.ts";
 import { compactCommand, summarizeCommand } from "./compact.ts";
 import { contextCommand } from "./context.ts";
 import { forgetCommand } from "./forget.ts";
@@ -37,6 +38,9 @@ export const COMMANDS: readonly Command[] = [
   askCommand,
   agentsCommand,
   skillCommand,
+  approveCommand,
+  denyCommand,
+  approvalsCommand,
   resetCommand,
 ];
 

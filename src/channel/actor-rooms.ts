@@ -3,6 +3,7 @@ import { ChannelCompactor } from "../compactor/compactor.ts";
 import type { StaleEpochError } from "../store/database/errors.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { ActorParts } from "./channel-context.ts";
+import { QuestionBoard } from "./approvals/question-board.ts";
 import { GuardedHistory } from "./guarded-history.ts";
 import { LastRequest } from "./model-usage.ts";
 import { Outbox } from "./delivery/outbox.ts";
@@ -17,6 +18,7 @@ import { billLine, storeBillLine } from "./model-usage.ts";
 export interface ActorRooms {
   readonly history: GuardedHistory;
   readonly outbox: Outbox;
+  readonly questions: QuestionBoard;
   readonly runner: TurnRunner;
   readonly compactor: ChannelCompactor;
 }
@@ -47,7 +49,7 @@ export function buildRooms(
   const runner = new TurnRunner(parts, history, outbox, { usage, last, onRequest, onLanded });
   const target = { ...parts, history, usage, lastRequest: last, onLostBy: onLost };
   const compactor = createChannelCompactor({ ...target, running: () => runner.running }, hasLiveJob);
-  return { history, outbox, runner, compactor };
+  return { history, outbox, questions: new QuestionBoard(parts, outbox), runner, compactor };
 }
 
 /** The compactor of one channel, joined with its parts. */

@@ -9,10 +9,12 @@ import { StaleEpochError } from "../store/database/errors.ts";
 import type { TurnClaim, RunningTurn } from "../store/turns/turn-rows.ts";
 import type { ActorParts, ActorStatus } from "./channel-context.ts";
 import { buildRooms } from "./actor-rooms.ts";
+import type { QuestionBoard } from "./approvals/question-board.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { Outbox } from "./delivery/outbox.ts";
 import { BackoffTimer } from "../async/backoff.ts";
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
+import { mayAskApprovals } from "./turns/turn-approvals.ts";
 import { restBefore } from "./turns/turn-attempts.ts";
 import type { TurnRunner } from "./turns/turn-runner.ts";
 import { steadyNow } from "../async/clock.ts";
@@ -34,6 +36,7 @@ export class ChannelActor {
   readonly #parts: ActorParts;
   readonly history: GuardedHistory;
   readonly compactor: ChannelCompactor;
+  readonly questions: QuestionBoard;
   readonly #outbox: Outbox;
   readonly #mailbox = new PQueue({ concurrency: 1 });
   readonly #runner: TurnRunner;
@@ -57,6 +60,7 @@ export class ChannelActor {
     const rooms = buildRooms(parts, snapshot, (error) => this.#lose(error));
     this.history = rooms.history;
     this.#outbox = rooms.outbox;
+    this.questions = rooms.questions;
     this.#runner = rooms.runner;
     this.compactor = rooms.compactor;
     this.#leftBehind = snapshot.running;
@@ -65,6 +69,7 @@ export class ChannelActor {
   /** Takes up what is settled and not delivered. Call it before the first wake-up. */
   async recover(): Promise<void> {
     await this.#outbox.recover();
+    if (mayAskApprovals(this.#parts.agent)) this.questions.show();
   }
 
   get lastUsedAt(): number {

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Summariser } from "../compactor/summariser.ts";
-import type { ChannelAddress, Seq } from "../core/ids.ts";
+import type { ChannelAddress, ChannelId, Seq } from "../core/ids.ts";
 import type { ChannelKind, Place } from "../core/message.ts";
 import type { Indexer } from "../memory/indexer.ts";
 import type { RecallMemories } from "../memory/recall-memories.ts";
@@ -35,6 +35,10 @@ export interface SharedParts {
   readonly mailboxSize: number;
   /** First wait before a turn is begun again over which processes have ended, ms; default: a second. */
   readonly restFromMs?: number;
+  /** Takes the operator's secrets out of a text; default: there are none. */
+  readonly masked?: (text: string) => string;
+  /** Told where a turn has asked for approvals, and where something was taken back that may have asked for one. */
+  readonly onApprovals?: (channel: ChannelId, what: "asked" | "taken_back") => void;
 }
 
 /** What one actor is made of. */

@@ -12,6 +12,8 @@ export interface DueWork {
   readonly title: string;
   readonly text: string;
   readonly at: Date;
+  /** The id of the person whose words it has: it goes with everything that they have said. Default: it is nobody's. */
+  readonly by?: string;
 }
 
 /** Puts work of Weir's own into a channel's log, and wakes the channel. */
@@ -28,8 +30,8 @@ export class DueWorkDesk {
    * Appends it once, however often it is called. Resolves when it is in the log.
    * @throws WeirError if the log cannot be written
    */
-  async add(channel: ChannelId, { id, title, text, at }: DueWork): Promise<Seq> {
-    const author = { id: "weir", name: title, isBot: true };
+  async add(channel: ChannelId, { id, title, text, at, by = "weir" }: DueWork): Promise<Seq> {
+    const author = { id: by, name: title, isBot: true };
     const { result: appended } = await retryWrite(async () =>
       this.#log.appendMessage(channel, { id, author, text, at, addressed: true }),
     );

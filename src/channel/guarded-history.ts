@@ -13,6 +13,7 @@ import {
 } from "../core/history.ts";
 import type { AgentId, MemoryId, Seq } from "../core/ids.ts";
 import type { ResetTurn } from "../store/channels/channels.ts";
+import type { ApprovalNews } from "../store/turns/approvals.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { Store } from "../store/store.ts";
 import type { Settled, Settlement } from "../store/turns/turns.ts";
@@ -71,11 +72,16 @@ export class GuardedHistory {
     });
   }
 
-  /** Appends what a turn wrote. */
-  async appendTurnEntries(turn: TurnRange, drafts: readonly TurnEntryDraft[], at: Date): Promise<void> {
+  /** Appends what a turn wrote, with what is noted of approvals. */
+  async appendTurnEntries(
+    turn: TurnRange,
+    drafts: readonly TurnEntryDraft[],
+    at: Date,
+    approvals?: ApprovalNews,
+  ): Promise<void> {
     await this.#mutex.runExclusive(async () => {
       const after = { id: turn.id, after: turn.toSeq, agent: turn.agent };
-      await this.#take(await this.#store.log.appendTurnEntries(this.#owner, after, drafts, at));
+      await this.#take(await this.#store.log.appendTurnEntries(this.#owner, after, drafts, at, approvals));
     });
   }
 

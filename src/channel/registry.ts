@@ -131,6 +131,7 @@ export class ChannelRegistry implements AsyncDisposable {
 
   /** Memories of a channel may have gone with texts of it: turns of other channels that were shown one begin again. */
   async memoriesGone(of: ChannelId): Promise<void> {
+    this.#parts.onApprovals?.(of, "taken_back");
     const others = [...this.#ready].filter(([id]) => id !== of);
     await Promise.all(others.map(async ([, actor]) => actor.memoriesGone()));
   }
@@ -194,6 +195,11 @@ export class ChannelRegistry implements AsyncDisposable {
       ),
     );
     return ours.length;
+  }
+
+  /** Has a channel show its approvals as they are. Must not throw. */
+  async showQuestions(id: ChannelId): Promise<void> {
+    await this.#with(id, ({ questions }) => questions.show());
   }
 
   async #wake(id: ChannelId): Promise<void> {

@@ -2,12 +2,14 @@ import { nearestName } from "./nearest-name.ts";
 import type { CheckedFile, ProblemAt } from "./check-file.ts";
 import {
   type AgentConfig,
+  CHAT_PLATFORMS,
   type CompactionConfig,
   type Config,
   configuredWindow,
   type ModelConfig,
 } from "./config.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
+import { BUILT_IN_TOOLS } from "./schema/agents.ts";
 import type { FileConfig } from "./schema/file.ts";
 import { valueAt, type KeyPath } from "./value-tree.ts";
 
@@ -27,6 +29,7 @@ export function checkAgents(
       ...checkThresholds(agent, origin),
       ...checkWindow(agent, llm.models, origin),
       ...checkSharedMemory(agent, agents, origin),
+      ...checkApprovals(agent, origin),
     ];
     const first = seen.get(agent.id);
     seen.set(agent.id, first ?? index);
@@ -138,6 +141,32 @@ function checkSharedMemory(
         suggestion: other === id ? null : nearestName(other, others),
       }),
     );
+}
+
+/** Tools that come from elsewhere may have any other name. */
+function checkApprovals({ approvals: { tools, approvers } }: AgentConfig, origin: Origin): ConfigProblem[] {
+  const mistaken = Object.keys(tools).flatMap((name) => {
+    const nearest = BUILT_IN_TOOLS.includes(name) ? null : nearestName(name, BUILT_IN_TOOLS);
+    if (nearest === null) return [];
+    const problem = { message: "no tool has this name", found: JSON.stringify(name), suggestion: nearest };
+    return [
+      origin.problem(
+        [
+          ["approvals", "tools", name],
+          ["approvals", "tools"],
+        ],
+        problem,
+      ),
+    ];
+  });
+  const placeless = approvers
+    .filter((approver) => !CHAT_PLATFORMS.some((platform) => approver.startsWith(`${platform}:`)))
+    .map((approver) => {
+      const expected = "a person's id behind its platform, as discord:123456789012345678 or slack:U012AB3CD";
+      const problem = { message: "this names nobody", expected, found: JSON.stringify(approver) };
+      return origin.problem([["approvals", "approvers"]], problem);
+    });
+  return [...mistaken, ...placeless];
 }
 
 function checkWindow(agent: AgentConfig, models: readonly ModelConfig[], origin: Origin): ConfigProblem[] {

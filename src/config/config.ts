@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { ApprovalMode } from "../core/approval.ts";
 import type { ModelPrice } from "../core/cost.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { agentSchema } from "./schema/agents.ts";
@@ -127,7 +128,7 @@ export interface BindingConfig extends Omit<
 /** One `[[agents]]`, with what `[defaults]` and the built-in defaults add. */
 export interface AgentConfig extends Omit<
   CompleteAgent,
-  "prompt" | "compactorPrompt" | "temperature" | "compaction"
+  "prompt" | "compactorPrompt" | "temperature" | "compaction" | "approvals"
 > {
   /** Absolute path of its own system template; null: `system.md.j2` of the prompts' folder. */
   readonly prompt: string | null;
@@ -136,6 +137,12 @@ export interface AgentConfig extends Omit<
   /** Null: the server's default. */
   readonly temperature: number | null;
   readonly compaction: CompactionConfig;
+  readonly approvals: ApprovalsConfig;
+}
+
+/** `tools`: by name. `approvers`: as `discord:ID`. */
+export interface ApprovalsConfig extends Omit<CompleteAgent["approvals"], "tools"> {
+  readonly tools: Readonly<Record<string, ApprovalMode>>;
 }
 
 /** Thresholds are shares of the usable window: 0 < target < background < aggressive < emergency < 1. */

@@ -99,7 +99,8 @@ function resolveAgent(
   const pruning = { ...defaults.pruning, ...written.pruning };
   const memory = { ...defaults.memory, ...written.memory };
   const subagents = { ...defaults.subagents, ...written.subagents };
-  const tables = { compaction, pruning, memory, subagents };
+  const approvals = { ...defaults.approvals, ...written.approvals };
+  const tables = { compaction, pruning, memory, subagents, approvals };
   const agent = camelCased(agentSchema.parse({ ...defaults, ...written, ...tables }));
   return {
     ...agent,
@@ -110,6 +111,8 @@ function resolveAgent(
     compactorModel: agent.compactorModel.trim() || agent.model,
     temperature: agent.temperature === "default" ? null : agent.temperature,
     compaction: withTarget(agent.compaction),
+    // The names of tools are no keys of ours.
+    approvals: { ...agent.approvals, tools: { ...approvals.tools } },
   };
 }
 

@@ -190,6 +190,8 @@ export interface OutboundMessage {
   readonly text: string;
   /** Drawn with the text, which sums it up; only where the platform draws cards. */
   readonly card?: Card;
+  /** Drawn below it, where the platform draws any. An edit leaves them as they are unless it has a list; an empty one takes them away. */
+  readonly actions?: readonly MessageAction[];
   /** False while the answer is still being written: more will come by `edit`. */
   readonly final: boolean;
   /** The messages that this one answers, by the platform's ids. */
@@ -199,6 +201,15 @@ export interface OutboundMessage {
   /** Who says it, where that is another agent than the channel's own; the text has the name, unless the platform shows it itself. */
   readonly speaker?: string;
   readonly timing?: DeliveryTiming;
+}
+
+/** Something that people can do about a message at a press: the same as typing the command. */
+export interface MessageAction {
+  readonly label: string;
+  readonly style: "primary" | "plain" | "danger";
+  /** Without the slash. */
+  readonly command: string;
+  readonly argument: string;
 }
 
 export interface DeliveryTiming {

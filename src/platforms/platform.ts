@@ -104,6 +104,8 @@ export interface PlatformCapabilities {
   readonly showsSpeakers?: true;
   /** Cards are drawn. One that the platform does not take is an error that is not retryable. Default: they are not. */
   readonly drawsCards?: true;
+  /** Actions of a message are drawn, as buttons. Default: they are not, and people type the commands. */
+  readonly drawsActions?: true;
   /**
    * Which channels this adapter can deliver to just now. A daemon leaves alone what is due in the others
    * (a terminal session answers the channel that it shows).

@@ -1,6 +1,7 @@
 import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
+import { ApprovalStore } from "./turns/approvals.ts";
 import { ContextRecordStore } from "./turns/context-records.ts";
 import { ActiveSkillStore } from "./channels/active-skills.ts";
 import { AttachmentStore } from "./log/attachments.ts";
@@ -43,6 +44,7 @@ export interface Store {
   readonly turns: TurnStore;
   readonly subagents: SubagentStore;
   readonly deliveries: DeliveryStore;
+  readonly approvals: ApprovalStore;
   readonly modelCalls: ModelCallStore;
   readonly learnedModels: LearnedModelStore;
   readonly contextRecords: ContextRecordStore;
@@ -98,6 +100,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     turns: new TurnStore(db),
     subagents: new SubagentStore(db),
     deliveries: new DeliveryStore(db),
+    approvals: new ApprovalStore(db),
     modelCalls: new ModelCallStore(db),
     learnedModels: new LearnedModelStore(db),
     contextRecords: new ContextRecordStore(db),

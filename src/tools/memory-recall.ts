@@ -11,6 +11,7 @@ export const memoryRecall = defineTool({
   description: "tool-memory-recall",
   input: Input,
   forSubagents: true,
+  isReadOnly: true,
   async run(input, context) {
     const found = await context.recallMemories(input.query, LIMIT, context.signal);
     const memories = found.map(({ id, type, assertedBy, at, refers, statement, otherwise }) => {

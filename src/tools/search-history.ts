@@ -13,6 +13,7 @@ export const searchHistory = defineTool({
   description: "tool-search-history",
   input: Input,
   forSubagents: true,
+  isReadOnly: true,
   async run(input, context) {
     const found = await context.searchHistory(input.query, input.limit, context.signal);
     const references = fittingResults(found);

@@ -28,5 +28,6 @@ export const readSkillFile = defineTool({
   name: "read_skill_file",
   description: "tool-read-skill-file",
   input: z.strictObject({ name: Name, file: z.string().trim().min(1).max(500) }),
+  isReadOnly: true,
   run: async ({ name, file }, context) => useSkill(context, { kind: "read", name, file }),
 });

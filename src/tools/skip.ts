@@ -8,6 +8,7 @@ export const skip = defineTool({
   name: "skip",
   description: "tool-skip",
   input: Input,
+  isReadOnly: true,
   async run(input) {
     return { kind: "skip", reason: input.reason };
   },

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ApprovalMode } from "../core/approval.ts";
 import type { EntryReference, MemoryReference } from "../core/entry.ts";
 import type { ToolSpec } from "../core/context.ts";
 import type { AgentId } from "../core/ids.ts";
@@ -13,6 +14,15 @@ export interface Tool {
   readonly timeoutMs?: number | "own";
   /** A subagent may have it: it only looks something up, and speaks to nobody. Default: false. */
   readonly forSubagents?: boolean;
+  /** Whether a person has to allow each call first; the configuration goes over it. Default: "never". */
+  readonly approve?: ApprovalMode;
+  /** It changes nothing. Default: it may. */
+  readonly isReadOnly?: boolean;
+  /**
+   * Whether the arguments are right, without running it: nobody is asked to allow a call that cannot run. Default: not known.
+   * @throws ToolInputError
+   */
+  check?(input: unknown): void;
   /**
    * Runs one call.
    * @param input the arguments, parsed from the model's JSON but not checked: the tool does that
@@ -129,6 +139,7 @@ export interface ToolDefinition<Input> {
   readonly input: z.ZodType<Input>;
   readonly timeoutMs?: Tool["timeoutMs"];
   readonly forSubagents?: boolean;
+  readonly isReadOnly?: boolean;
   run(input: Input, context: ToolContext): Promise<ToolOutcome>;
 }
 
@@ -141,16 +152,19 @@ export function defineTool<Input>(definition: ToolDefinition<Input>): (prompts: 
 export function makeTool<Input>(
   definition: Omit<ToolDefinition<Input>, "description"> & { readonly description: string },
 ): Tool {
-  const { name, description, input, timeoutMs, forSubagents = false } = definition;
+  const { name, description, input, timeoutMs, forSubagents = false, isReadOnly } = definition;
+  const parse = (given: unknown): Input => {
+    const parsed = input.safeParse(given);
+    if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
+    return parsed.data;
+  };
   return {
     spec: { name, description, parameters: parametersOf(input) },
     ...(timeoutMs !== undefined && { timeoutMs }),
     forSubagents,
-    async run(given, context) {
-      const parsed = input.safeParse(given);
-      if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
-      return definition.run(parsed.data, context);
-    },
+    ...(isReadOnly !== undefined && { isReadOnly }),
+    check: (given) => void parse(given),
+    run: async (given, context) => definition.run(parse(given), context),
   };
 }
 

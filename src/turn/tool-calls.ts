@@ -12,7 +12,7 @@ import {
 } from "../tools/tool.ts";
 
 /** Calls of one answer that are run; a model that asks for more is told so. */
-const MAX_CALLS = 16;
+export const MAX_CALLS = 16;
 
 /** The tools that end a turn: without an answer, and with another agent's. */
 export const SKIP = "skip";
@@ -36,6 +36,8 @@ export interface ToolRunParts {
   readonly timeoutMs: number;
   readonly context: Omit<ToolContext, "signal" | "callId">;
   readonly signal: AbortSignal;
+  /** What is told of calls that are not run, by their id. Default: all are run. */
+  readonly held?: ReadonlyMap<string, string>;
   /** Called for every call that failed, in words for a log. */
   readonly onFailure: (tool: string, why: string) => void;
 }
@@ -102,6 +104,8 @@ function failure(text: string): Failure {
 }
 
 async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome | Failure> {
+  const told = parts.held?.get(call.id);
+  if (told !== undefined) return { kind: "result", text: told, references: [] };
   const tool = parts.tools.find(({ spec }) => spec.name === call.name);
   if (tool === undefined) {
     const known = parts.tools.map(({ spec }) => spec.name).join(", ");

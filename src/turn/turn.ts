@@ -11,6 +11,7 @@ import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import type { FailureKind } from "../prompts/load.ts";
+import type { ApprovalNews } from "../store/turns/approvals.ts";
 import type { HandOff, SkillRequest, ToolKit } from "../tools/tool.ts";
 import type { AgentFile } from "../context/sections/section.ts";
 import { type Agent, budgetOf } from "./agent.ts";
@@ -25,7 +26,9 @@ import {
 } from "./context-sources.ts";
 import { isQuestion } from "../memory/recall-worth.ts";
 import { firstRecall } from "./first-recall.ts";
-import { runToolCalls, SKIP, storableCalls } from "./tool-calls.ts";
+import { runApprovedCalls, type TurnApprovals } from "./approved-calls.ts";
+import { runToolCalls, SKIP, storableCalls, type ToolRunParts } from "./tool-calls.ts";
+import { toolRunParts } from "./tool-parts.ts";
 import { visibleAnswer } from "./visible-answer.ts";
 import { isCredible, type SentRequest, smallerWindow } from "./window-retry.ts";
 
@@ -38,8 +41,10 @@ export interface TurnChannel {
   snapshot(): Promise<History>;
   /** Its last request that this model's provider has counted; null: none, or another model answered since. */
   anchor(model: string): Anchor | null;
-  /** Appends to the log, then to the history. */
-  append(drafts: readonly TurnEntryDraft[]): Promise<void>;
+  /** Appends to the log, with what is noted of approvals, then to the history. */
+  append(drafts: readonly TurnEntryDraft[], approvals?: ApprovalNews): Promise<void>;
+  /** What people have to allow. */
+  readonly approvals: TurnApprovals;
   /** Commits what was written ahead, without a model. @returns whether the view is shorter now */
   commitAhead(): Promise<boolean>;
   /** Makes an omission durable, then visible. */
@@ -167,6 +172,7 @@ class TurnRun {
   readonly #turn: TurnRange;
   readonly #clock: { now: () => Date };
   readonly #signal: AbortSignal;
+  readonly #toolParts: ToolRunParts;
   /** The last request that was sent; null: none, or it could not be made to fit. */
   #sent: SentRequest | null = null;
   #found: LookedUp = NOTHING_LOOKED_UP;
@@ -185,6 +191,7 @@ class TurnRun {
     this.#turn = turn;
     this.#clock = clock;
     this.#signal = signal;
+    this.#toolParts = toolRunParts(agent, channel, signal, async (request) => this.#useSkill(request));
   }
 
   async untilOutcome(): Promise<TurnOutcome> {
@@ -193,6 +200,7 @@ class TurnRun {
     this.#found = await this.#lookUp(history);
     // What is slow to read is read for the next turn.
     if (look !== null) await withDeadline(look, FOLDER_WITHIN_MS);
+    await runApprovedCalls(this.#channel, this.#agent.config.id, this.#toolParts);
     for (let step = 0; ; step++) {
       const isLast = step >= this.#agent.config.maxToolIterations;
       const answer = await this.#ask(isLast ? "none" : "auto");
@@ -211,25 +219,16 @@ class TurnRun {
   }
 
   async #runTools(answer: ModelAnswer): Promise<TurnOutcome | null> {
-    const { calls, results, skip, handOff } = await runToolCalls(storableCalls(answer.calls), {
-      tools: this.#agent.tools,
-      timeoutMs: this.#agent.config.toolTimeoutMs,
-      signal: this.#signal,
-      context: {
-        ...this.#channel.toolKit,
-        searchHistory: async (query, limit, signal) => this.#channel.recall(query, "all", limit, signal),
-        recallMemories: async (query, limit, signal) =>
-          this.#channel.recallMemories(query, "tool", limit, signal),
-        useSkill: async (request) => this.#useSkill(request),
-      },
-      onFailure: (tool, why) => this.#channel.onToolFailure(tool, why),
-    });
+    const wanted = storableCalls(answer.calls);
+    const { told: held, asked } = await this.#channel.approvals.hold(wanted);
+    const { calls, results, skip, handOff } = await runToolCalls(wanted, { ...this.#toolParts, held });
+    const news = asked.length === 0 ? undefined : { asked, done: [] };
     // What a call has found may be deleted by now, and nobody would read it again.
     if (this.#signal.aborted) return { kind: "stopped", text: visibleAnswer(this.textSoFar) };
     if (skip !== null || handOff !== null) {
       // What it did beside, such as a reaction, it is to remember.
       if (calls.some(({ name }) => name !== SKIP))
-        await this.#channel.append([{ kind: "tool_call", text: "", calls }, ...results]);
+        await this.#channel.append([{ kind: "tool_call", text: "", calls }, ...results], news);
       const text = visibleAnswer(answer.text);
       const handed = handOff === null ? {} : { handOff };
       return text === ""
@@ -240,7 +239,7 @@ class TurnRun {
           }
         : { kind: "answered", text, ...handed };
     }
-    await this.#channel.append([{ kind: "tool_call", text: answer.text, calls }, ...results]);
+    await this.#channel.append([{ kind: "tool_call", text: answer.text, calls }, ...results], news);
     this.#showNothing();
     return null;
   }

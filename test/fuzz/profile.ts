@@ -87,6 +87,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
       timeoutMs: 1000,
       personas: {},
     },
+    approvals: { tools: {}, approvers: [], expireMs: 60_000 },
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
     compaction: {
       enabled,

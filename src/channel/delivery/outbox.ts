@@ -16,6 +16,14 @@ import type { Owner } from "../../core/ids.ts";
 import { ABORTED, unlessAborted } from "../../async/deadline.ts";
 import { pause, steadyNow } from "../../async/clock.ts";
 
+/**
+ * Repeats a call until it is done.
+ * @returns `failed`: the platform will never do it; `left`: to the next owner of the channel
+ */
+export type Insist = <Result>(
+  ask: () => Promise<Result>,
+) => Promise<{ readonly result: Result } | "failed" | "left">;
+
 /** First and longest wait before an answer is sent again, give or take a quarter, ms. */
 const BACKOFF = { fromMs: 500, toMs: 20_000 };
 /** The end of the key of a part that was posted anew. */
@@ -149,6 +157,11 @@ export class Outbox {
     if (!isWhole) return;
     const channel = formatAddress(this.#parts.address);
     this.#parts.events.emit({ type: "reply_delivered", channel, turn: turnId, parts: parts.length, turnMs });
+  }
+
+  /** Does other work at the platform, in order with the answers. @param work must not throw */
+  add(work: (insist: Insist) => Promise<void>): void {
+    void this.#queue.add(async () => work(async (ask) => this.#insist(ask)));
   }
 
   /** Takes up the answers and orphaned drafts that the log says are still undelivered. */

@@ -21,6 +21,7 @@ import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
 import { billLine } from "../model-usage.ts";
 import { handingOver } from "./hand-off.ts";
+import { turnApprovals } from "./turn-approvals.ts";
 import { TurnNotes } from "./turn-notes.ts";
 import { TurnSubagents } from "../subagents/turn-subagents.ts";
 import { hasSkills, useSkill } from "./turn-skills.ts";
@@ -126,9 +127,11 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       parts.onRequest();
     },
     anchor: (model) => parts.usage.of(model),
-    async append(drafts) {
-      await history.appendTurnEntries(turn, drafts, now());
+    approvals: turnApprovals(parts),
+    async append(drafts, news) {
+      await history.appendTurnEntries(turn, drafts, now(), news);
       indexer.mark(owner.channel);
+      if (news !== undefined && news.asked.length > 0) parts.onApprovals?.(owner.channel, "asked");
     },
     async commitAhead() {
       if (history.current.ahead.length === 0) return false;

@@ -21,6 +21,7 @@ import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
 import { storeBillLine } from "../model-usage.ts";
 import type { Outbox } from "../delivery/outbox.ts";
+import { decidedIn } from "./turn-approvals.ts";
 import { toSettlement } from "./settlement.ts";
 import { reasonToGiveUp } from "./turn-attempts.ts";
 import { TurnRecall } from "./turn-recall.ts";
@@ -38,6 +39,8 @@ interface Asked {
   readonly acceptedAt: Date;
   /** Messages that still have a text. */
   readonly count: number;
+  /** The approvals of whose decisions they tell. */
+  readonly approvals: readonly number[];
 }
 
 /** What a turn's draft has shown of its answer. */
@@ -282,6 +285,8 @@ export class TurnRunner {
       const told = { ...result, calls: bill.splice(0), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
       this.#guests.keep(turn, by.view);
+      const { store, owner } = this.#parts;
+      if (asked.approvals.length > 0) await store.approvals.endUntaken(owner.channel, asked.approvals);
       if (sent.current !== null) {
         const context = { sent: sent.current, turn, recalled: recall.found };
         this.#parts.contexts.add(this.#parts.owner.channel, this.#guests.prefixes(turn.agent), context);
@@ -390,6 +395,6 @@ export class TurnRunner {
     const acceptedAt = times.toSorted((a, b) => a.getTime() - b.getTime())[0] ?? new Date(steadyNow());
     const count = messages.filter(({ deleted }) => !deleted).length;
     const inReplyTo = messages.map(({ messageId }) => messageId).filter((id) => !isOwnId(id));
-    return { inReplyTo, acceptedAt, count };
+    return { inReplyTo, acceptedAt, count, approvals: decidedIn(messages) };
   }
 }

@@ -108,6 +108,7 @@ class DiscordPlatform implements Platform {
       hasTextCommands: true,
       isProportional: true,
       drawsCards: true,
+      drawsActions: true,
       serves: (channel) => channel.platform === PLATFORM_NAME,
     };
   }

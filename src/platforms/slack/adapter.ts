@@ -104,6 +104,7 @@ class SlackPlatform implements Platform {
       commandPrefix: "/weir ",
       isProportional: true,
       drawsCards: true,
+      drawsActions: true,
       serves: (channel) => channel.platform === PLATFORM_NAME,
     };
   }
@@ -198,6 +199,7 @@ class SlackPlatform implements Platform {
     return {
       event: async (body) => events.take(body),
       command: async (command, acknowledge) => slash.run(command, acknowledge),
+      press: async (press, acknowledge) => slash.press(press, acknowledge),
       connected: () => {
         intake.resume();
         intake.search(async () => {

@@ -68,7 +68,7 @@ export function slackManifest(mode: "socket" | "http"): object {
     oauth_config: { scopes: { bot: Object.keys(SCOPES) } },
     settings: {
       event_subscriptions: { bot_events: EVENTS, ...(isSocket ? {} : { request_url: url }) },
-      interactivity: { is_enabled: false },
+      interactivity: { is_enabled: true, ...(isSocket ? {} : { request_url: url }) },
       org_deploy_enabled: false,
       socket_mode_enabled: isSocket,
       token_rotation_enabled: false,

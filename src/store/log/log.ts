@@ -29,6 +29,7 @@ import {
 import { takeRetoldNotes } from "../memory/notes.ts";
 import { rewordRetoldHandOffs } from "../memory/retold-hand-offs.ts";
 import { voidRetoldSubagents } from "../memory/retold-subagents.ts";
+import type { ApprovalNews, AskedApproval } from "../turns/approvals.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
 export type EditOutcome =
@@ -64,27 +65,35 @@ export class LogStore {
     return this.#lanes.append(channel, draftMessage(message), beginner);
   }
 
-  /** Appends what a running turn wrote. `after`: the last message that the turn answers. */
+  /**
+   * Appends what a running turn wrote. `after`: the last message that the turn answers.
+   * @param approvals what is noted of approvals in the same transaction; default: nothing
+   */
   async appendTurnEntries(
     owner: { channel: ChannelId; epoch: number },
     turn: { id: TurnId; after: Seq; agent?: AgentId | undefined },
     drafts: readonly TurnEntryDraft[],
     at: Date,
+    approvals?: ApprovalNews,
   ): Promise<Entry[]> {
-    const [row] = await this.#db.query<{ first_seq: number }>(
-      {
-        name: "append_turn_entries",
-        text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
-      },
-      [
-        owner.channel,
-        owner.epoch,
-        turn.id,
-        turn.after,
-        at,
-        JSON.stringify(drafts.map((draft) => toDraftRow(draft, turn.agent))),
-      ],
-    );
+    const rows = JSON.stringify(drafts.map((draft) => toDraftRow(draft, turn.agent)));
+    const values = [owner.channel, owner.epoch, turn.id, turn.after, at, rows];
+    const [row] =
+      approvals === undefined
+        ? await this.#db.query<{ first_seq: number }>(
+            {
+              name: "append_turn_entries",
+              text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
+            },
+            values,
+          )
+        : await this.#db.query<{ first_seq: number }>(
+            {
+              name: "append_turn_approvals",
+              text: "select first_seq from append_turn_approvals($1, $2, $3, $4, $5, $6, $7, $8)",
+            },
+            [...values, JSON.stringify(approvals.asked.map(toAskedRow)), approvals.done],
+          );
     const first = row?.first_seq ?? 0;
     return drafts.map((draft, index) => entryOfDraft(draft, first + index, turn, at));
   }
@@ -247,6 +256,10 @@ async function takeRetold(
   const { coveredTo } = await readChannel(client, channel);
   if (seq <= coveredTo) await blankRetoldCalls(client, channel, unsaid, { to: coveredTo });
   return unquoted.length + retold.length;
+}
+
+function toAskedRow({ callId, expireMs, ...asked }: AskedApproval): object {
+  return { ...asked, call_id: callId, expire_ms: expireMs };
 }
 
 /** The entry that a draft became. */

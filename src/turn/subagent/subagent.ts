@@ -1,3 +1,4 @@
+import { needsApproval } from "../../tools/approval.ts";
 import { capText, escapeLabels } from "../../context/render.ts";
 import { partAt } from "../../context/usage.ts";
 import type { AgentConfig } from "../../config/config.ts";
@@ -118,7 +119,11 @@ class SubagentRun {
     this.#signal = signal;
     this.#steps = [...subagent.steps];
     this.#tools = agent.tools.filter(
-      ({ spec, forSubagents = false }) => forSubagents && subagent.tools.includes(spec.name),
+      (tool) =>
+        tool.forSubagents === true &&
+        // Nobody is asked on a subagent's behalf.
+        !needsApproval(tool, agent.config.approvals.tools) &&
+        subagent.tools.includes(tool.spec.name),
     );
   }
 

@@ -1,4 +1,4 @@
-// proves: src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts, src/store/memory/retold-subagents.ts, migrations/0043_subagents.sql
+// proves: migrations/0044_approvals.sql, src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts, src/store/memory/retold-subagents.ts, migrations/0045_subagents.sql
 // What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -43,11 +43,23 @@ const CONFIG = '[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n';
 
 /** Recall by meaning, too. */
 const EMBEDDINGS = '[llm.embeddings]\nmodel = "words"';
+/** A call waits for an approval, with its arguments. */
+const APPROVALS = '[defaults.approvals]\ntools = { skip = "always" }';
 /** A vector tells of its text: those of the message, and of what is remembered of it. */
 const VECTORS = wordVectors([`Ann: ${SECRET}`, `the safe: ${SECRET}`]).map(signsOf);
 
 /** Where the secret came to stand before it was taken back. */
-const PLANTED = ["entries", "entry_search", "memories", "notes", "subagents", "summaries", "wishes"];
+const PLANTED = [
+  "approval_rules",
+  "approvals",
+  "entries",
+  "entry_search",
+  "memories",
+  "notes",
+  "subagents",
+  "summaries",
+  "wishes",
+];
 
 interface World {
   readonly scene: Scene;
@@ -102,6 +114,7 @@ async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<v
             { name: "memory_write", arguments: { text: SECRET } },
             { name: "note", arguments: { text: `asked for ${SECRETS[0]}` } },
             { name: "spawn_agent", arguments: { task: SECRET, context: "brief" } },
+            { name: "skip", arguments: { reason: SECRET } },
           ])
         : text("noted", { usage: "none" });
     },
@@ -115,6 +128,14 @@ async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<v
   assert.equal((await open.sql("select from memories where channel_id = $1", ids.general)).length, 1);
   while ((await open.sql("select from subagents where steps <> '[]' and brief is not null")).length < 2)
     await delay(5);
+  // One call is allowed from now on, and has run; one waits.
+  const [first] = await open.sql<{ id: number }>(
+    "select id from approvals where channel_id = $1",
+    ids.general,
+  );
+  assert.match(await command(weir, "general", `approve ${first?.id} always`, OWNER), /^Allowed: #/);
+  while ((await open.sql("select from approvals where state = 'done'")).length === 0) await delay(10);
+  await quiet(weir, "general");
 }
 
 /** A subagent that has searched for the secret, and goes on for ever. */
@@ -149,7 +170,7 @@ async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN
     await writeFile(path.join(folder, "config.toml"), CONFIG);
     const agentsDir = path.join(folder, "agents");
     await mkdir(path.join(agentsDir, "main"), { recursive: true });
-    const top = `${EMBEDDINGS}\n[database]\ndata_dir = ${JSON.stringify(path.join(folder, "data"))}`;
+    const top = `${EMBEDDINGS}\n${APPROVALS}\n[database]\ndata_dir = ${JSON.stringify(path.join(folder, "data"))}`;
     scene.server.embed = ({ input }) => wordVectors(input);
     const subagents = "[agents.subagents]\nenabled = true\nwait_ms = 0";
     await using weir = await scene.start({ agentsDir, top, compaction: subagents });
@@ -202,10 +223,13 @@ async function commandsTell(weir: TestWeir, rooms: readonly string[]): Promise<s
         "context",
         "context list",
         "forget",
+        "approvals",
+        "approvals 1",
+        "approvals 2",
         "help",
       ])
         told.push(await command(weir, room, typed, asker));
-      const list = told.at(-3) ?? "";
+      const list = told.at(-6) ?? "";
       for (const [, key = ""] of list.matchAll(/^\s*(\S+)/gm))
         told.push(await command(weir, room, `context detail ${key}`, asker));
       for (const key of ["system", "tools", "summaries", "history", "dynamic", "due", "own"])

@@ -3,13 +3,15 @@ import { randomUUID } from "node:crypto";
 import {
   ApplicationCommandOptionType,
   ApplicationCommandType,
+  ComponentType,
   InteractionType,
   PermissionFlagsBits,
 } from "discord.js";
 import type { APIEmbed } from "discord.js";
 
+import { toMessage } from "./message-payload.ts";
 import { toChannel, toFullMember, toUser } from "./payloads.ts";
-import type { ChannelRecord, CommandRecord, InteractionRecord } from "./records.ts";
+import type { ChannelRecord, CommandRecord, InteractionRecord, MessageRecord } from "./records.ts";
 import type { State } from "./state.ts";
 
 /** Values by option name; a sub-command's options are nested under its name. */
@@ -35,12 +37,55 @@ export function invokeCommand(
   const { channel, userId, name } = call;
   const registered = findCommand(state, channel.guildId, name);
   if (registered === undefined) throw new Error(`The bot registered no command /${name} here.`);
+  return interact(state, { channel, userId, name }, InteractionType.ApplicationCommand, {
+    data: {
+      id: registered.command.id,
+      name,
+      type: ApplicationCommandType.ChatInput,
+      ...(registered.guildId === null ? {} : { guild_id: registered.guildId }),
+      options: toOptions(call.options, registered.command.options ?? []),
+    },
+  });
+}
+
+/** Sends INTERACTION_CREATE, as if somebody had pressed the button with this label. @throws Error if the message has none */
+export function pressButton(
+  state: State,
+  press: { userId: string; channel: ChannelRecord; message: MessageRecord; label: string },
+): InteractionRecord {
+  const { channel, userId, message, label } = press;
+  const buttons = message.components.flatMap((row) => row.components);
+  const button = buttons.find((one) => one.label === label);
+  if (button === undefined)
+    throw new Error(`That message has the buttons ${buttons.map((one) => one.label).join(", ")}.`);
+  return sendPress(state, { channel, userId, message, customId: button.custom_id });
+}
+
+/** The same for a button that the message had before: a client that has not seen the edit still shows it. */
+export function sendPress(
+  state: State,
+  press: { userId: string; channel: ChannelRecord; message: MessageRecord; customId: string },
+): InteractionRecord {
+  const { channel, userId, message, customId } = press;
+  return interact(state, { channel, userId, name: customId }, InteractionType.MessageComponent, {
+    data: { id: 2, component_type: ComponentType.Button, custom_id: customId },
+    message: toMessage(state, message, true),
+  });
+}
+
+function interact(
+  state: State,
+  who: { readonly channel: ChannelRecord; readonly userId: string; readonly name: string },
+  type: InteractionType,
+  what: object,
+): InteractionRecord {
+  const { channel, userId, name: commandName } = who;
   const interaction: InteractionRecord = {
     id: state.ids.next(),
     token: randomUUID(),
     channelId: channel.id,
     userId,
-    commandName: name,
+    commandName,
     createdAt: performance.now(),
     acknowledgedBy: null,
     originalId: null,
@@ -50,16 +95,10 @@ export function invokeCommand(
   const data = {
     id: interaction.id,
     application_id: state.bot.id,
-    type: InteractionType.ApplicationCommand,
+    type,
     token: interaction.token,
     version: 1,
-    data: {
-      id: registered.command.id,
-      name,
-      type: ApplicationCommandType.ChatInput,
-      ...(registered.guildId === null ? {} : { guild_id: registered.guildId }),
-      options: toOptions(call.options, registered.command.options ?? []),
-    },
+    ...what,
     channel_id: channel.id,
     channel: toChannel(state, channel),
     ...whoAndWhere(state, channel, userId),

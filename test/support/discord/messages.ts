@@ -4,7 +4,7 @@ import type { APIEmbed } from "discord.js";
 
 import { gatewayFields, toEmoji, toMessage } from "./message-payload.ts";
 import { toFullMember, toThread } from "./payloads.ts";
-import type { AllowedMentions, ChannelRecord, FileRecord, MessageRecord } from "./records.ts";
+import type { ActionRow, AllowedMentions, ChannelRecord, FileRecord, MessageRecord } from "./records.ts";
 import type { State } from "./state.ts";
 
 export interface Draft {
@@ -17,6 +17,7 @@ export interface Draft {
   readonly replyTo?: string | null;
   readonly nonce?: string | number | null;
   readonly embeds?: readonly APIEmbed[];
+  readonly components?: readonly ActionRow[];
   readonly files?: readonly FileRecord[];
   readonly allowedMentions?: AllowedMentions | null;
   readonly isEphemeral?: boolean;
@@ -41,6 +42,7 @@ export function postMessage(state: State, draft: Draft): MessageRecord {
     content: draft.content,
     editedAt: null,
     embeds: draft.embeds ?? [],
+    components: draft.components ?? [],
     files: draft.files ?? [],
     allowedMentions: draft.allowedMentions ?? null,
     isLoading: draft.isLoading ?? false,
@@ -58,6 +60,7 @@ export function postMessage(state: State, draft: Draft): MessageRecord {
 export interface Change {
   readonly content?: string | undefined;
   readonly embeds?: readonly APIEmbed[] | undefined;
+  readonly components?: readonly ActionRow[] | undefined;
   readonly files?: readonly FileRecord[] | undefined;
   readonly allowedMentions?: AllowedMentions | undefined;
 }
@@ -66,6 +69,7 @@ export interface Change {
 export function editMessage(state: State, message: MessageRecord, change: Change): void {
   if (change.content !== undefined) message.content = change.content;
   if (change.embeds !== undefined) message.embeds = change.embeds;
+  if (change.components !== undefined) message.components = change.components;
   if (change.files !== undefined) message.files = [...message.files, ...change.files];
   if (change.allowedMentions !== undefined) message.allowedMentions = change.allowedMentions;
   // The first answer to a deferred command is no edit: nobody could read anything before.

@@ -82,6 +82,17 @@ export interface AllowedMentions {
   readonly replied_user?: boolean | undefined;
 }
 
+/** Buttons below a message, with what each carries. */
+export interface ActionRow {
+  readonly type: number;
+  readonly components: readonly {
+    readonly type: number;
+    readonly style: number;
+    readonly label: string;
+    readonly custom_id: string;
+  }[];
+}
+
 export interface MessageRecord {
   readonly id: string;
   readonly channelId: string;
@@ -95,6 +106,7 @@ export interface MessageRecord {
   content: string;
   editedAt: string | null;
   embeds: readonly APIEmbed[];
+  components: readonly ActionRow[];
   files: readonly FileRecord[];
   allowedMentions: AllowedMentions | null;
   /** A deferred answer of a command that has no text yet. */

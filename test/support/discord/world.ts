@@ -4,7 +4,7 @@ import type { APIEmbed } from "discord.js";
 
 import { storeFile } from "./files.ts";
 import type { FileDraft } from "./files.ts";
-import { answersTo, invokeCommand } from "./interactions.ts";
+import { answersTo, invokeCommand, pressButton, sendPress } from "./interactions.ts";
 import type { CommandAnswer, CommandOptions } from "./interactions.ts";
 import {
   clearReactions,
@@ -260,6 +260,36 @@ export class World {
     if (channel.guildId !== null) this.#memberOf(channel.guildId, userId);
     const { id } = invokeCommand(this.#state, { userId, channel, name, options });
     return { id, responses: () => this.responses(id) };
+  }
+
+  /**
+   * Somebody presses a button of a message, by its label.
+   * @param customId of a button that the message has no more
+   * @throws Error if it has no such button
+   */
+  press(userId: string, messageId: string, label: string, customId?: string): CommandCall {
+    const message = this.#state.message(messageId);
+    const channel = this.#state.channel(message.channelId);
+    if (channel.guildId !== null) this.#memberOf(channel.guildId, userId);
+    const { id } =
+      customId === undefined
+        ? pressButton(this.#state, { userId, channel, message, label })
+        : sendPress(this.#state, { userId, channel, message, customId });
+    return { id, responses: () => this.responses(id) };
+  }
+
+  /** The messages that a channel shows, oldest first. */
+  messages(channelId: string): { readonly id: string; readonly content: string }[] {
+    return this.#state
+      .channel(channelId)
+      .messageIds.map((id) => this.#state.message(id))
+      .map(({ id, content }) => ({ id, content }));
+  }
+
+  /** The buttons of a message, by their labels. */
+  buttons(messageId: string): ReadonlyMap<string, string> {
+    const rows = this.#state.message(messageId).components;
+    return new Map(rows.flatMap((row) => row.components.map((one) => [one.label, one.custom_id])));
   }
 
   /** What was answered to an interaction so far. */

@@ -15,6 +15,20 @@ const text = (limit: number) =>
   ]);
 const plainText = z.looseObject({ type: z.literal("plain_text"), text: z.string().min(1).max(150) });
 
+const buttons = z
+  .array(
+    z.strictObject({
+      type: z.literal("button"),
+      action_id: z.string().min(1).max(255),
+      text: z.looseObject({ type: z.literal("plain_text"), text: z.string().min(1).max(75) }),
+      style: z.enum(["primary", "danger"]).optional(),
+      value: z.string().max(2000).optional(),
+    }),
+  )
+  .min(1)
+  .max(25)
+  .refine((all) => new Set(all.map((one) => one.action_id)).size === all.length);
+
 /** The blocks that Weir uses, with the limits of https://docs.slack.dev/reference/block-kit/blocks. */
 const blocks = z
   .array(
@@ -22,10 +36,26 @@ const blocks = z
       z.strictObject({ type: z.literal("header"), text: plainText }),
       z.strictObject({ type: z.literal("section"), text: text(3000) }),
       z.strictObject({ type: z.literal("section"), fields: z.array(text(2000)).min(1).max(10) }),
+      z.strictObject({ type: z.literal("actions"), elements: buttons }),
       z.strictObject({ type: z.literal("context"), elements: z.array(text(2000)).min(1).max(10) }),
     ]),
   )
   .max(50);
+
+/** The buttons among blocks: what each carries, by its label. */
+export function buttonsOf(
+  value: unknown,
+): ReadonlyMap<string, { readonly id: string; readonly value: string }> {
+  const parsed = blocks.safeParse(value);
+  const all = parsed.success ? parsed.data : [];
+  return new Map(
+    all.flatMap((block) =>
+      block.type === "actions"
+        ? block.elements.map((one) => [one.text.text, { id: one.action_id, value: one.value ?? "" }] as const)
+        : [],
+    ),
+  );
+}
 
 /** What Slack says of blocks; null: it takes them. */
 export function refusalOfBlocks(value: unknown): "invalid_blocks" | "msg_blocks_too_long" | null {

@@ -88,18 +88,20 @@ export class Interactions {
     action: { id: string; value?: string },
   ): Interaction {
     const { teamId, appId } = this.#workspace;
+    const threadTs = this.#workspace.findMessage(channelId, messageTs)?.threadTs;
+    const thread = threadTs === undefined ? {} : { thread_ts: threadTs };
     return this.#start("interactive", "actions", channelId, {
       type: "block_actions",
       user: { id: user, team_id: teamId },
       api_app_id: appId,
       token: "legacy-verification-token",
-      container: { type: "message", message_ts: messageTs, channel_id: channelId },
+      container: { type: "message", message_ts: messageTs, channel_id: channelId, ...thread },
       trigger_id: randomUUID(),
       team: { id: teamId, domain: "weir-test" },
       enterprise: null,
       is_enterprise_install: false,
       channel: { id: channelId, name: this.#workspace.channel(channelId).name },
-      message: { type: "message", ts: messageTs },
+      message: { type: "message", ts: messageTs, ...thread },
       actions: [
         { type: "button", action_id: action.id, block_id: "b1", value: action.value, action_ts: messageTs },
       ],

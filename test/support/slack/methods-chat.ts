@@ -40,7 +40,7 @@ function update(args: Arguments, context: MethodContext): JsonObject {
   const previous = context.feed.render(message);
   const text = readText(args, context.limits.updateLength, context.limits.markdownLength);
   message.text = text;
-  message.blocks = args.json("blocks");
+  message.blocks = readBlocks(args);
   message.attachments = args.list("attachments");
   message.metadata = readMetadata(args) ?? message.metadata;
   message.edited = { user: context.workspace.bot.id, ts: message.ts };

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
+import { commandTable } from "../../../src/admin/commands.ts";
 import type { SlackConfig } from "../../../src/config/config.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { agentId } from "../../../src/core/ids.ts";
@@ -19,6 +20,8 @@ export interface SlackWeirOptions {
   readonly timing?: Partial<SlackTiming>;
   /** What of the binding is not as by default. */
   readonly binding?: Partial<Binding>;
+  /** More of the agent in config.toml. */
+  readonly agent?: string;
   readonly onLine?: (line: string) => void;
 }
 
@@ -32,7 +35,7 @@ const CONFIG = `[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n`;
 /** The whole daemon on a Slack server; disposing drains it. */
 export async function startSlackWeir(options: SlackWeirOptions): Promise<SlackWeir> {
   const folder = await mkdtemp(path.join(tmpdir(), "weir-slack-"));
-  await writeFile(path.join(folder, "config.toml"), CONFIG);
+  await writeFile(path.join(folder, "config.toml"), CONFIG + (options.agent ?? ""));
   const env = { DATABASE_URL: options.databaseUrl, OPENAI_BASE_URL: options.modelUrl };
   const config = loadConfig({ cwd: folder, env });
   const write = options.onLine ?? ((): void => undefined);
@@ -47,7 +50,7 @@ export async function startSlackWeir(options: SlackWeirOptions): Promise<SlackWe
       ...options.slack,
     },
     log,
-    commands: [{ name: "status", help: "what it does", argument: null }],
+    commands: commandTable(),
     timing: { shortMs: 0, streamMs: 20, firstPieceMs: 0, ...options.timing },
   });
   const bindings = [{ ...bindPlatform("slack", agentId("main")), ...options.binding }];

@@ -178,8 +178,10 @@ export const interactionPayload = z.object({
   user: userPayload.optional(),
   data: z
     .object({
-      name: z.string(),
+      name: z.string().optional(),
       options: z.array(z.object({ name: z.string(), value: z.unknown() })).optional(),
+      /** Of a button that was pressed. */
+      custom_id: z.string().optional(),
     })
     .optional(),
 });

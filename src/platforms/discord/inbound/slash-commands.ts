@@ -12,6 +12,7 @@ import { z } from "zod";
 import { answerText, type Card, type CommandAnswer } from "../../../core/card.ts";
 import { errorMessage } from "../../../core/errors.ts";
 import { splitText } from "../../../text/split-message.ts";
+import { commandOfPress } from "../../shared/pressed-command.ts";
 import { PlatformError, type PlatformCommand, type PlatformInbox } from "../../platform.ts";
 import { type DiscordApi, DiscordRefusal, PLATFORM_NAME } from "../rest/api.ts";
 import { assertDrawn, toEmbed } from "../outbound/card.ts";
@@ -30,6 +31,7 @@ export interface SlashParts {
 
 const ALREADY_ANSWERED: number = RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged;
 const COMMAND_CALLED: number = InteractionType.ApplicationCommand;
+const BUTTON_PRESSED: number = InteractionType.MessageComponent;
 
 /** The compared parts of a command. */
 const registeredCommand = z.object({
@@ -54,6 +56,12 @@ const registeredCommands = z.array(registeredCommand);
 const MAX_PARTS = 10;
 const PART_LENGTH = 1900;
 const FAILED = "That did not work. The log of Weir says why.";
+
+/** A command that somebody has called, or for which a button stands that somebody has pressed. */
+interface Called {
+  readonly name: string;
+  readonly argument: string;
+}
 
 /** Discord's own commands: registers them, runs them, and answers the asker alone. */
 export class SlashCommands {
@@ -85,8 +93,9 @@ export class SlashCommands {
   /** Runs an INTERACTION_CREATE's command. Returns at once. */
   take(d: unknown): void {
     const interaction = interactionPayload.parse(d);
-    if (interaction.type !== COMMAND_CALLED || interaction.data === undefined) return;
-    const run = this.#run(interaction);
+    const called = this.#calledBy(interaction);
+    if (called === null) return;
+    const run = this.#run(interaction, called);
     this.#running.add(run);
     void run.finally(() => this.#running.delete(run));
   }
@@ -96,14 +105,21 @@ export class SlashCommands {
     await Promise.all(this.#running);
   }
 
+  #calledBy({ type, data }: InteractionPayload): Called | null {
+    if (type === BUTTON_PRESSED) return commandOfPress(data?.custom_id ?? "", this.#parts.commands);
+    if (type !== COMMAND_CALLED || data?.name === undefined) return null;
+    const value = data.options?.[0]?.value;
+    return { name: data.name, argument: typeof value === "string" ? value.trim() : "" };
+  }
+
   /** Must not throw. */
-  async #run(interaction: InteractionPayload): Promise<void> {
+  async #run(interaction: InteractionPayload, called: Called): Promise<void> {
     const { log } = this.#parts;
-    const fields = { channel: `${PLATFORM_NAME}:${interaction.channel_id}`, command: interaction.data?.name };
+    const fields = { channel: `${PLATFORM_NAME}:${interaction.channel_id}`, command: called.name };
     try {
       // A replay repeats a command that was answered already.
       if (!(await this.#defer(interaction))) return;
-      await this.#answer(interaction, await this.#result(interaction));
+      await this.#answer(interaction, await this.#result(interaction, called));
     } catch (error) {
       log.warn({ ...fields, why: errorMessage(error) }, "command_not_answered");
     }
@@ -138,22 +154,20 @@ export class SlashCommands {
     return true;
   }
 
-  async #result(interaction: InteractionPayload): Promise<CommandAnswer> {
+  async #result(interaction: InteractionPayload, called: Called): Promise<CommandAnswer> {
     const { inbox, reader, log } = this.#parts;
-    const { data, member, guild_id: guildId, channel_id: channelId = "" } = interaction;
+    const { member, guild_id: guildId, channel_id: channelId = "" } = interaction;
     const user = member?.user ?? interaction.user;
-    if (data === undefined || user === undefined) return FAILED;
+    if (user === undefined) return FAILED;
     const { id, name, roles = [], roleNames = [] } = reader.person(user, member, guildId);
-    const value = data.options?.[0]?.value;
     try {
       return await inbox.command({
         channel: { platform: PLATFORM_NAME, name: channelId },
-        name: data.name,
-        argument: typeof value === "string" ? value.trim() : "",
+        ...called,
         asker: { id, name, roles, roleNames },
       });
     } catch (error) {
-      log.warn({ platform: PLATFORM_NAME, command: data.name, why: errorMessage(error) }, "command_failed");
+      log.warn({ platform: PLATFORM_NAME, command: called.name, why: errorMessage(error) }, "command_failed");
       return FAILED;
     }
   }

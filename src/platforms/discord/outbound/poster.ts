@@ -10,6 +10,7 @@ import { PlatformError } from "../../platform.ts";
 import { type DiscordApi, isReplyRefused, parsed } from "../rest/api.ts";
 import type { Directory } from "../rest/directory.ts";
 import { Emojis } from "../rest/emojis.ts";
+import { toComponents } from "./buttons.ts";
 import { assertDrawn, toEmbed } from "./card.ts";
 import { type Content, toDiscord } from "./content.ts";
 import { type MessagePayload, messagePayload } from "../inbound/payload.ts";
@@ -79,9 +80,14 @@ export class Poster {
     const content = this.#convert(message);
     const shown = this.#shown.get(messageId);
     // Somebody may have deleted the piece: Discord itself must confirm the final text.
-    if (shown?.content === content.content && !(shown.isPiece && message.final)) return;
+    const isSame = shown?.content === content.content && message.actions === undefined;
+    if (isSame && !(shown.isPiece && message.final)) return;
     const route = Routes.channelMessage(message.channel.name, messageId);
-    await this.#parts.api.call({ method: "PATCH", route, body: bodyOf(content) });
+    await this.#parts.api.call({
+      method: "PATCH",
+      route,
+      body: { ...bodyOf(content), ...buttonsOf(message) },
+    });
     this.#shown.set(messageId, { content: content.content, isPiece: !message.final });
   }
 
@@ -127,7 +133,13 @@ export class Poster {
     if (this.#attempts.get(key) === undefined) this.#attempts.set(key, performance.now());
     const { card } = message;
     const embeds = card === undefined ? {} : { embeds: [toEmbed(card)] };
-    const body = { ...bodyOf(content), ...embeds, nonce: nonceOf(key), enforce_nonce: true };
+    const body = {
+      ...bodyOf(content),
+      ...embeds,
+      ...buttonsOf(message),
+      nonce: nonceOf(key),
+      enforce_nonce: true,
+    };
     const there = await this.#put(channel, { ...body, ...this.#reference(message) }, body);
     if (card !== undefined) await this.#keepIfDrawn(channel, there);
     // For a known key, Discord returns the message first sent with it.
@@ -221,6 +233,10 @@ export class Poster {
 
 function bodyOf({ content, users }: Content): object {
   return { content, allowed_mentions: { parse: [], users: users.slice(0, 100), replied_user: true } };
+}
+
+function buttonsOf({ actions }: OutboundMessage): object {
+  return actions === undefined ? {} : { components: toComponents(actions) };
 }
 
 /** At most 25 characters. */

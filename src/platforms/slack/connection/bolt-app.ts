@@ -6,13 +6,14 @@ import { clientOptions } from "../web/api.ts";
 import { boltLogger } from "./bolt-logger.ts";
 import type { Acknowledge } from "../inbound/slash-commands.ts";
 import type { Bot } from "../web/names.ts";
-import { type SlashCommand, slashCommand } from "../inbound/payload.ts";
+import { type ButtonPress, buttonPress, type SlashCommand, slashCommand } from "../inbound/payload.ts";
 
 /** Handlers of events and commands. */
 export interface Handlers {
   /** @returns whether to acknowledge it */
   event(body: unknown): Promise<boolean>;
   command(command: SlashCommand, acknowledge: Acknowledge): Promise<void>;
+  press(press: ButtonPress, acknowledge: () => Promise<void>): Promise<void>;
   /** Called on connecting, before the first event. */
   connected(): void;
   /** Called on disconnecting. */
@@ -47,6 +48,11 @@ export function createApp(
   });
   app.command(/.*/, async ({ body, ack }) => {
     await handlers.command(slashCommand.parse(body), ack);
+  });
+  app.action({ type: "block_actions" }, async ({ body, ack }) => {
+    const press = buttonPress.safeParse(body);
+    // Of whatever is pressed elsewhere, nothing is to be done.
+    await (press.success ? handlers.press(press.data, async () => ack()) : ack());
   });
   // An error here makes the receiver leave the event unacknowledged.
   app.error(async (error) => {

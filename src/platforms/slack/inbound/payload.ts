@@ -97,6 +97,18 @@ export const slashCommand = z.object({
 });
 export type SlashCommand = z.infer<typeof slashCommand>;
 
+/** A press on a button of a message. */
+export const buttonPress = z.object({
+  type: z.literal("block_actions"),
+  user: z.object({ id: z.string() }),
+  container: z.object({ type: z.literal("message"), message_ts: z.string(), channel_id: z.string() }),
+  /** A message that was answered has a thread_ts that is its own. */
+  message: z.object({ thread_ts: z.string().nullish() }).nullish(),
+  response_url: z.string(),
+  actions: z.array(z.object({ value: z.string().nullish() })).min(1),
+});
+export type ButtonPress = z.infer<typeof buttonPress>;
+
 export const messagePage = z.object({
   messages: z.array(slackMessage),
   has_more: z.boolean().nullish(),

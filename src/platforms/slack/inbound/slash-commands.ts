@@ -4,10 +4,11 @@ import { errorMessage } from "../../../core/errors.ts";
 import { splitText } from "../../../text/split-message.ts";
 import { withDeadline } from "../../../async/deadline.ts";
 import type { PlatformCommand, PlatformInbox } from "../../platform.ts";
-import { PLATFORM_NAME } from "../address.ts";
+import { addressOf, PLATFORM_NAME } from "../address.ts";
 import { type Block, toBlocks } from "../outbound/card.ts";
 import { fitMrkdwn } from "../outbound/mrkdwn.ts";
-import type { SlashCommand } from "./payload.ts";
+import { commandOfPress } from "../../shared/pressed-command.ts";
+import type { ButtonPress, SlashCommand } from "./payload.ts";
 import { MAX_POST_LENGTH } from "../outbound/poster.ts";
 import type { MessageReader } from "./reader.ts";
 
@@ -30,6 +31,21 @@ interface Answer {
   readonly texts: readonly string[];
 }
 
+/** A command that somebody has given, typed or by a button. */
+interface Called {
+  readonly channel: string;
+  readonly threadTs: string | null;
+  readonly user: string;
+  readonly name: string;
+  readonly argument: string;
+}
+
+/** Where its answer is posted. */
+interface AnswerPlace {
+  readonly url: string;
+  readonly threadTs: string | null;
+}
+
 const PART_LENGTH = 3000;
 /** Slack accepts five posts per command. */
 const MAX_PARTS = 5;
@@ -49,13 +65,35 @@ export class SlashCommands {
    * @throws if the acknowledgement does not reach Slack
    */
   async run(command: SlashCommand, acknowledge: Acknowledge): Promise<void> {
-    const answering = this.#answer(command);
+    const { channel_id: channel, user_id: user } = command;
+    const place = { url: command.response_url, threadTs: null };
+    const { name, argument } = parseSlashText(command.text ?? "", this.#parts.commands);
+    const answering = this.#answer({ channel, user, name, argument, threadTs: null });
     const early = await withDeadline(answering, this.#parts.ackMs);
     // Nobody hears whether Slack took the blocks of an acknowledgement.
     const [first, ...rest] = early === null || early.card !== null ? [] : early.texts;
     await acknowledge(first === undefined ? undefined : { response_type: "ephemeral", text: first });
     const isBegun = first !== undefined;
-    const posting = this.#post(command, isBegun ? Promise.resolve({ card: null, texts: rest }) : answering);
+    this.#begin(this.#post(place, isBegun ? Promise.resolve({ card: null, texts: rest }) : answering));
+  }
+
+  /**
+   * Runs the command for which a button stands; the answer is for whoever has pressed it. Resolves once the press is acknowledged.
+   * @throws if the acknowledgement does not reach Slack
+   */
+  async press(press: ButtonPress, acknowledge: () => Promise<void>): Promise<void> {
+    const { container, message, user, response_url: url, actions } = press;
+    const called = commandOfPress(actions[0]?.value ?? "", this.#parts.commands);
+    const threadTs =
+      message?.thread_ts == null || message.thread_ts === container.message_ts ? null : message.thread_ts;
+    const asked = { channel: container.channel_id, threadTs, user: user.id };
+    const answering = called === null ? null : this.#answer({ ...asked, ...called });
+    // An acknowledgement of a press says nothing.
+    await acknowledge();
+    if (answering !== null) this.#begin(this.#post({ url, threadTs }, answering));
+  }
+
+  #begin(posting: Promise<void>): void {
     this.#underWay.add(posting);
     void posting.finally(() => this.#underWay.delete(posting));
   }
@@ -66,16 +104,15 @@ export class SlashCommands {
   }
 
   /** Does not throw. */
-  async #answer(command: SlashCommand): Promise<Answer> {
-    const { inbox, reader, log, commands } = this.#parts;
-    const { name, argument } = parseSlashText(command.text ?? "", commands);
+  async #answer({ channel, threadTs, user, name, argument }: Called): Promise<Answer> {
+    const { inbox, reader, log } = this.#parts;
     try {
-      const { name: asker, roleNames = [] } = await reader.person(command.user_id);
+      const { name: asker, roleNames = [] } = await reader.person(user);
       const answer = await inbox.command({
-        channel: { platform: PLATFORM_NAME, name: command.channel_id },
+        channel: addressOf({ channel, threadTs }),
         name,
         argument,
-        asker: { id: command.user_id, name: asker, roles: [], roleNames },
+        asker: { id: user, name: asker, roles: [], roleNames },
       });
       if (typeof answer === "string") return { card: null, texts: partsOf(answer, MAX_PARTS) };
       return { card: answer, texts: partsOf(answer.text, MAX_PARTS - 1) };
@@ -86,21 +123,21 @@ export class SlashCommands {
   }
 
   /** Must not throw: nobody awaits it. */
-  async #post({ response_url: url }: SlashCommand, answer: Promise<Answer>): Promise<void> {
+  async #post(place: AnswerPlace, answer: Promise<Answer>): Promise<void> {
     try {
       const { card, texts } = await answer;
-      if (card !== null && (await this.#draw(url, card))) return;
-      for (const text of texts) await this.#respond(url, { text });
+      if (card !== null && (await this.#draw(place, card))) return;
+      for (const text of texts) await this.#respond(place, { text });
     } catch (error) {
       this.#parts.log.warn({ platform: PLATFORM_NAME, why: errorMessage(error) }, "command_answer_not_sent");
     }
   }
 
   /** @returns false: Slack did not take the card */
-  async #draw(url: string, card: Card): Promise<boolean> {
+  async #draw(place: AnswerPlace, card: Card): Promise<boolean> {
     try {
       const text = fitMrkdwn(card.summary, new Map(), MAX_POST_LENGTH);
-      await this.#respond(url, { text, blocks: toBlocks(card) });
+      await this.#respond(place, { text, blocks: toBlocks(card) });
       return true;
     } catch (error) {
       this.#parts.log.info({ platform: PLATFORM_NAME, why: errorMessage(error) }, "card_refused");
@@ -109,13 +146,14 @@ export class SlashCommands {
   }
 
   async #respond(
-    url: string,
+    { url, threadTs }: AnswerPlace,
     content: { readonly text: string; readonly blocks?: readonly Block[] },
   ): Promise<void> {
+    const thread = threadTs === null ? {} : { thread_ts: threadTs };
     const response = await fetch(url, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ response_type: "ephemeral", replace_original: false, ...content }),
+      body: JSON.stringify({ response_type: "ephemeral", replace_original: false, ...thread, ...content }),
       redirect: "error",
       signal: AbortSignal.timeout(this.#parts.callMs),
     });

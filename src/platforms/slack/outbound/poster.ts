@@ -9,6 +9,7 @@ import { Cache } from "../../../async/cache.ts";
 import { emojiName } from "./emoji.ts";
 import { type Names, nothing } from "../web/names.ts";
 import { unescapeText } from "../inbound/readable-text.ts";
+import { MAX_SECTION, toButtonBlocks } from "./buttons.ts";
 import { toBlocks } from "./card.ts";
 import { fitMrkdwn } from "./mrkdwn.ts";
 import { messagePage, posted, type SlackMessage } from "../inbound/payload.ts";
@@ -101,7 +102,11 @@ export class Poster {
     const { api, budget } = this.#parts;
     budget.updated(message.idempotencyKey, message.final);
     try {
-      await api.call("chat.update", { channel, ts, ...this.#body(message) }, nothing);
+      await api.call(
+        "chat.update",
+        { channel, ts, ...this.#body(message), ...this.#buttons(message) },
+        nothing,
+      );
     } catch (error) {
       if (error instanceof SlackError && error.code === "ratelimited")
         budget.limited(error.retryAfterMs ?? 0);
@@ -171,6 +176,7 @@ export class Poster {
         ...(threadTs !== null && { thread_ts: threadTs }),
         ...this.#body(message),
         ...(message.card !== undefined && { blocks: toBlocks(message.card) }),
+        ...this.#buttons(message),
         unfurl_links: false,
         unfurl_media: false,
       };
@@ -189,6 +195,12 @@ export class Poster {
       text: fitMrkdwn(text, names, MAX_POST_LENGTH),
       metadata: { event_type: EVENT_TYPE, event_payload: { key: idempotencyKey } },
     };
+  }
+
+  #buttons({ text, channel, actions }: OutboundMessage): object {
+    if (actions === undefined) return {};
+    const names = this.#parts.people.of(placeOf(channel).channel);
+    return { blocks: toButtonBlocks(fitMrkdwn(text, names, MAX_SECTION), actions) };
   }
 
   /**

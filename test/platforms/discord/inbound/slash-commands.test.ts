@@ -79,6 +79,9 @@ test("Discord takes all the commands that there are, and shows what goes into th
         "NUMBER | L1 | QUERY | me | me everywhere: a number of /memory or /learned, words, or all of yours",
       ],
       ["skill", "what", "on NAME | off [NAME]: take one up here, or lay it down"],
+      ["approve", "number", "NUMBER | NUMBER always: once, or these arguments from now on"],
+      ["deny", "number", "NUMBER | NUMBER REASON: the agent is told the reason"],
+      ["approvals", "what", "NUMBER | forget NUMBER: one of them whole; end what is allowed"],
     ].map(([command, name, description]) => ({ command, type: 3, name, description, required: false })),
   );
 });

@@ -9,9 +9,27 @@ import type { RestCall } from "./route.ts";
 
 const MAX_CONTENT_LENGTH = 2_000;
 
+/** https://docs.discord.com/developers/components/reference: five buttons a row, each with an id of its own. */
+const actionRow = z.strictObject({
+  type: z.literal(1),
+  components: z
+    .array(
+      z.strictObject({
+        type: z.literal(2),
+        style: z.number().int().min(1).max(4),
+        label: z.string().min(1).max(80),
+        custom_id: z.string().min(1).max(100),
+      }),
+    )
+    .min(1)
+    .max(5)
+    .refine((buttons) => new Set(buttons.map((button) => button.custom_id)).size === buttons.length),
+});
+
 const messageBody = z.looseObject({
   content: z.string().nullish(),
   embeds: z.array(z.custom<APIEmbed>((value) => typeof value === "object")).nullish(),
+  components: z.array(actionRow).max(5).nullish(),
   nonce: z.union([z.string(), z.number()]).nullish(),
   enforce_nonce: z.boolean().optional(),
   flags: z.number().nullish(),

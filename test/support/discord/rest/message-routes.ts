@@ -82,6 +82,7 @@ function create(call: RestCall): RestAnswer {
     replyTo: answeredBy(call.state, channel, body),
     nonce: body.nonce ?? null,
     embeds: permittedEmbeds(channel, body) ?? [],
+    components: body.components ?? [],
     files: storeUploads(call, channel.id, id),
     allowedMentions: body.allowed_mentions ?? null,
   });
@@ -125,6 +126,7 @@ function edit(call: RestCall): RestAnswer {
   editMessage(call.state, message, {
     content: body.content === null ? "" : body.content,
     embeds: permittedEmbeds(channel, body),
+    components: body.components ?? undefined,
     files: storeUploads(call, channel.id, message.id),
     allowedMentions: body.allowed_mentions ?? undefined,
   });

@@ -1,0 +1,162 @@
+import type { Logger } from "pino";
+import { BackoffTimer } from "../../async/backoff.ts";
+import { retryWrite } from "../../async/retry.ts";
+import { dueIdOf } from "../../core/approval.ts";
+import { errorMessage } from "../../core/errors.ts";
+import { type ChannelAddress, type ChannelId, formatAddress } from "../../core/ids.ts";
+import type { ApprovalRow, ApprovalStore, Decision, UntoldApproval } from "../../store/turns/approvals.ts";
+import type { DueWorkDesk } from "../due-work.ts";
+import type { ChannelRegistry } from "../registry.ts";
+
+/** Between attempts where the database is away. */
+const BACKOFF = { fromMs: 500, toMs: 30_000 };
+/** Longest wait of one timer. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+export interface ApprovalDeskParts {
+  readonly approvals: ApprovalStore;
+  readonly registry: Pick<ChannelRegistry, "loaded" | "showQuestions">;
+  readonly dueWork: Pick<DueWorkDesk, "add">;
+  /** Whether an adapter of this process delivers to a channel. */
+  readonly serves: (channel: ChannelAddress) => boolean;
+  readonly log: Logger;
+}
+
+/** What became of a decision. */
+export interface Decided {
+  /** False: somebody else, or the clock, was first. */
+  readonly isOurs: boolean;
+  /** As it is now; null: the channel has none of this number. */
+  readonly approval: ApprovalRow | null;
+}
+
+/**
+ * Decides approvals, ends those that wait too long, and tells their channels: each decision becomes one entry that is due, which the
+ * channel answers. What is decided and not told stands in the rows, so whoever starts next tells it. One timer waits for the next
+ * expiry; without anything that waits there is none.
+ */
+export class ApprovalDesk implements AsyncDisposable {
+  readonly #parts: ApprovalDeskParts;
+  readonly #retry = new BackoffTimer(BACKOFF);
+  #timer: NodeJS.Timeout | undefined;
+  #working: Promise<void> = Promise.resolve();
+  #isDisposed = false;
+
+  constructor(parts: ApprovalDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes up what an earlier run has left: decisions that are not told, questions that are not shown, expiries. */
+  start(): void {
+    this.#soon(async () => {
+      for (const { channel, address } of await this.#parts.approvals.channelsToShow())
+        if (this.#parts.serves(address)) void this.#parts.registry.showQuestions(channel);
+    });
+  }
+
+  /** A turn has asked for an approval. */
+  asked(channel: ChannelId): void {
+    this.#parts.registry.loaded(channel)?.questions.show();
+    this.#soon();
+  }
+
+  /** Something was taken back in a channel: what asked for it may be void. */
+  takenBack(channel: ChannelId): void {
+    const look = async (): Promise<void> => {
+      const shown = await this.#parts.approvals.toShow(channel);
+      if (shown.length > 0) await this.#parts.registry.showQuestions(channel);
+    };
+    this.#working = this.#working.then(async () => this.#try(look));
+  }
+
+  /** @throws WeirError if the database does not answer: nothing is decided, or it is told later who has */
+  async decide(channel: ChannelId, id: number, decision: Decision): Promise<Decided> {
+    const { approvals } = this.#parts;
+    const { result: isOurs } = await retryWrite(async () => approvals.decide(channel, id, decision));
+    const approval = await approvals.find(channel, id);
+    this.#soon(async () => this.#parts.registry.showQuestions(channel));
+    return { isOurs, approval };
+  }
+
+  /** Resolves when nothing is being told. */
+  async idle(): Promise<void> {
+    await this.#working;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
+    clearTimeout(this.#timer);
+    this.#retry.cancel();
+    await this.#working;
+  }
+
+  /** Does all that is to be done now, after what is being done. @param first what is to be done before that */
+  #soon(first: () => Promise<void> = async () => undefined): void {
+    this.#working = this.#working.then(async () =>
+      this.#try(async () => {
+        await first();
+        await this.#expire();
+        for (const approval of await this.#parts.approvals.untold())
+          if (this.#parts.serves(approval.address)) await this.#tell(approval);
+        await this.#arm();
+      }),
+    );
+  }
+
+  /** Does work, or all that there is to be done a while later. Must not throw. */
+  async #try(work: () => Promise<void>): Promise<void> {
+    if (this.#isDisposed) return;
+    try {
+      await work();
+      this.#retry.succeeded();
+    } catch (error) {
+      if (this.#isDisposed) return;
+      this.#parts.log.warn({ why: errorMessage(error), retryInMs: this.#retry.waitMs }, "approvals_wait");
+      this.#retry.schedule(() => this.start());
+    }
+  }
+
+  async #expire(): Promise<void> {
+    const { approvals, serves } = this.#parts;
+    const overdue = (await approvals.overdue()).filter(({ address }) => serves(address));
+    if (overdue.length > 0) await approvals.expire(overdue.map(({ id }) => id));
+  }
+
+  async #tell(approval: UntoldApproval): Promise<void> {
+    const { approvals, dueWork, registry, log } = this.#parts;
+    const { id, channel, tool, state, address, decidedBy } = approval;
+    const title = `approval #${id}, of ${tool}`;
+    await dueWork.add(channel, {
+      id: dueIdOf(id),
+      title,
+      text: toldText(approval),
+      at: new Date(),
+      // What somebody has decided goes with what they have said.
+      ...(decidedBy !== null && { by: decidedBy }),
+    });
+    await approvals.told(id);
+    log.info({ channel: formatAddress(address), approval: id, tool, state }, "approval_told");
+    void registry.showQuestions(channel);
+  }
+
+  /** Waits for the next expiry. */
+  async #arm(): Promise<void> {
+    const ms = await this.#parts.approvals.nextExpiry();
+    clearTimeout(this.#timer);
+    if (ms === null || this.#isDisposed) return;
+    // A database's clock has microseconds: a timer that is early would only look again.
+    const waitMs = Math.min(Math.ceil(ms) + 1, LONGEST_MS);
+    this.#timer = setTimeout(() => this.#soon(), waitMs);
+    this.#timer.unref();
+  }
+}
+
+/** What the model is told. What was allowed runs before it is asked. */
+function toldText({ state, decidedName, tool, reason }: UntoldApproval): string {
+  const who = decidedName === "" ? "Somebody" : decidedName;
+  if (state === "allowed")
+    return `${who} has allowed the call of ${tool}. It is run now; its result follows.`;
+  if (state === "denied")
+    return `${who} has denied the call of ${tool}: it is not run.${reason === "" ? "" : ` They say: ${reason}`}`;
+  return `Nobody has decided about the call of ${tool} in time. That is a denial: it is not run.`;
+}

@@ -1,0 +1,23 @@
+import type { MessageAction } from "../../core/message.ts";
+import type { PlatformCommand } from "../platform.ts";
+
+/**
+ * A button carries the command that it stands for, as people would type it: what a press does needs no memory, and is the same
+ * after a restart. Both platforms hold 100 characters and more.
+ */
+const MARK = "weir/";
+
+/** What a button carries. Pure. */
+export function carried({ command, argument }: MessageAction): string {
+  return `${MARK}${command} ${argument}`.trim();
+}
+
+/** The command of a press; null: it is none that there is. Pure. */
+export function commandOfPress(
+  value: string,
+  commands: readonly PlatformCommand[],
+): { readonly name: string; readonly argument: string } | null {
+  const match = /^weir\/([a-z]{1,32})(?: ([^\n]{1,100}))?$/.exec(value);
+  const known = commands.find(({ name }) => name === match?.[1]);
+  return known === undefined ? null : { name: known.name, argument: match?.[2] ?? "" };
+}

@@ -1,0 +1,414 @@
+import type { ApprovalState } from "../../core/approval.ts";
+import { type AgentId, type ChannelAddress, channelId, type ChannelId, type Owner } from "../../core/ids.ts";
+import { storableText } from "../../text/text.ts";
+import type { Database } from "../database/database.ts";
+
+/** A call that waits for a person, as it is stored with the call itself. */
+export interface AskedApproval {
+  readonly id: number;
+  readonly callId: string;
+  readonly agent: AgentId;
+  readonly tool: string;
+  /** As the log has them. */
+  readonly arguments: string;
+  readonly fingerprint: string;
+  readonly expireMs: number;
+}
+
+/** What a turn leaves to be noted of approvals, in the transaction of its entries. */
+export interface ApprovalNews {
+  readonly asked: readonly AskedApproval[];
+  /** Those whose call it has run. */
+  readonly done: readonly number[];
+}
+
+/** What a channel has of approvals, for calls that are about to be made. */
+export interface ApprovalLook {
+  /** How many wait for a decision. */
+  readonly open: number;
+  /** Numbers of those of the calls that wait already, by fingerprint. */
+  readonly waiting: ReadonlyMap<string, number>;
+  /** Fingerprints that are allowed from now on. */
+  readonly allowed: ReadonlySet<string>;
+  /** Numbers for those that are neither, by fingerprint. */
+  readonly free: ReadonlyMap<string, number>;
+}
+
+/** A call that a turn takes up. `was`: its state before that. */
+export interface TakenApproval {
+  readonly id: number;
+  readonly was: ApprovalState;
+  readonly agent: string;
+  readonly tool: string;
+  readonly arguments: string;
+}
+
+/** What people are told of an approval. */
+export interface ApprovalRow {
+  readonly id: number;
+  readonly agent: string;
+  readonly tool: string;
+  /** "": they tell of what was taken back. */
+  readonly arguments: string;
+  readonly state: ApprovalState;
+  readonly expiresAt: Date;
+  readonly decidedName: string;
+  /** Names of whoever the turn answered that has made the call. */
+  readonly askedBy: readonly string[];
+}
+
+/** A question whose message is not there yet, or shows what is true no more. */
+export interface ApprovalToShow extends ApprovalRow {
+  readonly key: string;
+  /** The platform's id of the message; null: none that we know of. */
+  readonly messageId: string | null;
+  /** An earlier attempt may have posted it. */
+  readonly mayBeThere: boolean;
+  /** What the message is to show, for {@link ApprovalStore.noteShown}. */
+  readonly toBeShown: string;
+}
+
+/** A decision of which its channel's log does not tell yet. */
+export interface UntoldApproval {
+  readonly id: number;
+  readonly channel: ChannelId;
+  readonly address: ChannelAddress;
+  readonly state: ApprovalState;
+  readonly tool: string;
+  readonly decidedBy: string | null;
+  readonly decidedName: string;
+  readonly reason: string;
+}
+
+/** Calls of a tool with some arguments that need no approval. */
+export interface ApprovalRule {
+  readonly id: number;
+  readonly tool: string;
+  readonly arguments: string;
+  /** Who has allowed it; "": not known any more. */
+  readonly by: string;
+}
+
+export interface Decision {
+  readonly state: "allowed" | "denied";
+  readonly by: { readonly id: string; readonly name: string };
+  /** Null: this call alone. Else the canonical form of its arguments, which are allowed from now on. */
+  readonly canonical: string | null;
+  /** What they said to it. */
+  readonly reason: string;
+}
+
+/** Rows that are read at once where there may be many. */
+const MOST = 500;
+
+interface RawApproval {
+  id: number;
+  agent: string;
+  tool: string;
+  arguments: string;
+  state: ApprovalState;
+  expires_at: Date;
+  decided_name: string;
+  asked_by: string[];
+}
+
+const COLUMNS = `a.id, a.agent, a.tool, a.arguments, a.state, a.expires_at, a.decided_name,
+  array(select distinct e.author_name from turns t
+          join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq
+         where t.id = a.turn_id and e.addressed and e.deleted_at is null and not e.author_bot) as asked_by`;
+
+function toApproval(row: RawApproval): ApprovalRow {
+  const { id, agent, tool, arguments: json, state, expires_at: expiresAt } = row;
+  return {
+    id,
+    agent,
+    tool,
+    arguments: json,
+    state,
+    expiresAt,
+    decidedName: row.decided_name,
+    askedBy: row.asked_by,
+  };
+}
+
+/** Rows of `approvals` and `approval_rules`. Those that a turn makes are written with its entries, by `LogStore`. */
+export class ApprovalStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async look(channel: ChannelId, agent: AgentId, fingerprints: readonly string[]): Promise<ApprovalLook> {
+    const [row] = await this.#db.query<{
+      open: number;
+      waiting: { id: number; fingerprint: string }[];
+      allowed: string[];
+      free: { id: number; fingerprint: string }[];
+    }>(
+      {
+        name: "approvals_look",
+        text: `with waiting as (
+                 select id, fingerprint from approvals
+                  where channel_id = $1 and agent = $2 and state = 'open' and fingerprint = any($3) and expires_at > clock_timestamp()
+               ), allowed as (
+                 select fingerprint from approval_rules where channel_id = $1 and agent = $2 and fingerprint = any($3)
+               ), free as materialized (
+                 select nextval(pg_get_serial_sequence('approvals', 'id')) as id, f.fingerprint
+                   from (select distinct unnest($3::text[]) as fingerprint) f
+                  where f.fingerprint not in (select fingerprint from waiting union all select fingerprint from allowed)
+               )
+               select (select count(*) from approvals where channel_id = $1 and state = 'open') as open,
+                      (select coalesce(jsonb_agg(w), '[]') from waiting w) as waiting,
+                      array(select fingerprint from allowed) as allowed,
+                      (select coalesce(jsonb_agg(f), '[]') from free f) as free`,
+      },
+      [channel, agent, fingerprints],
+    );
+    if (row === undefined) throw new Error("approvals_look returned no row");
+    const byFingerprint = (rows: readonly { id: number; fingerprint: string }[]): Map<string, number> =>
+      new Map(rows.map(({ id, fingerprint }) => [fingerprint, id]));
+    const { open, waiting, allowed, free } = row;
+    return {
+      open,
+      waiting: byFingerprint(waiting),
+      allowed: new Set(allowed),
+      free: byFingerprint(free),
+    };
+  }
+
+  /**
+   * Takes up decided calls for the turn that answers their entries: from here on, they may have had their effect.
+   * @throws StaleEpochError
+   */
+  async take({ channel, epoch }: Owner, ids: readonly number[]): Promise<TakenApproval[]> {
+    const rows = await this.#db.query<Omit<TakenApproval, "was"> & { state: ApprovalState }>(
+      {
+        name: "approvals_take",
+        text: "select id, state, agent, tool, arguments from take_approvals($1, $2, $3)",
+      },
+      [channel, epoch, ids],
+    );
+    return rows.map(({ state: was, ...row }) => ({ ...row, was }));
+  }
+
+  /** Decided calls whose turn has ended without running them are not run any more. */
+  async endUntaken(channel: ChannelId, ids: readonly number[]): Promise<void> {
+    await this.#db.query(
+      {
+        name: "approvals_end_untaken",
+        text: `update approvals set state = case when state = 'running' then 'done' else 'void' end
+                where channel_id = $1 and id = any($2) and state in ('allowed', 'running')`,
+      },
+      [channel, ids],
+    );
+  }
+
+  /** @returns null: the channel has none of this number */
+  async find(channel: ChannelId, id: number): Promise<ApprovalRow | null> {
+    const [row] = await this.#db.query<RawApproval>(
+      {
+        name: "approval_find",
+        text: `select ${COLUMNS} from approvals a where a.channel_id = $1 and a.id = $2`,
+      },
+      [channel, id],
+    );
+    return row === undefined ? null : toApproval(row);
+  }
+
+  /** Those that wait for a decision, the oldest first. */
+  async open(channel: ChannelId): Promise<ApprovalRow[]> {
+    const rows = await this.#db.query<RawApproval>(
+      {
+        name: "approvals_open",
+        text: `select ${COLUMNS} from approvals a where a.channel_id = $1 and a.state = 'open' order by a.id`,
+      },
+      [channel],
+    );
+    return rows.map(toApproval);
+  }
+
+  /** Decides one that is open and has not expired. @returns false: it is none any more, or never was */
+  async decide(channel: ChannelId, id: number, { state, by, canonical, reason }: Decision): Promise<boolean> {
+    return this.#db.transaction(async (client) => {
+      const decided = await client.query(
+        {
+          name: "approval_decide",
+          text: `update approvals set state = $3, decided_by = $4, decided_name = $5, reason = $6, decided_at = clock_timestamp()
+                  where channel_id = $1 and id = $2 and state = 'open' and expires_at > clock_timestamp() returning id`,
+        },
+        [channel, id, state, storableText(by.id), storableText(by.name), storableText(reason)],
+      );
+      if (decided.length === 0) return false;
+      if (canonical !== null)
+        await client.query(
+          {
+            name: "approval_rule",
+            text: `insert into approval_rules (channel_id, agent, tool, arguments, fingerprint, approval_id)
+                   select channel_id, agent, tool, $2, fingerprint, id from approvals where id = $1
+                   on conflict do nothing`,
+          },
+          [id, canonical],
+        );
+      return true;
+    });
+  }
+
+  /** Those that have waited long enough, and where; the oldest first. */
+  async overdue(): Promise<{ readonly id: number; readonly address: ChannelAddress }[]> {
+    const rows = await this.#db.query<{ id: number; platform: string; name: string }>(
+      {
+        name: "approvals_overdue",
+        text: `select a.id, c.platform, c.name from approvals a join channels c on c.id = a.channel_id
+                where a.state = 'open' and a.expires_at <= clock_timestamp() order by a.expires_at`,
+      },
+      [],
+    );
+    return rows.map(({ id, platform, name }) => ({ id, address: { platform, name } }));
+  }
+
+  /** Ends those of them that nobody has decided meanwhile: of several daemons one does. */
+  async expire(ids: readonly number[]): Promise<void> {
+    await this.#db.query(
+      {
+        name: "approvals_expire",
+        text: `update approvals set state = 'expired', decided_at = clock_timestamp()
+                where id = any($1) and state = 'open' and expires_at <= clock_timestamp()`,
+      },
+      [ids],
+    );
+  }
+
+  /** In how many ms the next one of those that still wait expires; null: none waits. */
+  async nextExpiry(): Promise<number | null> {
+    const [row] = await this.#db.query<{ ms: number | null }>(
+      {
+        name: "approvals_next_expiry",
+        text: `select extract(epoch from min(expires_at) - clock_timestamp())::float8 * 1000 as ms
+                 from approvals where state = 'open' and expires_at > clock_timestamp()`,
+      },
+      [],
+    );
+    return row?.ms ?? null;
+  }
+
+  /** Decisions and expiries of which no channel's log tells yet. */
+  async untold(): Promise<UntoldApproval[]> {
+    const rows = await this.#db.query<{
+      id: number;
+      channel_id: number;
+      platform: string;
+      name: string;
+      state: ApprovalState;
+      tool: string;
+      decided_by: string | null;
+      decided_name: string;
+      reason: string;
+    }>(
+      {
+        name: "approvals_untold",
+        text: `select a.id, a.channel_id, c.platform, c.name, a.state, a.tool, a.decided_by, a.decided_name, a.reason
+                 from approvals a join channels c on c.id = a.channel_id
+                where a.told_at is null and a.state in ('allowed', 'denied', 'expired') order by a.id limit $1`,
+      },
+      [MOST],
+    );
+    return rows.map(({ channel_id: channel, platform, name, decided_by: decidedBy, ...row }) => ({
+      id: row.id,
+      state: row.state,
+      tool: row.tool,
+      reason: row.reason,
+      decidedName: row.decided_name,
+      decidedBy,
+      channel: channelId(channel),
+      address: { platform, name },
+    }));
+  }
+
+  /** Its channel's log tells of it. */
+  async told(id: number): Promise<void> {
+    await this.#db.query(
+      {
+        name: "approval_told",
+        text: "update approvals set told_at = clock_timestamp(), reason = '' where id = $1 and told_at is null",
+      },
+      [id],
+    );
+  }
+
+  /** Questions of a channel that its platform does not show as they are. */
+  async toShow(channel: ChannelId): Promise<ApprovalToShow[]> {
+    const rows = await this.#db.query<
+      RawApproval & { key: string; message_id: string | null; shown: string | null; to_be_shown: string }
+    >(
+      {
+        name: "approvals_to_show",
+        text: `select ${COLUMNS}, a.key, a.message_id, a.shown, approval_shown(a.state, a.arguments) as to_be_shown
+                 from approvals a where a.channel_id = $1
+                  and (a.shown is null and a.state = 'open' or a.shown <> approval_shown(a.state, a.arguments)) order by a.id`,
+      },
+      [channel],
+    );
+    return rows.map((row) => ({
+      ...toApproval(row),
+      key: row.key,
+      messageId: row.message_id,
+      mayBeThere: row.shown !== null,
+      toBeShown: row.to_be_shown,
+    }));
+  }
+
+  /** Channels with such questions. */
+  async channelsToShow(): Promise<{ readonly channel: ChannelId; readonly address: ChannelAddress }[]> {
+    const rows = await this.#db.query<{ id: number; platform: string; name: string }>(
+      {
+        name: "approvals_channels_to_show",
+        text: `select c.id, c.platform, c.name from channels c where c.id in (
+                 select a.channel_id from approvals a
+                  where a.shown is null and a.state = 'open' or a.shown <> approval_shown(a.state, a.arguments)) order by c.id`,
+      },
+      [],
+    );
+    return rows.map(({ id, platform, name }) => ({ channel: channelId(id), address: { platform, name } }));
+  }
+
+  /**
+   * @param shown what the message shows now; `posting`: it is about to be sent
+   * @throws StaleEpochError
+   */
+  async noteShown(
+    { channel, epoch }: Owner,
+    id: number,
+    shown: string,
+    messageId: string | null,
+  ): Promise<void> {
+    await this.#db.query(
+      { name: "approval_note_shown", text: "select note_approval_shown($1, $2, $3, $4, $5)" },
+      [channel, epoch, id, shown, messageId],
+    );
+  }
+
+  /** What is allowed in a channel from now on, the oldest first. */
+  async rules(channel: ChannelId): Promise<ApprovalRule[]> {
+    return this.#db.query<ApprovalRule & Record<string, unknown>>(
+      {
+        name: "approval_rules",
+        text: `select r.id, r.tool, r.arguments, a.decided_name as by from approval_rules r join approvals a on a.id = r.approval_id
+                where r.channel_id = $1 order by r.id limit $2`,
+      },
+      [channel, MOST],
+    );
+  }
+
+  /** @returns false: there is no such rule */
+  async endRule(channel: ChannelId, id: number): Promise<boolean> {
+    const ended = await this.#db.query(
+      {
+        name: "approval_rule_end",
+        text: "delete from approval_rules where channel_id = $1 and id = $2 returning id",
+      },
+      [channel, id],
+    );
+    return ended.length > 0;
+  }
+}

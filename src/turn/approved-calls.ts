@@ -1,0 +1,73 @@
+import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
+import { approvedCallId } from "../core/approval.ts";
+import type { ApprovalNews, AskedApproval, TakenApproval } from "../store/turns/approvals.ts";
+import { runToolCalls, type ToolResultDraft, type ToolRunParts } from "./tool-calls.ts";
+
+/** What people have to allow before a turn may do it. */
+export interface TurnApprovals {
+  /** Finds which calls may not run yet. Without any that needs an approval, it asks nobody. */
+  hold(calls: readonly ToolCall[]): Promise<HeldCalls>;
+  /**
+   * Takes up the calls whose decisions the turn answers, each once: what is taken up may have had its effect, whatever becomes of
+   * the turn. Those whose result the log has are not among them.
+   */
+  take(): Promise<readonly TakenApproval[]>;
+}
+
+export interface HeldCalls {
+  /** What the model is told instead of a result, by the call's id. */
+  readonly told: ReadonlyMap<string, string>;
+  /** To be stored with the calls. */
+  readonly asked: readonly AskedApproval[];
+}
+
+/** What {@link runApprovedCalls} needs of a turn's channel. */
+interface ApprovedCallsChannel {
+  readonly approvals: Pick<TurnApprovals, "take">;
+  append(drafts: readonly TurnEntryDraft[], news: ApprovalNews): Promise<void>;
+}
+
+const UNKNOWN =
+  "Nobody knows whether this has run: it was begun, and then Weir was interrupted. Look whether it had its effect before you ask for it again.";
+const VOID =
+  "This was not run: what it was asked for was taken back or changed meanwhile. Ask for it again only if somebody wants it now.";
+const OTHER_AGENT = "This was not run: another agent had asked for it, which does not answer here any more.";
+
+/**
+ * Runs what was allowed since the turn before, ahead of the turn's first request: each call stands in the log once more, with its
+ * result behind it. Of a call that was interrupted, nothing is known: it is never run twice.
+ */
+export async function runApprovedCalls(
+  channel: ApprovedCallsChannel,
+  agent: string,
+  parts: ToolRunParts,
+): Promise<void> {
+  for (const approval of await channel.approvals.take()) {
+    if (parts.signal.aborted) return;
+    const call = { id: approvedCallId(approval.id), name: approval.tool, arguments: approval.arguments };
+    const blank = { ...call, arguments: "{}" };
+    const news = { asked: [], done: [approval.id] };
+    const [drawn, result] = await resultOf(approval, call, agent, parts);
+    // What it was asked for may be deleted by now: the log gets nothing of it.
+    const [shown, told] = parts.signal.aborted ? [blank, textOf(call, UNKNOWN)] : [drawn, result];
+    await channel.append([{ kind: "tool_call", text: "", calls: [shown] }, told], news);
+  }
+}
+
+async function resultOf(
+  { was, agent: askedBy }: TakenApproval,
+  call: ToolCall,
+  agent: string,
+  parts: ToolRunParts,
+): Promise<readonly [ToolCall, ToolResultDraft]> {
+  if (was === "void") return [{ ...call, arguments: "{}" }, textOf(call, VOID)];
+  const shown = call.arguments === "" ? { ...call, arguments: "{}" } : call;
+  if (was === "running") return [shown, textOf(call, UNKNOWN)];
+  if (askedBy !== agent) return [shown, textOf(call, OTHER_AGENT)];
+  const { results } = await runToolCalls([call], parts);
+  return [shown, results[0] ?? textOf(call, UNKNOWN)];
+}
+
+function textOf({ id: callId, name: tool }: ToolCall, text: string): ToolResultDraft {
+  return { kind: "tool_result", callId, tool, text, references: [], memories: [] };
+}

@@ -1,0 +1,45 @@
+// proves: src/channel/approvals/approval-desk.ts, src/channel/turns/turn-approvals.ts, src/turn/approved-calls.ts, src/admin/approvals.ts, src/store/turns/approvals.ts
+// A call that needs an approval waits in the log, holds up nothing, and runs once somebody has allowed it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ANN, BEN, command } from "../../support/commands.ts";
+import { openApprovals, shownIn } from "../../support/approvals.ts";
+
+test("a call waits, the channel goes on, and what is allowed runs once", async () => {
+  await using scene = await openApprovals();
+  const { platform } = scene;
+  await using weir = await scene.start();
+  await weir.say("note buy milk");
+  await platform.until(
+    () => shownIn(platform, "room", /told: This waits for an approval, as #1/).length === 1,
+  );
+  await platform.until(() => shownIn(platform, "room", /^#1: main asks for an approval/).length === 1);
+  assert.doesNotMatch(await scene.notes(), /milk/);
+  await weir.say("and what else is there?");
+  await platform.until(() => shownIn(platform, "room", /^fine$/).length === 1);
+  assert.equal(await command(weir, "room", "approve 1", BEN), "Allowed: #1.");
+  await platform.until(() => shownIn(platform, "room", /told: Noted/).length === 1);
+  await platform.until(() => shownIn(platform, "room", /^#1: Allowed by Ben\./).length === 1);
+  assert.match(await scene.notes(), /buy milk/);
+  assert.equal(await command(weir, "room", "approve 1", ANN), "#1 is decided already. Allowed by Ben.");
+  assert.deepEqual(
+    (await scene.rows()).map(({ state }) => state),
+    ["done"],
+  );
+});
+
+test("what is denied does not run, and the agent is told why", async () => {
+  await using scene = await openApprovals();
+  const { platform, server } = scene;
+  await using weir = await scene.start();
+  await weir.say("note buy milk");
+  await platform.until(() => shownIn(platform, "room", /^#1: main asks/).length === 1);
+  assert.equal(await command(weir, "room", "deny 1 we have some", BEN), "Denied: #1.");
+  await platform.until(() => shownIn(platform, "room", /^#1: Denied by Ben\./).length === 1);
+  await platform.until(() => shownIn(platform, "room", /^fine$/).length === 1);
+  assert.match(
+    JSON.stringify(server.requests.at(-1)?.body.messages),
+    /approval #1, of note\] Ben has denied the call of note: it is not run\. They say: we have some/,
+  );
+  assert.doesNotMatch(await scene.notes(), /milk/);
+});

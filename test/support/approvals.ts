@@ -1,0 +1,99 @@
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { openStore, type OpenStore } from "../store/open-store.ts";
+import { text, toolCalls } from "./model-behaviours.ts";
+import { type ChatRequest, type ModelServer, startModelServer } from "./model-server.ts";
+import { TestPlatform } from "./test-platform.ts";
+import { startWeir, type TestWeir, type TestWeirOptions } from "./weir.ts";
+
+/** A database, a model that notes what it is told to note, and an agent whose notes need an approval. */
+export interface ApprovalScene extends AsyncDisposable {
+  readonly server: ModelServer;
+  readonly open: OpenStore;
+  readonly database: TestDatabase;
+  readonly agentsDir: string;
+  readonly platform: TestPlatform;
+  /** @param options of the configuration: lines of `[defaults.approvals]` */
+  start(options?: Partial<TestWeirOptions> & { readonly approvals?: string }): Promise<TestWeir>;
+  /** What stands in the agent's notes. */
+  notes(): Promise<string>;
+  /** The rows of approvals, by number. */
+  rows(): Promise<
+    { id: number; state: string; arguments: string; message_id: string | null; shown: string | null }[]
+  >;
+}
+
+/** Says `note THIS` and the model calls the tool with it. Behind a result it says what it was told. */
+export function noting({ messages, tools }: ChatRequest): ReturnType<typeof text> {
+  const last = messages.at(-1);
+  if (last?.role === "tool") return text(`told: ${last.content}`);
+  const said =
+    messages.findLast(({ role, content }) => role === "user" && !content?.startsWith("[System"))?.content ??
+    "";
+  const wanted = [...said.matchAll(/note (.+)$/gm)].at(-1)?.[1];
+  if (wanted === undefined || tools === undefined || said.includes("approval #")) return text("fine");
+  return toolCalls(wanted.split(" and ").map((one) => ({ name: "note", arguments: { text: one } })));
+}
+
+/** Says `look up THIS` and the model searches for it. Behind a result it says what it was told. */
+export function lookingUp({ messages, tools }: ChatRequest): ReturnType<typeof text> {
+  const last = messages.at(-1);
+  if (last?.role === "tool") return text(`told: ${last.content}`);
+  const query = /look up (.+)$/m.exec(saidLast(messages))?.[1];
+  if (query === undefined || tools === undefined) return text("fine");
+  return toolCalls([{ name: "search_history", arguments: { query } }]);
+}
+
+/** What somebody said last, without what is true just now. */
+function saidLast(messages: ChatRequest["messages"]): string {
+  return (
+    messages.findLast(({ role, content }) => role === "user" && !content?.startsWith("[System"))?.content ??
+    ""
+  );
+}
+
+export async function openApprovals(): Promise<ApprovalScene> {
+  await using stack = new AsyncDisposableStack();
+  const database = stack.use(await createTestDatabase());
+  const open = stack.use(openStore(database.connection));
+  const server = stack.use(await startModelServer());
+  server.respond(noting);
+  const folder = await mkdtemp(path.join(tmpdir(), "weir-approvals-"));
+  stack.defer(async () => rm(folder, { recursive: true, force: true }));
+  const agentsDir = path.join(folder, "agents");
+  await mkdir(path.join(agentsDir, "main"), { recursive: true });
+  const platform = new TestPlatform({ serves: () => true });
+  const kept = stack.move();
+  return {
+    server,
+    open,
+    database,
+    agentsDir,
+    platform,
+    start: async ({ approvals = 'tools = { note = "always" }', config = "", ...options } = {}) =>
+      startWeir({
+        connection: database.connection,
+        modelUrl: server.url,
+        config: `${config}\n[defaults.approvals]\n${approvals}\n[[agents]]\nid = "main"\nmodel = "test-model"\n`,
+        agentsDir,
+        platform,
+        ...options,
+      }),
+    async notes() {
+      const files = await readdir(agentsDir, { recursive: true, withFileTypes: true });
+      const texts = files
+        .filter((file) => file.isFile())
+        .map(async ({ parentPath, name }) => readFile(path.join(parentPath, name), "utf8"));
+      return (await Promise.all(texts)).join("\n");
+    },
+    rows: async () => open.sql("select id, state, arguments, message_id, shown from approvals order by id"),
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
+}
+
+/** Everything of a room that the platform shows and that fits. */
+export function shownIn(platform: TestPlatform, room: string, what: RegExp): string[] {
+  return platform.texts(room).filter((one) => what.test(one));
+}
