@@ -19,6 +19,8 @@ export interface SlackWeirOptions {
   readonly timing?: Partial<SlackTiming>;
   /** What of the binding is not as by default. */
   readonly binding?: Partial<Binding>;
+  /** More of config.toml. */
+  readonly agent?: string;
   readonly onLine?: (line: string) => void;
 }
 
@@ -32,7 +34,7 @@ const CONFIG = `[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n`;
 /** The whole daemon on a Slack server; disposing drains it. */
 export async function startSlackWeir(options: SlackWeirOptions): Promise<SlackWeir> {
   const folder = await mkdtemp(path.join(tmpdir(), "weir-slack-"));
-  await writeFile(path.join(folder, "config.toml"), CONFIG);
+  await writeFile(path.join(folder, "config.toml"), CONFIG + (options.agent ?? ""));
   const env = { DATABASE_URL: options.databaseUrl, OPENAI_BASE_URL: options.modelUrl };
   const config = loadConfig({ cwd: folder, env });
   const write = options.onLine ?? ((): void => undefined);
