@@ -37,6 +37,7 @@ test("a mention arrives once, with names, though it comes as message and as app_
       text: "@weir ask @Bob B in #general a < b && [x](https://x.test/a)",
       at: new Date(Math.round(Number(ts) * 1000)),
       addressed: true,
+      mentions: ["weir", "Bob B"],
     },
   ]);
   assert.ok(slack.journal.acks.every(({ accepted }) => accepted));

@@ -20,7 +20,7 @@ export interface SlackWeirOptions {
   readonly timing?: Partial<SlackTiming>;
   /** What of the binding is not as by default. */
   readonly binding?: Partial<Binding>;
-  /** More of the agent in config.toml. */
+  /** More of config.toml. */
   readonly agent?: string;
   readonly onLine?: (line: string) => void;
 }

@@ -34,6 +34,8 @@ test("a message in a channel has its place, its author with roles, and readable 
     author: { id: ann, name: "Annie", isBot: false, roles: [role], roleNames: ["millers"] },
     text: `@weir ask @Ben in #general :weir: 2024-05-01 12:00 UTC @millers \`<@${ben}>\``,
     addressed: true,
+    mentions: ["weir", "Ben"],
+    mentionedRoles: [role, "millers"],
   });
 });
 
