@@ -2,6 +2,7 @@ import { sceneOf } from "../channel/turns/turn-channel.ts";
 import type { AgentFile } from "../context/sections/section.ts";
 import type { JobKind, Tier } from "../core/compaction.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
+import { openLines } from "../channel/subagents/told.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { MemoryRecord } from "../store/memory/memories.ts";
@@ -60,15 +61,16 @@ export async function readRequest(
 ): Promise<{ readonly snapshot: ChannelSnapshot; readonly situation: ReportSituation }> {
   const { models, config } = agent;
   const snapshot = await store.load(id);
-  const [notes, skills, spent, compactions, model] = await Promise.all([
+  const [notes, skills, subagents, spent, compactions, model] = await Promise.all([
     readNotes(store, agent, snapshot.channel),
     store.skills.names(id, isGuest ? config.id : undefined),
+    snapshot.hasSubagents ? store.subagents.look(id).then(({ open }) => openLines(open, agent.time)) : [],
     store.modelCalls.totals(id),
     store.compactions.totals(id),
     // The report must not depend on a server that does not answer.
     models.resolve(config.model).catch(() => config.model),
   ]);
-  return { snapshot, situation: { model, spent, compactions, now, notes, skills } };
+  return { snapshot, situation: { model, spent, compactions, now, notes, skills, subagents } };
 }
 
 /** The agent's notes of a channel, as its next turn would be shown them. */

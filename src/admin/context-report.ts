@@ -98,6 +98,8 @@ export interface ReportSituation extends Pick<ContextReport, "model" | "compacti
   readonly notes: readonly AgentFile[];
   /** Names of the skills that are active there. */
   readonly skills: readonly string[];
+  /** Lines about the subagents for which the agent waits. */
+  readonly subagents: readonly string[];
 }
 
 type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
@@ -106,7 +108,13 @@ type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
 export function nextRequest(
   agent: Agent,
   { channel, history, lastUsage }: Looked,
-  { model, now, notes, skills }: Pick<ReportSituation, "model" | "now" | "notes" | "skills">,
+  {
+    model,
+    now,
+    notes,
+    skills,
+    subagents,
+  }: Pick<ReportSituation, "model" | "now" | "notes" | "skills" | "subagents">,
 ): Pick<Fit, "context" | "history" | "tokensBefore"> & { readonly budget: Budget } {
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
   const situation = {
@@ -114,6 +122,7 @@ export function nextRequest(
     now,
     notes,
     skills,
+    subagents,
     scene: sceneOf(channel),
     usable: usableTokens(budget),
   };

@@ -90,7 +90,7 @@ export interface TurnSituation extends LookedUp {
 
 /**
  * The request that would be sent now, without what would be looked up for it: with the running turn's own part, or with
- * what is due as the next turn's. Pure. @param situation.notes and active skills of the channel; default: none
+ * what is due as the next turn's. Pure. @param situation.notes, active skills and subagents of the channel; default: none
  */
 export function nextSources(
   agent: Agent,
@@ -99,7 +99,7 @@ export function nextSources(
     running,
     ...situation
   }: { readonly running: TurnRange | null } & Pick<TurnSituation, "now" | "scene" | "usable"> &
-    Partial<Pick<TurnSituation, "notes" | "skills">>,
+    Partial<Pick<TurnSituation, "notes" | "skills" | "subagents">>,
 ): ContextSources {
   const next = history.lastSeq + 1;
   const fromSeq = running?.fromSeq ?? dueMessages(history)[0]?.seq ?? next;
@@ -142,10 +142,11 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const answered = fitting(replies, room / 4);
         const left = extractOf(omission, extract, room / 4);
         const wishes = fitting(learned, room / 4);
+        const working = atWork(situation.subagents, room / 4);
         const noted = withinRoom(sections.dynamic, room);
         const rest =
           room * 0.75 -
-          tokensOf([...statements, ...answered, ...wishes, ...situation.subagents]) -
+          tokensOf([...statements, ...answered, ...wishes, ...working]) -
           (left?.tokens ?? 0) -
           noted.tokens;
         const passages = recalledLines(agent, recalled, rest);
@@ -155,7 +156,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
           ...quoted("remembered", statements, remembered.length),
           ...quoted("recalled", passages, recalled.length),
           ...(isUnfound ? [plain("unfound", agent.texts.unfound())] : []),
-          ...quoted("subagents", situation.subagents, situation.subagents.length),
+          ...quoted("subagents", working, working.length),
           ...quoted("replies", answered, replies.length),
           ...(omission === null ? [] : [plain("omitted", omissionMarker(agent, omission))]),
           ...(left === null ? [] : [plain("extract", left.text)]),
@@ -172,6 +173,13 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
       },
     },
   };
+}
+
+/** Lines that nothing leaves out: where there is too little room for them, one says how many there are. */
+function atWork(lines: readonly string[], room: number): readonly string[] {
+  return fitting(lines, room).length === lines.length
+    ? lines
+    : [`${lines.length} of them, too many to name.`];
 }
 
 /**

@@ -61,7 +61,7 @@ function report(
   return reportContext(
     { ...agent, config },
     { channel, history, lastUsage },
-    { model: "some-model", spent, compactions, now, notes: [], skills: [] },
+    { model: "some-model", spent, compactions, now, notes: [], skills: [], subagents: [] },
   );
 }
 

@@ -44,6 +44,7 @@ function look({ history }: Conversation) {
     compactions,
     notes: [],
     skills: [],
+    subagents: [],
     now: new Date("2026-11-21T20:00:00Z"),
   };
   const snapshot = { channel, history, lastUsage: null };

@@ -1,4 +1,6 @@
-import { sliceWhole } from "../../text/text.ts";
+import { escapeLabels } from "../../context/render.ts";
+import type { TimeFormat } from "../../text/time.ts";
+import { displayName, sliceWhole } from "../../text/text.ts";
 import type { OpenSubagent, Subagent } from "../../store/turns/subagents.ts";
 
 /** What an agent is told of its subagents, in words. Pure. */
@@ -67,10 +69,15 @@ export function groupText(group: readonly Subagent[]): string {
   return [`${all} Tell those who asked what matters of it.`, ...told].join("\n\n");
 }
 
-/** `Subagent 3, at work since 2026-11-21 14:05: count the boats` */
-export function openLine({ number, state, task }: OpenSubagent, since: string): string {
-  const what = task === "" ? "" : `: ${shortTask(task)}`;
-  return state === "running"
-    ? `Subagent ${number}, at work since ${since}${what}`
-    : `Subagent ${number}, over; you will be told when the others are, too${what}`;
+/** `Subagent 3, at work since 2026-11-21 14:05, for "Ann": count the boats`; as data that the agent reads. */
+export function openLines(open: readonly OpenSubagent[], time: Pick<TimeFormat, "minute">): string[] {
+  return open.map(({ number, state, task, startedAt, asker }) => {
+    const who = asker === null ? "" : `, for ${JSON.stringify(displayName(asker.name))}`;
+    const what = task === "" ? "" : `: ${shortTask(task)}`;
+    const how =
+      state === "running"
+        ? `at work since ${time.minute(startedAt)}${who}`
+        : "over; you will be told when the others are, too";
+    return escapeLabels(`Subagent ${number}, ${how}${what}`);
+  });
 }

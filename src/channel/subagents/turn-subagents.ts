@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import { withDeadline } from "../../async/deadline.ts";
-import { escapeLabels } from "../../context/render.ts";
 import { answeredMessages, type TurnRange } from "../../core/history.ts";
 import { isDueWork } from "../../core/message.ts";
 import type { SubagentDraft } from "../../store/turns/subagents.ts";
-import { displayName, storableText } from "../../text/text.ts";
+import { storableText } from "../../text/text.ts";
 import { normalWords } from "../../text/normal-text.ts";
 import { toolsOfSubagents } from "../../tools/tools.ts";
 import { type SpawnRequest, type ToolContext, ToolFailure } from "../../tools/tool.ts";
@@ -14,7 +13,7 @@ import type { GuardedHistory } from "../guarded-history.ts";
 import { LOOKED_UP_WITHIN_MS } from "../turns/turn-recall.ts";
 import { briefOf } from "./brief.ts";
 import type { SubagentDesk } from "./subagent-desk.ts";
-import { openLine } from "./told.ts";
+import { openLines } from "./told.ts";
 
 type TurnParts = Omit<ActorParts, "recall"> & {
   readonly history: GuardedHistory;
@@ -39,10 +38,7 @@ export class TurnSubagents {
     const { store, owner, agent } = this.#parts;
     const found = await withDeadline(store.subagents.look(owner.channel), LOOKED_UP_WITHIN_MS);
     this.#takenBack = found?.takenBack ?? null;
-    return (found?.open ?? []).map((one) => {
-      const asker = one.asker === null ? "" : `, for ${JSON.stringify(displayName(one.asker.name))}`;
-      return escapeLabels(openLine(one, agent.time.minute(one.startedAt) + asker));
-    });
+    return openLines(found?.open ?? [], agent.time);
   }
 
   /** @throws ToolFailure where none was begun */

@@ -99,6 +99,10 @@ test("those that take longer go on behind their turn, and their agent is told on
     lastOfAgent(server)?.messages.at(-1)?.content ?? "",
     /Subagents that you have begun[^]*> Subagent 1, at work since [-\d: ]+, for "Ann": look for the lost oar\n> Subagent 2/,
   );
+  assert.match(
+    await command(weir, "pier", "context detail subagents"),
+    /priority 88, never cut[^]*Subagent 2, at work since [-\d: ]+, for "Ann": look for the lost anchor/,
+  );
   gate.resolve(text("In the shed."));
   await weir.platform.until(() => weir.platform.texts("pier").length === 3);
   assert.deepEqual(weir.platform.texts("pier"), ["answered", "told", "told"]);
