@@ -86,6 +86,10 @@ export class Agents {
     );
   }
 
+  all(): Iterable<StaffedAgent> {
+    return this.#byId.values();
+  }
+
   /** The agent of a channel; a channel whose agent the configuration no longer has is answered by the first. */
   of(id: AgentId): StaffedAgent {
     return this.#byId.get(id) ?? this.first;

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { withoutApprovers } from "./admin/approvals.ts";
 import type { CommandParts } from "./admin/command.ts";
 import { createCommands } from "./admin/commands.ts";
 import { RequestServer } from "./admin/request-server.ts";
@@ -163,6 +164,10 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   log.info({ models: models.describe() }, "models_open");
   await openSharedMemories(config, store);
   const agents = await openAgents(config, { models, prompts, log });
+
+  for (const { agent } of agents.all())
+    for (const platform of withoutApprovers(agent, config.platforms))
+      log.warn({ agent: agent.config.id, platform }, "no_approvers: name them under [agents.approvals]");
 
   const events = new Events(log);
   const platforms = options.platforms(events);

@@ -1,4 +1,5 @@
 import { outcomeOf } from "../channel/approvals/question-text.ts";
+import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
 import { CHAT_PLATFORMS } from "../config/config.ts";
 import type { ApprovalRow } from "../store/turns/approvals.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
@@ -43,6 +44,26 @@ const LONGEST_REASON = 500;
 /** More would not fit the messages of one answer. */
 const LONGEST_WHOLE = 12_000;
 
+/** The people of a platform whom the agent names as approvers, as `discord:ID`; none: its owners are. */
+function namedOn({ config }: Agent, platform: string): readonly string[] {
+  return config.approvals.approvers.filter((one) => one.startsWith(`${platform}:`));
+}
+
+function hasApprover(agent: Agent, platform: string, owners: ChatOwners): boolean {
+  const chat = CHAT_PLATFORMS.find((one) => one === platform);
+  if (chat === undefined) return true;
+  const { owners: people = [], ownerRoles = [] } = owners[chat] ?? {};
+  return namedOn(agent, platform).length + people.length + ownerRoles.length > 0;
+}
+
+type ChatOwners = Pick<CommandParts["owners"], (typeof CHAT_PLATFORMS)[number]>;
+
+/** The platforms in use on which nobody may allow what the agent's calls need. Pure. */
+export function withoutApprovers(agent: Agent, owners: ChatOwners): string[] {
+  if (!mayAskApprovals(agent)) return [];
+  return CHAT_PLATFORMS.filter((one) => owners[one] !== null && !hasApprover(agent, one, owners));
+}
+
 /** Null: the asker may decide. Whoever is in a direct message with the agent is no approver for that. Pure. */
 function refusal(
   agent: Agent,
@@ -50,13 +71,11 @@ function refusal(
   owners: CommandParts["owners"],
 ): string | null {
   const { platform } = address;
-  const named = agent.config.approvals.approvers.filter((one) => one.startsWith(`${platform}:`));
+  const named = namedOn(agent, platform);
   const isApprover = named.length === 0 ? isNamedOwner : named.includes(`${platform}:${asker.id}`);
   if (isApprover) return null;
-  const chat = CHAT_PLATFORMS.find((one) => one === platform);
-  const { owners: people = [], ownerRoles = [] } = (chat === undefined ? null : owners[chat]) ?? {};
-  const isNobody = named.length + people.length + ownerRoles.length === 0;
-  const who = isNobody ? "Nobody may approve anything here yet." : "That is for approvers only.";
+  const isSomebody = hasApprover(agent, platform, owners);
+  const who = isSomebody ? "That is for approvers only." : "Nobody may approve anything here yet.";
   return `${who} Whoever runs Weir names them in config.toml, as approvers under [agents.approvals]; without any, the owners are. ${howToOwn(platform)}`;
 }
 

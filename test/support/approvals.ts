@@ -16,7 +16,9 @@ export interface ApprovalScene extends AsyncDisposable {
   readonly agentsDir: string;
   readonly platform: TestPlatform;
   /** @param options of the configuration: lines of `[defaults.approvals]` */
-  start(options?: Partial<TestWeirOptions> & { readonly approvals?: string }): Promise<TestWeir>;
+  start(
+    options?: Partial<TestWeirOptions> & { readonly approvals?: string; readonly agent?: string },
+  ): Promise<TestWeir>;
   /** What stands in the agent's notes. */
   notes(): Promise<string>;
   /** The rows of approvals, by number. */
@@ -72,11 +74,16 @@ export async function openApprovals(): Promise<ApprovalScene> {
     database,
     agentsDir,
     platform,
-    start: async ({ approvals = 'tools = { note = "always" }', config = "", ...options } = {}) =>
+    start: async ({
+      approvals = 'tools = { note = "always" }',
+      config = "",
+      agent = "main",
+      ...options
+    } = {}) =>
       startWeir({
         connection: database.connection,
         modelUrl: server.url,
-        config: `${config}\n[defaults.approvals]\n${approvals}\n[[agents]]\nid = "main"\nmodel = "test-model"\n`,
+        config: `${config}\n[defaults.approvals]\n${approvals}\n[[agents]]\nid = "${agent}"\nmodel = "test-model"\n`,
         agentsDir,
         platform,
         ...options,
