@@ -1,4 +1,4 @@
-// proves: migrations/0044_approvals.sql, src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts, src/store/memory/retold-subagents.ts, migrations/0045_subagents.sql
+// proves: migrations/0043_approvals.sql, src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts, src/store/memory/retold-subagents.ts, migrations/0044_subagents.sql
 // What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
