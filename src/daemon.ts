@@ -27,7 +27,7 @@ import { RecallMemories } from "./memory/recall-memories.ts";
 import { Recall } from "./memory/recall.ts";
 import type { Platform, PlatformInbox } from "./platforms/platform.ts";
 import { loadPrompts, type Prompts, promptSources } from "./prompts/load.ts";
-import { type Binding, findBinding, type NameHolds } from "./router/bindings.ts";
+import { type Binding, bindingFor, type NameHolds } from "./router/bindings.ts";
 import { ConfirmedNames } from "./router/confirmed-names.ts";
 import { TurnRateLimit } from "./router/turn-rate-limit.ts";
 import { BoundedMap } from "./async/bounded-map.ts";
@@ -140,6 +140,9 @@ async function openAgents(
 ): Promise<Agents> {
   const agents = createAgents(config, models, prompts, agentEvents(config, log));
   await agents.readFolders();
+  for (const { agent } of agents.all())
+    for (const platform of withoutApprovers(agent, config.platforms))
+      log.warn({ agent: agent.config.id, platform }, "no_approvers: name them under [agents.approvals]");
   // Only now: a window that was learned to be small is no reason not to start.
   for (const { model, window } of await whileStarting(async () => models.recallLearned()))
     if (window !== null) log.info({ model, tokens: window.tokens, since: window.at }, "learned_window");
@@ -165,10 +168,6 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   await openSharedMemories(config, store);
   const agents = await openAgents(config, { models, prompts, log });
 
-  for (const { agent } of agents.all())
-    for (const platform of withoutApprovers(agent, config.platforms))
-      log.warn({ agent: agent.config.id, platform }, "no_approvers: name them under [agents.approvals]");
-
   const events = new Events(log);
   const platforms = options.platforms(events);
   for (const platform of platforms) stack.use(platform);
@@ -177,37 +176,22 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const sweepNotes = async (): Promise<void> => goneNotes.sweep();
   const platformOf = (address: ChannelAddress): Platform | undefined =>
     platforms.find(({ capabilities }) => capabilities.serves(address));
-  const ownerRoles = ownerRolesOf(config);
-  const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles });
+  const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles: ownerRolesOf(config) });
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
-  const bindingOf = (channel: ChannelRow): Binding | undefined => bindingFor(channel, bindings, names);
+  const holds: NameHolds = (...name) => names.holds(...name);
+  const bindingOf = (channel: ChannelRow): Binding | undefined => bindingFor(bindings, channel, holds);
   const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
-  const masked = (text: string): string => withoutSecrets(text, secretsOf(config));
-  // It is told of nothing before the registry is there.
-  const onApprovals: RegistryParts["onApprovals"] = (channel, what) =>
-    what === "asked" ? approvals.asked(channel) : approvals.takenBack(channel);
-  const base = { store, events, now, agents, bindingOf, platformOf, memories, names, masked, onApprovals };
-  const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
-  const registry = createRegistry(options, { ...base, indexer, contexts, meaning });
+  const base = { store, events, now, agents, bindingOf, platformOf, serves, memories, names };
+  const channels = createRegistry(options, { ...base, indexer, meaning }, stack);
+  const { registry } = channels;
   // Disposed of after the registry, whose end answers what is still asked.
-  const dueWork = new DueWorkDesk(store, registry);
-  const approvals = new ApprovalDesk({ approvals: store.approvals, registry, dueWork, serves, log });
-  stack.use(approvals);
   const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
-  const router = createRouter(options, {
-    ...base,
-    digesterOf,
-    registry,
-    approvals,
-    contexts,
-    prompts,
-    models,
-  });
+  const router = createRouter(options, { ...base, ...channels, digesterOf, prompts, models });
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
@@ -235,7 +219,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
       router.erasures.begin();
       desk.open();
-      approvals.start();
+      channels.approvals.start();
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
@@ -274,43 +258,42 @@ async function openIndexes(
   return { indexer, meaning, startIndexing };
 }
 
-/** The binding that answers a channel that the log knows. */
-function bindingFor(
-  { address, kind, workspace, place }: ChannelRow,
-  bindings: readonly Binding[],
-  names: ConfirmedNames,
-): Binding | undefined {
-  const where = { channel: address, kind, workspace, ...(place !== null && { place }) };
-  return findBinding(bindings, where, (platform, of, name, server) =>
-    names.holds(platform, of, name, server),
-  );
-}
-
 function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string, readonly string[]> {
   return { discord: discord?.ownerRoles ?? [], slack: slack?.ownerRoles ?? [] };
 }
 
 type RegistryBase = Pick<
   RegistryParts,
-  "store" | "indexer" | "contexts" | "events" | "now" | "platformOf" | "memories" | "masked" | "onApprovals"
+  "store" | "indexer" | "events" | "now" | "platformOf" | "memories"
 > & {
   readonly agents: Agents;
+  readonly serves: (address: ChannelAddress) => boolean;
   /** How a channel is answered; undefined: it is not any more. */
   readonly bindingOf: (channel: ChannelRow) => Binding | undefined;
   readonly names: ConfirmedNames;
 };
 
+/** What acts in channels, and what it is told. */
+interface Channels {
+  readonly registry: ChannelRegistry;
+  readonly contexts: ContextRecorder;
+  readonly approvals: ApprovalDesk;
+}
+
 function createRegistry(
   options: DaemonOptions,
   { agents, bindingOf, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
-): ChannelRegistry {
+  stack: AsyncDisposableStack,
+): Channels {
   const { config, log, compaction } = options;
   const { store } = base;
   const subagents = new SubagentDesk(store);
+  const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
   const registry = new ChannelRegistry({
     ...base,
     subagents,
     ...config.daemon,
+    contexts,
     log,
     recall: new Recall({ search: store.search, now: Date.now, meaning }),
     agentOf: (channel) => agents.with(channel.agent, bindingOf(channel)?.also ?? []),
@@ -321,18 +304,29 @@ function createRegistry(
       timing: COMPACTOR_TIMING,
       ...compaction,
     },
+    masked: (text) => withoutSecrets(text, secretsOf(config)),
+    // No turn runs before both are there.
+    onApprovals: (channel, what) =>
+      what === "asked" ? approvals.asked(channel) : approvals.takenBack(channel),
   });
-  subagents.tellBy(new DueWorkDesk(store, registry));
-  return registry;
+  const dueWork = new DueWorkDesk(store, registry);
+  subagents.tellBy(dueWork);
+  const approvals = new ApprovalDesk({
+    approvals: store.approvals,
+    registry,
+    dueWork,
+    serves: base.serves,
+    log,
+  });
+  return { registry, contexts, approvals: stack.use(approvals) };
 }
 
-type RouterBase = Omit<RegistryBase, "indexer"> & {
-  readonly digesterOf: CommandParts["digesterOf"];
-  readonly registry: ChannelRegistry;
-  readonly approvals: ApprovalDesk;
-  readonly prompts: Prompts;
-  readonly models: Models;
-};
+type RouterBase = Omit<RegistryBase, "indexer"> &
+  Channels & {
+    readonly digesterOf: CommandParts["digesterOf"];
+    readonly prompts: Prompts;
+    readonly models: Models;
+  };
 
 function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase): Router {
   const {
@@ -359,7 +353,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     const { id, name } = agents.of(agent).agent.config;
     return [id, name, ...teamOf(agent, also).flatMap((member) => member.names)];
   };
-  const holds: NameHolds = (platform, kind, name, server) => names.holds(platform, kind, name, server);
+  const holds: NameHolds = (...name) => names.holds(...name);
   const commands = createCommands({
     store,
     registry,

@@ -140,7 +140,7 @@ async function approvals(parts: CommandParts, command: AskedCommand): Promise<st
   if (argument === "") return list(parts, command);
   const [, ended] = /^forget\s+#?(\d{1,15})$/i.exec(argument) ?? [];
   if (ended !== undefined) {
-    const isThere = await parts.store.approvals.endRule(channel.id, Number(ended));
+    const isThere = await parts.store.approvalRules.end(channel.id, Number(ended));
     return isThere
       ? `Ended: ${ended}. Such a call needs an approval again.`
       : `Nothing here has the number ${ended}.`;
@@ -158,7 +158,7 @@ async function list(parts: CommandParts, command: AskedCommand): Promise<string>
   const { store } = parts;
   const [open, rules] = await Promise.all([
     store.approvals.open(channel.id),
-    store.approvals.rules(channel.id),
+    store.approvalRules.list(channel.id),
   ]);
   const time = parts.agentOf(channel).time;
   const block = (lines: readonly string[]): string =>

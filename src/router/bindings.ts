@@ -7,6 +7,7 @@ import {
   type InboundMessage,
   REACTION_PREFIX,
 } from "../core/message.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
 
 /** Which agent answers which channels, and when. */
 export interface Binding extends Omit<BindingConfig, "platform" | "memoryShare"> {
@@ -53,6 +54,16 @@ export function findBinding(
   holds: NameHolds,
 ): Binding | undefined {
   return bindings.find((binding) => matches(binding, where, holds));
+}
+
+/** The binding that answers a channel that the log knows. Pure. */
+export function bindingFor(
+  bindings: readonly Binding[],
+  { address, kind, workspace, place }: Pick<ChannelRow, "address" | "kind" | "workspace" | "place">,
+  holds: NameHolds,
+): Binding | undefined {
+  const where = { channel: address, kind, workspace, ...(place !== null && { place }) };
+  return findBinding(bindings, where, holds);
 }
 
 function matches(

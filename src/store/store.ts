@@ -1,6 +1,7 @@
 import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
+import { ApprovalRuleStore } from "./turns/approval-rules.ts";
 import { ApprovalStore } from "./turns/approvals.ts";
 import { ContextRecordStore } from "./turns/context-records.ts";
 import { ActiveSkillStore } from "./channels/active-skills.ts";
@@ -45,6 +46,7 @@ export interface Store {
   readonly subagents: SubagentStore;
   readonly deliveries: DeliveryStore;
   readonly approvals: ApprovalStore;
+  readonly approvalRules: ApprovalRuleStore;
   readonly modelCalls: ModelCallStore;
   readonly learnedModels: LearnedModelStore;
   readonly contextRecords: ContextRecordStore;
@@ -101,6 +103,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     subagents: new SubagentStore(db),
     deliveries: new DeliveryStore(db),
     approvals: new ApprovalStore(db),
+    approvalRules: new ApprovalRuleStore(db),
     modelCalls: new ModelCallStore(db),
     learnedModels: new LearnedModelStore(db),
     contextRecords: new ContextRecordStore(db),

@@ -24,6 +24,7 @@ const DEFAULT_AGENTS = [
     toolTimeoutMs: 20_000,
     notes: true,
     sharedMemory: [],
+    approvals: { tools: {}, approvers: [], expireMs: 86_400_000 },
     aliases: [],
     mentionRoles: [],
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },

@@ -61,7 +61,7 @@ export function outcomeOf({ state, decidedName }: Pick<ApprovalRow, "state" | "d
 }
 
 /** The tool, whoever asked, and the arguments. */
-export function describedCall(
+function describedCall(
   { tool, askedBy, arguments: json, id }: ApprovalRow,
   { masked, maxLength, typed }: Pick<QuestionStyle, "masked" | "maxLength" | "typed">,
 ): string {

@@ -80,15 +80,6 @@ export interface UntoldApproval {
   readonly reason: string;
 }
 
-/** Calls of a tool with some arguments that need no approval. */
-export interface ApprovalRule {
-  readonly id: number;
-  readonly tool: string;
-  readonly arguments: string;
-  /** Who has allowed it; "": not known any more. */
-  readonly by: string;
-}
-
 export interface Decision {
   readonly state: "allowed" | "denied";
   readonly by: { readonly id: string; readonly name: string };
@@ -386,29 +377,5 @@ export class ApprovalStore {
       { name: "approval_note_shown", text: "select note_approval_shown($1, $2, $3, $4, $5)" },
       [channel, epoch, id, shown, messageId],
     );
-  }
-
-  /** What is allowed in a channel from now on, the oldest first. */
-  async rules(channel: ChannelId): Promise<ApprovalRule[]> {
-    return this.#db.query<ApprovalRule & Record<string, unknown>>(
-      {
-        name: "approval_rules",
-        text: `select r.id, r.tool, r.arguments, a.decided_name as by from approval_rules r join approvals a on a.id = r.approval_id
-                where r.channel_id = $1 order by r.id limit $2`,
-      },
-      [channel, MOST],
-    );
-  }
-
-  /** @returns false: there is no such rule */
-  async endRule(channel: ChannelId, id: number): Promise<boolean> {
-    const ended = await this.#db.query(
-      {
-        name: "approval_rule_end",
-        text: "delete from approval_rules where channel_id = $1 and id = $2 returning id",
-      },
-      [channel, id],
-    );
-    return ended.length > 0;
   }
 }

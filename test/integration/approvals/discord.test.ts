@@ -2,6 +2,7 @@
 // On Discord an approval is asked for with buttons: a press is the command that it stands for, answered to whoever presses.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { z } from "zod";
 import { createTestDatabase } from "../../support/database.ts";
 import { type DiscordWeir, startDiscordWeir } from "../../support/discord/discord-weir.ts";
 import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../../support/discord/server.ts";
@@ -9,6 +10,8 @@ import { lookingUp } from "../../support/approvals.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
 import { connectionUrl } from "../../support/weir.ts";
+
+const SENT = z.object({ allowed_mentions: z.unknown(), message_reference: z.unknown().optional() });
 
 interface Scene extends AsyncDisposable {
   readonly discord: DiscordServer;
@@ -91,7 +94,7 @@ test("a press decides once; others are told who has; the message shows the outco
   const sent = discord.journal
     .calls("POST", ROUTE_MESSAGES)
     .find(({ body }) => JSON.stringify(body).includes("asks for an approval"));
-  const { allowed_mentions: mentions, message_reference: reference } = sent?.body as Record<string, unknown>;
+  const { allowed_mentions: mentions, message_reference: reference } = SENT.parse(sent?.body);
   assert.deepEqual(
     [mentions, reference],
     [{ parse: [], users: [], replied_user: true }, undefined],

@@ -19,8 +19,8 @@ function questions({ platform }: ApprovalScene, number: number): string[] {
   return shownIn(platform, "room", new RegExp(`^#${number}: main asks`));
 }
 
-async function state({ rows }: ApprovalScene, id: number): Promise<string> {
-  return (await rows()).find((row) => row.id === id)?.state ?? "";
+async function state(scene: ApprovalScene, id: number): Promise<string> {
+  return (await scene.rows()).find((row) => row.id === id)?.state ?? "";
 }
 
 test("of many decisions at once one counts, and all are told which", async () => {
@@ -53,7 +53,6 @@ test("an expiry is a denial in words, once, with two daemons at the same clock",
   await using weir = await scene.start({ approvals });
   await using other = await scene.start({ approvals, platform: new TestPlatform({ serves: () => true }) });
   await wanted(scene, weir, "buy milk", 1);
-  other.daemon.registry.loaded;
   await scene.platform.until(
     () => shownIn(scene.platform, "room", /^#1: Expired: nobody decided in time/).length === 1,
   );

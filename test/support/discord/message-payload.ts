@@ -1,5 +1,5 @@
 import { MessageFlags, MessageReferenceType, MessageType } from "discord.js";
-import type { APIMessage, APIMessageTopLevelComponent, APIReaction, APIUser } from "discord.js";
+import type { APIMessage, APIReaction, APIUser } from "discord.js";
 
 import { toChannel, toMember, toUser } from "./payloads.ts";
 import { isReadable, pingsOf } from "./mentions.ts";
@@ -28,9 +28,7 @@ export function toMessage(state: State, message: MessageRecord, seesContent: boo
           proxy_url: file.url,
         }))
       : [],
-    components: isOpen
-      ? message.components.map((row) => structuredClone(row) as APIMessageTopLevelComponent)
-      : [],
+    components: isOpen ? message.components.map((row) => structuredClone(row)) : [],
     timestamp: message.timestamp,
     edited_timestamp: message.editedAt,
     tts: false,

@@ -1,5 +1,12 @@
 /** What the server's world consists of, before it is rendered in Discord's words. */
-import type { APIApplicationCommand, APIEmbed, ChannelType, MessageType } from "discord.js";
+import type {
+  APIActionRowComponent,
+  APIApplicationCommand,
+  APIButtonComponentWithCustomId,
+  APIEmbed,
+  ChannelType,
+  MessageType,
+} from "discord.js";
 
 export interface UserRecord {
   readonly id: string;
@@ -83,15 +90,7 @@ export interface AllowedMentions {
 }
 
 /** Buttons below a message, with what each carries. */
-export interface ActionRow {
-  readonly type: number;
-  readonly components: readonly {
-    readonly type: number;
-    readonly style: number;
-    readonly label: string;
-    readonly custom_id: string;
-  }[];
-}
+export type ActionRow = APIActionRowComponent<APIButtonComponentWithCustomId>;
 
 export interface MessageRecord {
   readonly id: string;

@@ -289,7 +289,7 @@ export class World {
   /** The buttons of a message, by their labels. */
   buttons(messageId: string): ReadonlyMap<string, string> {
     const rows = this.#state.message(messageId).components;
-    return new Map(rows.flatMap((row) => row.components.map((one) => [one.label, one.custom_id])));
+    return new Map(rows.flatMap((row) => row.components.map((one) => [one.label ?? "", one.custom_id])));
   }
 
   /** What was answered to an interaction so far. */

@@ -1,4 +1,4 @@
-import type { APIEmbed } from "discord.js";
+import { type APIEmbed, ButtonStyle, ComponentType } from "discord.js";
 import { z } from "zod";
 
 import { storeFile } from "../files.ts";
@@ -11,12 +11,17 @@ const MAX_CONTENT_LENGTH = 2_000;
 
 /** https://docs.discord.com/developers/components/reference: five buttons a row, each with an id of its own. */
 const actionRow = z.strictObject({
-  type: z.literal(1),
+  type: z.literal(ComponentType.ActionRow),
   components: z
     .array(
       z.strictObject({
-        type: z.literal(2),
-        style: z.number().int().min(1).max(4),
+        type: z.literal(ComponentType.Button),
+        style: z.literal([
+          ButtonStyle.Primary,
+          ButtonStyle.Secondary,
+          ButtonStyle.Success,
+          ButtonStyle.Danger,
+        ]),
         label: z.string().min(1).max(80),
         custom_id: z.string().min(1).max(100),
       }),
