@@ -79,6 +79,7 @@ test("Discord takes all the commands that there are, and shows what goes into th
         "NUMBER | L1 | QUERY | me | me everywhere: a number of /memory or /learned, words, or all of yours",
       ],
       ["ask", "question", "AGENT TEXT: which agent, and what you ask it"],
+      ["agents", "what", "stop NUMBER: end one at once"],
       ["skill", "what", "on NAME | off [NAME]: take one up here, or lay it down"],
       ["approve", "number", "NUMBER | NUMBER always: once, or these arguments from now on"],
       ["deny", "number", "NUMBER | NUMBER REASON: the agent is told the reason"],
