@@ -183,15 +183,14 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   const base = { store, events, now, agents, bindingOf, platformOf, serves, memories, names };
-  const channels = createRegistry(options, { ...base, indexer, meaning }, stack);
-  const { registry } = channels;
+  const { registry, ...channels } = createRegistry(options, { ...base, indexer, meaning }, stack);
   // Disposed of after the registry, whose end answers what is still asked.
   const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
-  const router = createRouter(options, { ...base, ...channels, digesterOf, prompts, models });
+  const router = createRouter(options, { ...base, ...channels, registry, digesterOf, prompts, models });
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
