@@ -112,6 +112,7 @@ export function createAgents(
     const tools = createTools(prompts, {
       keepsNotes: one.notes && notes !== null,
       recall: one.memory.recall,
+      setsReminders: one.reminders.enabled,
       hasSkills: config.agentsDir !== undefined && mayHaveSkills(config.agentsDir, one.id),
     });
     const agent = createAgent({ config: one, models: agentModels, tools, texts, folder, notes });

@@ -14,6 +14,9 @@ import type { Config } from "./config/config.ts";
 import { errorMessage } from "./core/errors.ts";
 import type { AgentId, ChannelAddress } from "./core/ids.ts";
 import { type Models, openModels } from "./llm/model-provider.ts";
+import { DueWorkDesk } from "./channel/due-work.ts";
+import { ReminderClock } from "./channel/reminders/reminder-clock.ts";
+import { ReminderDesk } from "./channel/reminders/reminder-desk.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import { ContextRecorder } from "./channel/turns/context-recorder.ts";
 import { Indexer } from "./memory/indexer.ts";
@@ -174,7 +177,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
   const base = { store, events, now, agents, platformOf, memories, names };
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
-  const registry = createRegistry(options, { ...base, indexer, contexts, meaning });
+  const reminders = new ReminderDesk(store.reminders, now);
+  const registry = createRegistry(options, { ...base, indexer, contexts, meaning, reminders });
   // Disposed of after the registry, whose end answers what is still asked.
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, log }));
@@ -182,7 +186,17 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
-  const router = createRouter(options, { ...base, digesterOf, registry, contexts, prompts, models });
+  // Disposed of before the registry drains: nothing comes due meanwhile.
+  const clock = stack.use(createReminderClock(options, { ...base, desk: reminders, registry, platforms }));
+  const router = createRouter(options, {
+    ...base,
+    reminders,
+    digesterOf,
+    registry,
+    contexts,
+    prompts,
+    models,
+  });
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
@@ -210,6 +224,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
       router.erasures.begin();
       desk.open();
+      clock.start();
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
@@ -254,7 +269,7 @@ function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string,
 
 type RegistryBase = Pick<
   RegistryParts,
-  "store" | "indexer" | "contexts" | "events" | "now" | "platformOf" | "memories"
+  "store" | "indexer" | "contexts" | "reminders" | "events" | "now" | "platformOf" | "memories"
 > & {
   readonly agents: Agents;
   readonly names: ConfirmedNames;
@@ -287,6 +302,39 @@ function createRegistry(
   });
 }
 
+/** What tells reminders and the schedules of the configuration when they are due. */
+function createReminderClock(
+  { config, log }: DaemonOptions,
+  {
+    store,
+    registry,
+    desk,
+    now,
+    agents,
+    platformOf,
+    platforms,
+  }: Pick<RegistryBase, "store" | "now" | "agents" | "platformOf"> & {
+    readonly registry: ChannelRegistry;
+    readonly desk: ReminderDesk;
+    readonly platforms: readonly Platform[];
+  },
+): ReminderClock {
+  return new ReminderClock({
+    store,
+    desk,
+    dueWork: new DueWorkDesk(store, registry),
+    log,
+    now,
+    schedules: config.agents.flatMap(({ id, schedules }) => schedules.map((one) => ({ ...one, agent: id }))),
+    platforms: platforms.map(({ name }) => name),
+    serves: ({ address }) => platformOf(address) !== undefined,
+    agentOf({ agent }) {
+      const { time, config: own } = agents.of(agent).agent;
+      return { time, graceMs: own.reminders.graceMs };
+    },
+  });
+}
+
 type RouterBase = Omit<RegistryBase, "indexer"> & {
   readonly digesterOf: CommandParts["digesterOf"];
   readonly registry: ChannelRegistry;
@@ -308,6 +356,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     names,
     memories,
     digesterOf,
+    reminders,
   } = base;
   const speakers = new Speakers(store.speakers);
   const namesOf = (agent: AgentId): readonly string[] => {
@@ -324,6 +373,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     owners: { ...config.platforms, holds },
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
+    reminders,
     linkTo: async (channel, messageId) =>
       (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
     nameIn: async ({ id, agent }, author) => speakers.nameIn(id, author, namesOf(agent)),

@@ -1,5 +1,6 @@
 import { sceneOf } from "../channel/turns/turn-channel.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
+import type { ReminderDesk } from "../channel/reminders/reminder-desk.ts";
 import type { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../core/card.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
@@ -49,6 +50,7 @@ export interface CommandParts {
   readonly store: Store;
   readonly registry: ChannelRegistry;
   readonly contexts: Pick<ContextRecorder, "flush">;
+  readonly reminders: ReminderDesk;
   readonly agentOf: (channel: ChannelRow) => Agent;
   /** Makes the extract that replaces a summary with a forgotten text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;

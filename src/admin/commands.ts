@@ -9,6 +9,7 @@ import { forgetCommand } from "./forget.ts";
 import { learnedCommand } from "./learned.ts";
 import { memoryCommand, memoryIn, rememberCommand } from "./memory.ts";
 import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts";
+import { remindCommand, remindersCommand } from "./remind.ts";
 import { resetCommand } from "./reset.ts";
 import { skillCommand } from "./skill.ts";
 import { statusCommand } from "./status.ts";
@@ -29,6 +30,8 @@ export const COMMANDS: readonly Command[] = [
   learnedCommand,
   forgetCommand,
   whyCommand,
+  remindCommand,
+  remindersCommand,
   statusCommand,
   stopCommand,
   skillCommand,
@@ -102,7 +105,7 @@ export function createCommands(parts: CommandParts): Commands {
   return {
     has: (name) => name === HELP.name || commandNamed(name) !== undefined,
     run,
-    keepsMessage: (name) => commandNamed(name) === rememberCommand,
+    keepsMessage: (name) => [rememberCommand, remindCommand].some((one) => commandNamed(name) === one),
     memoryIn: (channel, message) => memoryIn(parts, channel, message),
     isNamedOwner: ({ address: { platform }, workspace }, asker) =>
       isNamedOwner(asker, { platform, workspace }, parts.owners),

@@ -11,6 +11,7 @@ import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { Compaction } from "./compaction/compaction.ts";
 import type { HistoryMutex } from "./guarded-history.ts";
+import type { ReminderDesk } from "./reminders/reminder-desk.ts";
 import type { ContextRecorder } from "./turns/context-recorder.ts";
 import type { Owner } from "../core/ids.ts";
 
@@ -21,6 +22,7 @@ export interface SharedParts {
   readonly memories: RecallMemories;
   readonly indexer: Indexer;
   readonly contexts: ContextRecorder;
+  readonly reminders: ReminderDesk;
   readonly events: Events;
   readonly log: Logger;
   readonly now: () => Date;

@@ -1,5 +1,6 @@
 import { retryWrite } from "../async/retry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
+import type { Appended } from "../store/log/message-rows.ts";
 import type { Store } from "../store/store.ts";
 import type { ChannelRegistry } from "./registry.ts";
 
@@ -12,6 +13,9 @@ export interface DueWork {
   readonly text: string;
   readonly at: Date;
 }
+
+/** Whose such messages are, for the log; the name of each says what it is. */
+export const DUE_AUTHOR = { id: "weir", isBot: true } as const;
 
 /** Puts work of Weir's own into a channel's log, and wakes the channel. */
 export class DueWorkDesk {
@@ -28,13 +32,17 @@ export class DueWorkDesk {
    * @throws WeirError if the log cannot be written
    */
   async add(channel: ChannelId, { id, title, text, at }: DueWork): Promise<Seq> {
-    const author = { id: "weir", name: title, isBot: true };
+    const author = { ...DUE_AUTHOR, name: title };
     const { result: appended } = await retryWrite(async () =>
       this.#log.appendMessage(channel, { id, author, text, at, addressed: true }),
     );
-    const { seq } = appended;
+    this.announce(channel, appended);
+    return appended.seq;
+  }
+
+  /** Tells a channel of work that stands in its log now. */
+  announce(channel: ChannelId, appended: Appended): void {
     if (!appended.duplicate) void this.#registry.notify(channel, appended.entry, appended.turn);
-    else if (appended.due) void this.#registry.remind(channel, seq);
-    return seq;
+    else if (appended.due) void this.#registry.remind(channel, appended.seq);
   }
 }

@@ -7,6 +7,7 @@ import {
   type ModelConfig,
 } from "./config.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
+import { CRON_EXPECTED, cronProblem } from "../text/occurrences.ts";
 import type { FileConfig } from "./schema/file.ts";
 import { valueAt, type KeyPath } from "./value-tree.ts";
 
@@ -26,6 +27,7 @@ export function checkAgents(
       ...checkThresholds(agent, origin),
       ...checkWindow(agent, llm.models, origin),
       ...checkSharedMemory(agent, agents, origin),
+      ...checkSchedules(agent, origin),
     ];
     const first = seen.get(agent.id);
     seen.set(agent.id, first ?? index);
@@ -137,6 +139,37 @@ function checkSharedMemory(
         suggestion: other === id ? null : nearestName(other, others),
       }),
     );
+}
+
+function checkSchedules({ schedules, timeZone }: AgentConfig, origin: Origin): ConfigProblem[] {
+  const now = new Date();
+  const names = new Set<string>();
+  return schedules.flatMap(({ name, cron, timeZone: own = timeZone }, index) => {
+    const isTaken = names.has(name);
+    names.add(name);
+    const at = (key: string): KeyPath => ["schedules", index, key];
+    if (origin.isBroken([["schedules", index]])) return [];
+    const wrong = cronProblem(cron, own, now);
+    return [
+      ...(isTaken
+        ? [
+            origin.problem([at("name")], {
+              message: `another schedule of the agent has the name "${name}"`,
+              expected: "a name that no other schedule of the agent has",
+            }),
+          ]
+        : []),
+      ...(wrong === null
+        ? []
+        : [
+            origin.problem([at("cron")], {
+              message: "this cannot be a schedule",
+              expected: CRON_EXPECTED,
+              found: `${JSON.stringify(cron)}: ${wrong}`,
+            }),
+          ]),
+    ];
+  });
 }
 
 function checkWindow(agent: AgentConfig, models: readonly ModelConfig[], origin: Origin): ConfigProblem[] {

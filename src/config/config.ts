@@ -125,7 +125,7 @@ export interface BindingConfig extends Omit<
 /** One `[[agents]]`, with what `[defaults]` and the built-in defaults add. */
 export interface AgentConfig extends Omit<
   CompleteAgent,
-  "prompt" | "compactorPrompt" | "temperature" | "compaction"
+  "prompt" | "compactorPrompt" | "temperature" | "compaction" | "schedules"
 > {
   /** Absolute path of its own system template; null: `system.md.j2` of the prompts' folder. */
   readonly prompt: string | null;
@@ -134,6 +134,8 @@ export interface AgentConfig extends Omit<
   /** Null: the server's default. */
   readonly temperature: number | null;
   readonly compaction: CompactionConfig;
+  /** What it does again and again, each with the time zone that holds for it. */
+  readonly schedules: readonly CompleteAgent["schedules"][number][];
 }
 
 /** Thresholds are shares of the usable window: 0 < target < background < aggressive < emergency < 1. */

@@ -98,7 +98,10 @@ function resolveAgent(
   const compaction = { ...defaults.compaction, ...written.compaction };
   const pruning = { ...defaults.pruning, ...written.pruning };
   const memory = { ...defaults.memory, ...written.memory };
-  const agent = camelCased(agentSchema.parse({ ...defaults, ...written, compaction, pruning, memory }));
+  const reminders = { ...defaults.reminders, ...written.reminders };
+  const agent = camelCased(
+    agentSchema.parse({ ...defaults, ...written, compaction, pruning, memory, reminders }),
+  );
   return {
     ...agent,
     name: agent.name.trim() || agent.id,
@@ -108,6 +111,10 @@ function resolveAgent(
     compactorModel: agent.compactorModel.trim() || agent.model,
     temperature: agent.temperature === "default" ? null : agent.temperature,
     compaction: withTarget(agent.compaction),
+    schedules: agent.schedules.map((one) => ({
+      ...one,
+      timeZone: one.timeZone === "agent" ? agent.timeZone : one.timeZone,
+    })),
   };
 }
 

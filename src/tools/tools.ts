@@ -4,6 +4,7 @@ import { memoryRecall } from "./memory-recall.ts";
 import { memoryWrite } from "./memory-write.ts";
 import { note } from "./note.ts";
 import { react } from "./react.ts";
+import { remind } from "./remind.ts";
 import { searchHistory } from "./search-history.ts";
 import { activateSkill, deactivateSkill, readSkillFile } from "./skill.ts";
 import { skip } from "./skip.ts";
@@ -23,6 +24,7 @@ const TOOLS = [
   note,
   react,
   readSkillFile,
+  remind,
   searchHistory,
   skip,
 ];
@@ -42,15 +44,25 @@ export interface ToolNeeds {
   /** It has a folder of its own, and may write there. */
   readonly keepsNotes: boolean;
   readonly hasSkills: boolean;
+  /** It may set reminders. */
+  readonly setsReminders: boolean;
   /** What it may look up. */
   readonly recall: AgentConfig["memory"]["recall"];
 }
 
-export function createTools(prompts: Prompts, { keepsNotes, hasSkills, recall }: ToolNeeds): readonly Tool[] {
+export function createTools(
+  prompts: Prompts,
+  { keepsNotes, hasSkills, setsReminders, recall }: ToolNeeds,
+): readonly Tool[] {
   const mayUse = (tool: unknown): boolean => {
     const looksUp = LOOK_UP_TOOLS.get(tool);
     const mayLook = looksUp === undefined || recall === "all" || recall === looksUp;
-    return mayLook && (keepsNotes || !NOTE_TOOLS.has(tool)) && (hasSkills || !SKILL_TOOLS.has(tool));
+    return (
+      mayLook &&
+      (keepsNotes || !NOTE_TOOLS.has(tool)) &&
+      (hasSkills || !SKILL_TOOLS.has(tool)) &&
+      (setsReminders || tool !== remind)
+    );
   };
   return TOOLS.filter(mayUse).map((describedBy) => describedBy(prompts));
 }

@@ -1,3 +1,4 @@
+import { isDueWork } from "../core/message.ts";
 import type { ContextSources, DueImages } from "../context/assemble.ts";
 import { chooseSections, type SectionScene } from "../context/sections/choose.ts";
 import { builtInSection } from "../context/sections/built-in.ts";
@@ -276,7 +277,8 @@ function peopleOf(history: History, turn: TurnRange): string[] {
   const names = new Set<string>();
   for (let index = history.entries.length - 1; index >= 0 && names.size < PEOPLE; index--) {
     const entry = history.entries[index];
-    if (entry?.kind === "user" && entry.seq <= turn.toSeq) names.add(entry.author.name);
+    if (entry?.kind === "user" && entry.seq <= turn.toSeq && !isDueWork(entry.messageId))
+      names.add(entry.author.name);
   }
   return [...names];
 }

@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import type { ChannelActor } from "../../src/channel/actor.ts";
 import { ChannelRegistry } from "../../src/channel/registry.ts";
+import { ReminderDesk } from "../../src/channel/reminders/reminder-desk.ts";
 import { ContextRecorder } from "../../src/channel/turns/context-recorder.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
 import type { CompactorTiming } from "../../src/compactor/target.ts";
@@ -124,6 +125,7 @@ export class Incarnation {
       memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
       indexer: this.#indexer,
       contexts: this.#contexts,
+      reminders: new ReminderDesk(store.reminders, now),
       events,
       log,
       now,

@@ -23,12 +23,13 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tool-deactivate-skill": "Lay down.",
   "tool-read-skill-file": "Read.",
   "tool-react": "React.",
+  "tool-remind": "Remind.",
   "tool-search-history": "Search.",
   "tool-skip": "Stay silent.",
 };
 const tools = createTools(
   { render: (name) => DESCRIPTIONS[name] ?? "" },
-  { keepsNotes: true, hasSkills: true, recall: "all" },
+  { keepsNotes: true, hasSkills: true, setsReminders: true, recall: "all" },
 );
 const signal = new AbortController().signal;
 /** What a turn gives to a tool, where nothing is found and nothing fails. */
@@ -41,6 +42,7 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
     react: async () => "shown",
     writeNote: async () => "Noted.",
     useSkill: async () => "Active.",
+    setReminder: async () => "Set.",
     ...more,
   };
 }
@@ -58,7 +60,7 @@ describe("the tools", () => {
     for (const { spec } of tools) {
       assert.match(
         spec.description,
-        /^(?:Keep|Note|Remember|React|Read|Search|Stay silent|Take up|Lay down)\.$/,
+        /^(?:Keep|Note|Remember|React|Read|Remind|Search|Stay silent|Take up|Lay down)\.$/,
       );
       assert.equal(spec.parameters["type"], "object");
       assert.equal(spec.parameters["additionalProperties"], false);
@@ -165,7 +167,7 @@ describe("notes", () => {
   test("are offered to nobody who keeps none", () => {
     const names = createTools(
       { render: () => "" },
-      { keepsNotes: false, hasSkills: false, recall: "all" },
+      { keepsNotes: false, hasSkills: false, setsReminders: false, recall: "all" },
     ).map(({ spec }) => spec.name);
     assert.deepEqual(names, ["memory_recall", "react", "search_history", "skip"]);
   });
@@ -174,9 +176,10 @@ describe("notes", () => {
 describe("what looks something up", () => {
   test("is offered as far as the agent may", () => {
     const offered = (recall: "all" | "messages" | "memories" | "off"): string[] =>
-      createTools({ render: () => "" }, { keepsNotes: false, hasSkills: false, recall }).map(
-        ({ spec }) => spec.name,
-      );
+      createTools(
+        { render: () => "" },
+        { keepsNotes: false, hasSkills: false, setsReminders: false, recall },
+      ).map(({ spec }) => spec.name);
     assert.deepEqual(offered("all"), ["memory_recall", "react", "search_history", "skip"]);
     assert.deepEqual(offered("messages"), ["react", "search_history", "skip"]);
     assert.deepEqual(offered("memories"), ["memory_recall", "react", "skip"]);

@@ -21,7 +21,7 @@ function result(text: string): ToolOutcome {
 
 const shipped = createTools(
   { render: (name) => name },
-  { keepsNotes: false, hasSkills: false, recall: "all" },
+  { keepsNotes: false, hasSkills: false, setsReminders: false, recall: "all" },
 );
 
 /** Runs calls, and keeps the process alive meanwhile: a signal's own timer does not. */
@@ -47,6 +47,7 @@ async function run(
       react: async () => "shown",
       writeNote: async () => "Noted.",
       useSkill: async () => "Active.",
+      setReminder: async () => "Set.",
     },
     onFailure: (name, why) => failures.push([name, why]),
   });

@@ -21,6 +21,7 @@ import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
 import { billLine } from "../model-usage.ts";
 import { TurnNotes } from "./turn-notes.ts";
+import { reminderSetter } from "./turn-reminders.ts";
 import { hasSkills, useSkill } from "./turn-skills.ts";
 import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, type TurnRecall } from "./turn-recall.ts";
@@ -104,6 +105,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
         return notes.write(request);
       },
       useSkill: async (request) => useSkill(parts, request),
+      setReminder: reminderSetter(parts, turn.id),
     },
     attached: async () => attachedTo(parts, history.current, turn),
     snapshot: async () => history.snapshot(),
