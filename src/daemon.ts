@@ -14,8 +14,7 @@ import type { Config } from "./config/config.ts";
 import { errorMessage } from "./core/errors.ts";
 import type { AgentId, ChannelAddress } from "./core/ids.ts";
 import { type Models, openModels } from "./llm/model-provider.ts";
-import { DueWorkDesk } from "./channel/due-work.ts";
-import { ReminderClock } from "./channel/reminders/reminder-clock.ts";
+import { createReminderClock } from "./channel/reminders/reminder-clock.ts";
 import { ReminderDesk } from "./channel/reminders/reminder-desk.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import { ContextRecorder } from "./channel/turns/context-recorder.ts";
@@ -171,14 +170,13 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
 
   const platformOf = (address: ChannelAddress): Platform | undefined =>
     platforms.find(({ capabilities }) => capabilities.serves(address));
-  const ownerRoles = ownerRolesOf(config);
-  const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles });
+  const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles: ownerRolesOf(config) });
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
   const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
-  const base = { store, events, now, agents, platformOf, memories, names };
-  const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
   const reminders = new ReminderDesk(store.reminders, now);
-  const registry = createRegistry(options, { ...base, indexer, contexts, meaning, reminders });
+  const base = { store, events, now, agents, platformOf, memories, names, reminders };
+  const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
+  const registry = createRegistry(options, { ...base, indexer, contexts, meaning });
   // Disposed of after the registry, whose end answers what is still asked.
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, log }));
@@ -187,16 +185,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   stack.defer(async () => registry.drain(deadline));
 
   // Disposed of before the registry drains: nothing comes due meanwhile.
-  const clock = stack.use(createReminderClock(options, { ...base, desk: reminders, registry, platforms }));
-  const router = createRouter(options, {
-    ...base,
-    reminders,
-    digesterOf,
-    registry,
-    contexts,
-    prompts,
-    models,
-  });
+  const clock = stack.use(createReminderClock({ ...base, config, registry, log, platforms }));
+  const router = createRouter(options, { ...base, digesterOf, registry, contexts, prompts, models });
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
@@ -218,16 +208,25 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     async open() {
       await whileStarting(startIndexing);
       await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
-      const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
-      const served = platforms.map(({ name }) => name);
-      const resumed = await whileStarting(async () => registry.resume(served, due));
-      if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
+      await resumeWork(options, registry, platforms);
       router.erasures.begin();
       desk.open();
       clock.start();
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
+}
+
+/** Takes up what an earlier run left due. */
+async function resumeWork(
+  { config, log }: DaemonOptions,
+  registry: ChannelRegistry,
+  platforms: readonly Platform[],
+): Promise<void> {
+  const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
+  const served = platforms.map(({ name }) => name);
+  const resumed = await whileStarting(async () => registry.resume(served, due));
+  if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
 }
 
 /**
@@ -298,39 +297,6 @@ function createRegistry(
       breaker: new Breaker(() => performance.now()),
       timing: COMPACTOR_TIMING,
       ...compaction,
-    },
-  });
-}
-
-/** What tells reminders and the schedules of the configuration when they are due. */
-function createReminderClock(
-  { config, log }: DaemonOptions,
-  {
-    store,
-    registry,
-    desk,
-    now,
-    agents,
-    platformOf,
-    platforms,
-  }: Pick<RegistryBase, "store" | "now" | "agents" | "platformOf"> & {
-    readonly registry: ChannelRegistry;
-    readonly desk: ReminderDesk;
-    readonly platforms: readonly Platform[];
-  },
-): ReminderClock {
-  return new ReminderClock({
-    store,
-    desk,
-    dueWork: new DueWorkDesk(store, registry),
-    log,
-    now,
-    schedules: config.agents.flatMap(({ id, schedules }) => schedules.map((one) => ({ ...one, agent: id }))),
-    platforms: platforms.map(({ name }) => name),
-    serves: ({ address }) => platformOf(address) !== undefined,
-    agentOf({ agent }) {
-      const { time, config: own } = agents.of(agent).agent;
-      return { time, graceMs: own.reminders.graceMs };
     },
   });
 }

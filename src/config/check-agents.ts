@@ -141,15 +141,15 @@ function checkSharedMemory(
     );
 }
 
-function checkSchedules({ schedules, timeZone }: AgentConfig, origin: Origin): ConfigProblem[] {
+function checkSchedules({ schedules }: AgentConfig, origin: Origin): ConfigProblem[] {
   const now = new Date();
   const names = new Set<string>();
-  return schedules.flatMap(({ name, cron, timeZone: own = timeZone }, index) => {
+  return schedules.flatMap(({ name, cron, timeZone }, index) => {
     const isTaken = names.has(name);
     names.add(name);
     const at = (key: string): KeyPath => ["schedules", index, key];
     if (origin.isBroken([["schedules", index]])) return [];
-    const wrong = cronProblem(cron, own, now);
+    const wrong = cronProblem(cron, timeZone, now);
     return [
       ...(isTaken
         ? [

@@ -244,14 +244,15 @@ export class Renderer {
     return { role: "user", text: this.#texts.editNote(values).trim() };
   }
 
-  #toolText({ text, references, memories }: ToolResultEntry): string {
+  #toolText({ text, deleted, references, memories }: ToolResultEntry): string {
     const quoted = references.map(({ at, author, text: said }) =>
       this.line(at, author, capText(said ?? this.#texts.deleted(), QUOTE_TOKENS)),
     );
     const remembered = memories.map(({ memory }) =>
       memory === null ? this.#texts.deleted() : this.memoryLine(memory),
     );
-    return [escapeLabels(text), ...quoted, ...remembered].filter((line) => line !== "").join("\n");
+    const own = deleted ? this.#texts.deleted() : escapeLabels(text);
+    return [own, ...quoted, ...remembered].filter((line) => line !== "").join("\n");
   }
 }
 

@@ -12,7 +12,7 @@ export interface Recurrence {
 }
 
 /** A recurrence comes no oftener: each time costs an answer. */
-export const LEAST_MINUTES = 5;
+const LEAST_MINUTES = 5;
 const MINUTE_MS = 60_000;
 /** Over so many occurrences in a row it is looked whether any two are too close: more than a day has of five minutes. */
 const LOOKED_AT = 300;

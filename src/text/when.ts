@@ -27,7 +27,7 @@ export function parseSpan(text: string): number | null {
 }
 
 /** Farther ahead nobody knows what the clocks will say. */
-export const MOST_YEARS = 5;
+const MOST_YEARS = 5;
 const MOST_MS = MOST_YEARS * 366 * 86_400_000;
 
 const LOCAL = /^(\d{4}-\d{2}-\d{2})[ T](\d{1,2}:\d{2})(?::\d{2}(?:\.\d+)?)?$/;

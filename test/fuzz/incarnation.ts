@@ -70,6 +70,12 @@ const NO_COMMANDS = {
   isNamedOwner: () => false,
 };
 
+/** As a mutant has it. */
+function storeOf(mutant: Mutant | null, database: FreezableDatabase): Store {
+  const plain = createStore(database);
+  return mutant?.store?.(plain, database) ?? plain;
+}
+
 /** One life of the daemon: its own registry, its own epoch, its own way to the database, the models and the chat. */
 export class Incarnation {
   readonly number: number;
@@ -102,8 +108,7 @@ export class Incarnation {
       return this.#isCutAt(statement, when);
     });
     const log = pino({ level: "silent" });
-    const plain = createStore(this.database);
-    this.store = mutant?.store?.(plain, this.database) ?? plain;
+    this.store = storeOf(mutant, this.database);
     const { store } = this;
     const { agents, models } = staff(profile, parts.modelOf(this), mutant ?? {}, now);
     this.models = models;

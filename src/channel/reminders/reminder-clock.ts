@@ -11,7 +11,12 @@ import type { DueReminder, PlacedSchedule } from "../../store/reminders/reminder
 import type { Store } from "../../store/store.ts";
 import { nextOccurrence, pastOccurrences } from "../../text/occurrences.ts";
 import type { TimeFormat } from "../../text/time.ts";
-import { DUE_AUTHOR, type DueWorkDesk } from "../due-work.ts";
+import type { Config } from "../../config/config.ts";
+import type { Platform } from "../../platforms/platform.ts";
+import type { ChannelAddress } from "../../core/ids.ts";
+import { DUE_AUTHOR, DueWorkDesk } from "../due-work.ts";
+import type { ChannelRegistry } from "../registry.ts";
+import type { Agent } from "../../turn/agent.ts";
 import type { ReminderDesk } from "./reminder-desk.ts";
 import { reminderTitle } from "./reminder-title.ts";
 
@@ -39,9 +44,48 @@ export interface ReminderClockParts {
   /** Names of the platforms that are served. */
   readonly platforms: readonly string[];
   /** Whether this daemon can deliver to a channel now. */
-  serves(channel: ChannelRow): boolean;
+  readonly serves: (channel: ChannelRow) => boolean;
   /** How the agent of a channel tells times, and how late a reminder is late there and not missed, ms. */
-  agentOf(channel: ChannelRow): { readonly time: TimeFormat; readonly graceMs: number };
+  readonly agentOf: (channel: ChannelRow) => { readonly time: TimeFormat; readonly graceMs: number };
+}
+
+/** What a daemon has that its clock of reminders needs. */
+type Surroundings = Pick<ReminderClockParts, "log" | "now"> & {
+  readonly config: Pick<Config, "agents">;
+  readonly reminders: ReminderDesk;
+  readonly agents: { of(id: AgentId): { readonly agent: Pick<Agent, "time" | "config"> } };
+  readonly store: Store;
+  readonly registry: ChannelRegistry;
+  readonly platforms: readonly Platform[];
+  readonly platformOf: (address: ChannelAddress) => Platform | undefined;
+};
+
+/** The clock of a daemon, with the schedules of its configuration. */
+export function createReminderClock({
+  config,
+  store,
+  reminders,
+  registry,
+  agents,
+  platforms,
+  platformOf,
+  log,
+  now,
+}: Surroundings): ReminderClock {
+  return new ReminderClock({
+    store,
+    desk: reminders,
+    log,
+    now,
+    dueWork: new DueWorkDesk(store, registry),
+    schedules: config.agents.flatMap(({ id, schedules }) => schedules.map((one) => ({ ...one, agent: id }))),
+    platforms: platforms.map(({ name }) => name),
+    serves: ({ address }) => platformOf(address) !== undefined,
+    agentOf({ agent }) {
+      const { time, config: own } = agents.of(agent).agent;
+      return { time, graceMs: own.reminders.graceMs };
+    },
+  });
 }
 
 /**

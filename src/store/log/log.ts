@@ -5,7 +5,7 @@ import { storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { AppendQueue } from "./append-queue.ts";
 import { readChannel } from "../channels/channels.ts";
-import { deleteMessage, renewSummaries, takeShown } from "./deletion.ts";
+import { deleteMessage, renewSummaries, takeEditedDueWork, takeShown } from "./deletion.ts";
 import { goneOf, readShown } from "../memory/showings.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import {
@@ -27,6 +27,7 @@ import {
   termsGone,
 } from "../memory/retold.ts";
 import { takeRetoldNotes } from "../memory/notes.ts";
+import { takeRetoldReminders } from "../reminders/retold-reminders.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
 export type EditOutcome =
@@ -199,7 +200,7 @@ export async function editMessage(
   if (row.outcome === "unchanged") return { outcome: "unchanged", seq };
   if (digester !== undefined) await renewSummaries(client, channel, seq, digester);
   const shown = await readShown(client, channel);
-  const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored });
+  const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored, digester });
   if (digester !== undefined)
     await takeShown(client, await goneOf(client, shown), termsGone(row.former, stored), digester);
   // Results of tools quote memories: more has changed than the notice tells of.
@@ -216,20 +217,36 @@ interface RawEdit {
   former: string[];
 }
 
-/** Takes what tells of an earlier text. The view keeps its calls as its model has written them. @returns how many memories went */
+/**
+ * Takes what tells of an earlier text. The view keeps its calls as its model has written them.
+ * @returns how many memories went, and how much work of Weir's own
+ */
 async function takeRetold(
   client: Queryable,
   channel: ChannelId,
-  { seq, former, now }: { readonly seq: Seq; readonly former: readonly string[]; readonly now: string },
+  {
+    seq,
+    former,
+    now,
+    digester,
+  }: {
+    readonly seq: Seq;
+    readonly former: readonly string[];
+    readonly now: string;
+    readonly digester: Digester | undefined;
+  },
 ): Promise<number> {
   const unsaid = { seqs: [seq], terms: termsGone(former, now) };
+  const edited = { kind: "edited", seq, text: now } as const;
+  const due = await takeEditedDueWork(client, channel, unsaid, edited, digester);
   const unquoted = await takeUnquoted(client, channel, seq, now);
   const retold = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldNotes(client, channel, unsaid);
+  await takeRetoldReminders(client, channel, unsaid, edited);
   await tellJobs(client, channel, unsaid);
   const { coveredTo } = await readChannel(client, channel);
   if (seq <= coveredTo) await blankRetoldCalls(client, channel, unsaid, { to: coveredTo });
-  return unquoted.length + retold.length;
+  return unquoted.length + retold.length + due;
 }
 
 /** The entry that a draft became. */

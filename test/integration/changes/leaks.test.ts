@@ -1,4 +1,4 @@
-// proves: src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts
+// proves: src/store/reminders/retold-reminders.ts, migrations/0043_reminders.sql, src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts
 // What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -8,6 +8,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { DueWorkDesk } from "../../../src/channel/due-work.ts";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
 import type { Asker } from "../../../src/platforms/platform.ts";
@@ -44,7 +45,7 @@ const EMBEDDINGS = '[llm.embeddings]\nmodel = "words"';
 const VECTORS = wordVectors([`Ann: ${SECRET}`, `the safe: ${SECRET}`]).map(signsOf);
 
 /** Where the secret came to stand before it was taken back. */
-const PLANTED = ["entries", "entry_search", "memories", "notes", "summaries", "wishes"];
+const PLANTED = ["entries", "entry_search", "memories", "notes", "reminders", "summaries", "wishes"];
 
 interface World {
   readonly scene: Scene;
@@ -96,16 +97,35 @@ async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<v
             { name: "search_history", arguments: { query: SECRETS.join(" ") } },
             { name: "memory_write", arguments: { text: SECRET } },
             { name: "note", arguments: { text: `asked for ${SECRETS[0]}` } },
+            { name: "remind", arguments: { in: "3 days", text: `ask for ${SECRETS[0]}` } },
+            { name: "remind", arguments: { at: SECRETS[0], text: "the result of this says what was wrong" } },
           ])
         : text("noted", { usage: "none" }),
   );
   await ask(weir, server, "general", "what is the code?");
+  await plantDueWork(weir, ids);
   await ask(weir, server, "thread", "what is the code here?");
   const calls = await open.sql("select data from entries where kind = 'tool_call' order by channel_id");
   assert.ok(calls.length >= 2 && calls.every(holdsSecret), "the calls hold the secret");
   assert.equal((await compaction(weir, "general", "committed")).memories, 1);
   await quiet(weir, "general");
   assert.equal((await open.sql("select from memories where channel_id = $1", ids.general)).length, 1);
+}
+
+/** Work of Weir's own of each kind, as what is made of a turn that has read the secret. */
+async function plantDueWork({ daemon, events }: TestWeir, ids: World["ids"]): Promise<void> {
+  const desk = new DueWorkDesk(daemon.store, daemon.registry);
+  for (const channel of [ids.general, ids.thread])
+    for (const kind of ["reminder", "subagent", "handoff", "approval"]) {
+      const work = { title: `${kind} of Ann`, text: `tell ${SECRETS[0]}`, at: new Date() };
+      const before = delivered(events);
+      await desk.add(channel, { ...work, id: `${kind}/${900_000 + channel}/1` });
+      while (delivered(events) === before) await delay(5);
+    }
+}
+
+function delivered(events: TestWeir["events"]): number {
+  return events.filter(({ type }) => type === "reply_delivered").length;
 }
 
 async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN): Promise<void> {
@@ -179,6 +199,7 @@ async function commandsTell(weir: TestWeir, rooms: readonly string[]): Promise<s
         "memory what opens the safe?",
         "memory me",
         "learned",
+        "reminders",
         "why",
         "status",
         "context",
@@ -431,8 +452,11 @@ for (const [what, withdraw] of Object.entries(WITHDRAWALS)) {
 test("an edit takes a secret from the contexts that are kept, at once", async () => {
   await openWorld(async (world) => {
     await askWithSecret(world);
-    const edit = { type: "edit", platform: "test", id: "general-asked", text: "Never mind." } as const;
-    await world.weir.daemon.inbox.receive({ ...edit, at: new Date() });
+    // Contexts of turns that have read the first one alone go with that.
+    for (const id of ["general-5", "general-asked"]) {
+      const edit = { type: "edit", platform: "test", id, text: "Never mind." } as const;
+      await world.weir.daemon.inbox.receive({ ...edit, at: new Date() });
+    }
     assert.ok(!(await rowsWith(world.scene.open, SECRETS[0])).includes("context_records"));
   });
 });
