@@ -75,7 +75,7 @@ begin
   if p_turn is null then perform from channels c where c.id = p_channel for no key update;
   else perform lock_owned(p_channel, p_epoch);
   end if;
-  select r.id, r.asked_seq into add_reminder.id, add_reminder.asked_seq
+  select r.id, r.asked_seq, case when r.state = 'gone' then 'gone' end into add_reminder.id, add_reminder.asked_seq, refused
     from reminders r where r.channel_id = p_channel and r.asked_key = p_reminder->>'key';
   if found then return; end if;
   if exists (select from channels c where c.id = p_channel and c.gone_at is not null) then refused := 'gone'; return; end if;

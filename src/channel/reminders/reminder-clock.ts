@@ -46,6 +46,8 @@ export interface ReminderClockParts {
   /** Whether this daemon can deliver to a channel now. */
   readonly serves: (channel: ChannelRow) => boolean;
   /** How the agent of a channel tells times, and how late a reminder is late there and not missed, ms. */
+  /** How often the clock is compared with the next reminder's time, ms; default: each minute. */
+  readonly tickMs?: number;
   readonly agentOf: (channel: ChannelRow) => { readonly time: TimeFormat; readonly graceMs: number };
 }
 
@@ -134,7 +136,7 @@ export class ReminderClock implements AsyncDisposable {
     const untilNext =
       this.#nextAt === null
         ? Infinity
-        : Math.min(TICK_MS, this.#nextAt.getTime() - this.#parts.now().getTime());
+        : Math.min(this.#parts.tickMs ?? TICK_MS, this.#nextAt.getTime() - this.#parts.now().getTime());
     this.#timer = setTimeout(
       () => {
         const isDue = this.#nextAt !== null && this.#parts.now() >= this.#nextAt;

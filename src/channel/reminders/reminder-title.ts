@@ -28,10 +28,10 @@ export function reminderTitle(
     lateMs <= LATE_MS
       ? " is due now"
       : lateMs <= graceMs
-        ? ` was due ${time.minute(due)}, and is late`
-        : ` was missed, it was due ${time.minute(due)}`;
+        ? ` was due ${time.minute(due)}, late`
+        : ` was missed at ${time.minute(due)}`;
   const count = missed >= MOST_COUNTED ? `${MOST_COUNTED} or more` : String(missed);
-  const others = missed === 0 ? "" : `, ${count} before it missed`;
+  const others = missed === 0 ? "" : `, ${count} missed before`;
   const kind = schedule === null ? `reminder ${id}` : "schedule ";
   const name = schedule ?? (asker === null ? "" : asker.name);
   const by = schedule === null && name !== "" ? ", set by " : "";
