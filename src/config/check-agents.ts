@@ -7,7 +7,7 @@ import {
   type ModelConfig,
 } from "./config.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
-import { CRON_EXPECTED, cronProblem } from "../text/occurrences.ts";
+import { CRON_EXPECTED, cronProblem } from "../async/occurrences.ts";
 import type { FileConfig } from "./schema/file.ts";
 import { valueAt, type KeyPath } from "./value-tree.ts";
 

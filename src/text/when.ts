@@ -1,5 +1,5 @@
 import { createTimeFormat } from "./time.ts";
-import { instantOf } from "./occurrences.ts";
+import { instantOf } from "../async/occurrences.ts";
 
 /** Times that are to come, as people and models write them. Pure. */
 

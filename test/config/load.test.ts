@@ -24,6 +24,8 @@ const DEFAULT_AGENTS = [
     toolTimeoutMs: 20_000,
     notes: true,
     sharedMemory: [],
+    reminders: { enabled: true, graceMs: 86_400_000 },
+    schedules: [],
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
     memory: { share: "channel", recall: "all" },
     timeZone: "UTC",

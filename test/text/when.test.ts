@@ -1,10 +1,10 @@
-// proves: src/text/when.ts, src/text/occurrences.ts, src/channel/reminders/reminder-plan.ts, src/admin/remind.ts
+// proves: src/text/when.ts, src/async/occurrences.ts, src/channel/reminders/reminder-plan.ts, src/admin/remind.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { parseRemind } from "../../src/admin/remind.ts";
 import { planReminder, ReminderProblem } from "../../src/channel/reminders/reminder-plan.ts";
-import { cronProblem, instantOf, nextOccurrence, pastOccurrences } from "../../src/text/occurrences.ts";
+import { cronProblem, instantOf, nextOccurrence, pastOccurrences } from "../../src/async/occurrences.ts";
 import { isTimeZone, parseSpan, whenAt, whenIn } from "../../src/text/when.ts";
 
 const NOW = new Date("2026-11-25T04:30:00Z");
@@ -162,7 +162,10 @@ describe("/remind", () => {
     for (const [typed, expected] of forms) assert.deepEqual(parseRemind(typed), expected, typed);
   });
 
-  test("and the tool refuse all else in a sentence", () => {
+});
+
+describe("what is asked of a reminder", () => {
+  test("is refused in a sentence where it cannot be set", () => {
     const bad: [Parameters<typeof planReminder>[0], RegExp][] = [
       [{ text: "x" }, /^Say one time, as at, in or cron\. Examples: 20m,/],
       [{ at: "18:30", in: "20m", text: "x" }, /^Say one time/],

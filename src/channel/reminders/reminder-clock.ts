@@ -9,7 +9,7 @@ import type { ChannelRow } from "../../store/channels/channels.ts";
 import { draftMessage, toAppended } from "../../store/log/message-rows.ts";
 import type { DueReminder, PlacedSchedule } from "../../store/reminders/reminders.ts";
 import type { Store } from "../../store/store.ts";
-import { nextOccurrence, pastOccurrences } from "../../text/occurrences.ts";
+import { nextOccurrence, pastOccurrences } from "../../async/occurrences.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import type { Config } from "../../config/config.ts";
 import type { Platform } from "../../platforms/platform.ts";

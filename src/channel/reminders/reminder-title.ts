@@ -1,5 +1,5 @@
 import type { Reminder } from "../../store/reminders/reminders.ts";
-import { MOST_COUNTED } from "../../text/occurrences.ts";
+import { MOST_COUNTED } from "../../async/occurrences.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";
 import type { TimeFormat } from "../../text/time.ts";
 

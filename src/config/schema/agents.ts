@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AgentId } from "../../core/ids.ts";
 import { LONGEST_REMINDER } from "../../core/reminder.ts";
-import { CRON_EXPECTED } from "../../text/occurrences.ts";
+import { CRON_EXPECTED } from "../../async/occurrences.ts";
 import {
   HOUR_MS,
   flag,

@@ -16,7 +16,8 @@ const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
 const open = openStore(database.connection);
 after(async () => open[Symbol.asyncDispose]());
-const { store, sql } = open;
+const { store } = open;
+const sql: typeof open.sql = async (words, ...values) => open.sql(words, ...values);
 
 const NOW = new Date("2026-11-25T04:30:00Z");
 const LATER = new Date("2026-11-25T09:00:00Z");
@@ -127,7 +128,7 @@ test("bounds: fifty in a channel, twenty of one person; a refused command leaves
   assert.equal(await store.reminders.cancel(channel, first?.id ?? 0), true);
   assert.equal(await store.reminders.cancel(channel, first?.id ?? 0), false);
   const both = await Promise.all([from("eve", 1), from("eve", 2)]);
-  assert.deepEqual(both.map(refusal).toSorted(), ["full", null]);
+  assert.deepEqual(both.map((one) => String(refusal(one))).toSorted(), ["full", "null"]);
 });
 
 test("an occurrence is appended once, however many tell it, and the reminder moves on", async () => {
@@ -144,7 +145,8 @@ test("an occurrence is appended once, however many tell it, and the reminder mov
   });
   const next = new Date("2026-11-26T09:00:00Z");
   const fired = await Promise.all([1, 2, 3].map(async () => store.reminders.fire({ reminder, draft, next })));
-  assert.deepEqual(fired.map(({ hasFired }) => hasFired).toSorted(), [false, false, true]);
+  assert.deepEqual(fired.filter(({ hasFired }) => hasFired).length,
+    1);
   assert.deepEqual(new Set(fired.map(({ seq }) => seq)).size, 1);
   assert.deepEqual(
     (await store.reminders.waiting(asking.channel)).map(({ due }) => due),
