@@ -3,6 +3,7 @@ import { digestEntries, digestTexts } from "./context/digest.ts";
 import type { AgentConfig, Config } from "./config/config.ts";
 import { usableTokens } from "./context/usage.ts";
 import { SUMMARIES_SHARE } from "./core/compaction.ts";
+import type { Section } from "./core/context.ts";
 import { OperatorError } from "./core/errors.ts";
 import type { AgentId } from "./core/ids.ts";
 import { estimateTokens } from "./text/tokens.ts";
@@ -10,6 +11,7 @@ import type { Models } from "./llm/model-provider.ts";
 import { createRetryingModel, type RetryOptions } from "./llm/retrying-model.ts";
 import type { Prompts } from "./prompts/load.ts";
 import type { Digester } from "./store/compaction/extracts.ts";
+import { ServerTools, type ServerToolsParts } from "./mcp/server-tools.ts";
 import { inSlices } from "./async/cooperative.ts";
 import { createTools } from "./tools/tools.ts";
 import { existsSync } from "node:fs";
@@ -18,7 +20,7 @@ import { NoteKeeper } from "./agent-files/note-keeper.ts";
 import { AgentFolder, type AgentFolderParts, mayHaveSkills } from "./agent-files/agent-folder.ts";
 import { steadyNow } from "./async/clock.ts";
 import { chooseSections } from "./context/sections/choose.ts";
-import { sectionLimits } from "./context/sections/fit.ts";
+import { type SectionLimits, sectionLimits } from "./context/sections/fit.ts";
 import { createTimeFormat } from "./text/time.ts";
 import {
   type Agent,
@@ -37,6 +39,8 @@ const MAX_CALLS = 10;
 export interface StaffedAgent {
   readonly agent: Agent;
   readonly compactorAgent: Summariser;
+  /** Null: it has no servers, or nobody may start them. */
+  readonly serverTools?: ServerTools | null;
 }
 
 /** Who is told what happens to agents. */
@@ -45,10 +49,12 @@ export interface AgentEvents {
   readonly onPassedOver?: RetryOptions["onPassedOver"];
   /** Of each file of an agent's folder that cannot be used as it is. */
   readonly onFileProblem?: (agent: AgentId, problem: string) => void;
+  /** What the MCP servers of the agents are started with; left out: none is, and agents have Weir's own tools alone. */
+  readonly servers?: Pick<ServerToolsParts, "log" | "mask" | "timing">;
 }
 
 /** The agents of a configuration, by id. */
-export class Agents {
+export class Agents implements AsyncDisposable {
   readonly first: StaffedAgent;
   readonly #byId: ReadonlyMap<AgentId, StaffedAgent>;
 
@@ -66,6 +72,18 @@ export class Agents {
       await agent.folder.refresh();
       if (agent.folder.refusal !== null) throw new OperatorError(agent.folder.refusal);
     }
+  }
+
+  /** Starts the MCP servers of all agents. Waits for none. */
+  startServers(): void {
+    for (const { serverTools } of this.#byId.values()) serverTools?.start();
+  }
+
+  /** Ends the MCP servers. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(
+      Array.from(this.#byId.values(), async ({ serverTools }) => serverTools?.[Symbol.asyncDispose]()),
+    );
   }
 
   /** What keeps the notes of those that keep any. */
@@ -91,7 +109,7 @@ export function createAgents(
   prompts: Prompts,
   told: AgentEvents = {},
 ): Agents {
-  const { onPassedOver = () => undefined, onFileProblem = () => undefined } = told;
+  const { onPassedOver = () => undefined, onFileProblem = () => undefined, servers } = told;
   const agents = config.agents.map((one) => {
     const agentModels = modelsOf(one, config, models, onPassedOver);
     const texts = agentTexts(one, prompts);
@@ -102,7 +120,7 @@ export function createAgents(
         ? NO_FOLDER
         : createFolder(one.id, config.agentsDir, {
             today,
-            refusalOf: (files) => fixedPartProblem({ ...agent, folder: { ...NO_FOLDER, current: files } }),
+            refusalOf: (files) => fixedPartProblem({ ...agent, tools, folder: { ...NO_FOLDER, current: files } }),
             onProblem: (problem) => onFileProblem(one.id, problem),
           });
     const notes = noteKeeperOf(one.id, config.agentsDir, {
@@ -114,10 +132,15 @@ export function createAgents(
       recall: one.memory.recall,
       hasSkills: config.agentsDir !== undefined && mayHaveSkills(config.agentsDir, one.id),
     });
-    const agent = createAgent({ config: one, models: agentModels, tools, texts, folder, notes });
+    const serverTools =
+      servers === undefined || one.mcp.length === 0
+        ? null
+        : new ServerTools({ ...servers, servers: one.mcp, own: tools, room: () => roomForServers(agent, tools) });
+    const parts = { config: one, models: agentModels, tools, texts, folder, notes };
+    const agent = createAgent(parts, serverTools ?? undefined);
     const problem = fixedPartProblem(agent);
     if (problem !== null) throw new OperatorError(problem);
-    return { agent, compactorAgent: compactorAgentOf(agent, models, prompts) };
+    return { agent, compactorAgent: compactorAgentOf(agent, models, prompts), serverTools };
   });
   const [first, ...rest] = agents;
   if (first === undefined) throw new OperatorError("The configuration has no agent.");
@@ -242,13 +265,9 @@ function noteKeeperOf(
  * @returns null: there is room
  */
 function fixedPartProblem(agent: Agent): string | null {
-  const { config, tools, folder } = agent;
-  const budget = budgetOf(agent, config.model);
-  const usable = usableTokens(budget);
+  const { config } = agent;
+  const { sections, limits, usable, fixed, room } = fixedPart(agent);
   const { enabled, target } = config.compaction;
-  const limits = sectionLimits(usable);
-  const nowhere = { platform: "", names: [], fileNames: [] };
-  const sections = chooseSections(folder.current, nowhere, [], limits).static;
   const whole = sections.filter(({ isProtected }) => isProtected);
   const wholeTokens = whole.reduce((sum, { tokens }) => sum + tokens.after, 0);
   if (wholeTokens > limits.tokens) {
@@ -258,10 +277,6 @@ function fixedPartProblem(agent: Agent): string | null {
       `${limits.tokens}, a quarter of ${usable} usable tokens. Shorten them, or set context_window to what the model really holds.`
     );
   }
-  const fixed = estimateTokens(
-    systemText(agent, "2026-01-01", sections) + JSON.stringify(tools.map(({ spec }) => spec)),
-  );
-  const room = Math.floor(enabled ? (target - SUMMARIES_SHARE) * usable : budget.window / 2);
   if (fixed < room) return null;
   const limit = enabled
     ? `${room}, which is the target (${target}) less ${SUMMARIES_SHARE} for summaries, of ${usable} usable tokens`
@@ -270,4 +285,35 @@ function fixedPartProblem(agent: Agent): string | null {
     `Agent "${config.id}": its prompt and tools take about ${fixed} tokens, and ${config.model} has room for ${limit}. ` +
     "Shorten its instructions and the files of its folder, raise compaction.target, or set context_window to what the model really holds."
   );
+}
+
+/** What of an agent is in every request, and what it has to leave room in; estimated tokens. */
+function fixedPart(agent: Agent): {
+  readonly sections: readonly Section[];
+  readonly limits: SectionLimits;
+  readonly usable: number;
+  readonly fixed: number;
+  readonly room: number;
+} {
+  const { config, tools, folder } = agent;
+  const budget = budgetOf(agent, config.model);
+  const usable = usableTokens(budget);
+  const { enabled, target } = config.compaction;
+  const limits = sectionLimits(usable);
+  const nowhere = { platform: "", names: [], fileNames: [] };
+  const sections = chooseSections(folder.current, nowhere, [], limits).static;
+  const fixed = estimateTokens(
+    systemText(agent, "2026-01-01", sections) + JSON.stringify(tools.map(({ spec }) => spec)),
+  );
+  const room = Math.floor(enabled ? (target - SUMMARIES_SHARE) * usable : budget.window / 2);
+  return { sections, limits, usable, fixed, room };
+}
+
+/**
+ * Estimated tokens that tools of servers may take: half of what the agent's own leave, so that no server can take a conversation its
+ * room.
+ */
+function roomForServers(agent: Agent, own: Agent["tools"]): number {
+  const { fixed, room } = fixedPart({ ...agent, tools: own });
+  return Math.max(0, Math.floor((room - fixed) / 2));
 }

@@ -81,6 +81,7 @@ function agentEvents(config: Config, log: Logger): AgentEvents {
   const masked = (text: string): string => withoutSecrets(text, secretsOf(config));
   return {
     onPassedOver: fallbackLog(log, masked),
+    servers: { log, mask: masked },
     onFileProblem: (agent, problem) => log.warn({ agent, problem: masked(problem) }, "agent_file_not_used"),
   };
 }
@@ -157,7 +158,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const models = stack.use(await openLearningModels(config, store, log));
   log.info({ models: models.describe() }, "models_open");
   await openSharedMemories(config, store);
-  const agents = await openAgents(config, { models, prompts, log });
+  const agents = stack.use(await openAgents(config, { models, prompts, log }));
 
   const events = new Events(log);
   const platforms = options.platforms(events);
@@ -202,6 +203,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     sweepNotes,
     lost: opened.lost,
     async open() {
+      agents.startServers();
       await whileStarting(startIndexing);
       await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
       const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
@@ -319,7 +321,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     store,
     registry,
     contexts,
-    agentOf: ({ agent }) => agents.of(agent).agent,
+    agentOf: ({ id, agent }) => registry.loaded(id)?.agent ?? agents.of(agent).agent,
     digesterOf,
     owners: { ...config.platforms, holds },
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,

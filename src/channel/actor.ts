@@ -7,6 +7,7 @@ import { formatAddress, type Seq } from "../core/ids.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import { StaleEpochError } from "../store/database/errors.ts";
 import type { TurnClaim, RunningTurn } from "../store/turns/turn-rows.ts";
+import type { Agent } from "../turn/agent.ts";
 import type { ActorParts, ActorStatus } from "./channel-context.ts";
 import { buildRooms } from "./actor-rooms.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
@@ -32,6 +33,8 @@ const BACKOFF = { fromMs: 500, toMs: 30_000 };
  */
 export class ChannelActor {
   readonly #parts: ActorParts;
+  /** As this channel has it. */
+  readonly agent: Agent;
   readonly history: GuardedHistory;
   readonly compactor: ChannelCompactor;
   readonly #outbox: Outbox;
@@ -55,6 +58,7 @@ export class ChannelActor {
   constructor(parts: ActorParts, snapshot: ChannelSnapshot) {
     this.#parts = parts;
     const rooms = buildRooms(parts, snapshot, (error) => this.#lose(error));
+    this.agent = rooms.agent;
     this.history = rooms.history;
     this.#outbox = rooms.outbox;
     this.#runner = rooms.runner;

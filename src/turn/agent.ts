@@ -88,7 +88,12 @@ export const NO_FOLDER: FolderFiles = {
 export interface Agent {
   readonly config: AgentConfig;
   readonly models: AgentModels;
+  /**
+   * As they are now. Of an agent as a channel has it: as they were when the channel took them up (`channel/frozen-tools.ts`).
+   */
   readonly tools: readonly Tool[];
+  /** Some are a server's, and may change while Weir runs. */
+  readonly hasChangingTools: boolean;
   readonly texts: AgentTexts;
   readonly folder: FolderFiles;
   /** Null: it has no folder to keep any in. */
@@ -97,11 +102,27 @@ export interface Agent {
   readonly renderer: Renderer;
 }
 
+/** @param changing instead of `parts.tools`; default: they never change */
 export function createAgent(
   parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder" | "notes">,
+  changing?: ChangingTools,
 ): Agent {
   const time = createTimeFormat(parts.config.timeZone);
-  return { ...parts, time, renderer: new Renderer(time, parts.texts, parts.config.pruning) };
+  const renderer = new Renderer(time, parts.texts, parts.config.pruning);
+  const agent = { ...parts, time, renderer, hasChangingTools: changing !== undefined };
+  if (changing === undefined) return agent;
+  return {
+    ...agent,
+    get tools() {
+      return changing.current;
+    },
+  };
+}
+
+/** Tools that may be others later. */
+export interface ChangingTools {
+  /** The same list for as long as nothing changes. */
+  readonly current: readonly Tool[];
 }
 
 /**

@@ -19,7 +19,9 @@ export interface ToolRun {
 export interface ToolRunParts {
   readonly tools: readonly Tool[];
   readonly timeoutMs: number;
-  readonly context: Omit<ToolContext, "signal" | "callId">;
+  readonly context: Omit<ToolContext, "signal" | "callId" | "effectKey">;
+  /** One for each call. */
+  readonly effectKeys: readonly string[];
   readonly signal: AbortSignal;
   /** Called for every call that failed, in words for a log. */
   readonly onFailure: (tool: string, why: string) => void;
@@ -37,7 +39,7 @@ export async function runToolCalls(calls: readonly ToolCall[], parts: ToolRunPar
   const outcomes = await Promise.all(
     calls.map(async (call, index) => ({
       call,
-      outcome: index < MAX_CALLS ? await runOne(call, parts) : failure(`At most ${MAX_CALLS} calls at once.`),
+      outcome: index < MAX_CALLS ? await runOne(call, parts.effectKeys[index] ?? call.id, parts) : failure(`At most ${MAX_CALLS} calls at once.`),
     })),
   );
   const hasFailure = outcomes.some(({ outcome }) => outcome.kind === "failure");
@@ -61,7 +63,7 @@ function failure(text: string): Failure {
   return { kind: "failure", text: `Error: ${text}` };
 }
 
-async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome | Failure> {
+async function runOne(call: ToolCall, effectKey: string, parts: ToolRunParts): Promise<ToolOutcome | Failure> {
   const tool = parts.tools.find(({ spec }) => spec.name === call.name);
   if (tool === undefined) {
     const known = parts.tools.map(({ spec }) => spec.name).join(", ");
@@ -73,7 +75,7 @@ async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome 
   const signal = AbortSignal.any([parts.signal, timeout]);
   try {
     return await Promise.race([
-      tool.run(parseArguments(call.arguments), { ...parts.context, callId: call.id, signal }),
+      tool.run(parseArguments(call.arguments), { ...parts.context, callId: call.id, effectKey, signal }),
       rejection(signal),
     ]);
   } catch (error) {

@@ -24,6 +24,7 @@ import {
   type Scene,
 } from "./context-sources.ts";
 import { isQuestion } from "../memory/recall-worth.ts";
+import { effectKeys } from "./effect-keys.ts";
 import { firstRecall } from "./first-recall.ts";
 import { runToolCalls, storableCalls } from "./tool-calls.ts";
 import { visibleAnswer } from "./visible-answer.ts";
@@ -210,10 +211,13 @@ class TurnRun {
 
   async #runTools(answer: ModelAnswer): Promise<TurnOutcome | null> {
     const calls = storableCalls(answer.calls);
+    const history = await this.#channel.snapshot();
+    const made = { channel: this.#channel.cacheKey, turn: this.#turn, history };
     const { results, skip } = await runToolCalls(calls, {
       tools: this.#agent.tools,
       timeoutMs: this.#agent.config.toolTimeoutMs,
       signal: this.#signal,
+      effectKeys: effectKeys(calls, made),
       context: {
         ...this.#channel.toolKit,
         searchHistory: async (query, limit, signal) => this.#channel.recall(query, "all", limit, signal),

@@ -75,6 +75,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
     toolTimeoutMs: 60,
     notes: true,
     sharedMemory: [],
+  mcp: [],
     timeZone: "UTC",
     memory: { share: "channel", recall: "all" },
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },

@@ -62,6 +62,8 @@ export interface RequestParts {
   readonly onRequest: () => void;
   /** Must neither throw nor wait. */
   readonly onLanded: (landed: readonly Landed[], ms: number) => void;
+  /** A turn begins: it may have other tools than the one before it. */
+  readonly renewTools: () => void;
 }
 
 /** Runs one turn of a channel at a time: whom it answers, its draft, its settlement. */
@@ -295,6 +297,7 @@ export class TurnRunner {
       return { outcome: { kind: "skipped", reason: "every message was deleted" }, modelMs: 0 };
     const why = reasonToGiveUp(turn);
     if (why !== null) return { outcome: { kind: "failed", failure: "gave_up", why }, modelMs: 0 };
+    this.#request.renewTools();
     await this.#history.renewMemories();
     const channel = createTurnChannel({
       ...this.#parts,

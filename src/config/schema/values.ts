@@ -97,6 +97,13 @@ export const loopbackUrl = z
     'an address such as "http://127.0.0.1:8787", without user, password and query, or "" to switch it off',
   );
 
+export const mcpUrl = z
+  .string()
+  .refine((value) => value === "" || isPlainHttpUrl(value) || /^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value))
+  .describe(
+    'an address such as "https://mcp.example/mcp", without user, password and query, or "env:NAME" for one that has them',
+  );
+
 /** An address that holds no secret in a place for one, and that a path may be put behind. */
 export function isPlainHttpUrl(value: string): boolean {
   const url = URL.parse(value);
@@ -136,4 +143,4 @@ export function oneOf<const Values extends readonly string[]>(
 }
 
 /** Schemas whose values never show, whatever stands there. */
-export const HIDDEN: ReadonlySet<unknown> = new Set([secret, httpUrl, loopbackUrl]);
+export const HIDDEN: ReadonlySet<unknown> = new Set([secret, httpUrl, loopbackUrl, mcpUrl]);
