@@ -191,7 +191,7 @@ export class McpConnection implements AsyncDisposable {
             if (wire !== null && this.#wire === wire) void this.#lose("the connection was closed");
           },
           onListChanged: () => this.#listSoon(),
-          onSaid: (line) => (this.#lastWords = line.slice(0, LONGEST_WORDS)),
+          onSaid: (line) => this.#noteWords(line),
         },
         { signal: this.#closing.signal, timeout: this.#timing.startMs },
       );
@@ -208,6 +208,11 @@ export class McpConnection implements AsyncDisposable {
       log.warn({ server: name, why: this.#problem, retryInMs: this.#retry.waitMs }, "mcp_server_unreachable");
       this.#retry.schedule(() => void this.#open());
     }
+  }
+
+  /** Of what a program says when it ends, the line that says why is seldom the last. */
+  #noteWords(line: string): void {
+    if (TELLING.test(line) || !TELLING.test(this.#lastWords)) this.#lastWords = line.slice(0, LONGEST_WORDS);
   }
 
   /** The connection is over: it is opened again after a wait. */
@@ -279,6 +284,7 @@ export class McpConnection implements AsyncDisposable {
   }
 }
 
+const TELLING = /error|cannot|can't|denied|not found|no such|missing|required/i;
 const LONGEST_REFUSAL = 2000;
 const LONGEST_WORDS = 300;
 

@@ -33,7 +33,7 @@ const MOST_PROBLEMS = 20;
 const RawTool = z.looseObject({
   name: z.string().min(1).max(200),
   description: z.string().nullish(),
-  inputSchema: z.unknown(),
+  inputSchema: z.unknown().optional(),
   annotations: z.looseObject({ readOnlyHint: z.boolean().optional() }).nullish().catch(null),
 });
 
@@ -71,7 +71,7 @@ export function readListing(server: string, listed: readonly unknown[], allowed:
   const sorted = usable.toSorted((a, b) => byText(a.spec.name, b.spec.name));
   if (sorted.length > MOST_TOOLS)
     problems.push(`${sorted.length - MOST_TOOLS} tools more than the ${MOST_TOOLS} that one server may have`);
-  return { tools: sorted.slice(0, MOST_TOOLS), problems: problems.slice(0, MOST_PROBLEMS) };
+  return { tools: sorted.slice(0, MOST_TOOLS), problems: [...new Set(problems)].slice(0, MOST_PROBLEMS) };
 }
 
 /**

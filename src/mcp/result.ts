@@ -86,7 +86,8 @@ function partText(raw: unknown): string {
 
 /** Bytes of base64. */
 function size(base64: string): string {
-  return `${formatNumber(Math.floor((base64.length * 3) / 4))} bytes`;
+  const { length } = base64.replace(/=+$/, "");
+  return `${formatNumber(Math.floor((length * 3) / 4))} bytes`;
 }
 
 function typeName(mimeType: string): string {
