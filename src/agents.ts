@@ -137,7 +137,7 @@ export function createAgents(
         ? null
         : new ServerTools({ ...servers, servers: one.mcp, own: tools, room: () => roomForServers(agent, tools) });
     const parts = { config: one, models: agentModels, tools, texts, folder, notes };
-    const agent = createAgent(parts, serverTools ?? undefined);
+    const agent = createAgent(parts, serverTools);
     const problem = fixedPartProblem(agent);
     if (problem !== null) throw new OperatorError(problem);
     return { agent, compactorAgent: compactorAgentOf(agent, models, prompts), serverTools };

@@ -1,11 +1,15 @@
+import { unlessAborted } from "../async/deadline.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Agent } from "../turn/agent.ts";
 
 /** An agent whose tools are the same bytes for a channel for as long as its prefix is. */
 export interface FrozenTools {
   readonly agent: Agent;
-  /** To be called before a turn asks its model: within a turn its tools never change. */
-  readonly renewTools: () => void;
+  /**
+   * To be called before a turn asks its model: within a turn its tools never change.
+   * @param hasCalled the turn has called tools before a restart cut it
+   */
+  readonly renewTools: (hasCalled: boolean, signal: AbortSignal) => Promise<void>;
 }
 
 /**
@@ -15,7 +19,8 @@ export interface FrozenTools {
  * @param coveredTo rises with each commit
  */
 export function freezeTools(agent: Agent, coveredTo: () => Seq): FrozenTools {
-  if (!agent.hasChangingTools) return { agent, renewTools: () => undefined };
+  const { changingTools } = agent;
+  if (changingTools === null) return { agent, renewTools: async () => undefined };
   let held = agent.tools;
   /** Null: no turn has begun since the channel was loaded. */
   let heldFrom: Seq | null = null;
@@ -26,7 +31,10 @@ export function freezeTools(agent: Agent, coveredTo: () => Seq): FrozenTools {
         return held;
       },
     },
-    renewTools() {
+    async renewTools(hasCalled, signal) {
+      // Without its tools it could not go on: its model would be told that there is none of what it has just used.
+      const begun = hasCalled ? changingTools.whenBegun() : null;
+      if (begun !== null) await unlessAborted(begun, signal);
       const from = coveredTo();
       const has = new Set(held.map(({ server }) => server));
       const isNew = agent.tools.some(({ server }) => !has.has(server));

@@ -101,12 +101,7 @@ export class McpConnection implements AsyncDisposable {
     return this.#lastWords === "" ? this.#problem : `${this.#problem}; it last said: ${this.#lastWords}`;
   }
 
-  /** Begins to start it. Must not throw or wait. */
-  start(): void {
-    void this.#open();
-  }
-
-  /** Resolves when it is open, or when it has failed to open. */
+  /** Starts it. Resolves when it is open, or has failed to open; never throws. */
   async opened(): Promise<void> {
     await this.#open();
   }

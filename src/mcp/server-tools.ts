@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { McpServerConfig } from "../config/config.ts";
 import type { ToolSpec } from "../core/context.ts";
+import { withDeadline } from "../async/deadline.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { type Tool, ToolFailure, ToolInputError } from "../tools/tool.ts";
 import { type ConnectionTiming, McpConnection } from "./connection.ts";
@@ -21,6 +22,8 @@ export interface ServerToolsParts {
 
 /** Providers take so many tools in one request. */
 const MOST_TOOLS = 128;
+/** A turn that a restart has cut waits so long for the servers whose tools it was using, ms. */
+const BEGIN_MS = 5000;
 /** What a provider puts round each tool, in tokens. */
 const FRAME_TOKENS = 8;
 
@@ -30,6 +33,8 @@ export class ServerTools implements AsyncDisposable {
   readonly #parts: ServerToolsParts;
   #current: readonly Tool[];
   #leftOut: readonly string[] = [];
+  /** Null: nobody has started them, or it is over. */
+  #beginning: Promise<void> | null = null;
 
   constructor(parts: ServerToolsParts) {
     this.#parts = parts;
@@ -52,7 +57,14 @@ export class ServerTools implements AsyncDisposable {
 
   /** Starts the servers. Must not throw or wait: the agent answers without their tools until they come. */
   start(): void {
-    for (const connection of this.connections) connection.start();
+    const opened = Promise.all(this.connections.map(async (connection) => connection.opened()));
+    this.#beginning = withDeadline(opened, BEGIN_MS).then(() => {
+      this.#beginning = null;
+    });
+  }
+
+  whenBegun(): Promise<void> | null {
+    return this.#beginning;
   }
 
   #merge(): void {

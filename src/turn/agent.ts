@@ -92,8 +92,8 @@ export interface Agent {
    * As they are now. Of an agent as a channel has it: as they were when the channel took them up (`channel/frozen-tools.ts`).
    */
   readonly tools: readonly Tool[];
-  /** Some are a server's, and may change while Weir runs. */
-  readonly hasChangingTools: boolean;
+  /** Where some are a server's, and may be others later; null: they never change. */
+  readonly changingTools: ChangingTools | null;
   readonly texts: AgentTexts;
   readonly folder: FolderFiles;
   /** Null: it has no folder to keep any in. */
@@ -102,19 +102,19 @@ export interface Agent {
   readonly renderer: Renderer;
 }
 
-/** @param changing instead of `parts.tools`; default: they never change */
+/** @param changingTools instead of `parts.tools`; default: they never change */
 export function createAgent(
   parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder" | "notes">,
-  changing?: ChangingTools,
+  changingTools: ChangingTools | null = null,
 ): Agent {
   const time = createTimeFormat(parts.config.timeZone);
   const renderer = new Renderer(time, parts.texts, parts.config.pruning);
-  const agent = { ...parts, time, renderer, hasChangingTools: changing !== undefined };
-  if (changing === undefined) return agent;
+  const agent = { ...parts, time, renderer, changingTools };
+  if (changingTools === null) return agent;
   return {
     ...agent,
     get tools() {
-      return changing.current;
+      return changingTools.current;
     },
   };
 }
@@ -123,6 +123,8 @@ export function createAgent(
 export interface ChangingTools {
   /** The same list for as long as nothing changes. */
   readonly current: readonly Tool[];
+  /** Resolves when every server has begun or failed, or has had its time; null: that is so. */
+  whenBegun(): Promise<void> | null;
 }
 
 /**

@@ -153,7 +153,7 @@ describe("a server that misbehaves", () => {
   test("and never starts waits longer each time, and says so", async (t) => {
     const missing = { kind: "command", command: "/no/such/program", args: [], env: {}, folder: "/" } as const;
     const { connection, log, until } = await open(t, "", [], { reach: missing });
-    connection.start();
+    void connection.opened();
     await until(() => log.filter((line) => line.includes("mcp_server_unreachable")).length >= 4);
     const waits = log.flatMap((line) => {
       const { msg, retryInMs } = JSON.parse(line);
@@ -165,7 +165,7 @@ describe("a server that misbehaves", () => {
 
   test("and hangs when it starts is given up and started again", async (t) => {
     const opened = await open(t, "bad-server.ts", ["hangs once"], { timing: { startMs: 1500 } });
-    opened.connection.start();
+    void opened.connection.opened();
     await opened.until(() => opened.connection.listing !== null);
     assert.deepEqual(names(opened), ["test__call", "test__quiet"]);
     assert.deepEqual((await opened.journal()).filter((line) => line === "start").length, 2);

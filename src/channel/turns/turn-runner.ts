@@ -63,7 +63,7 @@ export interface RequestParts {
   /** Must neither throw nor wait. */
   readonly onLanded: (landed: readonly Landed[], ms: number) => void;
   /** A turn begins: it may have other tools than the one before it. */
-  readonly renewTools: () => void;
+  readonly renewTools: (hasCalled: boolean, signal: AbortSignal) => Promise<void>;
 }
 
 /** Runs one turn of a channel at a time: whom it answers, its draft, its settlement. */
@@ -297,7 +297,7 @@ export class TurnRunner {
       return { outcome: { kind: "skipped", reason: "every message was deleted" }, modelMs: 0 };
     const why = reasonToGiveUp(turn);
     if (why !== null) return { outcome: { kind: "failed", failure: "gave_up", why }, modelMs: 0 };
-    this.#request.renewTools();
+    await this.#request.renewTools(this.#hasCalled(turn), signal);
     await this.#history.renewMemories();
     const channel = createTurnChannel({
       ...this.#parts,
@@ -313,6 +313,12 @@ export class TurnRunner {
       onLanded: this.#request.onLanded,
     });
     return runTurn(agent, channel, turn, { now }, signal);
+  }
+
+  /** An earlier run of the turn has called tools. */
+  #hasCalled({ id, attempts }: RunningTurn): boolean {
+    const { entries } = this.#history.current;
+    return attempts > 1 && entries.some((entry) => entry.kind === "tool_call" && entry.turnId === id);
   }
 
   async #settle(

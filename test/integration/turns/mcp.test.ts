@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { openStore } from "../../store/open-store.ts";
+import { rowsWith } from "../../store/rows-with.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { command } from "../../support/commands.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
@@ -17,6 +19,8 @@ const SUPPORT = path.join(import.meta.dirname, "../../support/mcp");
 const SECRET = "planted-secret-0123456789";
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
+const beside = openStore(database.connection);
+after(async () => beside[Symbol.asyncDispose]());
 
 interface Scene {
   readonly server: ModelServer;
@@ -34,6 +38,8 @@ async function scene(t: TestContext, script: string, ...mode: readonly string[])
   t.after(async () => server[Symbol.asyncDispose]());
   const args = [path.join(SUPPORT, script), ...mode, journal];
   const config = `${OWNED}
+[daemon]
+drain_deadline_ms = 200
 [[agents]]
 id = "main"
 model = "test-model"
@@ -120,15 +126,14 @@ test("a turn calls a server's tool and reads its result as data; no secret is an
     "Error: the disk is full",
   ]);
   assert.equal((await journal()).length, 2);
-  const entries = await database.query("select text, data::text as data from entries");
   const everywhere = [
     ...server.requests.map(({ raw }) => raw),
     ...log,
     ...weir.platform.calls.map(({ message }) => message.text),
-    JSON.stringify(entries),
   ].join("\n");
   assert.ok(everywhere.includes("the disk is full"));
   assert.ok(!everywhere.includes(SECRET));
+  assert.deepEqual(await rowsWith(beside, SECRET), []);
   // The tool's own words are the model's, and nobody else's.
   assert.ok(!log.join("\n").includes("the disk is full"));
 });
