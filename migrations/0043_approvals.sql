@@ -112,6 +112,8 @@ end $$;
 -- Approvals of which nothing may be told or run any more. Rules that came from them end.
 create function void_approvals(p_ids bigint[]) returns void language plpgsql as $$
 begin
+  -- Whoever is deciding one of them makes a rule of it: that is waited for, to be seen here.
+  perform from approvals a where a.id = any (p_ids) order by a.id for update;
   delete from approval_rules r where r.approval_id = any (p_ids);
   update approvals a set arguments = '', fingerprint = '', reason = '',
                          state = case when a.state in ('open', 'allowed') then 'void' else a.state end

@@ -146,7 +146,9 @@ function checkSharedMemory(
 /** Tools that come from elsewhere may have any other name. */
 function checkApprovals({ approvals: { tools, approvers } }: AgentConfig, origin: Origin): ConfigProblem[] {
   const mistaken = Object.keys(tools).flatMap((name) => {
-    const nearest = BUILT_IN_TOOLS.includes(name) ? null : nearestName(name, BUILT_IN_TOOLS);
+    // What has a name of its server before it comes from there.
+    const isKnown = BUILT_IN_TOOLS.includes(name) || /__|[.:]/.test(name);
+    const nearest = isKnown ? null : nearestName(name, BUILT_IN_TOOLS);
     if (nearest === null) return [];
     const problem = { message: "no tool has this name", found: JSON.stringify(name), suggestion: nearest };
     return [

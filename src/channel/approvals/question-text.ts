@@ -78,7 +78,9 @@ function describedCall(
 
 /** A name that is no mention and no markup. */
 function plain(name: string): string {
-  return displayName(name).replaceAll(/[@<>`*~|#&]/g, "");
+  return displayName(name)
+    .replaceAll(/[@<>`*~|#&]/g, "")
+    .trim();
 }
 
 /** What is drawn below a question. Pure. */

@@ -197,3 +197,29 @@ test("in a direct message nobody approves for themselves who is no approver", as
   assert.match(await command(weir, "dm-ann", "approvals", ANN, "discord"), /^That is for approvers only\./);
   assert.equal(await command(weir, "dm-ann", "approve 1", BEN, "discord"), "Allowed: #1.");
 });
+
+test("a deletion that waits for a decision under way leaves no rule of it", async () => {
+  await using scene = await openApprovals();
+  await using weir = await scene.start();
+  await wanted(scene, weir, "zxqpine", 1);
+  const voided = Promise.withResolvers<unknown>();
+  await scene.open.db.transaction(async (client) => {
+    await client.query({ name: "", text: "update approvals set state = 'allowed' where id = 1" });
+    voided.resolve(
+      weir.daemon.inbox.receive({ type: "deletion", platform: "test", id: "said-1", at: new Date() }),
+    );
+    await until("the wait", async () => {
+      const waiting =
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      return (await scene.open.sql(waiting)).length > 0;
+    });
+    await client.query({
+      name: "",
+      text: `insert into approval_rules (channel_id, agent, tool, arguments, fingerprint, approval_id)
+             select channel_id, agent, tool, arguments, fingerprint, id from approvals where id = 1`,
+    });
+  });
+  await voided.promise;
+  assert.deepEqual(await scene.open.sql("select from approval_rules"), []);
+  assert.equal(await state(scene, 1), "void");
+});

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  outcomeOf,
+  questionActions,
+  questionText,
+  type QuestionStyle,
+} from "../../../src/channel/approvals/question-text.ts";
+import type { ApprovalRow } from "../../../src/store/turns/approvals.ts";
+
+const APPROVAL: ApprovalRow = {
+  id: 7,
+  agent: "main",
+  tool: "note",
+  arguments: '{"text":"buy milk"}',
+  state: "open",
+  expiresAt: new Date("2026-11-26T04:20:00Z"),
+  decidedName: "",
+  askedBy: ["Ann"],
+};
+const STYLE: QuestionStyle = {
+  agent: "Weir",
+  hasButtons: false,
+  typed: (command) => `/weir ${command}`,
+  time: (at) => at.toISOString(),
+  masked: (text) => text.replaceAll("hunter22", "•••"),
+  maxLength: 4000,
+};
+
+test("a question says what is asked, by whom, until when, and what to type where there are no buttons", () => {
+  assert.equal(
+    questionText(APPROVAL, STYLE),
+    '#7: Weir asks for an approval, to use the tool note.\n```\ntool: note\nasked by: Ann\n{"text":"buy milk"}\n```\n' +
+      "Approvers type /weir approve 7, /weir approve 7 always (from now on, with exactly these arguments) or /weir deny 7 REASON. " +
+      "Without a decision by 2026-11-26T04:20:00.000Z it counts as denied.",
+  );
+  assert.match(
+    questionText(APPROVAL, { ...STYLE, hasButtons: true }),
+    /\nThe buttons are for approvers\. Without/,
+  );
+});
+
+test("what people and models wrote ends no code block, mentions nobody, hides nothing, and tells no secret", () => {
+  const evil = {
+    ...APPROVAL,
+    arguments: `{"text":"\`\`\`\u001b[2J\u202e hunter22 ${"x".repeat(5000)}"}`,
+    askedBy: ["@everyone```"],
+  };
+  const words = questionText(evil, STYLE);
+  assert.equal(words.match(/```/g)?.length, 2);
+  assert.ok(!words.includes("\u001b") && !words.includes("\u202e") && !words.includes("hunter22"));
+  assert.match(words, /… and 3,8\d\d characters more: \/weir approvals 7\n```/);
+  assert.ok(words.length < 2000);
+  assert.ok(questionText(evil, { ...STYLE, maxLength: 900 }).length <= 900);
+  const decided = questionText({ ...evil, state: "denied", decidedName: "<@123> *@here*" }, STYLE);
+  assert.match(decided, /^#7: Denied by 123 here\.\n```/);
+});
+
+test("an outcome has no buttons, and what was taken back is shown no more", () => {
+  assert.equal(
+    questionText({ ...APPROVAL, state: "void", arguments: "" }, STYLE),
+    `#7: ${outcomeOf({ state: "void", decidedName: "" })}`,
+  );
+  assert.equal(outcomeOf({ state: "running", decidedName: "Ben" }), "Allowed by Ben.");
+  assert.equal(outcomeOf({ state: "done", decidedName: "" }), "Allowed.");
+  assert.deepEqual(questionActions({ id: 7, state: "expired" }), []);
+  assert.deepEqual(
+    questionActions(APPROVAL).map(({ command, argument }) => `${command} ${argument}`),
+    ["approve 7", "approve 7 always", "deny 7"],
+  );
+});
