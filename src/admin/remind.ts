@@ -16,7 +16,7 @@ export const remindCommand: Command = {
   argument: {
     name: "what",
     form: 'in 20m TEXT | 18:30 TEXT | 2026-12-01 09:00 TEXT | cron "0 9 * * 1-5" TEXT',
-    help: "when, and what it is about",
+    help: "when, and what",
   },
   allowed: "everybody",
   run: remind,

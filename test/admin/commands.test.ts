@@ -7,7 +7,9 @@ test("every command has a name that platforms take, a short help, and at most on
   const table = commandTable();
   assert.deepEqual(
     table.map(({ name }) => name).toSorted(),
-    "compact context forget help learned memory remember reset skill status stop summarize why".split(" "),
+    "compact context forget help learned memory remember remind reminders reset skill status stop summarize why".split(
+      " ",
+    ),
   );
   for (const { name, help, argument } of table) {
     assert.match(name, /^[a-z]{1,32}$/);

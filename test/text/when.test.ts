@@ -161,7 +161,6 @@ describe("/remind", () => {
     ];
     for (const [typed, expected] of forms) assert.deepEqual(parseRemind(typed), expected, typed);
   });
-
 });
 
 describe("what is asked of a reminder", () => {

@@ -159,8 +159,10 @@ export class ReminderClock implements AsyncDisposable {
       try {
         this.#lookedAt = steadyNow();
         if (!this.#arePlaced) await this.#place();
-        const isWhole = await this.#tellDue();
-        await this.#readNext();
+        // One time for both: what comes due between them would be in neither.
+        const at = this.#parts.now();
+        const isWhole = await this.#tellDue(at);
+        await this.#readNext(at);
         if (isWhole) this.#again.succeeded();
         else this.#again.schedule(() => this.#look());
       } catch (error) {
@@ -174,20 +176,20 @@ export class ReminderClock implements AsyncDisposable {
     this.#arm();
   }
 
-  async #readNext(): Promise<void> {
-    const { store, platforms, now } = this.#parts;
+  async #readNext(at: Date): Promise<void> {
+    const { store, platforms } = this.#parts;
     // One that is set meanwhile makes it anew.
     this.#nextAt = null;
-    const next = await store.reminders.nextAt(platforms, now());
+    const next = await store.reminders.nextAt(platforms, at);
     if (next !== null) this.#set(next);
   }
 
   /** @returns false: one of them could not be told, and the others were */
-  async #tellDue(): Promise<boolean> {
-    const { store, platforms, now, log, serves } = this.#parts;
+  async #tellDue(at: Date): Promise<boolean> {
+    const { store, platforms, log, serves } = this.#parts;
     let isWhole = true;
     for (let behind: number | undefined = 0; behind !== undefined && !this.#isClosed;) {
-      const due: readonly DueReminder[] = await store.reminders.due(platforms, now(), behind, PAGE);
+      const due: readonly DueReminder[] = await store.reminders.due(platforms, at, behind, PAGE);
       for (const reminder of due) {
         if (this.#isClosed) return true;
         if (!serves(reminder.channel)) continue;

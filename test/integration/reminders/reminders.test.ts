@@ -249,8 +249,8 @@ test("a daemon that ends between the log and the answer leaves the answer to the
 function quickClock(
   world: World,
   { daemon: { store, registry } }: TestWeir,
+  now = (): Date => world.now,
 ): { desk: ReminderDesk; clock: ReminderClock } {
-  const now = (): Date => world.now;
   const desk = new ReminderDesk(store.reminders, now);
   const clock = new ReminderClock({
     store,
@@ -295,6 +295,20 @@ test("a clock that is set is noticed, and a new reminder that comes sooner is", 
   await shown(weir, "room", 2);
   world.now = AFTER(2);
   assert.deepEqual(await come(world, "room", 2), ["sooner", "later"]);
+});
+
+test("what comes due while the clock looks is told, and not passed over until it looks again", async () => {
+  await using world = await openWorld();
+  await using weir = await world.start();
+  await meet(weir, "room");
+  await set(weir, "room", "in 1h tea");
+  // The look for what is due is before its time, and all that comes after it is not.
+  const times = [START];
+  const quick = quickClock(world, weir, () => times.shift() ?? AFTER(1));
+  await using _clock = quick.clock;
+  quick.clock.start();
+  assert.deepEqual(await come(world, "room", 1), ["tea"]);
+  await shown(weir, "room", 2);
 });
 
 test("where the database goes away, it is told when that is back", async () => {

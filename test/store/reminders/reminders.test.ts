@@ -145,8 +145,7 @@ test("an occurrence is appended once, however many tell it, and the reminder mov
   });
   const next = new Date("2026-11-26T09:00:00Z");
   const fired = await Promise.all([1, 2, 3].map(async () => store.reminders.fire({ reminder, draft, next })));
-  assert.deepEqual(fired.filter(({ hasFired }) => hasFired).length,
-    1);
+  assert.deepEqual(fired.filter(({ hasFired }) => hasFired).length, 1);
   assert.deepEqual(new Set(fired.map(({ seq }) => seq)).size, 1);
   assert.deepEqual(
     (await store.reminders.waiting(asking.channel)).map(({ due }) => due),
