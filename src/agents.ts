@@ -181,6 +181,7 @@ export function createAgents(
       recall: one.memory.recall,
       hasSkills: config.agentsDir !== undefined && mayHaveSkills(config.agentsDir, one.id),
       subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
+      approvals: one.approvals.tools,
     });
     const agent = createAgent(
       { config: one, models: agentModels, tools, texts, folder, notes },

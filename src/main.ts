@@ -3,6 +3,7 @@ import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 import process from "node:process";
 import { CommanderError } from "commander";
+import { LONGEST_TIMER_MS } from "./async/clock.ts";
 import type { Io } from "./cli/io.ts";
 import { createProgram } from "./cli/program.ts";
 import { MAX_DRAIN_MS } from "./config/schema/file.ts";
@@ -19,7 +20,6 @@ const FORCED_EXIT_MS = MAX_DRAIN_MS + 30_000;
  * processes (systemd, `timeout`): one wish to stop, two signals.
  */
 const SAME_SIGNAL_MS = 150;
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const shutdown = new AbortController();
 let signalledAt: number | null = null;

@@ -3,7 +3,7 @@ import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
 import { CHAT_PLATFORMS } from "../config/config.ts";
 import type { ApprovalRow } from "../store/turns/approvals.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
-import { counted, insideCodeBlock, sliceWhole } from "../text/text.ts";
+import { codeBlock, counted, sliceWhole } from "../text/text.ts";
 import { canonicalArguments } from "../tools/approval.ts";
 import type { Agent } from "../turn/agent.ts";
 import { type AskedCommand, type Command, type CommandParts, placeName } from "./command.ts";
@@ -150,7 +150,7 @@ async function approvals(parts: CommandParts, command: AskedCommand): Promise<st
     return `This is ${typed("approvals [NUMBER]")} or ${typed("approvals forget NUMBER")}.`;
   const found = await parts.store.approvals.find(channel.id, Number(id));
   if (found === null) return `${placeName(channel, true)} has no approval #${id}.`;
-  return `#${id}: ${outcomeOf(found)}\n\`\`\`\n${insideCodeBlock(`tool: ${found.tool}\n${shown(parts, found.arguments, LONGEST_WHOLE)}`)}\n\`\`\``;
+  return `#${id}: ${outcomeOf(found)}\n${codeBlock(`tool: ${found.tool}\n${shown(parts, found.arguments, LONGEST_WHOLE)}`)}`;
 }
 
 async function list(parts: CommandParts, command: AskedCommand): Promise<string> {
@@ -161,8 +161,7 @@ async function list(parts: CommandParts, command: AskedCommand): Promise<string>
     store.approvalRules.list(channel.id),
   ]);
   const time = parts.agentOf(channel).time;
-  const block = (lines: readonly string[]): string =>
-    `\`\`\`\n${lines.map(insideCodeBlock).join("\n")}\n\`\`\``;
+  const block = (lines: readonly string[]): string => codeBlock(lines.join("\n"));
   const waiting = open.map(
     (one) =>
       `#${one.id} ${one.tool} ${shown(parts, one.arguments, LONGEST_LINE)} (until ${time.minute(one.expiresAt)})`,

@@ -47,8 +47,7 @@ async function ask(
       ...whom,
     });
   });
-  if (!appended.duplicate) void registry.notify(channel.id, appended.entry, appended.turn);
-  else if (appended.due) void registry.remind(channel.id, appended.seq);
+  registry.announce(channel.id, appended);
   return `${member.name} has your question.`;
 }
 

@@ -17,7 +17,7 @@ import { skillCommand } from "./skill.ts";
 import { statusCommand } from "./status.ts";
 import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
 import { nearestName } from "../config/nearest-name.ts";
-import { insideCodeBlock } from "../text/text.ts";
+import { codeBlock } from "../text/text.ts";
 import { whyCommand } from "./why.ts";
 
 /** The only command that also works in a channel that the log does not have. */
@@ -103,7 +103,7 @@ export function createCommands(parts: CommandParts): Commands {
       asker,
       isNamedOwner: isNamedOwner(asker, { platform, workspace: channel.workspace }, parts.owners),
       typed,
-      columns: isProportional ? asCodeBlock : (text) => text,
+      columns: isProportional ? codeBlock : (text) => text,
       said,
     });
   };
@@ -128,10 +128,6 @@ function unknownCommand(name: string, typed: Typed): string {
 function prefixIn({ kind }: ChannelRow, prefix: string, said = ""): string {
   const mention = /^@[^\s,:]+/.exec(said.trim())?.[0];
   return kind === "thread" && prefix !== "/" && mention !== undefined ? `${mention} /` : prefix;
-}
-
-function asCodeBlock(text: string): string {
-  return `\`\`\`\n${insideCodeBlock(text)}\n\`\`\``;
 }
 
 async function permissionFor(

@@ -8,6 +8,9 @@ export function steadyNow(): number {
   return performance.timeOrigin + performance.now();
 }
 
+/** Longest wait of one timer, ms: a longer one would be over at once. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** Resolves after so long, or when the signal is aborted. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => undefined);

@@ -1,5 +1,6 @@
 import { retryWrite } from "../async/retry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
+import { OWN_AUTHOR } from "../core/message.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { Store } from "../store/store.ts";
 import type { ChannelRegistry } from "./registry.ts";
@@ -30,15 +31,13 @@ export class DueWorkDesk {
    * Appends it once, however often it is called. Resolves when it is in the log.
    * @throws WeirError if the log cannot be written
    */
-  async add(channel: ChannelId, { id, title, text, at, by = "weir" }: DueWork): Promise<Seq> {
+  async add(channel: ChannelId, { id, title, text, at, by = OWN_AUTHOR }: DueWork): Promise<Seq> {
     const author = { id: by, name: title, isBot: true };
     const { result: appended } = await retryWrite(async () =>
       this.#log.appendMessage(channel, { id, author, text, at, addressed: true }),
     );
-    const { seq } = appended;
-    if (!appended.duplicate) void this.#registry.notify(channel, appended.entry, appended.turn);
-    else if (appended.due) void this.#registry.remind(channel, seq);
-    return seq;
+    this.#registry.announce(channel, appended);
+    return appended.seq;
   }
 
   /** Takes it back, as a person takes a message back. @throws WeirError if the log cannot be written */

@@ -6,6 +6,7 @@ import { type ChannelAddress, type ChannelId, formatAddress, type Seq } from "..
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { isOfInfrastructure } from "../store/database/errors.ts";
+import type { Appended } from "../store/log/message-rows.ts";
 import type { RunningTurn, TurnClaim } from "../store/turns/turn-rows.ts";
 import { ChannelActor } from "./actor.ts";
 import { type Guests, NO_GUESTS } from "./guests.ts";
@@ -153,6 +154,12 @@ export class ChannelRegistry implements AsyncDisposable {
     const isDue = entry.kind === "user" && entry.addressed;
     if (!isDue && !this.#actors.has(id) && !this.#isTimeToLook(id)) return;
     await this.#with(id, (actor) => actor.notify(entry, turn));
+  }
+
+  /** Tells a channel of a message that was appended, or stands in its log already and is still due. Returns at once. */
+  announce(id: ChannelId, appended: Appended): void {
+    if (!appended.duplicate) void this.notify(id, appended.entry, appended.turn);
+    else if (appended.due) void this.remind(id, appended.seq);
   }
 
   /** A channel in which nobody is answered must compact, too: it is loaded now and then to see how full it is. */

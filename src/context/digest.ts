@@ -1,4 +1,5 @@
-import { capText, escapeLabels } from "./render.ts";
+import { escapeLabels } from "./labels.ts";
+import { capText } from "./render.ts";
 import type { Entry, NoticeEntry } from "../core/entry.ts";
 import { rankSentences, type SpokenLine } from "../text/rank-sentences.ts";
 import { isCounted } from "../core/history.ts";

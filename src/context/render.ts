@@ -15,12 +15,11 @@ import type { AgentId } from "../core/ids.ts";
 import { isDueWork } from "../core/message.ts";
 import { type Summary, type SummarySpan, viewOrder } from "../core/history.ts";
 import { escapeLabels } from "./labels.ts";
+import { stubOf, type StubSize } from "./stub.ts";
 import { headForm, type HeadForm, lineHead, type LineBefore } from "../text/line-head.ts";
 import { counted, displayName, sliceWhole, truncateMiddle } from "../text/text.ts";
 import { formatDays, type TimeFormat } from "../text/time.ts";
 import { estimateTokens, HEAVIEST_UNIT, LIGHTEST_UNIT, MESSAGE_OVERHEAD } from "../text/tokens.ts";
-
-export { escapeLabels };
 
 /** The texts that entries need besides their own; the templates in `prompts/` have them. */
 export interface EntryTexts {
@@ -65,14 +64,6 @@ export interface RenderOptions {
   readonly cap?: number;
   /** An old tool result in its short form. */
   readonly stub?: boolean;
-}
-
-/** The short form of an old tool result. */
-export interface StubSize {
-  /** Longest one that is kept whole, in UTF-16 units. */
-  readonly stubOver: number;
-  /** What is left of a longer one, in UTF-16 units. */
-  readonly stubLength: number;
 }
 
 /** Whose requests a renderer is for: what other agents said is a line with their name, and what they called is not shown. */
@@ -268,7 +259,7 @@ export class Renderer {
       case "tool_call":
         return { role: "assistant", text: entry.text, calls: entry.calls };
       case "tool_result":
-        return { role: "tool", callId: entry.callId, text: this.#toolText(entry) };
+        return { role: "tool", callId: entry.callId, text: this.toolText(entry) };
       case "notice":
         return this.#note(entry);
     }
@@ -288,7 +279,12 @@ export class Renderer {
     return { role: "user", text: this.#texts.editNote(values).trim() };
   }
 
-  #toolText({ text, references, memories }: ToolResultEntry): string {
+  /** What a model reads of the result of a call. */
+  toolText({
+    text,
+    references,
+    memories,
+  }: Pick<ToolResultEntry, "text" | "references" | "memories">): string {
     const quoted = references.map((reference) =>
       this.line(
         reference.at,
@@ -328,13 +324,6 @@ export function absenceText(
   texts: Pick<EntryTexts, "absence">,
 ): string {
   return texts.absence({ kind, from: time.minute(from), to: time.minute(to) }).trim();
-}
-
-/** The short form, where that is shorter. */
-function stubOf(text: string, { stubOver, stubLength }: StubSize): string {
-  if (text.length <= stubOver) return text;
-  const stub = `${sliceWhole(text, 0, stubLength)} [… ${text.length} characters in all]`;
-  return stub.length < text.length ? stub : text;
 }
 
 /** Estimated tokens of one message of a request. */

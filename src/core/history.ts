@@ -99,6 +99,11 @@ export function rawFrom(history: Pick<History, "coveredTo" | "omittedTo">): Seq 
   return Math.max(history.coveredTo, history.omittedTo) + 1;
 }
 
+/** First seq of what was said since the last `/reset`: nothing from before it is recalled. */
+export function afterReset({ summaries }: Pick<History, "summaries">): Seq {
+  return (summaries.findLast(({ kind }) => kind === "reset")?.toSeq ?? 0) + 1;
+}
+
 /** Up to here entries are covered, or their summary is written ahead, without a gap. */
 export function writtenTo({ coveredTo, ahead }: Pick<History, "coveredTo" | "ahead">): Seq {
   let to = coveredTo;

@@ -16,6 +16,9 @@ export const COMMAND_PREFIX = "command/";
  */
 const DUE_PREFIXES: readonly string[] = ["reminder/", "subagent/", "handoff/", "approval/"];
 
+/** The author's id of what no person said. */
+export const OWN_AUTHOR = "weir";
+
 /** Whether a message is work of Weir's own: no person said it. */
 export function isDueWork(messageId: string): boolean {
   return DUE_PREFIXES.some((prefix) => messageId.startsWith(prefix));

@@ -103,6 +103,11 @@ export function insideCodeBlock(text: string): string {
   return text.replaceAll(/`(?=``)/g, "`\u200b");
 }
 
+/** A text as a block of code in Markdown, which it cannot end. */
+export function codeBlock(text: string): string {
+  return `\`\`\`\n${insideCodeBlock(text)}\n\`\`\``;
+}
+
 /** `1 message`, `1,024 messages`. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${formatNumber(count)} ${count === 1 ? noun : plural}`;

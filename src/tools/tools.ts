@@ -1,5 +1,6 @@
 import type { AgentConfig } from "../config/config.ts";
 import type { Prompts } from "../prompts/load.ts";
+import { needsApproval } from "./approval.ts";
 import { memoryRecall } from "./memory-recall.ts";
 import { memoryWrite } from "./memory-write.ts";
 import { note } from "./note.ts";
@@ -47,11 +48,13 @@ export interface ToolNeeds {
   readonly recall: AgentConfig["memory"]["recall"];
   /** What a subagent of it may be; default: it has none. */
   readonly subagents?: Omit<SpawnChoices, "tools"> | undefined;
+  /** What the configuration says of approvals, by tool; default: nothing. */
+  readonly approvals?: AgentConfig["approvals"]["tools"];
 }
 
 export function createTools(
   prompts: Prompts,
-  { keepsNotes, hasSkills, recall, subagents }: ToolNeeds,
+  { keepsNotes, hasSkills, recall, subagents, approvals = {} }: ToolNeeds,
 ): readonly Tool[] {
   const mayUse = (tool: unknown): boolean => {
     const looksUp = LOOK_UP_TOOLS.get(tool);
@@ -60,11 +63,15 @@ export function createTools(
   };
   const tools = TOOLS.filter(mayUse).map((describedBy) => describedBy(prompts));
   if (subagents === undefined) return tools;
-  const spawn = spawnAgent({ ...subagents, tools: toolsOfSubagents(tools) });
+  const names = toolsOfSubagents(tools, approvals).map(({ spec }) => spec.name);
+  const spawn = spawnAgent({ ...subagents, tools: names });
   return [...tools, spawn(prompts)].toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1));
 }
 
-/** Names of those that a subagent may have. */
-export function toolsOfSubagents(tools: readonly Tool[]): string[] {
-  return tools.filter(({ forSubagents = false }) => forSubagents).map(({ spec }) => spec.name);
+/** Those that a subagent may have: nobody is asked for an approval on its behalf. */
+export function toolsOfSubagents(
+  tools: readonly Tool[],
+  approvals: NonNullable<ToolNeeds["approvals"]>,
+): readonly Tool[] {
+  return tools.filter((tool) => tool.forSubagents === true && !needsApproval(tool, approvals));
 }

@@ -25,6 +25,7 @@ import {
   type Scene,
 } from "./context-sources.ts";
 import { isQuestion } from "../memory/recall-worth.ts";
+import { failureKind } from "./failure-kind.ts";
 import { firstRecall } from "./first-recall.ts";
 import { runApprovedCalls, type TurnApprovals } from "./approved-calls.ts";
 import { runToolCalls, SKIP, storableCalls, type ToolRunParts } from "./tool-calls.ts";
@@ -140,11 +141,6 @@ export async function runTurn(
     const why = `${kind} (${model}${status === undefined ? "" : `, HTTP ${status}`})`;
     return { outcome: { kind: "failed", failure: failureKind(error), why, said }, modelMs: run.modelMs };
   }
-}
-
-function failureKind(error: ModelError): FailureKind {
-  if (error.kind === "context_length") return "too_long";
-  return error.kind === "unauthorized" || error.kind === "rejected" ? "misconfigured" : "unavailable";
 }
 
 /** The refusal of a request as one that its length cannot have been the reason of. */

@@ -4,9 +4,9 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 
 import { cleanSummary } from "../../src/compactor/summary/summary-checks.ts";
+import { escapeLabels } from "../../src/context/labels.ts";
 import {
   capText,
-  escapeLabels,
   estimateMessage,
   Renderer,
   SUMMARY_LABEL_TOKENS,

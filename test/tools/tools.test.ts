@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
+import { BUILT_IN_TOOLS } from "../../src/config/schema/agents.ts";
 import type { EntryReference } from "../../src/core/entry.ts";
 import { memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
@@ -13,7 +14,8 @@ import {
   ToolFailure,
   ToolInputError,
 } from "../../src/tools/tool.ts";
-import { createTools } from "../../src/tools/tools.ts";
+import { handOffTool } from "../../src/tools/hand-off.ts";
+import { createTools, toolsOfSubagents } from "../../src/tools/tools.ts";
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tool-memory-recall": "Remember.",
@@ -171,6 +173,22 @@ describe("notes", () => {
     ).map(({ spec }) => spec.name);
     assert.deepEqual(names, ["memory_recall", "react", "search_history", "skip"]);
   });
+});
+
+test("the configuration knows the names of all tools that come with Weir", () => {
+  const prompts = { render: () => "" };
+  const subagents = { personas: [], models: [] };
+  const all = createTools(prompts, { keepsNotes: true, hasSkills: true, recall: "all", subagents });
+  const names = [...all, handOffTool(prompts, "Weir", [])].map(({ spec }) => spec.name);
+  assert.deepEqual(names.toSorted(), BUILT_IN_TOOLS);
+});
+
+test("a subagent is given nothing that a person would have to allow", () => {
+  const offered = toolsOfSubagents(tools, { search_history: "always", memory_recall: "writes" });
+  assert.deepEqual(
+    offered.map(({ spec }) => spec.name),
+    ["memory_recall"],
+  );
 });
 
 describe("what looks something up", () => {

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { BackoffTimer } from "../../async/backoff.ts";
+import { LONGEST_TIMER_MS } from "../../async/clock.ts";
 import { retryWrite } from "../../async/retry.ts";
 import { dueIdOf } from "../../core/approval.ts";
 import { errorMessage } from "../../core/errors.ts";
@@ -10,8 +11,6 @@ import type { ChannelRegistry } from "../registry.ts";
 
 /** Between attempts where the database is away. */
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
-/** Longest wait of one timer. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 export interface ApprovalDeskParts {
   readonly approvals: ApprovalStore;
@@ -145,7 +144,7 @@ export class ApprovalDesk implements AsyncDisposable {
     clearTimeout(this.#timer);
     if (ms === null || this.#isDisposed) return;
     // A database's clock has microseconds: a timer that is early would only look again.
-    const waitMs = Math.min(Math.ceil(ms) + 1, LONGEST_MS);
+    const waitMs = Math.min(Math.ceil(ms) + 1, LONGEST_TIMER_MS);
     this.#timer = setTimeout(() => this.#soon(), waitMs);
     this.#timer.unref();
   }

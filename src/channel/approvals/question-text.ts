@@ -2,7 +2,7 @@ import type { ApprovalRow } from "../../store/turns/approvals.ts";
 import type { MessageAction } from "../../core/message.ts";
 import { displayable } from "../../text/displayable.ts";
 import { formatNumber } from "../../text/format.ts";
-import { displayName, insideCodeBlock, sliceWhole } from "../../text/text.ts";
+import { codeBlock, displayName, sliceWhole } from "../../text/text.ts";
 
 /** Longest arguments that a question shows, in UTF-16 units; a command shows all of them. */
 const MOST_SHOWN = 1200;
@@ -73,7 +73,7 @@ function describedCall(
   const more = left === 0 ? [] : [`… and ${formatNumber(left)} characters more: ${typed(`approvals ${id}`)}`];
   const people = askedBy.slice(0, 5).map(displayName).join(", ");
   const lines = [`tool: ${tool}`, ...(people === "" ? [] : [`asked by: ${people}`]), shown, ...more];
-  return `\n\`\`\`\n${lines.map(insideCodeBlock).join("\n")}\n\`\`\``;
+  return `\n${codeBlock(lines.join("\n"))}`;
 }
 
 /** A name that is no mention and no markup. */

@@ -1,4 +1,4 @@
-import { escapeLabels } from "../../context/render.ts";
+import { escapeLabels } from "../../context/labels.ts";
 import type { Entry } from "../../core/entry.ts";
 import type { History } from "../../core/history.ts";
 import type { Digester } from "../../store/compaction/extracts.ts";

@@ -1,4 +1,4 @@
-import type { History } from "../../core/history.ts";
+import { afterReset, type History } from "../../core/history.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import type { Store } from "../../store/store.ts";
 import type { DueWorkDesk } from "../due-work.ts";
@@ -27,8 +27,7 @@ export class SubagentDesk implements AsyncDisposable {
     const known = this.#channels.get(channel);
     if (known?.epoch === epoch) return known;
     void known?.close();
-    const reset = history.summaries.findLast(({ kind }) => kind === "reset");
-    const host = { ...parts, searchFrom: (reset?.toSeq ?? 0) + 1 };
+    const host = { ...parts, searchFrom: afterReset(history) };
     const made: ChannelSubagents = new ChannelSubagents(host, this.#dueWork, () => {
       if (this.#channels.get(channel) === made) this.#channels.delete(channel);
     });

@@ -1,4 +1,4 @@
-import { escapeLabels } from "../../context/render.ts";
+import { escapeLabels } from "../../context/labels.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";
 import type { OpenSubagent, Subagent } from "../../store/turns/subagents.ts";

@@ -1,7 +1,7 @@
 import type { HandOffChain } from "../../core/entry.ts";
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
 import type { AgentId } from "../../core/ids.ts";
-import { isDueWork } from "../../core/message.ts";
+import { isDueWork, OWN_AUTHOR } from "../../core/message.ts";
 import { memberNamed, type Team } from "../../core/team.ts";
 import type { LoggedMessage } from "../../store/log/message-rows.ts";
 import { storableText } from "../../text/text.ts";
@@ -50,7 +50,7 @@ export function handedOver(
   return {
     id: `handoff/${turn.id}/1`,
     author: {
-      id: "weir",
+      id: OWN_AUTHOR,
       name: `handed over by ${nameOf(turn.agent ?? null)} to ${nameOf(to)}`,
       isBot: true,
     },

@@ -1,7 +1,6 @@
 import PQueue from "p-queue";
 import type { EntryReference, FoundIds, RecallArms, RecalledIds } from "../../core/entry.ts";
-import { answeredMessages, type History, rawFrom, type TurnRange } from "../../core/history.ts";
-import type { Seq } from "../../core/ids.ts";
+import { afterReset, answeredMessages, rawFrom, type TurnRange } from "../../core/history.ts";
 import type { Memory } from "../../core/memory.ts";
 import type { RecallQuery } from "../../memory/recall.ts";
 import { worthShowing } from "../../memory/recall-worth.ts";
@@ -216,9 +215,4 @@ function ahead<Found>(text: string, limit: number, found: Promise<Found[]>): Ahe
 
 function taken<Found>(from: Ahead<Found> | null, text: string, limit: number): Promise<Found[]> | null {
   return from !== null && from.text === text && from.limit === limit ? from.found : null;
-}
-
-/** Nothing from before a `/reset` is recalled. */
-function afterReset({ summaries }: History): Seq {
-  return (summaries.findLast(({ kind }) => kind === "reset")?.toSeq ?? 0) + 1;
 }

@@ -1,4 +1,4 @@
-import { escapeLabels } from "../../context/render.ts";
+import { escapeLabels } from "../../context/labels.ts";
 import type { Entry } from "../../core/entry.ts";
 import { sliceWhole } from "../../text/text.ts";
 

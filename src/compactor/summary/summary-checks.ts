@@ -1,4 +1,4 @@
-import { escapeLabels } from "../../context/render.ts";
+import { escapeLabels } from "../../context/labels.ts";
 import { normalForm, storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import type { ModelAnswer } from "../../llm/model.ts";

@@ -1,5 +1,6 @@
 import type { CurrentText, Entry, NoticeEntry } from "../../core/entry.ts";
-import { absenceText, type EntryTexts, escapeLabels } from "../../context/render.ts";
+import { escapeLabels } from "../../context/labels.ts";
+import { absenceText, type EntryTexts } from "../../context/render.ts";
 import { viewOrder } from "../../core/history.ts";
 import type { AgentId, Seq } from "../../core/ids.ts";
 import { counted, displayName, truncateMiddle } from "../../text/text.ts";

@@ -1,5 +1,5 @@
 import type { FileKind, Focus, Section, Signal } from "../../core/context.ts";
-import { escapeLabels } from "../render.ts";
+import { escapeLabels } from "../labels.ts";
 import { storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { fitSections, limitsBehind, type SectionLimits } from "./fit.ts";

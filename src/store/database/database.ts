@@ -1,4 +1,5 @@
 import pg from "pg";
+import { LONGEST_TIMER_MS } from "../../async/clock.ts";
 import type { Logger } from "pino";
 import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "./errors.ts";
 import type { CopyClient } from "./copy-client.ts";
@@ -47,7 +48,7 @@ const READ_ONLY = "-c default_transaction_read_only=on";
  */
 const STATEMENT_LIMIT_MS = 120_000;
 /** A migration makes an index over a long log, or waits for another daemon that does. */
-const UNLIMITED_MS = 2 ** 31 - 1;
+const UNLIMITED_MS = LONGEST_TIMER_MS;
 
 /** `pg` takes a limit of its own with a statement, which its types do not know; without, the session's counts. */
 interface StatementLimit {

@@ -1,10 +1,11 @@
 import { estimateMessage } from "../../context/render.ts";
+import { stubOf, type StubSize } from "../../context/stub.ts";
 import type { ModelMessage } from "../../core/context.ts";
-import { sliceWhole } from "../../text/text.ts";
 import type { SubagentStep } from "../../store/turns/subagents.ts";
 
 /** How much is left of an old result, in UTF-16 units: of the older half, or of all of them where that is not enough. */
 const STUB_LENGTH = 200;
+const STUB: StubSize = { stubOver: STUB_LENGTH * 1.5, stubLength: STUB_LENGTH };
 
 /**
  * The messages of a subagent's request: its instructions and its task stay whole; of its steps the oldest are shortened, then left out
@@ -44,15 +45,10 @@ function messagesOf({ text, calls, results }: SubagentStep): ModelMessage[] {
 
 function stubbed({ text, calls, results }: SubagentStep): SubagentStep {
   return {
-    text: shortened(text),
+    text: stubOf(text, STUB),
     calls: calls.map((call) => (call.arguments.length > STUB_LENGTH ? { ...call, arguments: "{}" } : call)),
-    results: results.map((result) => ({ ...result, text: shortened(result.text) })),
+    results: results.map((result) => ({ ...result, text: stubOf(result.text, STUB) })),
   };
-}
-
-function shortened(text: string): string {
-  if (text.length <= STUB_LENGTH * 1.5) return text;
-  return `${sliceWhole(text, 0, STUB_LENGTH)} [… ${text.length} characters in all]`;
 }
 
 function tokensOf(messages: readonly ModelMessage[]): number {

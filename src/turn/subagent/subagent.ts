@@ -1,18 +1,19 @@
-import { needsApproval } from "../../tools/approval.ts";
-import { capText, escapeLabels } from "../../context/render.ts";
+import { escapeLabels } from "../../context/labels.ts";
 import { partAt } from "../../context/usage.ts";
 import type { AgentConfig } from "../../config/config.ts";
-import { type EntryReference, QUOTE_TOKENS } from "../../core/entry.ts";
+import type { EntryReference } from "../../core/entry.ts";
 import type { ModelMessage } from "../../core/context.ts";
 import type { MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../../llm/model.ts";
 import type { SaveOutcome, Subagent, SubagentStep } from "../../store/turns/subagents.ts";
-import { headAndTail, storableText } from "../../text/text.ts";
+import { storableText, truncateMiddle } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { ToolFailure, type Tool, type ToolKit } from "../../tools/tool.ts";
+import { toolsOfSubagents } from "../../tools/tools.ts";
 import { type Agent, budgetOf } from "../agent.ts";
-import { runToolCalls, storableCalls, type ToolResultDraft } from "../tool-calls.ts";
+import { failureKind } from "../failure-kind.ts";
+import { runToolCalls, storableCalls } from "../tool-calls.ts";
 import { visibleAnswer } from "../visible-answer.ts";
 import { isCredible, smallerWindow } from "../window-retry.ts";
 import { subagentMessages } from "./request.ts";
@@ -94,13 +95,8 @@ export async function runSubagent(
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     if (error.kind === "aborted" || signal.aborted) return;
-    await channel.end("failed", WHY_NOT[whyNot(error)], null);
+    await channel.end("failed", WHY_NOT[failureKind(error)], null);
   }
-}
-
-function whyNot({ kind }: ModelError): keyof typeof WHY_NOT {
-  if (kind === "context_length") return "too_long";
-  return kind === "unauthorized" || kind === "rejected" ? "misconfigured" : "unavailable";
 }
 
 class SubagentRun {
@@ -118,12 +114,8 @@ class SubagentRun {
     this.#channel = channel;
     this.#signal = signal;
     this.#steps = [...subagent.steps];
-    this.#tools = agent.tools.filter(
-      (tool) =>
-        tool.forSubagents === true &&
-        // Nobody is asked on a subagent's behalf.
-        !needsApproval(tool, agent.config.approvals.tools) &&
-        subagent.tools.includes(tool.spec.name),
+    this.#tools = toolsOfSubagents(agent.tools, agent.config.approvals.tools).filter(({ spec }) =>
+      subagent.tools.includes(spec.name),
     );
   }
 
@@ -161,7 +153,7 @@ class SubagentRun {
     const ended =
       text === ""
         ? await this.#channel.end("failed", WHY_NOT.empty, null)
-        : await this.#channel.end("done", capped(storableText(text), LONGEST_REPORT), seen);
+        : await this.#channel.end("done", truncateMiddle(storableText(text), LONGEST_REPORT), seen);
     return ended === "changed" ? "changed" : "over";
   }
 
@@ -182,7 +174,10 @@ class SubagentRun {
     const step = {
       text: storableText(answer.text),
       calls,
-      results: results.map((result) => ({ callId: result.callId, text: this.#textOf(result) })),
+      results: results.map((result) => ({
+        callId: result.callId,
+        text: storableText(truncateMiddle(this.#agent.renderer.toolText(result), LONGEST_RESULT)),
+      })),
     };
     const read = {
       entries: results.flatMap(({ references }) => references.map(({ seq }) => seq)),
@@ -191,17 +186,6 @@ class SubagentRun {
     const outcome = await this.#channel.save(step, read, seen);
     if (outcome === "saved") this.#steps.push(step);
     return outcome;
-  }
-
-  /** As a turn is shown it. */
-  #textOf({ text, references, memories }: ToolResultDraft): string {
-    const { renderer } = this.#agent;
-    const quoted = references.map(({ at, author, text: said }) =>
-      renderer.line(at, author, capText(said ?? "", QUOTE_TOKENS)),
-    );
-    const remembered = memories.flatMap(({ memory }) => (memory === null ? [] : renderer.memoryLine(memory)));
-    const lines = [escapeLabels(text), ...quoted, ...remembered].filter((line) => line !== "");
-    return storableText(capped(lines.join("\n"), LONGEST_RESULT));
   }
 
   async #ask(first: readonly ModelMessage[], toolChoice: "auto" | "none"): Promise<ModelAnswer> {
@@ -256,10 +240,4 @@ class SubagentRun {
       { signal: this.#signal, onCall: (record) => this.#channel.onCall(record, estimated) },
     );
   }
-}
-
-function capped(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const { head, tail } = headAndTail(text, length);
-  return `${head}\n[… cut: ${text.length} characters in all …]\n${tail}`;
 }
