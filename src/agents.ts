@@ -179,6 +179,7 @@ export function createAgents(
     const tools = createTools(prompts, {
       keepsNotes: one.notes && notes !== null,
       recall: one.memory.recall,
+      setsReminders: one.reminders.enabled,
       hasSkills: config.agentsDir !== undefined && mayHaveSkills(config.agentsDir, one.id),
       subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
       approvals: one.approvals.tools,

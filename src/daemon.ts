@@ -19,9 +19,11 @@ import { errorMessage } from "./core/errors.ts";
 import type { AgentId, ChannelAddress } from "./core/ids.ts";
 import type { Team } from "./core/team.ts";
 import { type Models, openModels } from "./llm/model-provider.ts";
+import { createReminderClock } from "./channel/reminders/reminder-clock.ts";
+import { ReminderDesk } from "./channel/reminders/reminder-desk.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import { ContextRecorder } from "./channel/turns/context-recorder.ts";
-import { Indexer } from "./memory/indexer.ts";
+import { openIndexes } from "./memory/indexes.ts";
 import type { Meaning } from "./memory/meaning.ts";
 import { RecallMemories } from "./memory/recall-memories.ts";
 import { Recall } from "./memory/recall.ts";
@@ -178,11 +180,12 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     platforms.find(({ capabilities }) => capabilities.serves(address));
   const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles: ownerRolesOf(config) });
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
-  const holds: NameHolds = (...name) => names.holds(...name);
-  const bindingOf = (channel: ChannelRow): Binding | undefined => bindingFor(bindings, channel, holds);
+  const bindingOf = (channel: ChannelRow): Binding | undefined =>
+    bindingFor(bindings, channel, (...name) => names.holds(...name));
   const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
-  const base = { store, events, now, agents, bindingOf, platformOf, serves, memories, names };
+  const reminders = new ReminderDesk(store.reminders, now);
+  const base = { store, events, now, agents, bindingOf, platformOf, serves, memories, names, reminders };
   const { registry, ...channels } = createRegistry(options, { ...base, indexer, meaning }, stack);
   // Disposed of after the registry, whose end answers what is still asked.
   const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, log }));
@@ -190,6 +193,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
+  // Disposed of before the registry drains: nothing comes due meanwhile.
+  const clock = stack.use(createReminderClock({ ...base, config, registry, log, platforms }));
   const router = createRouter(options, { ...base, ...channels, registry, digesterOf, prompts, models });
   stack.use(router.erasures);
   stack.defer(async () => {
@@ -212,49 +217,25 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     async open() {
       await whileStarting(startIndexing);
       await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
-      const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
-      const served = platforms.map(({ name }) => name);
-      const resumed = await whileStarting(async () => registry.resume(served, due));
-      if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
+      await resumeWork(options, registry, platforms);
       router.erasures.begin();
       desk.open();
-      channels.approvals.start();
+      for (const waiting of [channels.approvals, clock]) waiting.start();
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }
 
-/**
- * What finds earlier texts: the index of their words and, where an embedding model is configured, their vectors. Without one, the
- * code for vectors is not even loaded.
- */
-async function openIndexes(
-  { llm }: Config,
-  { search, vectors }: Store,
-  log: Logger,
-  stack: AsyncDisposableStack,
-): Promise<{
-  readonly indexer: Indexer;
-  readonly meaning: Meaning | null;
-  readonly startIndexing: () => Promise<void>;
-}> {
-  const indexer = stack.use(new Indexer(search, log));
-  if (llm.embeddings === null) {
-    return { indexer, meaning: null, startIndexing: async () => indexer.start() };
-  }
-  const [{ createEmbeddings }, { Meaning: MeaningSearch }, { VectorFiller }] = await Promise.all([
-    import("./llm/embeddings.ts"),
-    import("./memory/meaning.ts"),
-    import("./memory/vector-filler.ts"),
-  ]);
-  const embeddings = createEmbeddings(llm.embeddings);
-  const meaning = new MeaningSearch({ embeddings, vectors, log });
-  const filler = stack.use(new VectorFiller({ vectors, embeddings, meaning, log }));
-  const startIndexing = async (): Promise<void> => {
-    await indexer.start();
-    filler.start();
-  };
-  return { indexer, meaning, startIndexing };
+/** Takes up what an earlier run left due. */
+async function resumeWork(
+  { config, log }: DaemonOptions,
+  registry: ChannelRegistry,
+  platforms: readonly Platform[],
+): Promise<void> {
+  const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
+  const served = platforms.map(({ name }) => name);
+  const resumed = await whileStarting(async () => registry.resume(served, due));
+  if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
 }
 
 function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string, readonly string[]> {
@@ -263,7 +244,7 @@ function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string,
 
 type RegistryBase = Pick<
   RegistryParts,
-  "store" | "indexer" | "events" | "now" | "platformOf" | "memories"
+  "store" | "indexer" | "reminders" | "events" | "now" | "platformOf" | "memories"
 > & {
   readonly agents: Agents;
   readonly serves: (address: ChannelAddress) => boolean;
@@ -343,6 +324,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     names,
     memories,
     digesterOf,
+    reminders,
   } = base;
   const speakers = new Speakers(store.speakers);
   const staffOf = (channel: ChannelRow): StaffedAgent =>
@@ -364,6 +346,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     owners: { ...config.platforms, holds },
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
+    reminders,
     linkTo: async (channel, messageId) =>
       (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
     nameIn: async (channel, author) =>

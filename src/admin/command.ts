@@ -2,6 +2,7 @@ import { sceneOf } from "../channel/turns/turn-channel.ts";
 import type { Guests } from "../channel/guests.ts";
 import type { ApprovalDesk } from "../channel/approvals/approval-desk.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
+import type { ReminderDesk } from "../channel/reminders/reminder-desk.ts";
 import type { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../core/card.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
@@ -52,6 +53,7 @@ export interface CommandParts {
   readonly registry: ChannelRegistry;
   readonly contexts: Pick<ContextRecorder, "flush">;
   readonly approvals: Pick<ApprovalDesk, "decide">;
+  readonly reminders: ReminderDesk;
   readonly agentOf: (channel: ChannelRow) => Agent;
   /** Other agents that answer there. */
   readonly guestsOf: (channel: ChannelRow) => Guests;

@@ -12,6 +12,7 @@ import { forgetCommand } from "./forget.ts";
 import { learnedCommand } from "./learned.ts";
 import { memoryCommand, memoryIn, rememberCommand } from "./memory.ts";
 import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts";
+import { remindCommand, remindersCommand } from "./remind.ts";
 import { resetCommand } from "./reset.ts";
 import { skillCommand } from "./skill.ts";
 import { statusCommand } from "./status.ts";
@@ -33,6 +34,8 @@ export const COMMANDS: readonly Command[] = [
   learnedCommand,
   forgetCommand,
   whyCommand,
+  remindCommand,
+  remindersCommand,
   statusCommand,
   stopCommand,
   askCommand,
@@ -110,7 +113,8 @@ export function createCommands(parts: CommandParts): Commands {
   return {
     has: (name) => name === HELP.name || commandNamed(name) !== undefined,
     run,
-    keepsMessage: (name) => [rememberCommand, askCommand].some((one) => one === commandNamed(name)),
+    keepsMessage: (name) =>
+      [rememberCommand, remindCommand, askCommand].some((one) => one === commandNamed(name)),
     memoryIn: (channel, message) => memoryIn(parts, channel, message),
     isNamedOwner: ({ address: { platform }, workspace }, asker) =>
       isNamedOwner(asker, { platform, workspace }, parts.owners),

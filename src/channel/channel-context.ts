@@ -13,6 +13,7 @@ import type { Compaction } from "./compaction/compaction.ts";
 import type { HistoryMutex } from "./guarded-history.ts";
 import type { Guests } from "./guests.ts";
 import type { SubagentDesk } from "./subagents/subagent-desk.ts";
+import type { ReminderDesk } from "./reminders/reminder-desk.ts";
 import type { ContextRecorder } from "./turns/context-recorder.ts";
 import type { Owner } from "../core/ids.ts";
 
@@ -23,6 +24,7 @@ export interface SharedParts {
   readonly memories: RecallMemories;
   readonly indexer: Indexer;
   readonly contexts: ContextRecorder;
+  readonly reminders: ReminderDesk;
   readonly events: Events;
   readonly log: Logger;
   readonly now: () => Date;

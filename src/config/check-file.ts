@@ -119,7 +119,7 @@ function tableOf(key: string): string {
     .filter((leaf) => leaf.at(-1) === key)
     .toSorted((a, b) => a.length - b.length);
   const tables = (path ?? []).slice(0, -1).filter((part) => typeof part === "string");
-  if (tables[0] === "agents") return "[[agents]]";
+  if (tables[0] === "agents") return `[[${tables.join(".")}]]`;
   if (tables[0] !== "defaults") return `[${tables.join(".")}]`;
   const inner = tables.slice(1).map((part) => `.${part}`);
   return inner.length === 0

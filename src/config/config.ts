@@ -128,7 +128,7 @@ export interface BindingConfig extends Omit<
 /** One `[[agents]]`, with what `[defaults]` and the built-in defaults add. */
 export interface AgentConfig extends Omit<
   CompleteAgent,
-  "prompt" | "compactorPrompt" | "temperature" | "compaction" | "approvals"
+  "prompt" | "compactorPrompt" | "temperature" | "compaction" | "approvals" | "schedules"
 > {
   /** Absolute path of its own system template; null: `system.md.j2` of the prompts' folder. */
   readonly prompt: string | null;
@@ -138,6 +138,8 @@ export interface AgentConfig extends Omit<
   readonly temperature: number | null;
   readonly compaction: CompactionConfig;
   readonly approvals: ApprovalsConfig;
+  /** What it does again and again, each with the time zone that holds for it. */
+  readonly schedules: readonly CompleteAgent["schedules"][number][];
 }
 
 /** `tools`: by name. `approvers`: as `discord:ID`. */

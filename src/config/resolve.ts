@@ -100,7 +100,8 @@ function resolveAgent(
   const memory = { ...defaults.memory, ...written.memory };
   const subagents = { ...defaults.subagents, ...written.subagents };
   const approvals = { ...defaults.approvals, ...written.approvals };
-  const tables = { compaction, pruning, memory, subagents, approvals };
+  const reminders = { ...defaults.reminders, ...written.reminders };
+  const tables = { compaction, pruning, memory, subagents, approvals, reminders };
   const agent = camelCased(agentSchema.parse({ ...defaults, ...written, ...tables }));
   return {
     ...agent,
@@ -113,6 +114,10 @@ function resolveAgent(
     compaction: withTarget(agent.compaction),
     // The names of tools are no keys of ours.
     approvals: { ...agent.approvals, tools: { ...approvals.tools } },
+    schedules: agent.schedules.map((one) => ({
+      ...one,
+      timeZone: one.timeZone === "agent" ? agent.timeZone : one.timeZone,
+    })),
   };
 }
 

@@ -282,9 +282,10 @@ export class Renderer {
   /** What a model reads of the result of a call. */
   toolText({
     text,
+    deleted,
     references,
     memories,
-  }: Pick<ToolResultEntry, "text" | "references" | "memories">): string {
+  }: Pick<ToolResultEntry, "text" | "deleted" | "references" | "memories">): string {
     const quoted = references.map((reference) =>
       this.line(
         reference.at,
@@ -295,7 +296,8 @@ export class Renderer {
     const remembered = memories.map(({ memory }) =>
       memory === null ? this.#texts.deleted() : this.memoryLine(memory),
     );
-    return [escapeLabels(text), ...quoted, ...remembered].filter((line) => line !== "").join("\n");
+    const own = deleted ? this.#texts.deleted() : escapeLabels(text);
+    return [own, ...quoted, ...remembered].filter((line) => line !== "").join("\n");
   }
 }
 

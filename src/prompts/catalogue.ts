@@ -92,6 +92,7 @@ const TEMPLATES = {
   "tool-memory-recall": {},
   "tool-search-history": {},
   "tool-react": {},
+  "tool-remind": {},
   "tool-skip": {},
   "tool-memory-save": {},
   "tool-memory-write": {},

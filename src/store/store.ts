@@ -30,6 +30,7 @@ import { PastStore } from "./turns/past.ts";
 import { PersonalDataStore } from "./log/personal-data.ts";
 import { RunCommandStore } from "./commands/requests.ts";
 import type { Database } from "./database/database.ts";
+import { ReminderStore } from "./reminders/reminders.ts";
 import { ReactionStore } from "./log/reactions.ts";
 import { RequestStore } from "./commands/requests.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
@@ -71,6 +72,7 @@ export interface Store {
   readonly watermarks: ListeningWatermarkStore;
   readonly erasures: ErasureStore;
   readonly reactions: ReactionStore;
+  readonly reminders: ReminderStore;
   readonly names: NameStore;
   readonly speakers: SpeakerStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
@@ -128,6 +130,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     watermarks: new ListeningWatermarkStore(db),
     erasures: new ErasureStore(db),
     reactions: new ReactionStore(db),
+    reminders: new ReminderStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),
     load: async (channel) => loadSnapshot(db, channel, believed),

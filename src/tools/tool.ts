@@ -94,6 +94,11 @@ export interface ToolKit {
    * @throws ToolFailure where none was begun
    */
   spawnAgent(request: SpawnRequest, call: Pick<ToolContext, "callId" | "signal">): Promise<string>;
+  /**
+   * Sets a reminder in this channel. @returns what the model is told
+   * @throws ToolFailure where none was set
+   */
+  setReminder(request: ReminderRequest): Promise<string>;
 }
 
 /** What an agent wants of a subagent. */
@@ -107,6 +112,20 @@ export interface SpawnRequest {
   readonly tools: readonly string[] | null;
   /** `brief`: it is told of the conversation. */
   readonly context: "none" | "brief";
+}
+
+/** What somebody wants to be reminded of: one of `at`, `in` and `cron` says when. */
+export interface ReminderRequest {
+  /** `18:30`, `2026-12-01 09:00`. */
+  readonly at?: string | undefined;
+  /** `20m`. */
+  readonly in?: string | undefined;
+  readonly cron?: string | undefined;
+  /** An IANA name; default: the agent's. */
+  readonly timeZone?: string | undefined;
+  readonly text: string;
+  /** The call that asks for it. */
+  readonly callId: string;
 }
 
 /** What an agent wants of one of its skills. */

@@ -5,6 +5,7 @@ import { memoryRecall } from "./memory-recall.ts";
 import { memoryWrite } from "./memory-write.ts";
 import { note } from "./note.ts";
 import { react } from "./react.ts";
+import { remind } from "./remind.ts";
 import { searchHistory } from "./search-history.ts";
 import { activateSkill, deactivateSkill, readSkillFile } from "./skill.ts";
 import { skip } from "./skip.ts";
@@ -25,6 +26,7 @@ const TOOLS = [
   note,
   react,
   readSkillFile,
+  remind,
   searchHistory,
   skip,
 ];
@@ -44,6 +46,8 @@ export interface ToolNeeds {
   /** It has a folder of its own, and may write there. */
   readonly keepsNotes: boolean;
   readonly hasSkills: boolean;
+  /** It may set reminders. */
+  readonly setsReminders: boolean;
   /** What it may look up. */
   readonly recall: AgentConfig["memory"]["recall"];
   /** What a subagent of it may be; default: it has none. */
@@ -54,12 +58,17 @@ export interface ToolNeeds {
 
 export function createTools(
   prompts: Prompts,
-  { keepsNotes, hasSkills, recall, subagents, approvals = {} }: ToolNeeds,
+  { keepsNotes, hasSkills, setsReminders, recall, subagents, approvals = {} }: ToolNeeds,
 ): readonly Tool[] {
   const mayUse = (tool: unknown): boolean => {
     const looksUp = LOOK_UP_TOOLS.get(tool);
     const mayLook = looksUp === undefined || recall === "all" || recall === looksUp;
-    return mayLook && (keepsNotes || !NOTE_TOOLS.has(tool)) && (hasSkills || !SKILL_TOOLS.has(tool));
+    return (
+      mayLook &&
+      (keepsNotes || !NOTE_TOOLS.has(tool)) &&
+      (hasSkills || !SKILL_TOOLS.has(tool)) &&
+      (setsReminders || tool !== remind)
+    );
   };
   const tools = TOOLS.filter(mayUse).map((describedBy) => describedBy(prompts));
   if (subagents === undefined) return tools;

@@ -27,6 +27,8 @@ const DEFAULT_AGENTS = [
     approvals: { tools: {}, approvers: [], expireMs: 86_400_000 },
     aliases: [],
     mentionRoles: [],
+    reminders: { enabled: true, graceMs: 86_400_000 },
+    schedules: [],
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
     memory: { share: "channel", recall: "all" },
     subagents: {

@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import type { ChannelActor } from "../../src/channel/actor.ts";
 import { ChannelRegistry } from "../../src/channel/registry.ts";
+import { ReminderDesk } from "../../src/channel/reminders/reminder-desk.ts";
 import { ContextRecorder } from "../../src/channel/turns/context-recorder.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
 import type { CompactorTiming } from "../../src/compactor/target.ts";
@@ -71,6 +72,12 @@ const NO_COMMANDS = {
   isNamedOwner: () => false,
 };
 
+/** As a mutant has it. */
+function storeOf(mutant: Mutant | null, database: FreezableDatabase): Store {
+  const plain = createStore(database);
+  return mutant?.store?.(plain, database) ?? plain;
+}
+
 /** One life of the daemon: its own registry, its own epoch, its own way to the database, the models and the chat. */
 export class Incarnation {
   readonly number: number;
@@ -103,8 +110,7 @@ export class Incarnation {
       return this.#isCutAt(statement, when);
     });
     const log = pino({ level: "silent" });
-    const plain = createStore(this.database);
-    this.store = mutant?.store?.(plain, this.database) ?? plain;
+    this.store = storeOf(mutant, this.database);
     const { store } = this;
     const { agents, models } = staff(profile, parts.modelOf(this), mutant ?? {}, now);
     this.models = models;
@@ -126,6 +132,7 @@ export class Incarnation {
       memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
       indexer: this.#indexer,
       contexts: this.#contexts,
+      reminders: new ReminderDesk(store.reminders, now),
       events,
       log,
       now,

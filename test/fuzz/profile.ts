@@ -88,6 +88,8 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
       personas: {},
     },
     approvals: { tools: {}, approvers: [], expireMs: 60_000 },
+    reminders: { enabled: false, graceMs: 86_400_000 },
+    schedules: [],
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
     compaction: {
       enabled,

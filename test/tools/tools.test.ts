@@ -25,12 +25,13 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tool-deactivate-skill": "Lay down.",
   "tool-read-skill-file": "Read.",
   "tool-react": "React.",
+  "tool-remind": "Remind.",
   "tool-search-history": "Search.",
   "tool-skip": "Stay silent.",
 };
 const tools = createTools(
   { render: (name) => DESCRIPTIONS[name] ?? "" },
-  { keepsNotes: true, hasSkills: true, recall: "all" },
+  { keepsNotes: true, hasSkills: true, setsReminders: true, recall: "all" },
 );
 const signal = new AbortController().signal;
 /** What a turn gives to a tool, where nothing is found and nothing fails. */
@@ -45,6 +46,7 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
     useSkill: async () => "Active.",
     handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
     spawnAgent: async () => "At work.",
+    setReminder: async () => "Set.",
     ...more,
   };
 }
@@ -62,7 +64,7 @@ describe("the tools", () => {
     for (const { spec } of tools) {
       assert.match(
         spec.description,
-        /^(?:Keep|Note|Remember|React|Read|Search|Stay silent|Take up|Lay down)\.$/,
+        /^(?:Keep|Note|Remember|React|Read|Remind|Search|Stay silent|Take up|Lay down)\.$/,
       );
       assert.equal(spec.parameters["type"], "object");
       assert.equal(spec.parameters["additionalProperties"], false);
@@ -169,7 +171,7 @@ describe("notes", () => {
   test("are offered to nobody who keeps none", () => {
     const names = createTools(
       { render: () => "" },
-      { keepsNotes: false, hasSkills: false, recall: "all" },
+      { keepsNotes: false, hasSkills: false, setsReminders: false, recall: "all" },
     ).map(({ spec }) => spec.name);
     assert.deepEqual(names, ["memory_recall", "react", "search_history", "skip"]);
   });
@@ -178,7 +180,13 @@ describe("notes", () => {
 test("the configuration knows the names of all tools that come with Weir", () => {
   const prompts = { render: () => "" };
   const subagents = { personas: [], models: [] };
-  const all = createTools(prompts, { keepsNotes: true, hasSkills: true, recall: "all", subagents });
+  const all = createTools(prompts, {
+    keepsNotes: true,
+    hasSkills: true,
+    setsReminders: true,
+    recall: "all",
+    subagents,
+  });
   const names = [...all, handOffTool(prompts, "Weir", [])].map(({ spec }) => spec.name);
   assert.deepEqual(names.toSorted(), BUILT_IN_TOOLS);
 });
@@ -194,9 +202,10 @@ test("a subagent is given nothing that a person would have to allow", () => {
 describe("what looks something up", () => {
   test("is offered as far as the agent may", () => {
     const offered = (recall: "all" | "messages" | "memories" | "off"): string[] =>
-      createTools({ render: () => "" }, { keepsNotes: false, hasSkills: false, recall }).map(
-        ({ spec }) => spec.name,
-      );
+      createTools(
+        { render: () => "" },
+        { keepsNotes: false, hasSkills: false, setsReminders: false, recall },
+      ).map(({ spec }) => spec.name);
     assert.deepEqual(offered("all"), ["memory_recall", "react", "search_history", "skip"]);
     assert.deepEqual(offered("messages"), ["react", "search_history", "skip"]);
     assert.deepEqual(offered("memories"), ["memory_recall", "react", "skip"]);

@@ -24,6 +24,7 @@ import { handingOver } from "./hand-off.ts";
 import { turnApprovals } from "./turn-approvals.ts";
 import { TurnNotes } from "./turn-notes.ts";
 import { TurnSubagents } from "../subagents/turn-subagents.ts";
+import { reminderSetter } from "./turn-reminders.ts";
 import { hasSkills, useSkill } from "./turn-skills.ts";
 import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, type TurnRecall } from "./turn-recall.ts";
@@ -113,6 +114,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
         return notes.write(request);
       },
       useSkill: async (request) => useSkill({ ...parts, guest: turn.agent }, request),
+      setReminder: reminderSetter(parts, turn.id),
       handOff: handingOver(parts.guests.team, turn, () => history.current),
       async spawnAgent(request, call) {
         if (subagents === null) throw new ToolFailure("You have no subagents.");

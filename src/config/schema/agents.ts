@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ApprovalMode } from "../../core/approval.ts";
 import type { AgentId } from "../../core/ids.ts";
+import { reminders, scheduleSchema } from "./reminders.ts";
 import {
   HOUR_MS,
   WEEK_MS,
@@ -191,6 +192,7 @@ export const BUILT_IN_TOOLS: readonly string[] = [
   "note",
   "react",
   "read_skill_file",
+  "remind",
   "search_history",
   "skip",
   "spawn_agent",
@@ -310,6 +312,7 @@ export const agentOptions = {
   memory,
   subagents,
   approvals,
+  reminders,
 };
 
 export function isAgentId(value: unknown): value is AgentId {
@@ -354,4 +357,25 @@ export const agentSchema = z.strictObject({
       'workspace: ["other-agent"]. It does not hold the other way round.',
   ),
   ...agentOptions,
+  schedules: z
+    .array(scheduleSchema)
+    .max(100)
+    .describe("one or more [[agents.schedules]]")
+    .default([])
+    .register(optionTexts, {
+      about:
+        "What an agent does again and again, behind its [[agents]]. What was changed here holds from the next start on, and what is no longer here is over.",
+      samples: [
+        {
+          about: "",
+          values: {
+            name: "standup",
+            cron: "0 9 * * 1-5",
+            time_zone: "agent",
+            channel: "discord:123456789012345678",
+            text: "Ask who is stuck on what.",
+          },
+        },
+      ],
+    }),
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isTimeZone } from "../../text/when.ts";
 
 /** What an option of the configuration can be: its type, its default, and what people are told of it. */
 
@@ -106,19 +107,8 @@ export function isPlainHttpUrl(value: string): boolean {
 
 export const timeZone = z
   .string()
-  .refine(isTimeZone)
+  .refine((value) => isTimeZone(value))
   .describe('an IANA time zone such as "UTC" or "Europe/Berlin"');
-
-function isTimeZone(value: string): boolean {
-  try {
-    // Intl also takes "+02:00", which has no summer time and is no IANA name.
-    return (
-      /^[A-Za-z]/.test(value) && Intl.DateTimeFormat("en", { timeZone: value }).resolvedOptions() !== null
-    );
-  } catch {
-    return false;
-  }
-}
 
 /** Names or ids, as people write them: `#general`, `1234567890`. */
 export const names = (what: string): z.ZodArray<z.ZodString> =>

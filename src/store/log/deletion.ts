@@ -18,10 +18,11 @@ import {
   type FoundCalls,
   takeRetoldMemories,
   termsGone,
+  type Unsaid,
 } from "../memory/retold.ts";
 import { takeRetoldNotes } from "../memory/notes.ts";
-import { takeRetoldHandOffs } from "../memory/retold-hand-offs.ts";
 import { voidRetoldSubagents } from "../memory/retold-subagents.ts";
+import { type TakenBack, takeRetoldDueWork, takeRetoldReminders } from "../memory/retold-due-work.ts";
 import { goneOf, lockShownIn, readShown, type ShownMemory } from "../memory/showings.ts";
 
 /** Who makes the extracts of a deletion, and which are made already. */
@@ -104,12 +105,14 @@ async function blankMessages(
       id,
     ]);
   const unsaid = { seqs, terms: termsGone(texts.map(({ text }) => text)) };
+  const due = await takeRetoldDueWork(client, channel, unsaid, { kind: "deleted" });
   const taken = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldNotes(client, channel, unsaid);
+  await takeRetoldReminders(client, channel, unsaid, { kind: "deleted" });
   await voidRetoldSubagents(client, channel, unsaid);
-  const handed = await takeRetoldHandOffs(client, channel, unsaid);
-  const retold = [...handed, ...(await blankRetoldCalls(client, channel, unsaid, { found }))];
-  await endJobs(client, channel, retold);
+  const called = await blankRetoldCalls(client, channel, unsaid, { found });
+  await endJobs(client, channel, called);
+  const retold = [...due, ...called];
   await client.query(
     {
       name: "images_delete",
@@ -119,7 +122,7 @@ async function blankMessages(
     [channel, ids],
   );
   for (const summary of await readAffected(client, channel, [...seqs, ...retold])) {
-    // What was made ahead may be made of the words of such a call.
+    // What was made ahead may be made of the words of such a call, or of such work.
     const isRetold = retold.some((seq) => seq >= summary.from_seq && seq <= summary.to_seq);
     const ready = isRetold ? new Map() : makers.ready;
     await replaceText(client, summary, await digestOf(client, channel, summary, { ...makers, ready }));
@@ -134,8 +137,8 @@ async function blankMessages(
 }
 
 /**
- * What other channels' models made of memories that went goes, too: notes, arguments of tool calls, and what was summarised with
- * these. What the agent answered stays, as in their own channel.
+ * What other channels' models made of memories that went goes, too: notes, reminders, tool calls with their results, and what was
+ * summarised with these. What the agent answered stays, as in their own channel.
  * @param client in the transaction that took the memories
  * @param terms of what is said no more
  */
@@ -149,11 +152,13 @@ export async function takeShown(
     const told = new Set(memories.flatMap((one) => [...one.terms])).intersection(terms);
     const unsaid = { seqs: [Math.min(...memories.map(({ from }) => from))], terms: told };
     await lockShownIn(client, channel);
+    const due = await takeRetoldDueWork(client, channel, unsaid, { kind: "elsewhere" });
     await takeRetoldNotes(client, channel, unsaid);
+    await takeRetoldReminders(client, channel, unsaid, { kind: "elsewhere" });
     await voidRetoldSubagents(client, channel, unsaid);
-    const handed = await takeRetoldHandOffs(client, channel, unsaid);
-    const retold = [...handed, ...(await blankRetoldCalls(client, channel, unsaid))];
-    await endJobs(client, channel, retold);
+    const called = await blankRetoldCalls(client, channel, unsaid);
+    await endJobs(client, channel, called);
+    const retold = [...due, ...called];
     if (retold.length === 0) continue;
     await takeRetoldMemories(client, channel, { seqs: retold, terms: told });
     for (const summary of await readAffected(client, channel, retold))
@@ -227,6 +232,30 @@ export async function renewSummaries(
         [summary.id, JSON.stringify(extract)],
       );
   }
+}
+
+/**
+ * Takes work of Weir's own that tells what an edit took, with what was summarised with it.
+ * @param client in the transaction of the edit
+ * @param digester undefined: summaries stay as they are
+ * @returns the entries
+ */
+export async function takeEditedDueWork(
+  client: Queryable,
+  channel: ChannelId,
+  unsaid: Unsaid,
+  edited: TakenBack,
+  digester: Digester | undefined,
+): Promise<Seq[]> {
+  const due = await takeRetoldDueWork(client, channel, unsaid, edited);
+  if (due.length === 0 || digester === undefined) return due;
+  for (const summary of await readAffected(client, channel, due))
+    await replaceText(
+      client,
+      summary,
+      await digestOf(client, channel, summary, { digester, ready: new Map() }),
+    );
+  return due;
 }
 
 /** The shortest first: what a merged one was made of is without the text before it is read. */

@@ -5,7 +5,7 @@ import { storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { AppendQueue } from "./append-queue.ts";
 import { readChannel } from "../channels/channels.ts";
-import { deleteMessage, renewSummaries, takeShown } from "./deletion.ts";
+import { deleteMessage, renewSummaries, takeEditedDueWork, takeShown } from "./deletion.ts";
 import { goneOf, readShown } from "../memory/showings.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import {
@@ -27,8 +27,8 @@ import {
   termsGone,
 } from "../memory/retold.ts";
 import { takeRetoldNotes } from "../memory/notes.ts";
-import { rewordRetoldHandOffs } from "../memory/retold-hand-offs.ts";
 import { voidRetoldSubagents } from "../memory/retold-subagents.ts";
+import { takeRetoldReminders } from "../memory/retold-due-work.ts";
 import type { ApprovalNews, AskedApproval } from "../turns/approvals.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
@@ -217,13 +217,7 @@ export async function editMessage(
   if (row.outcome === "unchanged") return { outcome: "unchanged", seq };
   if (digester !== undefined) await renewSummaries(client, channel, seq, digester);
   const shown = await readShown(client, channel);
-  const change = { seq, former: row.former, now: stored };
-  const handed = await rewordRetoldHandOffs(client, channel, {
-    seqs: [seq],
-    terms: termsGone(row.former, stored),
-  });
-  if (digester !== undefined) for (const one of handed) await renewSummaries(client, channel, one, digester);
-  const taken = (await takeRetold(client, channel, change, handed)) + handed.length;
+  const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored, digester });
   if (digester !== undefined)
     await takeShown(client, await goneOf(client, shown), termsGone(row.former, stored), digester);
   // Results of tools quote memories: more has changed than the notice tells of.
@@ -240,22 +234,37 @@ interface RawEdit {
   former: string[];
 }
 
-/** Takes what tells of an earlier text. The view keeps its calls as its model has written them. @returns how many memories went */
+/**
+ * Takes what tells of an earlier text. The view keeps its calls as its model has written them.
+ * @returns how many memories went, and how much work of Weir's own
+ */
 async function takeRetold(
   client: Queryable,
   channel: ChannelId,
-  { seq, former, now }: { readonly seq: Seq; readonly former: readonly string[]; readonly now: string },
-  handed: readonly Seq[],
+  {
+    seq,
+    former,
+    now,
+    digester,
+  }: {
+    readonly seq: Seq;
+    readonly former: readonly string[];
+    readonly now: string;
+    readonly digester: Digester | undefined;
+  },
 ): Promise<number> {
   const unsaid = { seqs: [seq], terms: termsGone(former, now) };
+  const edited = { kind: "edited", seq, text: now } as const;
+  const due = await takeEditedDueWork(client, channel, unsaid, edited, digester);
   const unquoted = await takeUnquoted(client, channel, seq, now);
   const retold = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldNotes(client, channel, unsaid);
+  await takeRetoldReminders(client, channel, unsaid, edited);
   await voidRetoldSubagents(client, channel, unsaid);
-  await tellJobs(client, channel, { ...unsaid, seqs: [seq, ...handed] });
+  await tellJobs(client, channel, { ...unsaid, seqs: [seq, ...due] });
   const { coveredTo } = await readChannel(client, channel);
   if (seq <= coveredTo) await blankRetoldCalls(client, channel, unsaid, { to: coveredTo });
-  return unquoted.length + retold.length;
+  return unquoted.length + retold.length + due.length;
 }
 
 function toAskedRow({ callId, expireMs, ...asked }: AskedApproval): object {

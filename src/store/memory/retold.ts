@@ -5,7 +5,7 @@ import { containsQuote, normalWords } from "../../text/normal-text.ts";
 import { isExact, tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/database.ts";
 
-/** What was made of texts that have gone: memories, and arguments of tool calls that repeat their words. */
+/** What was made of texts that have gone: memories, and arguments and results of tool calls that repeat their words. */
 
 /** Entries of a channel that say something no more, and the terms of what they said that they do not say now. */
 export interface Unsaid {
@@ -121,7 +121,8 @@ class LeftTerms {
   }
 }
 
-async function readLeft(client: Queryable, channel: ChannelId, from: Seq, to: Seq): Promise<Said[]> {
+/** What people have said in from..to, and nobody has taken back, as it reads now. */
+export async function readLeft(client: Queryable, channel: ChannelId, from: Seq, to: Seq): Promise<Said[]> {
   return client.query<Said & Record<string, unknown>>(
     {
       name: "entries_left",
@@ -184,14 +185,16 @@ export async function takeProofs(
   return gone.map(({ id }) => memoryId(id));
 }
 
+/** An entry with calls, or one with what a call has brought, which may be outside words. */
 interface RawCalls {
   seq: number;
   text: string;
-  calls: ToolCall[];
+  /** Null: it is a result. */
+  calls: ToolCall[] | null;
   turn: number;
 }
 
-/** Calls of a channel that share a term with texts, as far as they were looked for ahead. */
+/** Calls and results of a channel that share a term with texts, as far as they were looked for ahead. */
 export interface FoundCalls {
   readonly terms: ReadonlySet<string>;
   readonly seqs: readonly Seq[];
@@ -204,7 +207,7 @@ const CALLS_AT_ONCE = 500;
 
 /**
  * Looks for the calls that {@link blankRetoldCalls} may have to blank, before whoever writes to the channel waits for it: there
- * may be as many as the channel is old. Arguments are never written anew, so what is found stays true.
+ * may be as many as the channel is old. Neither arguments nor results are written anew, so what is found stays true.
  */
 export async function findRetoldCalls(
   client: Queryable,
@@ -242,25 +245,29 @@ async function readCalls(
   return client.query<RawCalls & Record<string, unknown>>(
     {
       name: "calls_behind",
-      text: `select e.seq, e.text, e.data->'calls' as calls, e.turn_id as turn from entries e
-              where e.channel_id = $1 and e.kind = 'tool_call' and e.seq > greatest($2::bigint, $4::bigint) and e.seq <= $3
+      text: ["e.kind = 'tool_call'", "e.kind = 'tool_result' and e.text <> ''"]
+        .map(
+          (kind) => `select e.seq, e.text, e.data->'calls' as calls, e.turn_id as turn from entries e
+              where e.channel_id = $1 and ${kind} and e.seq > greatest($2::bigint, $4::bigint) and e.seq <= $3
              union all
              select e.seq, e.text, e.data->'calls', e.turn_id from entries e
-              where e.channel_id = $1 and e.kind = 'tool_call' and e.seq > $2 and e.seq <= $3 and e.seq <= $4 and e.seq = any($5::bigint[])`,
+              where e.channel_id = $1 and ${kind} and e.seq > $2 and e.seq <= $3 and e.seq <= $4 and e.seq = any($5::bigint[])`,
+        )
+        .join(" union all "),
     },
     [channel, behind, to, among?.to ?? 0, among?.seqs ?? []],
   );
 }
 
 function shares({ text, calls }: RawCalls, terms: ReadonlySet<string>): boolean {
-  return [text, ...calls.map((call) => argumentValues(call.arguments))].some(
+  return [text, ...(calls ?? []).map((call) => argumentValues(call.arguments))].some(
     (one) => !tellingTerms(one).isDisjointFrom(terms),
   );
 }
 
 /**
- * Blanks the arguments of tool calls, and what the model said beside them, where they tell what is said no more: where they
- * share a term with it that the messages which their turn answers do not have.
+ * Blanks the arguments of tool calls, what the model said beside them, and the words of their results, where they tell what is said
+ * no more: where they share a term with it that the messages which their turn answers do not have.
  * @param to the last entry that is looked at
  * @param found what was found ahead of it
  * @param client as in {@link takeRetoldMemories}
@@ -304,6 +311,17 @@ async function blankCalls(
 ): Promise<boolean> {
   const known = termsOf(await readAsked(client, turn));
   const retells = (one: string): boolean => tellingTerms(one).intersection(terms).difference(known).size > 0;
+  if (calls === null) {
+    if (!retells(text)) return false;
+    await client.query(
+      {
+        name: "result_blank",
+        text: "update entries set text = '', deleted_at = clock_timestamp() where channel_id = $1 and seq = $2",
+      },
+      [channel, seq],
+    );
+    return true;
+  }
   const blanked = calls.map((call) =>
     retells(argumentValues(call.arguments)) ? { ...call, arguments: "{}" } : call,
   );

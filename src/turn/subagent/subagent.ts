@@ -70,6 +70,7 @@ const NO_KIT: ToolKit = {
   useSkill: async () => refused(),
   handOff: async () => refused(),
   spawnAgent: async () => refused(),
+  setReminder: async () => refused(),
 };
 
 function refused(): never {
@@ -176,7 +177,9 @@ class SubagentRun {
       calls,
       results: results.map((result) => ({
         callId: result.callId,
-        text: storableText(truncateMiddle(this.#agent.renderer.toolText(result), LONGEST_RESULT)),
+        text: storableText(
+          truncateMiddle(this.#agent.renderer.toolText({ ...result, deleted: false }), LONGEST_RESULT),
+        ),
       })),
     };
     const read = {

@@ -1,4 +1,4 @@
-// proves: migrations/0043_approvals.sql, src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts, src/store/memory/retold-subagents.ts, migrations/0044_subagents.sql
+// proves: migrations/0043_approvals.sql, src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts, src/store/memory/retold-subagents.ts, migrations/0044_subagents.sql, src/store/memory/retold-due-work.ts, migrations/0046_reminders.sql
 // What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -8,6 +8,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { DueWorkDesk } from "../../../src/channel/due-work.ts";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
 import type { Asker } from "../../../src/platforms/platform.ts";
@@ -56,6 +57,7 @@ const PLANTED = [
   "entry_search",
   "memories",
   "notes",
+  "reminders",
   "subagents",
   "summaries",
   "wishes",
@@ -115,11 +117,14 @@ async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<v
             { name: "note", arguments: { text: `asked for ${SECRETS[0]}` } },
             { name: "spawn_agent", arguments: { task: SECRET, context: "brief" } },
             { name: "skip", arguments: { reason: SECRET } },
+            { name: "remind", arguments: { in: "3 days", text: `ask for ${SECRETS[0]}` } },
+            { name: "remind", arguments: { at: SECRETS[0], text: "the result of this says what was wrong" } },
           ])
         : text("noted", { usage: "none" });
     },
   );
   await ask(weir, server, "general", "what is the code?");
+  await plantDueWork(weir, ids);
   await ask(weir, server, "thread", "what is the code here?");
   const calls = await open.sql("select data from entries where kind = 'tool_call' order by channel_id");
   assert.ok(calls.length >= 2 && calls.every(holdsSecret), "the calls hold the secret");
@@ -143,6 +148,22 @@ function lookingFor(request: ChatRequest): Behaviour {
   return results(request).length === 0
     ? toolCalls([{ name: "search_history", arguments: { query: SECRETS.join(" ") } }])
     : () => undefined;
+}
+
+/** Work of Weir's own of each kind, as what is made of a turn that has read the secret. */
+async function plantDueWork({ daemon, events }: TestWeir, ids: World["ids"]): Promise<void> {
+  const desk = new DueWorkDesk(daemon.store, daemon.registry);
+  for (const channel of [ids.general, ids.thread])
+    for (const kind of ["reminder", "subagent", "handoff", "approval"]) {
+      const work = { title: `${kind} of Ann`, text: `tell ${SECRETS[0]}`, at: new Date() };
+      const before = delivered(events);
+      await desk.add(channel, { ...work, id: `${kind}/${900_000 + channel}/1` });
+      while (delivered(events) === before) await delay(5);
+    }
+}
+
+function delivered(events: TestWeir["events"]): number {
+  return events.filter(({ type }) => type === "reply_delivered").length;
 }
 
 async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN): Promise<void> {
@@ -218,6 +239,7 @@ async function commandsTell(weir: TestWeir, rooms: readonly string[]): Promise<s
         "memory what opens the safe?",
         "memory me",
         "learned",
+        "reminders",
         "why",
         "status",
         "context",
@@ -483,8 +505,11 @@ for (const [what, withdraw] of Object.entries(WITHDRAWALS)) {
 test("an edit takes a secret from the contexts that are kept, at once", async () => {
   await openWorld(async (world) => {
     await askWithSecret(world);
-    const edit = { type: "edit", platform: "test", id: "general-asked", text: "Never mind." } as const;
-    await world.weir.daemon.inbox.receive({ ...edit, at: new Date() });
+    // Contexts of turns that have read the first one alone go with that.
+    for (const id of ["general-5", "general-asked"]) {
+      const edit = { type: "edit", platform: "test", id, text: "Never mind." } as const;
+      await world.weir.daemon.inbox.receive({ ...edit, at: new Date() });
+    }
     assert.ok(!(await rowsWith(world.scene.open, SECRETS[0])).includes("context_records"));
   });
 });

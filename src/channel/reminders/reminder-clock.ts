@@ -1,0 +1,257 @@
+import type { Logger } from "pino";
+import { BackoffTimer } from "../../async/backoff.ts";
+import { steadyNow } from "../../async/clock.ts";
+import { retryWrite } from "../../async/retry.ts";
+import { errorMessage } from "../../core/errors.ts";
+import { type AgentId, parseAddress } from "../../core/ids.ts";
+import { OWN_AUTHOR } from "../../core/message.ts";
+import type { Schedule } from "../../core/reminder.ts";
+import type { ChannelRow } from "../../store/channels/channels.ts";
+import { draftMessage, toAppended } from "../../store/log/message-rows.ts";
+import type { DueReminder, PlacedSchedule } from "../../store/reminders/reminders.ts";
+import type { Store } from "../../store/store.ts";
+import { nextOccurrence, pastOccurrences } from "../../async/occurrences.ts";
+import type { TimeFormat } from "../../text/time.ts";
+import type { Config } from "../../config/config.ts";
+import type { Platform } from "../../platforms/platform.ts";
+import type { ChannelAddress } from "../../core/ids.ts";
+import type { ChannelRegistry } from "../registry.ts";
+import type { Agent } from "../../turn/agent.ts";
+import type { ReminderDesk } from "./reminder-desk.ts";
+import { reminderTitle } from "./reminder-title.ts";
+
+/** After so long it looks again whatever it knows, ms: another daemon may have set a reminder and ended. */
+const LOOK_MS = 3_600_000;
+/** So often it compares its clock with the next reminder's time, ms: a clock that is set, or a machine that sleeps, moves no timer. */
+const TICK_MS = 60_000;
+/** Reminders that are read at once. */
+const PAGE = 100;
+const BACKOFF = { fromMs: 1000, toMs: 60_000 };
+
+/** A schedule as the configuration has it: its channel is an address. */
+export interface ConfiguredSchedule extends Schedule {
+  readonly agent: AgentId;
+  readonly channel: string;
+}
+
+export interface ReminderClockParts {
+  readonly store: Pick<Store, "reminders" | "channels">;
+  readonly desk: ReminderDesk;
+  readonly registry: Pick<ChannelRegistry, "announce">;
+  readonly log: Logger;
+  readonly now: () => Date;
+  readonly schedules: readonly ConfiguredSchedule[];
+  /** Names of the platforms that are served. */
+  readonly platforms: readonly string[];
+  /** Whether this daemon can deliver to a channel now. */
+  readonly serves: (channel: ChannelRow) => boolean;
+  /** How often the clock is compared with the next reminder's time, ms; default: each minute. */
+  readonly tickMs?: number;
+  /** How the agent of a channel tells times, and how late a reminder is late there and not missed, ms. */
+  readonly agentOf: (channel: ChannelRow) => { readonly time: TimeFormat; readonly graceMs: number };
+}
+
+/** What a daemon has that its clock of reminders needs. */
+type Surroundings = Pick<ReminderClockParts, "log" | "now"> & {
+  readonly config: Pick<Config, "agents">;
+  readonly reminders: ReminderDesk;
+  readonly agents: { of(id: AgentId): { readonly agent: Pick<Agent, "time" | "config"> } };
+  readonly store: Store;
+  readonly registry: ChannelRegistry;
+  readonly platforms: readonly Platform[];
+  readonly platformOf: (address: ChannelAddress) => Platform | undefined;
+};
+
+/** The clock of a daemon, with the schedules of its configuration. */
+export function createReminderClock({
+  config,
+  store,
+  reminders,
+  registry,
+  agents,
+  platforms,
+  platformOf,
+  log,
+  now,
+}: Surroundings): ReminderClock {
+  return new ReminderClock({
+    store,
+    desk: reminders,
+    log,
+    now,
+    registry,
+    schedules: config.agents.flatMap(({ id, schedules }) => schedules.map((one) => ({ ...one, agent: id }))),
+    platforms: platforms.map(({ name }) => name),
+    serves: ({ address }) => platformOf(address) !== undefined,
+    agentOf({ agent }) {
+      const { time, config: own } = agents.of(agent).agent;
+      return { time, graceMs: own.reminders.graceMs };
+    },
+  });
+}
+
+/**
+ * Tells reminders when they are due. One timer, set for the next of them; while none waits it looks once an hour.
+ * What is due follows from the rows, so a crash anywhere loses nothing, and of several daemons one tells each occurrence.
+ */
+export class ReminderClock implements AsyncDisposable {
+  readonly #parts: ReminderClockParts;
+  readonly #again = new BackoffTimer(BACKOFF);
+  #timer: NodeJS.Timeout | undefined;
+  /** When the next reminder comes, as far as is known; null: none waits. */
+  #nextAt: Date | null = null;
+  #lookedAt = 0;
+  #looking: Promise<void> | null = null;
+  #isAsked = false;
+  #isClosed = false;
+  /** Schedules of channels that the log does not have yet are placed later. */
+  #arePlaced = false;
+
+  constructor(parts: ReminderClockParts) {
+    this.#parts = parts;
+    parts.desk.onSet = (at) => this.#set(at);
+  }
+
+  /** Takes up what became due while nobody looked. Returns at once. */
+  start(): void {
+    this.#look();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#again.cancel();
+    await this.#looking;
+  }
+
+  #set(at: Date): void {
+    if (this.#nextAt === null || at < this.#nextAt) this.#nextAt = at;
+    this.#arm();
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    if (this.#isClosed) return;
+    const untilLook = this.#lookedAt + LOOK_MS - steadyNow();
+    const untilNext =
+      this.#nextAt === null
+        ? Infinity
+        : Math.min(this.#parts.tickMs ?? TICK_MS, this.#nextAt.getTime() - this.#parts.now().getTime());
+    this.#timer = setTimeout(
+      () => {
+        const isDue = this.#nextAt !== null && this.#parts.now() >= this.#nextAt;
+        if (isDue || steadyNow() >= this.#lookedAt + LOOK_MS) this.#look();
+        else this.#arm();
+      },
+      Math.max(0, Math.min(untilLook, untilNext)),
+    ).unref();
+  }
+
+  #look(): void {
+    this.#isAsked = true;
+    this.#looking ??= this.#run().finally(() => (this.#looking = null));
+  }
+
+  /** Must not throw. */
+  async #run(): Promise<void> {
+    while (this.#isAsked && !this.#isClosed) {
+      this.#isAsked = false;
+      try {
+        this.#lookedAt = steadyNow();
+        if (!this.#arePlaced) await this.#place();
+        // One time for both: what comes due between them would be in neither.
+        const at = this.#parts.now();
+        const isWhole = await this.#tellDue(at);
+        await this.#readNext(at);
+        if (isWhole) this.#again.succeeded();
+        else this.#again.schedule(() => this.#look());
+      } catch (error) {
+        this.#parts.log.warn(
+          { why: errorMessage(error), retryInMs: this.#again.waitMs },
+          "reminders_not_read",
+        );
+        this.#again.schedule(() => this.#look());
+      }
+    }
+    this.#arm();
+  }
+
+  async #readNext(at: Date): Promise<void> {
+    const { store, platforms } = this.#parts;
+    // One that is set meanwhile makes it anew.
+    this.#nextAt = null;
+    const next = await store.reminders.nextAt(platforms, at);
+    if (next !== null) this.#set(next);
+  }
+
+  /** @returns false: one of them could not be told, and the others were */
+  async #tellDue(at: Date): Promise<boolean> {
+    const { store, platforms, log, serves } = this.#parts;
+    let isWhole = true;
+    for (let behind: number | undefined = 0; behind !== undefined && !this.#isClosed;) {
+      const due: readonly DueReminder[] = await store.reminders.due(platforms, at, behind, PAGE);
+      for (const reminder of due) {
+        if (this.#isClosed) return true;
+        if (!serves(reminder.channel)) continue;
+        try {
+          await this.#tell(reminder);
+        } catch (error) {
+          isWhole = false;
+          log.warn({ reminder: reminder.id, why: errorMessage(error) }, "reminder_not_told_yet");
+        }
+      }
+      behind = due.at(-1)?.id;
+    }
+    return isWhole;
+  }
+
+  async #tell(reminder: DueReminder): Promise<void> {
+    const { store, registry, now, agentOf } = this.#parts;
+    const { id, cron, timeZone, text, due, channel } = reminder;
+    const at = now();
+    const past = cron === null ? { last: due, before: 0 } : pastOccurrences({ cron, timeZone }, due, at);
+    const next = cron === null ? null : nextOccurrence({ cron, timeZone }, at);
+    const title = reminderTitle(
+      reminder,
+      { due: past.last, missed: past.before },
+      { now: at, ...agentOf(channel) },
+    );
+    const draft = draftMessage({
+      id: `reminder/${id}/${past.last.toISOString()}`,
+      author: { id: OWN_AUTHOR, name: title, isBot: true },
+      text,
+      at,
+      addressed: true,
+    });
+    const { result: fired, isRepeated } = await retryWrite(async () =>
+      store.reminders.fire({ reminder, draft, next }),
+    );
+    const { seq, hasFired, isDue } = fired;
+    // Of what another daemon has told, that one has told its channel, too.
+    if (seq === null || !(hasFired || isRepeated)) return;
+    registry.announce(channel.id, toAppended(draft, { seq, duplicate: !hasFired, due: isDue }));
+  }
+
+  /** Puts the schedules of the configuration into their channels. */
+  async #place(): Promise<void> {
+    const { schedules, store, now, log } = this.#parts;
+    const placed: PlacedSchedule[] = [];
+    for (const { channel, agent, ...schedule } of schedules) {
+      const row = await store.channels.find(parseAddress(channel));
+      const nextAt = nextOccurrence(schedule, now());
+      const why =
+        row === undefined
+          ? "nobody has spoken there yet"
+          : row.agent === agent
+            ? null
+            : `${row.agent} answers there`;
+      if (row === undefined || nextAt === null || why !== null)
+        log.warn({ agent, schedule: schedule.name, channel, why }, "schedule_waits");
+      else placed.push({ ...schedule, agent, channel: row.id, nextAt });
+    }
+    await store.reminders.setSchedules(placed);
+    this.#arePlaced = placed.length === schedules.length;
+    for (const { agent, name, channel, nextAt } of placed)
+      log.info({ agent, schedule: name, channel, nextAt }, "schedule_set");
+  }
+}

@@ -1,0 +1,49 @@
+import { LONGEST_REMINDER, type ReminderPlan } from "../../core/reminder.ts";
+import { cronProblem, nextOccurrence } from "../../async/occurrences.ts";
+import { storableText } from "../../text/text.ts";
+import { isTimeZone, whenAt, whenIn } from "../../text/when.ts";
+import type { ReminderRequest } from "../../tools/tool.ts";
+
+/** What somebody wants to be reminded of, made into a plan. Pure. */
+
+/** Examples for who has written no time. */
+const EXAMPLES = '20m, 18:30, 2026-12-01 09:00, or as cron "0 9 * * 1-5"';
+
+/** Longest time that is read, in UTF-16 units. */
+const LONGEST_TIME = 100;
+
+/** What was asked for cannot be set: why, for whoever asks. */
+export class ReminderProblem extends Error {}
+
+/**
+ * @param ownZone of times that name none: the agent's
+ * @throws ReminderProblem in a sentence that a model and a person understand
+ */
+export function planReminder(
+  { at, in: span, cron, timeZone, text: words }: Omit<ReminderRequest, "callId">,
+  ownZone: string,
+  now: Date,
+): ReminderPlan {
+  const text = storableText(words).trim();
+  if (text === "") throw new ReminderProblem("A reminder says something: its text is missing.");
+  if (text.length > LONGEST_REMINDER)
+    throw new ReminderProblem(
+      `A reminder has at most ${LONGEST_REMINDER.toLocaleString("en")} characters, and this has ${text.length.toLocaleString("en")}. Say it shorter.`,
+    );
+  const zone = (timeZone ?? "").trim() || ownZone;
+  if (!isTimeZone(zone))
+    throw new ReminderProblem('That is no time zone. It is an IANA name, such as "Europe/Berlin".');
+  const given = [at, span, cron].filter((one) => one !== undefined && one.trim() !== "");
+  if (given.length !== 1 || given.some((one) => one !== undefined && one.length > LONGEST_TIME))
+    throw new ReminderProblem(`Say one time, as at, in or cron. Examples: ${EXAMPLES}.`);
+  if (cron !== undefined && cron.trim() !== "") {
+    const problem = cronProblem(cron, zone, now);
+    const first = problem === null ? nextOccurrence({ cron, timeZone: zone }, now) : null;
+    if (first === null) throw new ReminderProblem(`This cannot be set: ${problem ?? "it never comes"}.`);
+    return { at: first, cron, timeZone: zone, text };
+  }
+  const when = span === undefined || span.trim() === "" ? whenAt(at ?? "", zone, now) : whenIn(span, now);
+  if ("problem" in when)
+    throw new ReminderProblem(`This cannot be set: ${when.problem}. Examples: ${EXAMPLES}.`);
+  return { at: when.at, cron: null, timeZone: zone, text };
+}

@@ -1,0 +1,30 @@
+/** What is to be said in a channel at a time. */
+
+/** When a reminder comes, and what it says. */
+export interface ReminderPlan {
+  /** When it comes first. */
+  readonly at: Date;
+  /** Null: it comes once. */
+  readonly cron: string | null;
+  /** The time zone of its times, an IANA name. */
+  readonly timeZone: string;
+  readonly text: string;
+}
+
+/** Longest text, in UTF-16 units. */
+export const LONGEST_REMINDER = 1000;
+/** Reminders that may wait in a channel; so many of them may one person have asked for. */
+export const MOST_REMINDERS = 50;
+export const MOST_OF_PERSON = 20;
+
+/** Why a reminder was not set. `soon`: an answer to a reminder wants the next one at once, which would have no end. */
+export const REMINDER_REFUSALS = ["gone", "changed", "full", "full_for_person", "soon"] as const;
+export type ReminderRefusal = (typeof REMINDER_REFUSALS)[number];
+
+/** A recurring text that the operator has written into the configuration. */
+export interface Schedule {
+  readonly name: string;
+  readonly cron: string;
+  readonly timeZone: string;
+  readonly text: string;
+}

@@ -1,0 +1,38 @@
+import type { Logger } from "pino";
+import type { Config } from "../config/config.ts";
+import type { Store } from "../store/store.ts";
+import { Indexer } from "./indexer.ts";
+import type { Meaning } from "./meaning.ts";
+
+/**
+ * What finds earlier texts: the index of their words and, where an embedding model is configured, their vectors. Without one, the
+ * code for vectors is not even loaded.
+ */
+export async function openIndexes(
+  { llm }: Config,
+  { search, vectors }: Store,
+  log: Logger,
+  stack: AsyncDisposableStack,
+): Promise<{
+  readonly indexer: Indexer;
+  readonly meaning: Meaning | null;
+  readonly startIndexing: () => Promise<void>;
+}> {
+  const indexer = stack.use(new Indexer(search, log));
+  if (llm.embeddings === null) {
+    return { indexer, meaning: null, startIndexing: async () => indexer.start() };
+  }
+  const [{ createEmbeddings }, { Meaning: MeaningSearch }, { VectorFiller }] = await Promise.all([
+    import("../llm/embeddings.ts"),
+    import("./meaning.ts"),
+    import("./vector-filler.ts"),
+  ]);
+  const embeddings = createEmbeddings(llm.embeddings);
+  const meaning = new MeaningSearch({ embeddings, vectors, log });
+  const filler = stack.use(new VectorFiller({ vectors, embeddings, meaning, log }));
+  const startIndexing = async (): Promise<void> => {
+    await indexer.start();
+    filler.start();
+  };
+  return { indexer, meaning, startIndexing };
+}

@@ -1,0 +1,248 @@
+import type { AgentId, ChannelId, Owner, Seq, TurnId } from "../../core/ids.ts";
+import type { InboundMessage } from "../../core/message.ts";
+import {
+  MOST_OF_PERSON,
+  MOST_REMINDERS,
+  type ReminderPlan,
+  type ReminderRefusal,
+  type Schedule,
+} from "../../core/reminder.ts";
+import { storableText } from "../../text/text.ts";
+import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../channels/channels.ts";
+import type { Database } from "../database/database.ts";
+import { draftMessage, type MessageDraft } from "../log/message-rows.ts";
+
+/** A reminder that waits. */
+export interface Reminder extends Omit<ReminderPlan, "at"> {
+  readonly id: number;
+  /** When it is due next; that may be past. */
+  readonly due: Date;
+  /** Null: the configuration, or the agent of itself. */
+  readonly asker: { readonly id: string; readonly name: string } | null;
+  /** The name of a schedule of the configuration; null: it is none. */
+  readonly schedule: string | null;
+}
+
+export interface DueReminder extends Reminder {
+  readonly channel: ChannelRow;
+}
+
+/** Who asks for a reminder in a turn. */
+export interface AskedInTurn {
+  readonly owner: Owner;
+  readonly turn: TurnId;
+  /** Of one run of the turn. */
+  readonly run: string;
+  readonly callId: string;
+}
+
+export type AddedReminder =
+  | { readonly id: number; readonly seq: Seq; readonly refused: null }
+  | { readonly refused: ReminderRefusal };
+
+/** A schedule with its channel, and when it comes next. */
+export interface PlacedSchedule extends Schedule {
+  readonly channel: ChannelId;
+  readonly agent: AgentId;
+  readonly nextAt: Date;
+}
+
+/** An occurrence on its way into the log. */
+export interface Occurrence {
+  readonly reminder: Pick<Reminder, "id" | "due" | "text">;
+  readonly draft: MessageDraft;
+  /** When the reminder comes again; null: it does not. */
+  readonly next: Date | null;
+}
+
+/** `hasFired` false: another daemon has told it, or an earlier attempt, or it has ended or changed meanwhile. */
+export interface Fired {
+  readonly hasFired: boolean;
+  /** Null: it is not in the log. */
+  readonly seq: Seq | null;
+  /** It waits for an answer. */
+  readonly isDue: boolean;
+}
+
+type RawReminder = {
+  id: number;
+  cron: string | null;
+  time_zone: string;
+  text: string;
+  next_at: Date;
+  asker_id: string | null;
+  asker_name: string | null;
+  name: string | null;
+};
+
+const COLUMNS = "r.id, r.cron, r.time_zone, r.text, r.next_at, r.asker_id, r.asker_name, r.name";
+
+function toReminder(row: RawReminder): Reminder {
+  const { asker_id: id, asker_name: name } = row;
+  return {
+    id: row.id,
+    cron: row.cron,
+    timeZone: row.time_zone,
+    text: row.text,
+    due: row.next_at,
+    asker: id === null ? null : { id, name: name ?? "" },
+    schedule: row.name,
+  };
+}
+
+/** Rows of `reminders`. */
+export class ReminderStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Adds what a running turn asks for. Once, however often it is called with the key. */
+  async addInTurn(asked: AskedInTurn, plan: ReminderPlan, key: string, now: Date): Promise<AddedReminder> {
+    const { owner, turn, run, callId } = asked;
+    return this.#add(owner.channel, {
+      epoch: owner.epoch,
+      turn,
+      said: null,
+      reminder: { ...recordOf(plan, key, now), run, call_id: storableText(callId) },
+    });
+  }
+
+  /** Adds what a command asks for, with the command's message, which is only listened to. Once for each message. */
+  async addByCommand(
+    channel: ChannelId,
+    message: InboundMessage,
+    plan: ReminderPlan,
+    now: Date,
+  ): Promise<AddedReminder> {
+    const { messageId, author, text, tokens, at } = draftMessage({ ...message, addressed: false });
+    const said = {
+      message_id: messageId,
+      author_id: author.id,
+      author_name: author.name,
+      text,
+      tokens,
+      at,
+    };
+    return this.#add(channel, {
+      epoch: null,
+      turn: null,
+      said,
+      reminder: recordOf(plan, messageId, now),
+    });
+  }
+
+  async #add(
+    channel: ChannelId,
+    {
+      epoch,
+      turn,
+      said,
+      reminder,
+    }: { epoch: number | null; turn: TurnId | null; said: object | null; reminder: object },
+  ): Promise<AddedReminder> {
+    const [row] = await this.#db.query<{ id: number; asked_seq: number; refused: ReminderRefusal | null }>(
+      {
+        name: "reminder_add",
+        text: "select id, asked_seq, refused from add_reminder($1, $2, $3, $4, $5, $6, $7)",
+      },
+      [
+        channel,
+        epoch,
+        turn,
+        said === null ? null : JSON.stringify(said),
+        JSON.stringify(reminder),
+        MOST_REMINDERS,
+        MOST_OF_PERSON,
+      ],
+    );
+    if (row === undefined) throw new Error("add_reminder returned no row");
+    const { id, asked_seq: seq, refused } = row;
+    return refused === null ? { id, seq, refused } : { refused };
+  }
+
+  /** What waits in a channel, by when it comes. */
+  async waiting(channel: ChannelId): Promise<Reminder[]> {
+    const rows = await this.#db.query<RawReminder>(
+      {
+        name: "reminders_waiting",
+        text: `select ${COLUMNS} from reminders r where r.channel_id = $1 and r.state = 'active' order by r.next_at, r.id`,
+      },
+      [channel],
+    );
+    return rows.map(toReminder);
+  }
+
+  /** Ends a reminder of a channel. @returns false: it does not wait (any more) */
+  async cancel(channel: ChannelId, id: number): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "reminder_cancel",
+        text: `update reminders set state = 'cancelled', text = '', next_at = null, ended_at = clock_timestamp()
+                where channel_id = $1 and id = $2 and state = 'active' and name is null returning id`,
+      },
+      [channel, id],
+    );
+    return rows.length > 0;
+  }
+
+  /**
+   * Reminders of these platforms that are due, some, by number.
+   * @param behind only those with a higher number
+   */
+  async due(platforms: readonly string[], now: Date, behind: number, limit: number): Promise<DueReminder[]> {
+    const rows = await this.#db.query<RawReminder & { row: RawChannel }>(
+      {
+        name: "reminders_due",
+        text: `select ${COLUMNS}, to_jsonb(c) as row
+                 from reminders r
+                 join lateral (select ${COLUMNS_OF_C} from channels c where c.id = r.channel_id and c.platform = any($1)) c on true
+                where r.state = 'active' and r.next_at <= $2 and r.id > $3 order by r.id limit $4`,
+      },
+      [platforms, now, behind, limit],
+    );
+    return rows.map((row) => ({ ...toReminder(row), channel: toChannel(row.row) }));
+  }
+
+  /** When the next reminder of these platforms comes that is not due yet; null: none waits. */
+  async nextAt(platforms: readonly string[], now: Date): Promise<Date | null> {
+    const [row] = await this.#db.query<{ next_at: Date }>(
+      {
+        name: "reminders_next",
+        text: `select r.next_at from reminders r join channels c on c.id = r.channel_id and c.platform = any($1)
+                where r.state = 'active' and r.next_at > $2 order by r.next_at limit 1`,
+      },
+      [platforms, now],
+    );
+    return row?.next_at ?? null;
+  }
+
+  /** Appends an occurrence to the log, and moves its reminder on, in one transaction. */
+  async fire({ reminder, draft, next }: Occurrence): Promise<Fired> {
+    const { id, due, text } = reminder;
+    const { messageId, author, tokens, at } = draft;
+    const [row] = await this.#db.query<{ has_fired: boolean; seq: number | null; due: boolean | null }>(
+      {
+        name: "reminder_fire",
+        text: "select has_fired, seq, due from fire_reminder($1, $2, $3, $4, $5, $6, $7, $8)",
+      },
+      [id, due, text, messageId, author.name, tokens, at, next],
+    );
+    if (row === undefined) throw new Error("fire_reminder returned no row");
+    return { hasFired: row.has_fired, seq: row.seq, isDue: row.due ?? false };
+  }
+
+  /** Makes the schedules these; others of the configuration are over. */
+  async setSchedules(schedules: readonly PlacedSchedule[]): Promise<void> {
+    const rows = schedules.map(({ channel, agent, name, cron, timeZone, text, nextAt }) => {
+      return { channel, agent, name, cron, time_zone: timeZone, text: storableText(text), next_at: nextAt };
+    });
+    await this.#db.query({ name: "schedules_set", text: "select set_schedules($1)" }, [JSON.stringify(rows)]);
+  }
+}
+
+function recordOf({ at, cron, timeZone, text }: ReminderPlan, key: string, now: Date): object {
+  const kind = cron === null ? "once" : "cron";
+  return { key, kind, cron, time_zone: timeZone, text: storableText(text), at, now };
+}

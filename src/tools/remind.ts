@@ -1,0 +1,22 @@
+import { z } from "zod";
+import { defineTool } from "./tool.ts";
+
+/** Bounds are told where they are broken: in the schema each request would pay for them. */
+const Words = z.string();
+
+/** `remind`: something is said in this channel at a time, once or again and again. */
+export const remind = defineTool({
+  name: "remind",
+  description: "tool-remind",
+  input: z.strictObject({
+    at: Words.optional(),
+    in: Words.optional(),
+    cron: Words.optional(),
+    time_zone: Words.optional(),
+    text: Words,
+  }),
+  async run({ time_zone: timeZone, ...request }, context) {
+    const text = await context.setReminder({ ...request, timeZone, callId: context.callId });
+    return { kind: "result", text, references: [] };
+  },
+});
