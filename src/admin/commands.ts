@@ -81,6 +81,9 @@ export function helpLines(
   }));
 }
 
+const NOT_MET =
+  "Nothing has been said to me here yet. Write me something first: then commands work here, too.";
+
 /** Creates the slash commands. Only the asker gets the answer; no command waits for the mailbox. */
 export function createCommands(parts: CommandParts): Commands {
   const run = async (command: InboundCommand): Promise<CommandAnswer> => {
@@ -96,7 +99,7 @@ export function createCommands(parts: CommandParts): Commands {
       const isOwnerHere = isOwner(asker, { platform, kind, workspace }, parts.owners);
       return parts.helpText(helpLines(isOwnerHere, registered)).trim();
     }
-    if (channel === undefined) return "Nothing has been said in this channel yet.";
+    if (channel === undefined) return NOT_MET;
     const typed = typedWith(prefixIn(channel, commandPrefix, said?.text));
     const permission = await permissionFor(parts, wanted, { channel, asker, typed });
     if (!permission.isAllowed) return permission.why;

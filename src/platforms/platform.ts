@@ -237,6 +237,8 @@ export interface InboundCommand {
   readonly asker: Asker;
   /** The message in which it was typed; default: it stands in none, as a slash command. */
   readonly said?: Pick<InboundMessage, "id" | "text" | "at">;
+  /** The channel as its messages tell it: a command may be the first thing there that is kept. Default: nothing is known of it. */
+  readonly where?: ChannelOnPlatform;
 }
 
 /** Who gives a command. */
