@@ -1,4 +1,4 @@
-import { type Option, type Table, tables, tomlValue } from "./options.ts";
+import { isRepeated, type Option, type Table, tables, tomlValue } from "./options.ts";
 
 const WIDTH = 118;
 
@@ -12,7 +12,7 @@ Paths are relative to the folder of this file. A name that ends in _ms is a time
 export function configFile(): string {
   const all = tables();
   const homes = homesOf(all);
-  const parts = all.filter(({ name }) => !name.startsWith("agents.")).map((table) => tableText(table, homes));
+  const parts = all.filter((table) => !isRepeated(table)).map((table) => tableText(table, homes));
   return `${[comment(HEAD), ...parts].join("\n\n\n")}\n`;
 }
 

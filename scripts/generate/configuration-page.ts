@@ -1,4 +1,4 @@
-import { type Option, type Table, tables, tomlValue } from "./options.ts";
+import { isRepeated, type Option, type Table, tables, tomlValue } from "./options.ts";
 
 const HEAD = `# Configuration
 
@@ -16,7 +16,7 @@ The shipped \`config.toml\` has every option with a comment, switched off at its
 
 /** The text of `docs/configuration.md`. */
 export function configurationPage(): string {
-  const shown = tables().filter(({ name }) => !name.startsWith("agents."));
+  const shown = tables().filter((table) => !isRepeated(table));
   return [HEAD, ...shown.map(tableText)].join("\n");
 }
 

@@ -32,6 +32,11 @@ export function tables(): Table[] {
   return tablesOf("", fileSchema, NO_TEXT).filter(({ options }) => options.length > 0);
 }
 
+/** What an agent may say otherwise than `[defaults]` stands there. */
+export function isRepeated({ name, isList }: Table): boolean {
+  return name.startsWith("agents.") && !isList;
+}
+
 function tablesOf(name: string, schema: unknown, text: OptionText): Table[] {
   const inner = unwrapped(schema);
   const isList = inner instanceof z.ZodArray;

@@ -33,6 +33,11 @@ const TOOLS = [
 const NOTE_TOOLS: ReadonlySet<unknown> = new Set([memoryWrite, note]);
 /** Of an agent that has skills. */
 const SKILL_TOOLS: ReadonlySet<unknown> = new Set([activateSkill, deactivateSkill, readSkillFile]);
+const SKILL_TOOL_NAMES: ReadonlySet<string> = new Set([
+  "activate_skill",
+  "deactivate_skill",
+  "read_skill_file",
+]);
 /** What each of these looks up. */
 const LOOK_UP_TOOLS: ReadonlyMap<unknown, "messages" | "memories"> = new Map([
   [searchHistory, "messages"],
@@ -50,6 +55,12 @@ export interface ToolNeeds {
   readonly subagents?: Omit<SpawnChoices, "tools"> | undefined;
   /** What the configuration says of approvals, by tool; default: nothing. */
   readonly approvals?: AgentConfig["approvals"]["tools"];
+}
+
+/** Where a tool comes from, in a word or two. */
+export function sourceOf({ server, spec }: Pick<Tool, "server" | "spec">): string {
+  if (server !== undefined) return `server ${server}`;
+  return SKILL_TOOL_NAMES.has(spec.name) ? "skill" : "built in";
 }
 
 export function createTools(

@@ -37,10 +37,10 @@ export class GuestTurns {
     return agent === undefined || this.#parts.guests.agent(agent) === undefined ? undefined : agent;
   }
 
-  /** The parts of an agent's turns. What a guest asks its model says nothing of the channel's own requests. */
+  /** The parts of an agent's turns, with a guest's tools as they are now: they do not change under a turn. What a guest asks its model says nothing of the channel's own requests. */
   partsOf(agent: AgentId | undefined): ActorParts {
     const guest = agent === undefined ? undefined : this.#parts.guests.agent(agent);
-    return guest === undefined ? this.#parts : { ...this.#parts, agent: guest };
+    return guest === undefined ? this.#parts : { ...this.#parts, agent: { ...guest } };
   }
 
   of(turn: TurnRange): TurnParts {
@@ -52,6 +52,7 @@ export class GuestTurns {
       last: new LastRequest(parts.agent.config.model),
       onRequest: () => undefined,
       onLanded: () => undefined,
+      renewTools: async () => undefined,
     };
     const view = new GuestView(parts, this.#history, turn, this.#briefs.get(turn.agent) ?? null);
     return { parts, request, view };

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ApprovalMode } from "../../core/approval.ts";
 import type { AgentId } from "../../core/ids.ts";
+import { mcp } from "./mcp.ts";
 import {
   HOUR_MS,
   WEEK_MS,
@@ -354,4 +355,5 @@ export const agentSchema = z.strictObject({
       'workspace: ["other-agent"]. It does not hold the other way round.',
   ),
   ...agentOptions,
+  mcp,
 });

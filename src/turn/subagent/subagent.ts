@@ -163,6 +163,8 @@ class SubagentRun {
       tools: this.#tools,
       timeoutMs: this.#agent.config.toolTimeoutMs,
       signal: this.#signal,
+      // Its tools only look something up.
+      effectKeys: async (made) => made.map(({ id }) => id),
       context: {
         ...NO_KIT,
         searchHistory: async (query, limit, signal) => this.#channel.searchHistory(query, limit, signal),
