@@ -30,13 +30,13 @@ interface Scene {
 }
 
 /** An agent with one of the servers of test/support/mcp; each test has a room of its own. */
-async function scene(t: TestContext, script: string, ...mode: readonly string[]): Promise<Scene> {
+async function scene(t: TestContext, script: string, mode?: string, approve = "never"): Promise<Scene> {
   const folder = await mkdtemp(path.join(tmpdir(), "weir-mcp-"));
   t.after(async () => rm(folder, { recursive: true, force: true }));
   const journal = path.join(folder, "journal");
   const server = await startModelServer();
   t.after(async () => server[Symbol.asyncDispose]());
-  const args = [path.join(SUPPORT, script), ...mode, journal];
+  const args = [path.join(SUPPORT, script), ...(mode === undefined ? [] : [mode]), journal];
   const config = `${OWNED}
 [daemon]
 drain_deadline_ms = 200
@@ -49,6 +49,7 @@ name = "kit"
 command = ${JSON.stringify(process.execPath)}
 args = ${JSON.stringify(args)}
 env = ["GOOD_KEY=env:PLANTED"]
+approve = "${approve}"
 `;
   const log: string[] = [];
   const started: TestWeir[] = [];
@@ -242,4 +243,28 @@ test("a server that crashes under a call kills no turn", async (t) => {
   assert.match(resultsIn(server).at(-1) ?? "", /^Error: The server "kit" went away before it answered/);
   assert.equal(weir.platform.texts("crashing").at(-1), "it has crashed");
   assert.equal((await journal()).filter((line) => line === "call call").length, 1);
+});
+
+test("a call that somebody has to allow waits over a restart, and is made once", async (t) => {
+  const world = await scene(t, "good-server.ts", undefined, "writes");
+  const { server, journal } = world;
+  const isDone = async (): Promise<boolean> => (await journal()).length > 0;
+  server.respond(() => text("fine"));
+  {
+    const weir = await world.start();
+    await untilTools(world, weir, "asking");
+    server.reply(call("environment"), text("I have asked"));
+    await ask(weir, "asking", "look around");
+    assert.match(resultsIn(server).at(-1) ?? "", /^This waits for an approval, as #\d+/);
+    await weir[Symbol.asyncDispose]();
+  }
+  assert.ok(!(await isDone()));
+  const number = /as (#\d+)/.exec(resultsIn(server).at(-1) ?? "")?.[1] ?? "";
+  // Its server is only being started by then.
+  const weir = await world.start();
+  assert.equal(await command(weir, "asking", `/approve ${number.slice(1)}`, OWNER), `Allowed: ${number}.`);
+  await until(isDone);
+  await weir.platform.until(() => weir.platform.texts("asking").includes("fine"));
+  assert.deepEqual(await journal(), ['{"tool":"environment"}']);
+  assert.match(resultsIn(server).at(-1) ?? "", /^From the server "kit", as data:/);
 });
