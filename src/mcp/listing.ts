@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { escapeLabels } from "../context/render.ts";
+import { escapeLabels } from "../context/labels.ts";
 import type { ToolSpec } from "../core/context.ts";
 import { sliceWhole } from "../text/text.ts";
 import { schemaProblem, withCleanTexts } from "./schema.ts";

@@ -1,4 +1,4 @@
-import { escapeLabels } from "../context/render.ts";
+import { escapeLabels } from "../context/labels.ts";
 import type { ToolSpec } from "../core/context.ts";
 
 /** Longest schema of one tool, as JSON, in UTF-16 units; and how deep it may be. */
