@@ -56,6 +56,6 @@ export async function lookAtServers(io: Io, config: Config): Promise<readonly Fi
 
 function whatToDo({ reach }: McpServerConfig): string {
   return reach.kind === "command"
-    ? `run it by hand in ${reach.folder}: ${[reach.command, ...reach.args].join(" ")}; and see env, for it is given no other variables`
+    ? `run ${reach.command} by hand with its args in ${reach.folder}; and see env, for it is given no other variables`
     : "see url and headers, and whether the server is up";
 }

@@ -1,9 +1,11 @@
 import { type AgentEvents, createAgents, type StaffedAgent } from "../agents.ts";
+import type { AgentConfig } from "../config/config.ts";
 import { openModels } from "../llm/model-provider.ts";
 import { tokensOf } from "../mcp/server-tools.ts";
 import { loadPrompts, promptSources } from "../prompts/load.ts";
 import { formatNumber } from "../text/format.ts";
 import { counted } from "../text/text.ts";
+import { needsApproval } from "../tools/approval.ts";
 import type { Tool } from "../tools/tool.ts";
 import { sourceOf } from "../tools/tools.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
@@ -39,7 +41,7 @@ async function describe(
   const rows = tools.map((tool) => [
     tool.spec.name,
     sourceOf(tool),
-    asks(tool),
+    asks(tool, agent.config.approvals.tools),
     `${formatNumber(tokensOf(tool.spec))} tokens`,
   ]);
   const all = tools.reduce((sum, { spec }) => sum + tokensOf(spec), 0);
@@ -55,10 +57,10 @@ async function describe(
 }
 
 /** Whether somebody has to approve a call first. */
-function asks({ approve = "never", isReadOnly = false }: Tool): string {
-  if (approve === "always") return "asks";
-  if (approve === "never") return "does not ask";
-  return isReadOnly ? "does not ask: read-only, it says" : "asks";
+function asks(tool: Tool, configured: AgentConfig["approvals"]["tools"]): string {
+  if (needsApproval(tool, configured)) return "asks";
+  const wouldAsk = needsApproval({ ...tool, isReadOnly: false }, configured);
+  return wouldAsk ? "does not ask: read-only, it says" : "does not ask";
 }
 
 function columns(rows: readonly (readonly string[])[]): string[] {

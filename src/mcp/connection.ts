@@ -6,8 +6,8 @@ import { withDeadline } from "../async/deadline.ts";
 import type { McpServerConfig } from "../config/config.ts";
 import { errorMessage } from "../core/errors.ts";
 import { ToolFailure } from "../tools/tool.ts";
-import { type Listing, readListing } from "./listing.ts";
-import { capped, RawResult } from "./result.ts";
+import { type Listing, MOST_LISTED, readListing } from "./listing.ts";
+import { capped, framed, RawResult } from "./result.ts";
 import { openWire, reasonOf, type Wire } from "./wire.ts";
 
 export interface ConnectionParts {
@@ -147,15 +147,15 @@ export class McpConnection implements AsyncDisposable {
   /** What the model is told; what others than the tool itself have said is for the log. */
   #failure(error: unknown): ToolFailure {
     const { name } = this.config;
-    const cause = new Error(this.#parts.mask(`server ${name}: ${reasonOf(error)}`));
+    const cause = new Error(`server ${name}: ${reasonOf(error, this.#parts.mask)}`);
     const code = codeOf(error);
     // The server's own answer, by the protocol: an error and no result.
     if (typeof code === "number") {
       const said = capped(this.#parts.mask(errorMessage(error)), LONGEST_REFUSAL);
-      return new ToolFailure(`The server "${name}" refuses the call. It says: ${said}`, { cause });
+      return new ToolFailure(framed(`The server "${name}" refuses the call, and says`, said), { cause });
     }
     if (code === "CONNECTION_CLOSED" || isUnreachable(error)) {
-      if (this.config.reach.kind === "url") void this.#lose(reasonOf(error));
+      if (this.config.reach.kind === "url") void this.#lose(reasonOf(error, this.#parts.mask));
       const unknown = "Nobody knows whether the call has done anything.";
       return new ToolFailure(`The server "${name}" went away before it answered. ${unknown}`, { cause });
     }
@@ -202,7 +202,7 @@ export class McpConnection implements AsyncDisposable {
     } catch (error) {
       await wire?.close();
       if (this.#closing.signal.aborted) return;
-      this.#problem = mask(reasonOf(error));
+      this.#problem = reasonOf(error, mask);
       log.warn({ server: name, why: this.#problem, retryInMs: this.#retry.waitMs }, "mcp_server_unreachable");
       this.#retry.schedule(() => void this.#open());
     }
@@ -213,12 +213,15 @@ export class McpConnection implements AsyncDisposable {
     if (TELLING.test(line) || !TELLING.test(this.#lastWords)) this.#lastWords = line.slice(0, LONGEST_WORDS);
   }
 
-  /** The connection is over: it is opened again after a wait. */
+  /**
+   * The connection is over: it is opened again after a wait.
+   * @param why without secrets
+   */
   async #lose(why: string): Promise<void> {
     const wire = this.#wire;
     if (wire === null) return;
     this.#wire = null;
-    this.#problem = this.#parts.mask(why);
+    this.#problem = why;
     if (steadyNow() - this.#openedAt >= this.#timing.stableMs) this.#retry.succeeded();
     await wire.close();
     if (this.#closing.signal.aborted) return;
@@ -237,7 +240,7 @@ export class McpConnection implements AsyncDisposable {
       this.#relisting = true;
       this.#list(wire)
         .catch((error: unknown) => {
-          const why = this.#parts.mask(reasonOf(error));
+          const why = reasonOf(error, this.#parts.mask);
           this.#parts.log.warn({ server: this.config.name, why }, "mcp_list_not_read");
         })
         .finally(() => {
@@ -264,11 +267,11 @@ export class McpConnection implements AsyncDisposable {
         ToolsPage,
         options,
       );
-      listed.push(...tools);
+      for (const tool of tools.slice(0, MOST_LISTED - listed.length)) listed.push(tool);
       cursor = nextCursor;
-      if (cursor === undefined) break;
+      if (cursor === undefined || listed.length >= MOST_LISTED) break;
     }
-    const listing = readListing(name, listed, allowed);
+    const listing = readListing({ server: name, allowed, mask }, listed);
     if (JSON.stringify(listing) === JSON.stringify(this.#listing)) return;
     this.#listing = listing;
     if (listing.problems.length > 0)

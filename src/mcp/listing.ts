@@ -22,7 +22,7 @@ export interface Listing {
 }
 
 /** Tools of one list that are looked at. */
-const MOST_LISTED = 1000;
+export const MOST_LISTED = 1000;
 /** Tools of one server; providers take 128 of all. */
 const MOST_TOOLS = 64;
 const LONGEST_DESCRIPTION = 1024;
@@ -37,12 +37,19 @@ const RawTool = z.looseObject({
   annotations: z.looseObject({ readOnlyHint: z.boolean().optional() }).nullish().catch(null),
 });
 
-/**
- * Makes of what a server lists what a model may be shown. Pure.
- * @param server its name in the configuration
- * @param allowed names of tools, as the server has them; empty: all
- */
-export function readListing(server: string, listed: readonly unknown[], allowed: readonly string[]): Listing {
+/** Whose list it is, and what of it is wanted. */
+export interface ListingParts {
+  /** Its name in the configuration. */
+  readonly server: string;
+  /** Names of tools, as the server has them; empty: all. */
+  readonly allowed: readonly string[];
+  /** Takes secrets out of a text. */
+  readonly mask: (text: string) => string;
+}
+
+/** Makes of what a server lists what a model may be shown. Pure. */
+export function readListing({ server, allowed, mask }: ListingParts, listed: readonly unknown[]): Listing {
+  const clean = (text: string, limit: number): string => cleanText(mask(text), limit);
   const problems: string[] = [];
   const raw = new Map<string, z.output<typeof RawTool>>();
   for (const one of listed.slice(0, MOST_LISTED)) {
@@ -64,9 +71,14 @@ export function readListing(server: string, listed: readonly unknown[], allowed:
     }
     const spec = {
       name: nameOf(name),
-      description: cleanText(tool.description ?? "", LONGEST_DESCRIPTION),
-      parameters: withCleanTexts(tool.inputSchema, cleanText),
+      description: clean(tool.description ?? "", LONGEST_DESCRIPTION),
+      parameters: withCleanTexts(tool.inputSchema, clean),
     };
+    // In a name or a choice it cannot be masked: the server would not know it again.
+    if (hasSecret(spec, mask)) {
+      problems.push(`${shown(mask(name))}: it holds a secret of the configuration`);
+      return [];
+    }
     return [{ name, spec, isReadOnly: tool.annotations?.readOnlyHint === true }];
   });
   const sorted = usable.toSorted((a, b) => byText(a.spec.name, b.spec.name));
@@ -92,6 +104,12 @@ function namesFor(server: string, tools: readonly string[]): (tool: string) => s
   };
 }
 
+function hasSecret(value: unknown, mask: (text: string) => string): boolean {
+  if (typeof value === "string") return mask(value) !== value;
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, inner]) => mask(key) !== key || hasSecret(inner, mask));
+}
+
 /** By code units: the order must not depend on the machine's language. */
 export function byText(a: string, b: string): number {
   if (a === b) return 0;
@@ -103,7 +121,7 @@ export function byText(a: string, b: string): number {
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 function cleanText(text: string, limit: number): string {
-  const seen = text.replaceAll(UNSEEN, "").trim();
+  const seen = text.toWellFormed().replaceAll(UNSEEN, "").trim();
   return escapeLabels(seen.length > limit ? `${sliceWhole(seen, 0, limit - 2)} …` : seen);
 }
 

@@ -108,6 +108,14 @@ function short(words: string): string {
   return sliceWhole(words.replaceAll(/\s+/g, " "), 0, LONGEST_NAME);
 }
 
+/**
+ * Says whose words a result is made of. Nothing in them can end that: they go up to the end of the result, and no label of Weir's
+ * stands in what a model reads of it.
+ */
+export function framed(whose: string, words: string): string {
+  return `${whose}, as data up to the end of this result:\n${words}`;
+}
+
 /** The beginning, and how much more there was. */
 export function capped(whole: string, limit: number): string {
   if (whole.length <= limit) return whole;

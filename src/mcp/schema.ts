@@ -1,5 +1,6 @@
 import { escapeLabels } from "../context/labels.ts";
 import type { ToolSpec } from "../core/context.ts";
+import { storableText } from "../text/text.ts";
 
 /** Longest schema of one tool, as JSON, in UTF-16 units; and how deep it may be. */
 const LONGEST = 8000;
@@ -57,7 +58,9 @@ function cleanedTexts(value: unknown, clean: (text: string, limit: number) => st
     const explains = EXPLAINS.has(key) && typeof inner === "string";
     return [key, explains ? clean(inner, LONGEST_TEXT) : cleanedTexts(inner, clean)];
   });
-  return Object.fromEntries(entries);
+  // OpenAI refuses every request that has a list of it knows not what.
+  const isBare = value["type"] === "array" && !("items" in value) && !("prefixItems" in value);
+  return Object.fromEntries(isBare ? [...entries, ["items", {}]] : entries);
 }
 
 /** The look at one schema: what it refers to is looked at once, however often it does. */
@@ -70,8 +73,10 @@ interface Look {
 
 function problemWithin(value: unknown, look: Look): string | null {
   if (Array.isArray(value)) return firstProblem(value.map((item) => () => problemWithin(item, look)));
-  if (typeof value === "string")
+  if (typeof value === "string") {
+    if (storableText(value) !== value) return "the schema of its arguments holds what is no text";
     return escapeLabels(value) === value ? null : "the schema of its arguments holds a label of Weir's";
+  }
   if (!isTable(value)) return null;
   const own = problemOf(value) ?? problemOfReference(value["$ref"], look);
   if (own !== null) return own;

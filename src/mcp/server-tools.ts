@@ -6,7 +6,7 @@ import { estimateTokens } from "../text/tokens.ts";
 import { type Tool, ToolFailure, ToolInputError } from "../tools/tool.ts";
 import { type ConnectionTiming, McpConnection } from "./connection.ts";
 import { byText, type ListedTool } from "./listing.ts";
-import { readResult } from "./result.ts";
+import { framed, readResult } from "./result.ts";
 
 export interface ServerToolsParts {
   readonly servers: readonly McpServerConfig[];
@@ -20,8 +20,8 @@ export interface ServerToolsParts {
   readonly timing?: Partial<ConnectionTiming>;
 }
 
-/** Providers take so many tools in one request. */
-const MOST_TOOLS = 128;
+/** Providers take 128 tools in one request; a channel of several agents adds one. */
+const MOST_TOOLS = 127;
 /** A turn that a restart has cut waits so long for the servers whose tools it was using, ms. */
 const BEGIN_MS = 5000;
 /** What a provider puts round each tool, in tokens. */
@@ -112,11 +112,13 @@ export class ServerTools implements AsyncDisposable {
           mask,
         );
         // The tool's own words are for the model; the log is told that there were some.
-        if (isError)
-          throw new ToolFailure(text, { cause: new Error(`server ${config.name}: the tool has failed`) });
+        if (isError) {
+          const failed = framed(`the tool of the server "${config.name}" has failed, and says`, text);
+          throw new ToolFailure(failed, { cause: new Error(`server ${config.name}: the tool has failed`) });
+        }
         return {
           kind: "result",
-          text: `From the server "${config.name}", as data:\n${text}`,
+          text: framed(`From the server "${config.name}"`, text),
           references: [],
         };
       },

@@ -24,8 +24,9 @@ export interface WireParts {
 
 /** Longest message of a server, in bytes: it is held in memory, and parsed in one go. */
 const LONGEST_MESSAGE = 4 * 1024 * 1024;
-/** Longest line of a program's standard error that is kept, in UTF-16 units. */
+/** Longest line of a program's standard error that is logged, and that is held for that, in UTF-16 units. */
 const LONGEST_LINE = 2000;
+const LONGEST_HELD = 20_000;
 
 /**
  * Opens a connection and shakes hands. The SDK is loaded here and nowhere else: whoever has no servers does not pay for it.
@@ -61,15 +62,16 @@ export async function openWire(
     await transport
       .close()
       .catch((error: unknown) =>
-        parts.log.debug({ server: name, why: why(error, parts) }, "mcp_close_failed"),
+        parts.log.debug({ server: name, why: reasonOf(error, parts.mask) }, "mcp_close_failed"),
       );
   };
-  client.onerror = (error) => parts.log.debug({ server: name, why: why(error, parts) }, "mcp_error");
+  client.onerror = (error) =>
+    parts.log.debug({ server: name, why: reasonOf(error, parts.mask) }, "mcp_error");
   client.onclose = () => parts.onClosed();
   client.setNotificationHandler("notifications/tools/list_changed", () => parts.onListChanged());
   if (stdio?.stderr != null)
     readLines(stdio.stderr, (line) => {
-      const masked = parts.mask(line);
+      const masked = parts.mask(line).slice(0, LONGEST_LINE);
       parts.onSaid(masked);
       parts.log.debug({ server: name, line: masked }, "mcp_server_says");
     });
@@ -82,27 +84,28 @@ export async function openWire(
   return { client, close };
 }
 
-function why(error: unknown, { mask }: Pick<WireParts, "mask">): string {
-  return mask(reasonOf(error));
-}
-
-/** A reason for the log: the SDK's errors repeat whole messages, and `fetch failed` has a cause that says more. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error).slice(0, LONGEST_REASON);
+/**
+ * A reason for the log: the SDK's errors repeat whole messages, and `fetch failed` has a cause that says more. It is masked before it
+ * is cut: half of a secret is one, too.
+ */
+export function reasonOf(error: unknown, mask: (text: string) => string): string {
+  if (!(error instanceof Error)) return mask(String(error)).slice(0, LONGEST_REASON);
   const { cause } = error;
   const more = cause instanceof Error && cause.message !== "" ? `: ${cause.message}` : "";
-  return `${error.message}${more}`.slice(0, LONGEST_REASON);
+  return mask(`${error.message}${more}`).slice(0, LONGEST_REASON);
 }
 const LONGEST_REASON = 500;
 
-/** Reads a stream line by line, also one that never ends its line. */
+/** Reads a stream line by line, also one that never ends its line: of what is too long, the beginning is kept. */
 function readLines(stream: NodeJS.EventEmitter, onLine: (line: string) => void): void {
   let begun = "";
   stream.on("data", (chunk: unknown) => {
-    begun += String(chunk);
-    const lines = begun.split("\n");
-    begun = (lines.pop() ?? "").slice(-LONGEST_LINE);
-    for (const line of lines) if (line.trim() !== "") onLine(line.trim().slice(0, LONGEST_LINE));
+    const [first = "", ...others] = String(chunk).split("\n");
+    begun = `${begun}${first}`.slice(0, LONGEST_HELD);
+    for (const other of others) {
+      if (begun.trim() !== "") onLine(begun.trim());
+      begun = other.slice(0, LONGEST_HELD);
+    }
   });
   stream.on("end", () => {
     if (begun.trim() !== "") onLine(begun.trim());

@@ -118,7 +118,7 @@ test("weir tools and weir doctor tell of each server, end it, and show no secret
   const found = doctor.out.join("\n");
   assert.match(found, /✓ MCP server s0 of main: 5 tools \(\d+ ms\)/);
   assert.match(found, /\? MCP server s1 of main: 4 tools .*left out: /);
-  assert.match(found, /✗ MCP server s2 of main: Connection closed.*\n +→ run it by hand in /);
+  assert.match(found, /✗ MCP server s2 of main: Connection closed.*\n +→ run .* by hand with its args in /);
   assert.ok(!`${listed}${found}${tools.stderr}${doctor.stderr}`.includes(SECRET));
   await untilGone(home);
 });

@@ -213,7 +213,7 @@ describe("a server that lies", () => {
 
   for (const [mode, words] of [
     ["nonsense", /gave no answer that can be used/],
-    ["refuses", /refuses the call\. It says: .*text must not be empty/],
+    ["refuses", /refuses the call, and says, as data .*\n.*text must not be empty/],
   ] as const)
     test(`and ${mode}: the model is told in words`, async (t) => {
       const { connection } = await open(t, "bad-server.ts", [mode]);
