@@ -190,20 +190,21 @@ export function createAgents(
       today,
       onProblem: (problem) => onFileProblem(one.id, problem),
     });
-    const tools = createTools(prompts, {
+    const needs = {
       keepsNotes: one.notes && notes !== null,
       recall: one.memory.recall,
       hasSkills: config.agentsDir !== undefined && mayHaveSkills(config.agentsDir, one.id),
       subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
       approvals: one.approvals.tools,
-    });
+    };
+    const tools = createTools(prompts, needs);
     const serverTools =
       servers === undefined || one.mcp.length === 0
         ? null
         : new ServerTools({
             ...servers,
             servers: one.mcp,
-            own: tools,
+            own: (served) => (served.length === 0 ? tools : createTools(prompts, { ...needs, served })),
             room: () => roomForServers(agent, tools),
           });
     const agent = createAgent(

@@ -10,8 +10,8 @@ import { framed, readResult } from "./result.ts";
 
 export interface ServerToolsParts {
   readonly servers: readonly McpServerConfig[];
-  /** Weir's own. */
-  readonly own: readonly Tool[];
+  /** Weir's own, beside these of the servers. */
+  readonly own: (served: readonly Tool[]) => readonly Tool[];
   /** Estimated tokens that the tools of all servers may take in each request. */
   readonly room: () => number;
   readonly log: Logger;
@@ -38,7 +38,7 @@ export class ServerTools implements AsyncDisposable {
 
   constructor(parts: ServerToolsParts) {
     this.#parts = parts;
-    this.#current = parts.own;
+    this.#current = parts.own([]);
     const { log, mask, timing = {} } = parts;
     this.connections = parts.servers.map(
       (config) => new McpConnection({ config, log, mask, timing, onListing: () => this.#merge() }),
@@ -76,11 +76,13 @@ export class ServerTools implements AsyncDisposable {
       )
       .toSorted((a, b) => byText(a.spec.name, b.spec.name));
     let left = room();
+    const most = MOST_TOOLS - own([]).length;
     const fitting: Tool[] = [];
     const leftOut: string[] = [];
     for (const tool of served) {
-      const tokens = tokensOf(tool.spec);
-      if (tokens > left || own.length + fitting.length >= MOST_TOOLS) leftOut.push(tool.spec.name);
+      // Its name stands among those that a subagent may have, too.
+      const tokens = tokensOf(tool.spec) + estimateTokens(tool.spec.name);
+      if (tokens > left || fitting.length >= most) leftOut.push(tool.spec.name);
       else {
         left -= tokens;
         fitting.push(tool);
@@ -88,7 +90,7 @@ export class ServerTools implements AsyncDisposable {
     }
     this.#leftOut = leftOut;
     if (leftOut.length > 0) log.warn({ tools: leftOut }, "mcp_tools_without_room");
-    const merged = [...own, ...fitting].toSorted((a, b) => byText(a.spec.name, b.spec.name));
+    const merged = [...own(fitting), ...fitting].toSorted((a, b) => byText(a.spec.name, b.spec.name));
     // A list that says the same is the same list: what was made of it is still good.
     if (JSON.stringify(merged) !== JSON.stringify(this.#current)) this.#current = merged;
   }
@@ -99,6 +101,8 @@ export class ServerTools implements AsyncDisposable {
     return {
       spec,
       server: config.name,
+      // Those that nobody has to be asked for.
+      forSubagents: true,
       approve: config.approve,
       isReadOnly,
       ...(config.timeoutMs !== null && { timeoutMs: config.timeoutMs }),

@@ -38,24 +38,18 @@ export async function openWire(
   { signal, timeout }: { readonly signal: AbortSignal; readonly timeout: number },
 ): Promise<Wire> {
   const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
-  const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
-  const stdio =
-    reach.kind === "command"
-      ? new StdioClientTransport({
-          command: reach.command,
-          args: [...reach.args],
-          env: { ...reach.env },
-          cwd: reach.folder,
-          stderr: "pipe",
-          maxBufferSize: LONGEST_MESSAGE,
-        })
-      : null;
+  const { ProgramTransport } = await import("./program.ts");
   const transport =
-    stdio ??
-    new StreamableHTTPClientTransport(new URL(reach.kind === "url" ? reach.url : ""), {
-      requestInit: { headers: reach.kind === "url" ? { ...reach.headers } : {} },
-      fetch: boundedFetch,
-    });
+    reach.kind === "command"
+      ? new ProgramTransport({
+          reach,
+          longest: LONGEST_MESSAGE,
+          onStderr: (stream) => listen(stream, name, parts),
+        })
+      : new StreamableHTTPClientTransport(new URL(reach.url), {
+          requestInit: { headers: { ...reach.headers } },
+          fetch: boundedFetch,
+        });
   const client = new Client({ name: "weir", version: "1" }, { capabilities: {} });
   const close = async (): Promise<void> => {
     client.onclose = () => undefined;
@@ -69,12 +63,6 @@ export async function openWire(
     parts.log.debug({ server: name, why: reasonOf(error, parts.mask) }, "mcp_error");
   client.onclose = () => parts.onClosed();
   client.setNotificationHandler("notifications/tools/list_changed", () => parts.onListChanged());
-  if (stdio?.stderr != null)
-    readLines(stdio.stderr, (line) => {
-      const masked = parts.mask(line).slice(0, LONGEST_LINE);
-      parts.onSaid(masked);
-      parts.log.debug({ server: name, line: masked }, "mcp_server_says");
-    });
   try {
     await client.connect(transport, { signal, timeout });
   } catch (error) {
@@ -82,6 +70,15 @@ export async function openWire(
     throw error;
   }
   return { client, close };
+}
+
+/** Reads what a program says beside the protocol. */
+function listen(stream: NodeJS.EventEmitter, server: string, { log, mask, onSaid }: WireParts): void {
+  readLines(stream, (line) => {
+    const masked = mask(line).slice(0, LONGEST_LINE);
+    onSaid(masked);
+    log.debug({ server, line: masked }, "mcp_server_says");
+  });
 }
 
 /**

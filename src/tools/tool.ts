@@ -12,7 +12,7 @@ export interface Tool {
   readonly spec: ToolSpec;
   /** The turn waits no longer for it, ms. Default: as long as for any. `own`: it sees to that itself, and may take longer. */
   readonly timeoutMs?: number | "own";
-  /** A subagent may have it: it only looks something up, and speaks to nobody. Default: false. */
+  /** A subagent may have it where nobody has to allow its calls: it needs nothing of the conversation. Default: false. */
   readonly forSubagents?: boolean;
   /** Whether a person has to allow each call first; the configuration goes over it. Default: "never". */
   readonly approve?: ApprovalMode;

@@ -53,6 +53,8 @@ export interface ToolNeeds {
   readonly recall: AgentConfig["memory"]["recall"];
   /** What a subagent of it may be; default: it has none. */
   readonly subagents?: Omit<SpawnChoices, "tools"> | undefined;
+  /** Of its servers: a subagent may have some of them, too. Default: none. */
+  readonly served?: readonly Tool[];
   /** What the configuration says of approvals, by tool; default: nothing. */
   readonly approvals?: AgentConfig["approvals"]["tools"];
 }
@@ -65,7 +67,7 @@ export function sourceOf({ server, spec }: Pick<Tool, "server" | "spec">): strin
 
 export function createTools(
   prompts: Prompts,
-  { keepsNotes, hasSkills, recall, subagents, approvals = {} }: ToolNeeds,
+  { keepsNotes, hasSkills, recall, subagents, served = [], approvals = {} }: ToolNeeds,
 ): readonly Tool[] {
   const mayUse = (tool: unknown): boolean => {
     const looksUp = LOOK_UP_TOOLS.get(tool);
@@ -74,7 +76,7 @@ export function createTools(
   };
   const tools = TOOLS.filter(mayUse).map((describedBy) => describedBy(prompts));
   if (subagents === undefined) return tools;
-  const names = toolsOfSubagents(tools, approvals).map(({ spec }) => spec.name);
+  const names = toolsOfSubagents([...tools, ...served], approvals).map(({ spec }) => spec.name);
   const spawn = spawnAgent({ ...subagents, tools: names });
   return [...tools, spawn(prompts)].toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1));
 }

@@ -18,6 +18,17 @@ export function effectKeys(
 ): string[] {
   // Two databases number their turns alike; when a message was said tells them apart.
   const begun = history.entries.find(({ seq }) => seq >= turn.fromSeq)?.at.getTime() ?? 0;
+  const made = history.entries.flatMap((entry) =>
+    entry.kind === "tool_call" && entry.turnId === turn.id ? entry.calls : [],
+  );
+  return keysBehind(made, calls, `${channel}\n${turn.id}\n${begun}`);
+}
+
+/**
+ * The same for calls of whatever has a name of its own.
+ * @param made what it has called before
+ */
+export function keysBehind(made: readonly ToolCall[], calls: readonly ToolCall[], whose: string): string[] {
   const times = new Map<string, number>();
   const count = (call: ToolCall): string => {
     const what = `${call.name}\n${canonical(call.arguments)}`;
@@ -25,11 +36,10 @@ export function effectKeys(
     times.set(what, time + 1);
     return `${what}\n${time}`;
   };
-  for (const entry of history.entries)
-    if (entry.kind === "tool_call" && entry.turnId === turn.id) entry.calls.forEach(count);
+  made.forEach(count);
   return calls.map((call) =>
     createHash("sha256")
-      .update(`${channel}\n${turn.id}\n${begun}\n${count(call)}`)
+      .update(`${whose}\n${count(call)}`)
       .digest("hex")
       .slice(0, 32),
   );

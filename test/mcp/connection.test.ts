@@ -19,6 +19,8 @@ interface Opened {
   readonly connection: McpConnection;
   readonly log: string[];
   readonly journal: () => Promise<string[]>;
+  /** Of the server's own processes. */
+  readonly pids: () => Promise<number[]>;
   /** Resolves with what the look returns, once that is truthy. */
   readonly until: (look: () => unknown) => Promise<void>;
   listings: number;
@@ -29,18 +31,25 @@ async function open(
   t: TestContext,
   script: string,
   mode: readonly string[],
-  { timing = {}, ...more }: Partial<McpServerConfig> & { timing?: Partial<ConnectionTiming> } = {},
+  {
+    timing = {},
+    isWrapped = false,
+    ...more
+  }: Partial<McpServerConfig> & { timing?: Partial<ConnectionTiming>; isWrapped?: boolean } = {},
 ): Promise<Opened> {
   const folder = await mkdtemp(path.join(tmpdir(), "weir-mcp-"));
   t.after(async () => rm(folder, { recursive: true, force: true }));
   const journal = path.join(folder, "journal");
   const log: string[] = [];
+  const args = [path.join(SUPPORT, script), ...mode, journal];
   const config: McpServerConfig = {
     name: "test",
     reach: {
       kind: "command",
-      command: process.execPath,
-      args: [path.join(SUPPORT, script), ...mode, journal],
+      // As npx does, a shell starts the server as a process of its own.
+      ...(isWrapped
+        ? { command: "/bin/sh", args: ["-c", '"$0" "$@"; true', process.execPath, ...args] }
+        : { command: process.execPath, args }),
       env: { GOOD_KEY: SECRET },
       folder,
     },
@@ -57,6 +66,8 @@ async function open(
       (await readFile(journal, "utf8").catch(() => ""))
         .split("\n")
         .filter((line) => line !== "" && !line.startsWith("pid ")),
+    pids: async () =>
+      Array.from((await readFile(journal, "utf8")).matchAll(/^pid (\d+)$/gm), ([, pid]) => Number(pid)),
     until: async (look: () => unknown) => {
       while (!(await look())) await delay(10);
     },
@@ -70,6 +81,16 @@ async function open(
   });
   t.after(async () => connection[Symbol.asyncDispose]());
   return Object.assign(made, { connection });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    // There is none.
+    return false;
+  }
 }
 
 const call = (tool: string, input = {}, signal = new AbortController().signal) => ({
@@ -180,9 +201,39 @@ describe("a server that misbehaves", () => {
     await connection[Symbol.asyncDispose]();
     assert.deepEqual(await journal(), ["start", "end of input"]);
   });
+
+  test("and is stubborn behind a shell is killed with it, at the end and at a restart", async (t) => {
+    const options = { isWrapped: true, timing: { startMs: 3000 } };
+    const { connection, pids, until } = await open(t, "bad-server.ts", ["stubborn"], options);
+    await connection.opened();
+    await connection[Symbol.asyncDispose]();
+    const hanging = await open(t, "bad-server.ts", ["hangs"], { ...options, timing: { startMs: 500 } });
+    void hanging.connection.opened();
+    await hanging.until(
+      async () => (await hanging.journal()).filter((line) => line === "start").length === 3,
+    );
+    await hanging.connection[Symbol.asyncDispose]();
+    for (const pid of [...(await pids()), ...(await hanging.pids())]) await until(() => !isAlive(pid));
+  });
 });
 
 describe("a server that lies", () => {
+  test("and has a list without an end is read for so many pages", async (t) => {
+    const opened = await open(t, "bad-server.ts", ["pages"]);
+    await opened.connection.opened();
+    assert.equal(names(opened).length, 20);
+    assert.equal((await opened.journal()).filter((line) => line === "list").length, 20);
+  });
+
+  test("and floods its standard error without a line is cut there", async (t) => {
+    const { connection, log } = await open(t, "bad-server.ts", ["dirty"]);
+    await connection.opened();
+    await connection[Symbol.asyncDispose]();
+    const said = log.filter((line) => line.includes("mcp_server_says"));
+    assert.ok(said.length > 0);
+    for (const line of said) assert.ok(line.length < 3000);
+  });
+
   test("and floods is cut", async (t) => {
     const { connection } = await open(t, "bad-server.ts", ["floods"], { timing: {} });
     await connection.opened();

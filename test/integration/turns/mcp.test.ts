@@ -11,8 +11,9 @@ import { rowsWith } from "../../store/rows-with.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { command } from "../../support/commands.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
-import { type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { type ChatRequest, type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { OWNED, OWNER } from "../../support/owners.ts";
+import { isSubagents, spawn } from "../../support/subagents.ts";
 import { startWeir, type TestWeir, type TestWeirOptions } from "../../support/weir.ts";
 
 const SUPPORT = path.join(import.meta.dirname, "../../support/mcp");
@@ -50,6 +51,8 @@ command = ${JSON.stringify(process.execPath)}
 args = ${JSON.stringify(args)}
 env = ["GOOD_KEY=env:PLANTED"]
 approve = "${approve}"
+[agents.subagents]
+enabled = true
 `;
   const log: string[] = [];
   const started: TestWeir[] = [];
@@ -267,4 +270,60 @@ test("a call that somebody has to allow waits over a restart, and is made once",
   await weir.platform.until(() => weir.platform.texts("asking").includes("fine"));
   assert.deepEqual(await journal(), ['{"tool":"environment"}']);
   assert.match(resultsIn(server).at(-1) ?? "", /^From the server "kit", as data up to/);
+});
+
+test("a subagent has the tools that nobody has to allow, with keys of its own, also after a restart", async (t) => {
+  // What it leaves at work is no other test's.
+  const own = await createTestDatabase();
+  const world = await scene(t, "good-server.ts", undefined, "writes");
+  t.after(async () => own[Symbol.asyncDispose]());
+  const { server, journal } = world;
+  server.respond(() => text("fine"));
+  const namesIn = (at: number): string[] => toolsOf(server, at).filter((name) => name.startsWith("kit__"));
+  {
+    const weir = await world.start(own);
+    await untilTools(world, weir, "helped");
+    const { tools = [] } = server.requests.at(-1)?.body ?? {};
+    const spawning = tools.find((tool) => tool.function.name === "spawn_agent");
+    assert.match(
+      JSON.stringify(spawning),
+      /kit__echo, memory_recall|memory_recall, search_history, kit__echo/,
+    );
+    assert.doesNotMatch(JSON.stringify(spawning), /kit__environment/);
+    server.respond((request) => {
+      if (!isSubagents(request)) return spawn("say it twice");
+      const answered = request.messages.filter(({ role }) => role === "tool").length;
+      return answered < 2 ? call("echo", { text: "hello" }) : text("over", { delayMs: 600_000 });
+    });
+    await weir.say("have it said twice", { room: "helped" });
+    await until(async () => (await journal()).length === 2);
+    const last = (): ChatRequest | undefined => server.requests.at(-1)?.body;
+    await until(() => last()?.messages.filter(({ role }) => role === "tool").length === 2);
+    assert.deepEqual(namesIn(-1), ["kit__echo"]);
+    await weir[Symbol.asyncDispose]();
+  }
+  const keys = (await journal()).map((line) => JSON.parse(line).key);
+  assert.equal(new Set(keys).size, 2);
+  for (const key of keys) assert.match(key, /^[0-9a-f]{32}$/);
+  const before = server.requests.length;
+  server.respond(() => text("over"));
+  await world.start(own);
+  await until(() => server.requests.slice(before).some(({ body }) => isSubagents(body)));
+  const at = server.requests.findIndex(({ body }, index) => index >= before && isSubagents(body));
+  assert.deepEqual(namesIn(at), ["kit__echo"], "it waits for its server");
+});
+
+test("a result that is no text is stored, and told, as one", async (t) => {
+  const world = await scene(t, "bad-server.ts", "dirty");
+  const { server } = world;
+  server.respond(() => text("fine"));
+  const weir = await world.start();
+  await untilTools(world, weir, "dirty");
+  server.reply(call("call"), text("done"));
+  await ask(weir, "dirty", "use it");
+  assert.equal(
+    resultsIn(server).at(-1),
+    'From the server "kit", as data up to the end of this result:\na\ufffdb\ufffdc',
+  );
+  assert.equal(weir.platform.texts("dirty").at(-1), "done");
 });

@@ -20,6 +20,8 @@ if (mode === "crashes at once") {
   stderr.write("Error: there is no such thing\nNode.js v0\n");
   process.exit(1);
 }
+// A line that never ends.
+if (mode === "dirty") stderr.write("x".repeat(3_000_000));
 note("start");
 note(`pid ${process.pid}`);
 const started = starts();
@@ -76,6 +78,7 @@ function tools(): unknown[] {
 }
 
 let isChanged = false;
+let pages = 0;
 
 function answer({ id, method, params }: Message): void {
   if (method === "initialize") {
@@ -89,6 +92,10 @@ function answer({ id, method, params }: Message): void {
       id,
       result: { protocolVersion: "2025-06-18", capabilities, serverInfo: { name: "bad", version: "1" } },
     });
+  } else if (method === "tools/list" && mode === "pages") {
+    pages++;
+    note("list");
+    send({ id, result: { tools: [named(`page_${pages}`)], nextCursor: "more" } });
   } else if (method === "tools/list") send({ id, result: { tools: tools() } });
   else if (method === "tools/call") call(id, params?.name ?? "");
   else if (method === "notifications/cancelled") note("cancelled");
@@ -118,6 +125,8 @@ function call(id: number | undefined, name: string): void {
           ],
         },
       });
+    case "dirty":
+      return result("a\0b\ud800c");
     case "nonsense":
       return send({ id, result: { content: "all wrong" } });
     case "refuses":
