@@ -1,4 +1,4 @@
-// proves: src/mcp/connection.ts, src/mcp/wire.ts
+// proves: src/mcp/connection.ts, src/mcp/wire.ts, src/mcp/program.ts
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
