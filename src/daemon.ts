@@ -89,6 +89,7 @@ function agentEvents(config: Config, log: Logger): AgentEvents {
   const masked = (text: string): string => withoutSecrets(text, secretsOf(config));
   return {
     onPassedOver: fallbackLog(log, masked),
+    servers: { log, mask: masked },
     onFileProblem: (agent, problem) => log.warn({ agent, problem: masked(problem) }, "agent_file_not_used"),
   };
 }
@@ -148,6 +149,8 @@ async function openAgents(
   // Only now: a window that was learned to be small is no reason not to start.
   for (const { model, window } of await whileStarting(async () => models.recallLearned()))
     if (window !== null) log.info({ model, tokens: window.tokens, since: window.at }, "learned_window");
+  // Last, and nobody waits for them: where the start fails, none is left behind.
+  agents.startServers();
   return agents;
 }
 
@@ -168,7 +171,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const models = stack.use(await openLearningModels(config, store, log));
   log.info({ models: models.describe() }, "models_open");
   await openSharedMemories(config, store);
-  const agents = await openAgents(config, { models, prompts, log });
+  const agents = stack.use(await openAgents(config, { models, prompts, log }));
 
   const events = new Events(log);
   const platforms = options.platforms(events);
@@ -340,7 +343,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     registry,
     approvals,
     contexts,
-    agentOf: (channel) => staffOf(channel).agent,
+    agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,
     guestsOf: (channel) => staffOf(channel).guests,
     digesterOf,
     owners: { ...config.platforms, holds },

@@ -12,6 +12,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["store", "llm", "platforms", "prompts"],
   ["memory", "context"],
   ["tools", "agent-files"],
+  ["mcp"],
   ["turn", "compactor"],
   ["channel"],
   ["router"],
@@ -35,6 +36,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   "discord.js": "platforms/discord",
   "@discordjs/ws": "platforms/discord",
   "@slack/bolt": "platforms/slack",
+  "@modelcontextprotocol/client": "mcp",
 };
 
 /** Parts that decide and do nothing else. */

@@ -230,8 +230,17 @@ function addUpkeep(program: Command, io: Io): void {
       const { checkConfig } = await import("./config-check.ts");
       await checkConfig(io, options);
     });
+  withConfig(program.command("tools"))
+    .argument("[agent]", "its id; default: all agents")
+    .description("list the tools that each agent may call, where they come from and whether they ask first")
+    .action(async (agent: string | undefined, options: CommonOptions) => {
+      const { showTools } = await import("./tools.ts");
+      await showTools(io, agent, options);
+    });
   withConfig(program.command("doctor"))
-    .description("look at database, models, Discord and Slack, and say what to do about what is wrong")
+    .description(
+      "look at database, models, MCP servers, Discord and Slack, and say what to do about what is wrong",
+    )
     .action(async (options: CommonOptions) => {
       const { doctor } = await import("./doctor.ts");
       await doctor(io, options);

@@ -187,7 +187,7 @@ class TurnRun {
     this.#turn = turn;
     this.#clock = clock;
     this.#signal = signal;
-    this.#toolParts = toolRunParts(agent, channel, signal, async (request) => this.#useSkill(request));
+    this.#toolParts = toolRunParts(agent, channel, turn, signal, async (request) => this.#useSkill(request));
   }
 
   async untilOutcome(): Promise<TurnOutcome> {

@@ -21,6 +21,7 @@ const DEFAULT_AGENTS = [
     maxOutputTokens: 2048,
     generationReserve: 4096,
     maxToolIterations: 8,
+    mcp: [],
     toolTimeoutMs: 20_000,
     notes: true,
     sharedMemory: [],

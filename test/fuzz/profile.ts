@@ -77,6 +77,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
     sharedMemory: [],
     aliases: [],
     mentionRoles: [],
+    mcp: [],
     timeZone: "UTC",
     memory: { share: "channel", recall: "all" },
     subagents: {

@@ -12,11 +12,12 @@ import { budgetOf } from "../../turn/agent.ts";
 import { type FirstRecall, firstRecall, recallFor } from "../../turn/first-recall.ts";
 import { runTurn, type TurnResult } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
+import type { FrozenTools } from "../frozen-tools.ts";
 import { LastSent } from "./context-record.ts";
 import { asGuest, GuestTurns, type TurnParts } from "./guest-turns.ts";
 import { createTurnChannel } from "./turn-channel.ts";
 import type { Draft } from "../delivery/draft.ts";
-import { nextTurn } from "./next-turn.ts";
+import { needsItsTools, nextTurn } from "./next-turn.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
 import { storeBillLine } from "../model-usage.ts";
@@ -60,7 +61,7 @@ interface RunParts {
 }
 
 /** What a channel keeps of its model requests. */
-export interface RequestParts {
+export interface RequestParts extends Pick<FrozenTools, "renewTools"> {
   readonly usage: UsageAnchor;
   readonly last: LastRequest;
   /** Must neither throw nor wait. */
@@ -257,7 +258,7 @@ export class TurnRunner {
   }
 
   async #attempt(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
-    const { events, address, platform } = this.#parts;
+    const { events, address, platform, store, owner } = this.#parts;
     const interrupt = new AbortController();
     if (isStopped) interrupt.abort(STOP);
     const by = this.#guests.of(turn);
@@ -285,7 +286,6 @@ export class TurnRunner {
       const told = { ...result, calls: bill.splice(0), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
       this.#guests.keep(turn, by.view);
-      const { store, owner } = this.#parts;
       if (asked.approvals.length > 0) await store.approvals.endUntaken(owner.channel, asked.approvals);
       if (sent.current !== null) {
         const context = { sent: sent.current, turn, recalled: recall.found };
@@ -305,12 +305,12 @@ export class TurnRunner {
     signal: AbortSignal,
   ): Promise<TurnResult> {
     const { parts, request, view } = by;
-    const { agent, now } = parts;
     if (signal.aborted) return { outcome: { kind: "stopped", text: "" }, modelMs: 0 };
     if (asked.count === 0)
       return { outcome: { kind: "skipped", reason: "every message was deleted" }, modelMs: 0 };
     const why = reasonToGiveUp(turn);
     if (why !== null) return { outcome: { kind: "failed", failure: "gave_up", why }, modelMs: 0 };
+    await request.renewTools(needsItsTools(this.#history.current, turn, asked.approvals), signal);
     await this.#history.renewMemories();
     const channel = createTurnChannel({
       ...parts,
@@ -326,7 +326,7 @@ export class TurnRunner {
       onRequest: request.onRequest,
       onLanded: request.onLanded,
     });
-    return runTurn(agent, asGuest(channel, view), turn, { now }, signal);
+    return runTurn(parts.agent, asGuest(channel, view), turn, { now: parts.now }, signal);
   }
 
   async #settle(

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ApprovalMode } from "../../core/approval.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { reminders, scheduleSchema } from "./reminders.ts";
+import { mcp } from "./mcp.ts";
 import {
   HOUR_MS,
   WEEK_MS,
@@ -378,4 +379,5 @@ export const agentSchema = z.strictObject({
         },
       ],
     }),
+  mcp,
 });

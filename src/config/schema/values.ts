@@ -98,6 +98,13 @@ export const loopbackUrl = z
     'an address such as "http://127.0.0.1:8787", without user, password and query, or "" to switch it off',
   );
 
+export const mcpUrl = z
+  .string()
+  .refine((value) => value === "" || isPlainHttpUrl(value) || /^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value))
+  .describe(
+    'an address such as "https://mcp.example/mcp", without user, password and query, or "env:NAME" for one that has them',
+  );
+
 /** An address that holds no secret in a place for one, and that a path may be put behind. */
 export function isPlainHttpUrl(value: string): boolean {
   const url = URL.parse(value);
@@ -125,5 +132,30 @@ export function oneOf<const Values extends readonly string[]>(
   return z.enum(values).describe(`one of ${values.map((value) => `"${value}"`).join(", ")}`);
 }
 
+/** `env:NAME` at the end of a header's value: `Bearer env:NAME`. */
+export const header = z
+  .string()
+  .min(1)
+  .max(4096)
+  .regex(/^[\t -~]+$/)
+  .describe('the value of a header, as "env:NAME" or "Bearer env:NAME" where it is a secret');
+
+/** A variable that a program is given. */
+export const passedVariable = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*(?:=env:[A-Za-z_][A-Za-z0-9_]*)?$/)
+  .describe('the name of a variable, as "NAME", or "NAME=env:OTHER" for what Weir knows as OTHER');
+
+/** An argument of a program: what should not stand there may be a secret. */
+export const argument = z.string().max(4096).describe("a text, in quotes");
+
 /** Schemas whose values never show, whatever stands there. */
-export const HIDDEN: ReadonlySet<unknown> = new Set([secret, httpUrl, loopbackUrl]);
+export const HIDDEN: ReadonlySet<unknown> = new Set([
+  secret,
+  httpUrl,
+  loopbackUrl,
+  mcpUrl,
+  header,
+  passedVariable,
+  argument,
+]);

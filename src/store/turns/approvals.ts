@@ -74,6 +74,8 @@ export interface UntoldApproval {
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
   readonly state: ApprovalState;
+  /** Who has asked, where that is a guest of the channel; null: its own agent. */
+  readonly guest: AgentId | null;
   readonly tool: string;
   readonly decidedBy: string | null;
   readonly decidedName: string;
@@ -291,6 +293,7 @@ export class ApprovalStore {
       platform: string;
       name: string;
       state: ApprovalState;
+      guest: AgentId | null;
       tool: string;
       decided_by: string | null;
       decided_name: string;
@@ -298,8 +301,9 @@ export class ApprovalStore {
     }>(
       {
         name: "approvals_untold",
-        text: `select a.id, a.channel_id, c.platform, c.name, a.state, a.tool, a.decided_by, a.decided_name, a.reason
-                 from approvals a join channels c on c.id = a.channel_id
+        text: `select a.id, a.channel_id, c.platform, c.name, a.state, a.tool, a.decided_by, a.decided_name, a.reason,
+                      t.agent as guest
+                 from approvals a join channels c on c.id = a.channel_id left join turns t on t.id = a.turn_id
                 where a.told_at is null and a.state in ('allowed', 'denied', 'expired') order by a.id limit $1`,
       },
       [MOST],
@@ -307,6 +311,7 @@ export class ApprovalStore {
     return rows.map(({ channel_id: channel, platform, name, decided_by: decidedBy, ...row }) => ({
       id: row.id,
       state: row.state,
+      guest: row.guest,
       tool: row.tool,
       reason: row.reason,
       decidedName: row.decided_name,

@@ -1,7 +1,8 @@
 import { escapeLabels } from "../../context/labels.ts";
+import { unlessAborted } from "../../async/deadline.ts";
 import { partAt } from "../../context/usage.ts";
 import type { AgentConfig } from "../../config/config.ts";
-import type { EntryReference } from "../../core/entry.ts";
+import type { EntryReference, ToolCall } from "../../core/entry.ts";
 import type { ModelMessage } from "../../core/context.ts";
 import type { MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
@@ -12,6 +13,7 @@ import { estimateTokens } from "../../text/tokens.ts";
 import { ToolFailure, type Tool, type ToolKit } from "../../tools/tool.ts";
 import { toolsOfSubagents } from "../../tools/tools.ts";
 import { type Agent, budgetOf } from "../agent.ts";
+import { keysBehind } from "../effect-keys.ts";
 import { failureKind } from "../failure-kind.ts";
 import { runToolCalls, storableCalls } from "../tool-calls.ts";
 import { visibleAnswer } from "../visible-answer.ts";
@@ -90,7 +92,9 @@ export async function runSubagent(
   clock: { now: () => Date },
   signal: AbortSignal,
 ): Promise<void> {
-  const run = new SubagentRun(agent, subagent, channel, signal);
+  const tools = await toolsOf(agent, subagent, signal);
+  if (signal.aborted) return;
+  const run = new SubagentRun(agent, tools, subagent, channel, signal);
   try {
     await run.untilOver(clock.now());
   } catch (error) {
@@ -98,6 +102,18 @@ export async function runSubagent(
     if (error.kind === "aborted" || signal.aborted) return;
     await channel.end("failed", WHY_NOT[failureKind(error)], null);
   }
+}
+
+/** What it may call, as it is now. One that a restart has cut waits for the servers that its tools come from. */
+async function toolsOf(
+  { tools, changingTools, config }: Agent,
+  { tools: names }: Subagent,
+  signal: AbortSignal,
+): Promise<readonly Tool[]> {
+  const begun = changingTools?.whenBegun() ?? null;
+  if (begun !== null) await unlessAborted(begun, signal);
+  const mayHave = toolsOfSubagents(changingTools?.current ?? tools, config.approvals.tools);
+  return mayHave.filter(({ spec }) => names.includes(spec.name));
 }
 
 class SubagentRun {
@@ -109,15 +125,19 @@ class SubagentRun {
   readonly #steps: SubagentStep[];
   #limit = Infinity;
 
-  constructor(agent: Agent, subagent: Subagent, channel: SubagentChannel, signal: AbortSignal) {
+  constructor(
+    agent: Agent,
+    tools: readonly Tool[],
+    subagent: Subagent,
+    channel: SubagentChannel,
+    signal: AbortSignal,
+  ) {
     this.#agent = agent;
     this.#subagent = subagent;
     this.#channel = channel;
     this.#signal = signal;
     this.#steps = [...subagent.steps];
-    this.#tools = toolsOfSubagents(agent.tools, agent.config.approvals.tools).filter(({ spec }) =>
-      subagent.tools.includes(spec.name),
-    );
+    this.#tools = tools;
   }
 
   async untilOver(now: Date): Promise<void> {
@@ -164,6 +184,7 @@ class SubagentRun {
       tools: this.#tools,
       timeoutMs: this.#agent.config.toolTimeoutMs,
       signal: this.#signal,
+      effectKeys: async (wanted) => this.#effectKeys(wanted),
       context: {
         ...NO_KIT,
         searchHistory: async (query, limit, signal) => this.#channel.searchHistory(query, limit, signal),
@@ -189,6 +210,13 @@ class SubagentRun {
     const outcome = await this.#channel.save(step, read, seen);
     if (outcome === "saved") this.#steps.push(step);
     return outcome;
+  }
+
+  #effectKeys(wanted: readonly ToolCall[]): string[] {
+    const { turn, task } = this.#subagent;
+    const made = this.#steps.flatMap(({ calls }) => calls);
+    // Two databases number their subagents alike; tasks tell them apart.
+    return keysBehind(made, wanted, `${this.#channel.cacheKey}\n${turn}\n${task}`);
   }
 
   async #ask(first: readonly ModelMessage[], toolChoice: "auto" | "none"): Promise<ModelAnswer> {
