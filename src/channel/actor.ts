@@ -10,6 +10,7 @@ import type { TurnClaim, RunningTurn } from "../store/turns/turn-rows.ts";
 import type { ActorParts, ActorStatus } from "./channel-context.ts";
 import { buildRooms } from "./actor-rooms.ts";
 import type { QuestionBoard } from "./approvals/question-board.ts";
+import { agentsHere } from "./guests.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { Outbox } from "./delivery/outbox.ts";
 import { BackoffTimer } from "../async/backoff.ts";
@@ -69,7 +70,8 @@ export class ChannelActor {
   /** Takes up what is settled and not delivered. Call it before the first wake-up. */
   async recover(): Promise<void> {
     await this.#outbox.recover();
-    if (mayAskApprovals(this.#parts.agent)) this.questions.show();
+    const { agent, guests } = this.#parts;
+    if (agentsHere(agent, guests).some(mayAskApprovals)) this.questions.show();
   }
 
   get lastUsedAt(): number {

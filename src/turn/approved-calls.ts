@@ -1,5 +1,6 @@
 import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import { approvedCallId } from "../core/approval.ts";
+import type { AgentId } from "../core/ids.ts";
 import type { ApprovalNews, AskedApproval, TakenApproval } from "../store/turns/approvals.ts";
 import { runToolCalls, type ToolResultDraft, type ToolRunParts } from "./tool-calls.ts";
 
@@ -39,7 +40,7 @@ const OTHER_AGENT = "This was not run: another agent had asked for it, which doe
  */
 export async function runApprovedCalls(
   channel: ApprovedCallsChannel,
-  agent: string,
+  agent: AgentId,
   parts: ToolRunParts,
 ): Promise<void> {
   for (const approval of await channel.approvals.take()) {
@@ -57,7 +58,7 @@ export async function runApprovedCalls(
 async function resultOf(
   { was, agent: askedBy }: TakenApproval,
   call: ToolCall,
-  agent: string,
+  agent: AgentId,
   parts: ToolRunParts,
 ): Promise<readonly [ToolCall, ToolResultDraft]> {
   if (was === "void") return [{ ...call, arguments: "{}" }, textOf(call, VOID)];

@@ -130,6 +130,7 @@ export class ApprovalDesk implements AsyncDisposable {
       title,
       text: toldText(approval),
       at: new Date(),
+      agent: approval.agent ?? undefined,
       // What somebody has decided goes with what they have said.
       ...(decidedBy !== null && { by: decidedBy }),
     });

@@ -34,6 +34,8 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly recall: TurnRecall;
   /** For what outlives the turn. */
   readonly allRecall: ActorParts["recall"];
+  /** The channel's own agent, whoever answers this turn. */
+  readonly own: ActorParts["agent"];
   readonly history: GuardedHistory;
   readonly turn: TurnRange;
   readonly draft: Draft | null;

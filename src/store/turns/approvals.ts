@@ -1,5 +1,12 @@
 import type { ApprovalState } from "../../core/approval.ts";
-import { type AgentId, type ChannelAddress, channelId, type ChannelId, type Owner } from "../../core/ids.ts";
+import {
+  type AgentId,
+  agentId,
+  type ChannelAddress,
+  channelId,
+  type ChannelId,
+  type Owner,
+} from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
 
@@ -38,7 +45,7 @@ export interface ApprovalLook {
 export interface TakenApproval {
   readonly id: number;
   readonly was: ApprovalState;
-  readonly agent: string;
+  readonly agent: AgentId;
   readonly tool: string;
   readonly arguments: string;
 }
@@ -46,7 +53,8 @@ export interface TakenApproval {
 /** What people are told of an approval. */
 export interface ApprovalRow {
   readonly id: number;
-  readonly agent: string;
+  /** Whose call it is. */
+  readonly agent: AgentId;
   readonly tool: string;
   /** "": they tell of what was taken back. */
   readonly arguments: string;
@@ -73,6 +81,8 @@ export interface UntoldApproval {
   readonly id: number;
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
+  /** Who had asked for it; null: the channel's own agent. */
+  readonly agent: AgentId | null;
   readonly state: ApprovalState;
   readonly tool: string;
   readonly decidedBy: string | null;
@@ -112,7 +122,7 @@ function toApproval(row: RawApproval): ApprovalRow {
   const { id, agent, tool, arguments: json, state, expires_at: expiresAt } = row;
   return {
     id,
-    agent,
+    agent: agentId(agent),
     tool,
     arguments: json,
     state,
@@ -173,14 +183,16 @@ export class ApprovalStore {
    * @throws StaleEpochError
    */
   async take({ channel, epoch }: Owner, ids: readonly number[]): Promise<TakenApproval[]> {
-    const rows = await this.#db.query<Omit<TakenApproval, "was"> & { state: ApprovalState }>(
+    const rows = await this.#db.query<
+      Omit<TakenApproval, "was" | "agent"> & { agent: string; state: ApprovalState }
+    >(
       {
         name: "approvals_take",
         text: "select id, state, agent, tool, arguments from take_approvals($1, $2, $3)",
       },
       [channel, epoch, ids],
     );
-    return rows.map(({ state: was, ...row }) => ({ ...row, was }));
+    return rows.map(({ state: was, agent, ...row }) => ({ ...row, agent: agentId(agent), was }));
   }
 
   /** Decided calls whose turn has ended without running them are not run any more. */
@@ -290,6 +302,7 @@ export class ApprovalStore {
       channel_id: number;
       platform: string;
       name: string;
+      agent: string | null;
       state: ApprovalState;
       tool: string;
       decided_by: string | null;
@@ -298,7 +311,7 @@ export class ApprovalStore {
     }>(
       {
         name: "approvals_untold",
-        text: `select a.id, a.channel_id, c.platform, c.name, a.state, a.tool, a.decided_by, a.decided_name, a.reason
+        text: `select a.id, a.channel_id, c.platform, c.name, nullif(a.agent, c.agent) as agent, a.state, a.tool, a.decided_by, a.decided_name, a.reason
                  from approvals a join channels c on c.id = a.channel_id
                 where a.told_at is null and a.state in ('allowed', 'denied', 'expired') order by a.id limit $1`,
       },
@@ -306,6 +319,7 @@ export class ApprovalStore {
     );
     return rows.map(({ channel_id: channel, platform, name, decided_by: decidedBy, ...row }) => ({
       id: row.id,
+      agent: row.agent === null ? null : agentId(row.agent),
       state: row.state,
       tool: row.tool,
       reason: row.reason,
