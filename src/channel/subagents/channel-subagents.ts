@@ -169,32 +169,28 @@ export class ChannelSubagents {
     if (!isAnyLeft && this.#spawning === 0 && this.#runs.size === 0) this.#onOver();
   }
 
-  /** @param takenBack as it was before the group was read */
+  /**
+   * Tells those that are told together by a message that is due. What was taken back before it was in the log reaches it no more: then
+   * it is taken back itself, and what is left is told by another one. Whoever comes by after a crash in between finds that here.
+   * @param takenBack as it was before the group was read
+   */
   async #tell(first: number, group: readonly Subagent[], takenBack: number): Promise<void> {
     const { store, owner, now, compactorAgent, agent: own } = this.#host;
-    const id = `subagent/${first}`;
     // They are of one turn, and so of one agent, unless another one has taken the turn over.
     const by = group.at(-1)?.agent;
     const agent = by === own.config.id ? undefined : by;
-    const add = async (as: string, told: readonly Subagent[]): Promise<unknown> =>
-      this.#dueWork.add(owner.channel, {
-        id: as,
-        title: titleOf(told),
-        text: groupText(told),
-        at: now(),
-        agent,
-      });
-    await add(id, group);
-    // What was taken back just before it was in the log reaches it no more.
-    if ((await store.subagents.look(owner.channel)).takenBack !== takenBack) {
-      const left = (await store.subagents.settle(owner)).filter(({ toldWith }) => toldWith === first);
-      const isVoided = left.some(({ number, state }) => {
-        return state === "void" && group.some((one) => one.number === number && one.state !== "void");
-      });
-      if (isVoided) {
-        await this.#dueWork.takeBack(owner.channel, id, compactorAgent.digester);
-        await add(`${id}/again`, left);
+    let [told, seen] = [group, takenBack];
+    for (let id = `subagent/${first}`; ; id += "/again") {
+      const work = { id, title: titleOf(told), text: groupText(told), at: now(), agent };
+      const seq = await this.#dueWork.add(owner.channel, work);
+      const look = await store.subagents.look(owner.channel);
+      if (look.takenBack !== seen) {
+        const left = (await store.subagents.settle(owner)).filter(({ toldWith }) => toldWith === first);
+        if (isVoided(told, left)) await this.#dueWork.takeBack(owner.channel, id, compactorAgent.digester);
+        [told, seen] = [left, look.takenBack];
       }
+      const [entry] = await store.log.readAt(owner.channel, [seq]);
+      if (entry?.deleted !== true || told.length === 0) break;
     }
     await store.subagents.close(owner.channel, first);
   }
@@ -309,6 +305,12 @@ export class ChannelSubagents {
       onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel: name, tool, why }),
     };
   }
+}
+
+/** Whether one of them says less by now: what it may have read was taken back. Pure. */
+function isVoided(told: readonly Subagent[], now: readonly Subagent[]): boolean {
+  const whole = new Set(told.flatMap(({ number, state }) => (state === "void" ? [] : [number])));
+  return now.some(({ number, state }) => state === "void" && whole.has(number));
 }
 
 /** What a subagent has spent since that was last kept. */
