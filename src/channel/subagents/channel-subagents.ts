@@ -241,7 +241,8 @@ export class ChannelSubagents {
     const agent = this.#agentOf(row.agent) ?? this.#host.agent;
     const { timeoutMs } = agent.config.subagents;
     const late = AbortSignal.timeout(Math.max(1, timeoutMs - row.spentMs));
-    const channel = this.#channelOf(row);
+    const spent = new Spending();
+    const channel = this.#channelOf(row, spent);
     const why = this.#whyNot(row);
     if (why === null) await runSubagent(agent, row, channel, { now }, AbortSignal.any([aborted, late]));
     else await channel.end("failed", why, null);
@@ -251,6 +252,7 @@ export class ChannelSubagents {
         `It was at work for ${Math.round(timeoutMs / 1000)} s, and had not reported.`,
         null,
       );
+    if (this.#closing.signal.aborted) await store.subagents.leave(owner, id, spent.since());
   }
 
   /** Why one that was left behind is not gone on with; null: it is. */
@@ -269,11 +271,10 @@ export class ChannelSubagents {
     return null;
   }
 
-  #channelOf({ id, turn, readTo, askedSeq, agent }: Subagent): SubagentChannel {
+  #channelOf({ id, turn, readTo, askedSeq, agent }: Subagent, spent: Spending): SubagentChannel {
     const { store, owner, address, kind, workspace, recall, memories, events, searchFrom } = this.#host;
     const { channel } = owner;
     const name = formatAddress(address);
-    const spent = new Spending();
     const asking = { agent, channel, workspace, kind };
     const askers = async (): Promise<string[]> => {
       const { open } = await store.subagents.look(channel);

@@ -50,7 +50,7 @@ export interface Subagent extends Omit<SubagentDraft, "key" | "callId"> {
   readonly state: SubagentState;
   readonly result: string;
   readonly steps: readonly SubagentStep[];
-  /** How often it was begun since its last step. */
+  /** How often it was begun since its last step; a daemon that ended in peace is not counted. */
   readonly begun: number;
   readonly spentMs: number;
   /** Number of the first of those that are to be told together by a message; null: it is not time for that. */
@@ -227,6 +227,23 @@ export class SubagentStore {
       [id, epoch],
     );
     return row === undefined ? null : toSubagent(row);
+  }
+
+  /** A run that was taken is left as it is by a daemon that ends in peace: that was no attempt, and what it has cost stays counted. */
+  async leave(
+    { epoch }: Owner,
+    id: number,
+    { tokensIn, tokensOut, spentMs }: Required<Pick<SubagentChange, "tokensIn" | "tokensOut" | "spentMs">>,
+  ): Promise<void> {
+    await this.#db.query(
+      {
+        name: "subagent_leave",
+        text: `update subagents set begun = greatest(begun - 1, 0), tokens_in = tokens_in + $3, tokens_out = tokens_out + $4,
+                                    spent_ms = spent_ms + $5
+                where id = $1 and epoch = $2 and state = 'running'`,
+      },
+      [id, epoch, tokensIn, tokensOut, Math.round(spentMs)],
+    );
   }
 
   /**

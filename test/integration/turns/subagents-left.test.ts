@@ -172,6 +172,31 @@ test("a shutdown does not wait for what a turn waits for: the turn says that it 
   assert.deepEqual(await toldIn(beside, room), { answers: ["answered"], due: 0 });
 });
 
+test("however often its daemons are stopped in peace before its first step, it goes on; what that has cost is counted", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, beside, server } = world;
+  const room = "sluice";
+  let isHeld = true;
+  scriptBoth(server, () => (isHeld ? hangs : text("Four.")), agentThat("count the boats"));
+  let spent = -1;
+  for (let round = 1; round <= 5; round++) {
+    await using weir = await startWithSubagents(connection, server, "wait_ms = 0");
+    if (round === 1) await weir.say("how many boats?", { room });
+    await until(async () => (await toldIn(beside, room)).answers.length === 1);
+    await until(() => askedBySubagents(server).length === round);
+    const [row] = await rowsOf(beside, room);
+    assert.deepEqual([row?.state, row?.["begun"]], ["running", 1]);
+    const before = spent;
+    spent = Number(row?.["spent_ms"]);
+    assert.ok(spent > before, `${spent} > ${before}`);
+  }
+  isHeld = false;
+  await using _ = await startWithSubagents(connection, server, "wait_ms = 0");
+  assertBlank(await untilClosed(beside, room));
+  await until(async () => (await toldIn(beside, room)).answers.length === 2);
+  assert.match(lastWords(server.requests.at(-1)?.body), /> Four\./);
+});
+
 /** Ends in between, as statements of the same words would stand after a crash there. */
 const CUTS: Readonly<
   Record<string, { readonly sql: string; readonly due: number; readonly answers: string[] }>
