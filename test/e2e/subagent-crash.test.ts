@@ -6,11 +6,12 @@ import { prepareBlanking } from "../../src/store/log/deletion.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { TEST_DIGESTER } from "../support/digester.ts";
-import { openMainHome } from "../support/e2e-main.ts";
+import { envOf, type MainHome, openMainHome } from "../support/e2e-main.ts";
 import { type LogEntry, openHome, openSeed } from "../support/e2e.ts";
-import { openLoopbackWorld } from "../support/e2e-loopback.ts";
+import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
 import { text, toolCalls } from "../support/model-behaviours.ts";
-import { type ChatRequest, startModelServer } from "../support/model-server.ts";
+import { type ChatRequest, type ModelServer, startModelServer } from "../support/model-server.ts";
+import { gateRows } from "../support/row-gate.ts";
 import {
   askedBySubagents,
   assertBlank,
@@ -23,7 +24,6 @@ import {
   until,
   untilClosed,
 } from "../support/subagents.ts";
-import { connectionUrl } from "../support/weir.ts";
 
 const seed = await openSeed();
 after(async () => seed[Symbol.asyncDispose]());
@@ -96,38 +96,21 @@ test("killed twice while subagents are at work, each is begun once, and its repo
   }
 });
 
-/** Holds back appends of messages with an id, from outside of the daemon, until the lock of that number is let go. */
-async function holdAppends(beside: OpenStore, id: string, lock: number): Promise<void> {
-  await beside.sql(`
-    create function hold_${lock}() returns trigger language plpgsql as $$
-    begin
-      perform pg_advisory_xact_lock(${lock});
-      return new;
-    end $$;
-    create trigger hold_${lock} before insert on entries for each row when (new.message_id = '${id}') execute function hold_${lock}()`);
+interface BesideScene extends AsyncDisposable {
+  readonly model: ModelServer;
+  readonly world: LoopbackWorld;
+  readonly beside: OpenStore;
+  readonly home: MainHome;
 }
 
-/** Resolves once a statement with these words waits for a lock. */
-async function untilHeld(beside: OpenStore, words: string): Promise<void> {
-  await until(async () => {
-    const waiting = await beside.sql(
-      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and strpos(query, $1) > 0",
-      words,
-    );
-    return waiting.length > 0;
-  });
-}
-
-test("killed between taking a report back and telling what is left, the agent is told what is left, once", async () => {
-  await using model = await startModelServer();
-  await using world = await openLoopbackWorld();
-  await using database = await createTestDatabase();
-  await using beside = openStore(database.connection);
-  const gate = Promise.withResolvers<void>();
+/** A daemon whose database can be looked into, and whose agent begins a subagent that reports once `report` says so. */
+async function openBeside(report: Promise<void>): Promise<BesideScene> {
+  await using stack = new AsyncDisposableStack();
+  const model = stack.use(await startModelServer());
   scriptBoth(
     model,
     () => async (exchange) => {
-      await gate.promise;
+      await report;
       return text("Seven zxqboats.")(exchange);
     },
     (request) => {
@@ -135,60 +118,56 @@ test("killed between taking a report back and telling what is left, the agent is
       return results(request).length > 0 ? text("begun") : spawn("count the zxqboats");
     },
   );
-  await using home = await openMainHome(
-    `${world.config}[defaults.subagents]\nenabled = true\nwait_ms = 0\n`,
-    {
-      DATABASE_URL: connectionUrl(database.connection),
-      OPENAI_BASE_URL: model.url,
-      OPENAI_API_KEY: "sk-e2e-secret",
-    },
-  );
+  const world = stack.use(await openLoopbackWorld());
+  const { connection } = stack.use(await createTestDatabase());
+  const beside = stack.use(openStore(connection));
+  const config = `${world.config}[defaults.subagents]\nenabled = true\nwait_ms = 0\n`;
+  const home = stack.use(await openMainHome(config, envOf(connection, model.url)));
+  const kept = stack.move();
+  return { model, world, beside, home, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
+}
+
+test("killed between taking a report back and telling what is left, the agent is told what is left, once", async () => {
+  const report = Promise.withResolvers<void>();
+  await using scene = await openBeside(report.promise);
+  const { model, world, beside, home } = scene;
   const daemon = await home.start();
   await world.say("room", "ask", "how many zxqboats?");
   await world.untilAnswered();
   await until(() => askedBySubagents(model).length === 1);
-  const { id } = (await beside.store.channels.find({ platform: "loopback", name: "room" })) ?? { id: null };
-  assert.ok(id !== null);
-  const takeBack = await prepareBlanking(beside.db, id, ["ask"], TEST_DIGESTER);
-  await holdAppends(beside, "subagent/1", 1);
-  await holdAppends(beside, "subagent/1/again", 2);
-  await beside.db.transaction(async (again) => {
-    await again.query({ name: "", text: "select pg_advisory_xact_lock(2)" });
-    // Its report is read, and what it tells of is taken back before the log has it.
-    await beside.db.transaction(async (looks) => {
-      await beside.db.transaction(async (first) => {
-        await first.query({ name: "", text: "select pg_advisory_xact_lock(1)" });
-        gate.resolve();
-        await untilHeld(beside, "append_message");
-        await looks.query({ name: "", text: "lock table subagents in access exclusive mode" });
-      });
-      await untilHeld(beside, "notes_taken_back");
-      await takeBack(looks);
+  const channel = await beside.store.channels.find({ platform: "loopback", name: "room" });
+  assert.ok(channel !== undefined);
+  const takeBack = await prepareBlanking(beside.db, channel.id, ["ask"], TEST_DIGESTER);
+  await using first = await gateRows(beside, "insert on entries", "new.message_id = 'subagent/1'");
+  await using again = await gateRows(beside, "insert on entries", "new.message_id = 'subagent/1/again'");
+  report.resolve();
+  await first.reached();
+  // Its report is read, and what it tells of is taken back before anybody looks whether it is.
+  await beside.db.transaction(async (client) => {
+    await client.query({ name: "", text: "lock table subagents in access exclusive mode" });
+    await first.open();
+    await until(async () => {
+      const looks = "wait_event_type = 'Lock' and query like '%notes_taken_back%'";
+      return (
+        (await beside.sql(`select from pg_stat_activity where datname = current_database() and ${looks}`))
+          .length > 0
+      );
     });
-    await untilHeld(beside, "append_message");
-    const [taken] = await beside.sql<{ text: string }>(
-      "select text from entries where message_id = 'subagent/1'",
-    );
-    assert.deepEqual(taken, { text: "" });
-    await daemon.kill();
-    // The server has not noticed: what waits there would be written all the same.
-    await beside.sql(
-      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event = 'advisory'",
-    );
+    await takeBack(client);
   });
-  await beside.sql("drop trigger hold_1 on entries; drop trigger hold_2 on entries");
+  await again.reached();
+  await daemon.kill();
+  await again.cut();
+  const due = async (): Promise<{ message_id: string; text: string }[]> =>
+    beside.sql("select message_id, text from entries where message_id like 'subagent/%' order by seq");
+  assert.deepEqual(await due(), [{ message_id: "subagent/1", text: "" }]);
   await home.start();
-  const isTold = async (): Promise<boolean> => (await world.bot("room")).some((one) => one.text === "told");
-  await until(isTold);
+  const told = async (): Promise<number> =>
+    (await world.bot("room")).filter((one) => one.text === "told").length;
+  await until(async () => (await told()) > 0);
   assertBlank(await untilClosed(beside, "room"));
-  const due = await beside.sql<{ message_id: string; text: string }>(
-    "select message_id, text from entries where message_id like 'subagent/%' order by seq",
-  );
-  assert.deepEqual(
-    due.map((one) => one.message_id),
-    ["subagent/1", "subagent/1/again"],
-  );
-  assert.match(due[1]?.text ?? "", /Subagent 1 was ended without a report/);
-  assert.ok(!due.some((one) => one.text.includes("zxqboats")));
-  assert.equal((await world.bot("room")).filter((one) => one.text === "told").length, 1);
+  const [, left, ...more] = await due();
+  assert.equal(left?.message_id, "subagent/1/again");
+  assert.match(left.text, /Subagent 1 was ended without a report/);
+  assert.deepEqual([more, await told()], [[], 1]);
 });
