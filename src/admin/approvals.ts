@@ -2,6 +2,7 @@ import { outcomeOf } from "../channel/approvals/question-text.ts";
 import { agentHere, agentsHere } from "../channel/guests.ts";
 import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
 import { CHAT_PLATFORMS } from "../config/config.ts";
+import type { Asker } from "../platforms/platform.ts";
 import type { ApprovalRow } from "../store/turns/approvals.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import { codeBlock, counted, sliceWhole } from "../text/text.ts";
@@ -65,6 +66,12 @@ export function withoutApprovers(agent: Agent, owners: ChatOwners): string[] {
   return CHAT_PLATFORMS.filter((one) => owners[one] !== null && !hasApprover(agent, one, owners));
 }
 
+/** Whether an agent of the channel names this person as an approver. */
+export function isApprover(parts: CommandParts, channel: AskedCommand["channel"], { id }: Asker): boolean {
+  const { platform } = channel.address;
+  return agentsOf(parts, { channel }).some((agent) => namedOn(agent, platform).includes(`${platform}:${id}`));
+}
+
 /** Null: the asker may decide about calls of one of these agents. Whoever is in a direct message with one is no approver for that. */
 function refusal(
   agents: readonly Agent[],
@@ -72,11 +79,11 @@ function refusal(
   owners: CommandParts["owners"],
 ): string | null {
   const { platform } = address;
-  const isApprover = agents.some((agent) => {
+  const mayDecide = agents.some((agent) => {
     const named = namedOn(agent, platform);
     return named.length === 0 ? isNamedOwner : named.includes(`${platform}:${asker.id}`);
   });
-  if (isApprover) return null;
+  if (mayDecide) return null;
   const isSomebody = agents.some((agent) => hasApprover(agent, platform, owners));
   const who = isSomebody ? "That is for approvers only." : "Nobody may approve anything here yet.";
   return `${who} Whoever runs Weir names them in config.toml, as approvers under [agents.approvals]; without any, the owners are. ${howToOwn(platform)}`;

@@ -2,6 +2,7 @@ import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import { approvedCallId } from "../core/approval.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { ApprovalNews, AskedApproval, TakenApproval } from "../store/turns/approvals.ts";
+import type { ToolKit } from "../tools/tool.ts";
 import { runToolCalls, type ToolResultDraft, type ToolRunParts } from "./tool-calls.ts";
 
 /** What people have to allow before a turn may do it. */
@@ -56,7 +57,7 @@ export async function runApprovedCalls(
 }
 
 async function resultOf(
-  { was, agent: askedBy }: TakenApproval,
+  { was, agent: askedBy, askedFor }: TakenApproval,
   call: ToolCall,
   agent: AgentId,
   parts: ToolRunParts,
@@ -65,7 +66,10 @@ async function resultOf(
   const shown = call.arguments === "" ? { ...call, arguments: "{}" } : call;
   if (was === "running") return [shown, textOf(call, UNKNOWN)];
   if (askedBy !== agent) return [shown, textOf(call, OTHER_AGENT)];
-  const { results } = await runToolCalls([call], parts);
+  const { context } = parts;
+  // The turn answers a decision, and no message of a person's.
+  const react: ToolKit["react"] = async (emoji) => context.react(emoji, askedFor);
+  const { results } = await runToolCalls([call], { ...parts, context: { ...context, react } });
   return [shown, results[0] ?? textOf(call, UNKNOWN)];
 }
 

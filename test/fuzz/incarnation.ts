@@ -68,7 +68,7 @@ const NO_COMMANDS = {
   run: async () => "",
   keepsMessage: () => false,
   memoryIn: () => null,
-  isNamedOwner: () => false,
+  isNamedFor: () => false,
 };
 
 /** One life of the daemon: its own registry, its own epoch, its own way to the database, the models and the chat. */

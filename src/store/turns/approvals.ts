@@ -8,6 +8,7 @@ import {
   type Owner,
 } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
+import { OWN_IDS } from "../channels/channels.ts";
 import type { Database } from "../database/database.ts";
 
 /** A call that waits for a person, as it is stored with the call itself. */
@@ -48,6 +49,8 @@ export interface TakenApproval {
   readonly agent: AgentId;
   readonly tool: string;
   readonly arguments: string;
+  /** The platform's id of the newest message that the turn has answered which made the call; null: nobody's. */
+  readonly askedFor: string | null;
 }
 
 /** What people are told of an approval. */
@@ -184,15 +187,29 @@ export class ApprovalStore {
    */
   async take({ channel, epoch }: Owner, ids: readonly number[]): Promise<TakenApproval[]> {
     const rows = await this.#db.query<
-      Omit<TakenApproval, "was" | "agent"> & { agent: string; state: ApprovalState }
+      Omit<TakenApproval, "was" | "agent" | "askedFor"> & {
+        agent: string;
+        state: ApprovalState;
+        asked_for: string | null;
+      }
     >(
       {
         name: "approvals_take",
-        text: "select id, state, agent, tool, arguments from take_approvals($1, $2, $3)",
+        text: `select taken.id, taken.state, taken.agent, taken.tool, taken.arguments, (
+                 select e.message_id from approvals a join turns t on t.id = a.turn_id
+                   join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq
+                  where a.id = taken.id and e.addressed and e.deleted_at is null and not (e.message_id like any ($4))
+                  order by e.seq desc limit 1) as asked_for
+                 from take_approvals($1, $2, $3) taken`,
       },
-      [channel, epoch, ids],
+      [channel, epoch, ids, OWN_IDS],
     );
-    return rows.map(({ state: was, agent, ...row }) => ({ ...row, agent: agentId(agent), was }));
+    return rows.map(({ state: was, agent, asked_for: askedFor, ...row }) => ({
+      ...row,
+      agent: agentId(agent),
+      was,
+      askedFor,
+    }));
   }
 
   /** Decided calls whose turn has ended without running them are not run any more. */
