@@ -11,6 +11,7 @@ import type { Agent } from "../turn/agent.ts";
 import type { ActorParts, ActorStatus } from "./channel-context.ts";
 import { buildRooms } from "./actor-rooms.ts";
 import type { QuestionBoard } from "./approvals/question-board.ts";
+import { agentsHere } from "./guests.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { Outbox } from "./delivery/outbox.ts";
 import { BackoffTimer } from "../async/backoff.ts";
@@ -73,7 +74,8 @@ export class ChannelActor {
   /** Takes up what is settled and not delivered. Call it before the first wake-up. */
   async recover(): Promise<void> {
     await this.#outbox.recover();
-    if (mayAskApprovals(this.#parts.agent)) this.questions.show();
+    const { agent, guests } = this.#parts;
+    if (agentsHere(agent, guests).some(mayAskApprovals)) this.questions.show();
   }
 
   get lastUsedAt(): number {

@@ -15,8 +15,8 @@ export interface DueWork {
   readonly at: Date;
   /** The id of the person whose words it has: it goes with everything that they have said. Default: it is nobody's. */
   readonly by?: string;
-  /** The guest of the channel that is to answer. Default: its own agent. */
-  readonly agent?: AgentId;
+  /** Who answers it: the agent that has begun it. Default: the channel's own, as for one that answers there no more. */
+  readonly agent?: AgentId | undefined;
 }
 
 /** Puts work of Weir's own into a channel's log, and wakes the channel. */
@@ -35,16 +35,8 @@ export class DueWorkDesk {
    */
   async add(channel: ChannelId, { id, title, text, at, by = OWN_AUTHOR, agent }: DueWork): Promise<Seq> {
     const author = { id: by, name: title, isBot: true };
-    const { result: appended } = await retryWrite(async () =>
-      this.#log.appendMessage(channel, {
-        id,
-        author,
-        text,
-        at,
-        addressed: true,
-        ...(agent !== undefined && { agent }),
-      }),
-    );
+    const message = { id, author, text, at, addressed: true, ...(agent !== undefined && { agent }) };
+    const { result: appended } = await retryWrite(async () => this.#log.appendMessage(channel, message));
     this.#registry.announce(channel, appended);
     return appended.seq;
   }

@@ -159,7 +159,7 @@ export class Router implements PlatformInbox {
     const where = { channel, kind, workspace, ...(place !== null && { place }) };
     const binding = this.#find(where);
     if (binding === undefined) return NOBODY_HERE;
-    if (!isAnswered(binding, where, asker, this.#holds) && !commands.isNamedOwner(row, asker))
+    if (!isAnswered(binding, where, asker, this.#holds) && !commands.isNamedFor(name, row, asker))
       return NOT_FOR_YOU;
     if (name === UNLIMITED) return null;
     const asked = limits.ask(`${channel.platform}\n${asker.id}`, binding.rateLimit);

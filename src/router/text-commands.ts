@@ -17,8 +17,11 @@ export interface Commands {
   keepsMessage(name: string): boolean;
   /** The memory that the author of a message asks for; null: none. */
   memoryIn(channel: ChannelRow, message: ProvingMessage): MemoryDraft | null;
-  /** Whether the operator has named somebody as an owner, who may give commands anywhere. */
-  isNamedOwner(channel: ChannelRow, asker: Asker): boolean;
+  /**
+   * Whether the operator has named somebody for a command, whoever is answered in the channel: owners for all, approvers for those
+   * by which they decide.
+   */
+  isNamedFor(name: string, channel: ChannelRow, asker: Asker): boolean;
 }
 
 /** What a memory takes from its message. */

@@ -77,9 +77,10 @@ export interface ToolContext extends ToolKit {
 export interface ToolKit {
   /**
    * Puts an emoji under the newest message that is being answered. Once or twice is the same.
+   * @param under the platform's id of another message; null: there is none. Left out: the newest
    * @throws PlatformError if the platform does not take it
    */
-  react(emoji: string): Promise<Reaction>;
+  react(emoji: string, under?: string | null): Promise<Reaction>;
   /**
    * Changes the agent's notes of this channel. @returns what the model is told
    * @throws ToolFailure where nothing was written

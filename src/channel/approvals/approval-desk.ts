@@ -123,16 +123,16 @@ export class ApprovalDesk implements AsyncDisposable {
 
   async #tell(approval: UntoldApproval): Promise<void> {
     const { approvals, dueWork, registry, log } = this.#parts;
-    const { id, channel, tool, state, address, decidedBy, guest } = approval;
+    const { id, channel, tool, state, address, decidedBy } = approval;
     const title = `approval #${id}, of ${tool}`;
     await dueWork.add(channel, {
       id: dueIdOf(id),
       title,
       text: toldText(approval),
       at: new Date(),
+      agent: approval.agent ?? undefined,
       // What somebody has decided goes with what they have said.
       ...(decidedBy !== null && { by: decidedBy }),
-      ...(guest !== null && { agent: guest }),
     });
     await approvals.told(id);
     log.info({ channel: formatAddress(address), approval: id, tool, state }, "approval_told");

@@ -5,6 +5,7 @@ import type { TurnChannel, TurnOutcome } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import { type FrozenTools, freezeTools } from "../frozen-tools.ts";
+import { agentHere, answererOf } from "../guests.ts";
 import { LastRequest, UsageAnchor } from "../model-usage.ts";
 import { PrefixChain } from "./context-record.ts";
 import { GuestView, type KeptBrief } from "./guest-view.ts";
@@ -36,7 +37,7 @@ export class GuestTurns {
 
   /** Who answers what is meant for an agent; undefined: the channel's own, also for one that answers here no more. */
   answerer(agent: AgentId | undefined): AgentId | undefined {
-    return agent === undefined || this.#parts.guests.agent(agent) === undefined ? undefined : agent;
+    return answererOf(this.#parts.guests, agent);
   }
 
   /** The parts of an agent's turns. What a guest asks its model says nothing of the channel's own requests. */
@@ -72,8 +73,9 @@ export class GuestTurns {
   /** Names of the agents that what a turn answers is meant for, and that answer here no more. */
   missed(turn: TurnRange): string[] {
     const asked = answeredMessages(this.#history.current, turn).flatMap(({ agent }) => agent ?? []);
-    const gone = asked.filter((agent) => this.answerer(agent) === undefined);
-    return [...new Set(gone)].map((agent) => this.#parts.guests.nameOf(agent));
+    const { agent: own, guests } = this.#parts;
+    const gone = asked.filter((agent) => agentHere(own, guests, agent) === undefined);
+    return [...new Set(gone)].map((agent) => guests.nameOf(agent));
   }
 
   /** What a turn's end puts into the log where it hands over. */

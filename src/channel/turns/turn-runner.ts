@@ -19,14 +19,12 @@ import { createTurnChannel } from "./turn-channel.ts";
 import type { Draft } from "../delivery/draft.ts";
 import { needsItsTools, nextTurn } from "./next-turn.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
-import type { LastRequest } from "../model-usage.ts";
-import { storeBillLine } from "../model-usage.ts";
+import { type LastRequest, storeBillLine, type UsageAnchor } from "../model-usage.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { decidedIn } from "./turn-approvals.ts";
 import { toSettlement } from "./settlement.ts";
 import { reasonToGiveUp } from "./turn-attempts.ts";
 import { TurnRecall } from "./turn-recall.ts";
-import type { UsageAnchor } from "../model-usage.ts";
 import { showTyping } from "../delivery/typing-indicator.ts";
 import { steadyNow } from "../../async/clock.ts";
 
@@ -316,6 +314,7 @@ export class TurnRunner {
       ...parts,
       recall,
       allRecall: this.#parts.recall,
+      own: this.#parts.agent,
       history: this.#history,
       turn,
       draft,

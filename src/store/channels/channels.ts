@@ -264,13 +264,14 @@ export class ChannelStore {
     const [row] = await this.#db.query<{ told: string }>(
       {
         name: "channel_unfinished",
-        text: `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent', c.epoch, c.settled_to,
+        text: `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent, subagents %s', c.epoch, c.settled_to,
                         (select max(e.seq) from entries e where e.channel_id = c.id and e.turn_id is not null),
-                        coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending) as told
+                        coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending, coalesce(s.told, 'none')) as told
                  from channels c left join turns t on t.channel_id = c.id and t.state = 'running',
-                      lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d
-                where c.id = $1 and (d.pending > 0 or t.id is not null
-                   or exists (select from subagents s where s.channel_id = c.id and s.closed_at is null) or exists (
+                      lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d,
+                      lateral (select count(*) || ' at ' || sum(s.spent_ms + s.begun) as told
+                                 from subagents s where s.channel_id = c.id and s.closed_at is null) s
+                where c.id = $1 and (d.pending > 0 or t.id is not null or s.told is not null or exists (
                       select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))`,
       },
       [id],

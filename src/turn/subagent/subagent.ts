@@ -17,7 +17,7 @@ import { keysBehind } from "../effect-keys.ts";
 import { failureKind } from "../failure-kind.ts";
 import { runToolCalls, storableCalls } from "../tool-calls.ts";
 import { visibleAnswer } from "../visible-answer.ts";
-import { isCredible, smallerWindow } from "../window-retry.ts";
+import { askWithinWindow, type SentRequest } from "../window-retry.ts";
 import { subagentMessages } from "./request.ts";
 
 /** Models that a subagent of an agent may use, as the configuration names them. */
@@ -53,9 +53,6 @@ const LONGEST_REPORT = 8000;
 const LONGEST_RESULT = 20_000;
 /** How often a step is made again because something was taken back meanwhile, in a row. */
 const MOST_CHANGES = 5;
-/** How often a request that is refused for its length is made shorter and sent again. */
-const MAX_RETRIES = 2;
-
 /** Why there is no report, as the agent is told. */
 const WHY_NOT = {
   too_long: "Its task is too long for its model.",
@@ -123,7 +120,6 @@ class SubagentRun {
   readonly #signal: AbortSignal;
   readonly #tools: readonly Tool[];
   readonly #steps: SubagentStep[];
-  #limit = Infinity;
 
   constructor(
     agent: Agent,
@@ -220,43 +216,28 @@ class SubagentRun {
   }
 
   async #ask(first: readonly ModelMessage[], toolChoice: "auto" | "none"): Promise<ModelAnswer> {
-    for (let refusals = 0; ; refusals++) {
-      const sent: { estimated: number } = { estimated: 0 };
-      try {
-        return await this.#askOnce(first, toolChoice, sent);
-      } catch (error) {
-        if (!(error instanceof ModelError) || error.kind !== "context_length" || refusals >= MAX_RETRIES)
-          throw error;
-        const { config } = this.#agent;
-        const name = this.#subagent.model ?? config.model;
-        const request = {
-          model: name,
-          estimated: sent.estimated,
-          budget: budgetOf(this.#agent, name, null, this.#limit),
-        };
-        const smaller = isCredible(error.window, request) ? smallerWindow(error.window, request) : null;
-        if (smaller === null) throw error;
-        this.#limit = smaller;
-      }
-    }
+    return askWithinWindow(this.#agent, async (limit, onSend) =>
+      this.#askOnce(first, toolChoice, limit, onSend),
+    );
   }
 
-  /** @param sent told how large the request is */
+  /** @param limit the largest window that the request may be made for, in tokens */
   async #askOnce(
     first: readonly ModelMessage[],
     toolChoice: "auto" | "none",
-    sent: { estimated: number },
+    limit: number,
+    onSend: (request: SentRequest) => void,
   ): Promise<ModelAnswer> {
     const agent = this.#agent;
     const { models, config } = agent;
     const name = await models.resolve(this.#subagent.model ?? config.model);
-    const budget = budgetOf(agent, name, null, this.#limit);
+    const budget = budgetOf(agent, name, null, limit);
     const tools = this.#tools.map(({ spec }) => spec);
     const described = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
     const made = subagentMessages(first, this.#steps, partAt(budget, 1) - described);
     if (made === null) throw new ModelError("context_length", name, "the task is over the window");
     const estimated = made.tokens + described;
-    sent.estimated = estimated;
+    onSend({ model: name, estimated, budget });
     return models.model.answer(
       {
         model: name,
