@@ -4,17 +4,18 @@ import { BackoffTimer } from "../../async/backoff.ts";
 import { steadyNow } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { errorMessage } from "../../core/errors.ts";
-import { formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
+import { agentId, formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
 import { StaleEpochError } from "../../store/database/errors.ts";
 import type { Subagent, SubagentDraft } from "../../store/turns/subagents.ts";
 import { ToolFailure } from "../../tools/tool.ts";
+import type { Agent } from "../../turn/agent.ts";
 import { modelsOfSubagents, runSubagent, type SubagentChannel } from "../../turn/subagent/subagent.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { DueWorkDesk } from "../due-work.ts";
 import { billLine, storeBillLine } from "../model-usage.ts";
 import { groupText, outcomeText, titleOf } from "./told.ts";
 
-/** Of the channel in which subagents are at work. */
+/** Of the channel in which subagents are at work: its own agent's parts, and who else has subagents there. */
 export interface SubagentHost extends Pick<
   ActorParts,
   | "store"
@@ -23,6 +24,7 @@ export interface SubagentHost extends Pick<
   | "kind"
   | "workspace"
   | "agent"
+  | "guests"
   | "compactorAgent"
   | "recall"
   | "memories"
@@ -99,7 +101,7 @@ export class ChannelSubagents {
       if (begun === "changed")
         throw new ToolFailure("No subagent was begun: a message was edited or deleted meanwhile.");
       const run = this.#start(begun.id);
-      const { waitMs } = this.#host.agent.config.subagents;
+      const { waitMs } = (this.#agentOf(draft.agent) ?? this.#host.agent).config.subagents;
       await withDeadline(run.over, waitMs, AbortSignal.any([signal, this.#closing.signal]));
       signal.throwIfAborted();
       const told = await store.subagents.tellCall(owner, begun.id);
@@ -166,10 +168,18 @@ export class ChannelSubagents {
 
   /** @param takenBack as it was before the group was read */
   async #tell(first: number, group: readonly Subagent[], takenBack: number): Promise<void> {
-    const { store, owner, now, compactorAgent } = this.#host;
+    const { store, owner, now, compactorAgent, guests } = this.#host;
     const id = `subagent/${first}`;
+    // One turn has begun them all.
+    const guest = guests.agent(agentId(group[0]?.agent ?? ""))?.config.id;
     const add = async (as: string, told: readonly Subagent[]): Promise<unknown> =>
-      this.#dueWork.add(owner.channel, { id: as, title: titleOf(told), text: groupText(told), at: now() });
+      this.#dueWork.add(owner.channel, {
+        id: as,
+        title: titleOf(told),
+        text: groupText(told),
+        at: now(),
+        ...(guest !== undefined && { agent: guest }),
+      });
     await add(id, group);
     // What was taken back just before it was in the log reaches it no more.
     if ((await store.subagents.look(owner.channel)).takenBack !== takenBack) {
@@ -214,12 +224,13 @@ export class ChannelSubagents {
 
   async #run(id: number, aborted: AbortSignal): Promise<void> {
     if (aborted.aborted) return;
-    const { store, owner, agent, now } = this.#host;
+    const { store, owner, now } = this.#host;
     const row = await store.subagents.take(owner, id);
     if (row === null) return;
+    const agent = this.#agentOf(row.agent) ?? this.#host.agent;
     const { timeoutMs } = agent.config.subagents;
     const late = AbortSignal.timeout(Math.max(1, timeoutMs - row.spentMs));
-    const channel = this.#channelOf(row);
+    const channel = this.#channelOf(row, agent);
     const why = this.#whyNot(row);
     if (why === null) await runSubagent(agent, row, channel, { now }, AbortSignal.any([aborted, late]));
     else await channel.end("failed", why, null);
@@ -231,12 +242,18 @@ export class ChannelSubagents {
       );
   }
 
+  /** Whose it is: the channel's own agent, or another one that answers there; undefined: none of them any more. */
+  #agentOf(id: string): Agent | undefined {
+    const { agent, guests } = this.#host;
+    return id === agent.config.id ? agent : guests.agent(agentId(id));
+  }
+
   /** Why one that was left behind is not gone on with; null: it is. */
   #whyNot({ begun, persona, model, agent }: Subagent): string | null {
-    const { config } = this.#host.agent;
-    const { enabled, personas } = config.subagents;
-    if (agent !== config.id || !enabled)
+    const config = this.#agentOf(agent)?.config;
+    if (config?.subagents.enabled !== true)
       return "The configuration has changed: there are no subagents here any more.";
+    const { personas } = config.subagents;
     if (persona !== null && personas[persona] === undefined)
       return `The configuration has changed: there is no persona "${persona}" any more.`;
     if (model !== null && !modelsOfSubagents(config).includes(model))
@@ -246,9 +263,8 @@ export class ChannelSubagents {
     return null;
   }
 
-  #channelOf({ id, turn, readTo, askedSeq }: Subagent): SubagentChannel {
-    const { store, owner, address, kind, workspace, agent, recall, memories, events, searchFrom } =
-      this.#host;
+  #channelOf({ id, turn, readTo, askedSeq }: Subagent, agent: Agent): SubagentChannel {
+    const { store, owner, address, kind, workspace, recall, memories, events, searchFrom } = this.#host;
     const { channel } = owner;
     const name = formatAddress(address);
     const spent = new Spending();

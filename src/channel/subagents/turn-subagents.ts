@@ -18,7 +18,8 @@ import { openLines } from "./told.ts";
 type TurnParts = Omit<ActorParts, "recall"> & {
   readonly history: GuardedHistory;
   readonly turn: TurnRange;
-  readonly allRecall: ActorParts["recall"];
+  /** Of the channel's own agent: subagents outlive the turn. */
+  readonly own: ActorParts;
 };
 
 /** What one turn may do with subagents. */
@@ -46,11 +47,11 @@ export class TurnSubagents {
     request: SpawnRequest,
     { callId, signal }: Pick<ToolContext, "callId" | "signal">,
   ): Promise<string> {
-    const { history, turn, allRecall, ...parts } = this.#parts;
+    const { history, turn, own } = this.#parts;
     const takenBack = this.#takenBack;
     if (takenBack === null) throw new ToolFailure("No subagent can be begun just now. Go on without.");
     const draft = await this.#draftOf(request, callId);
-    const subagents = this.#desk.of({ ...parts, recall: allRecall }, history.current);
+    const subagents = this.#desk.of(own, history.current);
     return subagents.spawn(turn.id, draft, takenBack, signal);
   }
 

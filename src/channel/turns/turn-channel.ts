@@ -32,8 +32,8 @@ import type { DueImages } from "../../context/assemble.ts";
 
 export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly recall: TurnRecall;
-  /** For what outlives the turn. */
-  readonly allRecall: ActorParts["recall"];
+  /** Of the channel's own agent: for what outlives the turn. */
+  readonly own: ActorParts;
   readonly history: GuardedHistory;
   readonly turn: TurnRange;
   readonly draft: Draft | null;

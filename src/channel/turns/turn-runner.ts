@@ -315,7 +315,7 @@ export class TurnRunner {
     const channel = createTurnChannel({
       ...parts,
       recall,
-      allRecall: this.#parts.recall,
+      own: this.#parts,
       history: this.#history,
       turn,
       draft,
