@@ -13,7 +13,7 @@ import { modelsOfSubagents, runSubagent, type SubagentChannel } from "../../turn
 import type { ActorParts } from "../channel-context.ts";
 import type { DueWorkDesk } from "../due-work.ts";
 import { billLine, storeBillLine } from "../model-usage.ts";
-import { groupText, outcomeText, titleOf } from "./told.ts";
+import { groupText, outcomeText, SAME_TASK, titleOf } from "./told.ts";
 
 /** Of the channel in which subagents are at work: its own agent's parts, and who else has subagents there. */
 export interface SubagentHost extends Pick<
@@ -105,9 +105,7 @@ export class ChannelSubagents {
       await withDeadline(run.over, waitMs, AbortSignal.any([signal, this.#closing.signal]));
       signal.throwIfAborted();
       const told = await store.subagents.tellCall(owner, begun.id);
-      return told === null
-        ? "This is the task of another call of yours: see what that one says."
-        : outcomeText(told);
+      return told === null ? SAME_TASK : outcomeText(told);
     } finally {
       this.#spawning--;
     }
