@@ -14,7 +14,7 @@ import type { ActorParts } from "../channel-context.ts";
 import type { DueWorkDesk } from "../due-work.ts";
 import { agentHere } from "../guests.ts";
 import { billLine, storeBillLine } from "../model-usage.ts";
-import { groupText, outcomeText, titleOf } from "./told.ts";
+import { groupText, outcomeText, SAME_TASK, titleOf } from "./told.ts";
 
 /** Of the channel in which subagents are at work; `agent`: its own. */
 export interface SubagentHost extends Pick<
@@ -106,9 +106,7 @@ export class ChannelSubagents {
       await withDeadline(run.over, waitMs, AbortSignal.any([signal, this.#closing.signal]));
       signal.throwIfAborted();
       const told = await store.subagents.tellCall(owner, begun.id);
-      return told === null
-        ? "This is the task of another call of yours: see what that one says."
-        : outcomeText(told);
+      return told === null ? SAME_TASK : outcomeText(told);
     } finally {
       this.#spawning--;
     }

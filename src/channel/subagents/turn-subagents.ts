@@ -14,7 +14,7 @@ import type { GuardedHistory } from "../guarded-history.ts";
 import { LOOKED_UP_WITHIN_MS } from "../turns/turn-recall.ts";
 import { briefOf } from "./brief.ts";
 import type { SubagentDesk } from "./subagent-desk.ts";
-import { openLines } from "./told.ts";
+import { openLines, SAME_TASK } from "./told.ts";
 
 type TurnParts = Omit<ActorParts, "recall"> & {
   readonly history: GuardedHistory;
@@ -29,6 +29,8 @@ export class TurnSubagents {
   readonly #desk: SubagentDesk;
   /** Edits and deletions of the channel, as the turn has seen them; null: it has not. */
   #takenBack: number | null = null;
+  /** Of the tasks that the turn has called for since it was begun: one that is told already is not told by another call. */
+  readonly #keys = new Set<string>();
 
   constructor(parts: TurnParts, desk: SubagentDesk) {
     this.#parts = parts;
@@ -57,8 +59,16 @@ export class TurnSubagents {
     const takenBack = this.#takenBack;
     if (takenBack === null) throw new ToolFailure("No subagent can be begun just now. Go on without.");
     const draft = await this.#draftOf(request, callId);
-    const subagents = this.#desk.of({ ...parts, agent: own, recall: allRecall }, history.current);
-    return subagents.spawn(turn.id, draft, takenBack, signal);
+    if (this.#keys.has(draft.key)) return SAME_TASK;
+    this.#keys.add(draft.key);
+    try {
+      const subagents = this.#desk.of({ ...parts, agent: own, recall: allRecall }, history.current);
+      return await subagents.spawn(turn.id, draft, takenBack, signal);
+    } catch (error) {
+      // It may be called again.
+      this.#keys.delete(draft.key);
+      throw error;
+    }
   }
 
   async #draftOf(request: SpawnRequest, callId: string): Promise<SubagentDraft> {
