@@ -232,7 +232,8 @@ export class ChannelSubagents {
   }
 
   async #run(id: number, aborted: AbortSignal): Promise<void> {
-    if (aborted.aborted) return;
+    // What a look has found while all was closed is begun by the next daemon: nobody would wait for it here.
+    if (aborted.aborted || this.#closing.signal.aborted) return;
     const { store, owner, now } = this.#host;
     const row = await store.subagents.take(owner, id);
     if (row === null) return;
