@@ -9,6 +9,7 @@ import type { Compaction } from "./channel/compaction/compaction.ts";
 import { DueWorkDesk } from "./channel/due-work.ts";
 import { SubagentDesk } from "./channel/subagents/subagent-desk.ts";
 import { ApprovalDesk } from "./channel/approvals/approval-desk.ts";
+import { mayAskApprovals } from "./channel/turns/turn-approvals.ts";
 import { ChannelRegistry } from "./channel/registry.ts";
 import type { RegistryParts } from "./channel/registry.ts";
 import { Breaker } from "./compactor/breaker.ts";
@@ -314,6 +315,7 @@ function createRegistry(
     approvals: store.approvals,
     registry,
     dueWork,
+    mayBeAsked: [...agents.all()].some(({ agent }) => mayAskApprovals(agent)),
     serves: base.serves,
     log,
   });
