@@ -181,7 +181,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
   const holds: NameHolds = (...name) => names.holds(...name);
   const bindingOf = (channel: ChannelRow): Binding | undefined => bindingFor(bindings, channel, holds);
-  const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
+  const digesterOf: CommandParts["digesterOf"] = (channel) =>
+    agents.bound(channel.agent, bindingOf(channel)).compactorAgent.digester;
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   const base = { store, events, now, agents, bindingOf, platformOf, serves, memories, names };
   const { registry, ...channels } = createRegistry(options, { ...base, indexer, meaning }, stack);
@@ -296,7 +297,7 @@ function createRegistry(
     contexts,
     log,
     recall: new Recall({ search: store.search, now: Date.now, meaning }),
-    agentOf: (channel) => agents.with(channel.agent, bindingOf(channel)?.also ?? []),
+    agentOf: (channel) => agents.bound(channel.agent, bindingOf(channel)),
     streams: (channel) => bindingOf(channel)?.streaming ?? true,
     compaction: {
       queue: new CompactionQueue(config.daemon.maxCompactions),
@@ -347,8 +348,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     digesterOf,
   } = base;
   const speakers = new Speakers(store.speakers);
-  const staffOf = (channel: ChannelRow): StaffedAgent =>
-    agents.with(channel.agent, bindingOf(channel)?.also ?? []);
+  const staffOf = (channel: ChannelRow): StaffedAgent => agents.bound(channel.agent, bindingOf(channel));
   const teamOf = (agent: AgentId, also: readonly AgentId[]): Team => agents.teamOf(agent, also);
   const namesOf = (agent: AgentId, also: readonly AgentId[]): readonly string[] => {
     const { id, name } = agents.of(agent).agent.config;
