@@ -181,8 +181,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
   const holds: NameHolds = (...name) => names.holds(...name);
   const bindingOf = (channel: ChannelRow): Binding | undefined => bindingFor(bindings, channel, holds);
-  const digesterOf: CommandParts["digesterOf"] = (channel) =>
-    agents.bound(channel.agent, bindingOf(channel)).compactorAgent.digester;
+  const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   const base = { store, events, now, agents, bindingOf, platformOf, serves, memories, names };
   const { registry, ...channels } = createRegistry(options, { ...base, indexer, meaning }, stack);
