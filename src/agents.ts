@@ -117,6 +117,15 @@ export class Agents implements AsyncDisposable {
     return [memberOf(config, null), ...others.map(({ agent }) => memberOf(agent.config, agent.config.id))];
   }
 
+  /**
+   * Who answers a channel that the log knows. A channel follows its binding with its next message; one whose agent has another id by
+   * now does so at once.
+   */
+  bound(id: AgentId, binding?: { readonly agent: AgentId; readonly also: readonly AgentId[] }): StaffedAgent {
+    const own = this.#byId.has(id) ? id : (binding?.agent ?? id);
+    return this.with(own, binding?.also ?? []);
+  }
+
   /** The agent of a channel in which others answer as well. The same object for the same agents. */
   with(id: AgentId, also: readonly AgentId[]): StaffedAgent {
     const alone = this.of(id);

@@ -9,6 +9,7 @@ import type { Compaction } from "./channel/compaction/compaction.ts";
 import { DueWorkDesk } from "./channel/due-work.ts";
 import { SubagentDesk } from "./channel/subagents/subagent-desk.ts";
 import { ApprovalDesk } from "./channel/approvals/approval-desk.ts";
+import { mayAskApprovals } from "./channel/turns/turn-approvals.ts";
 import { ChannelRegistry } from "./channel/registry.ts";
 import type { RegistryParts } from "./channel/registry.ts";
 import { Breaker } from "./compactor/breaker.ts";
@@ -279,7 +280,7 @@ function createRegistry(
     contexts,
     log,
     recall: new Recall({ search: store.search, now: Date.now, meaning }),
-    agentOf: (channel) => agents.with(channel.agent, bindingOf(channel)?.also ?? []),
+    agentOf: (channel) => agents.bound(channel.agent, bindingOf(channel)),
     streams: (channel) => bindingOf(channel)?.streaming ?? true,
     compaction: {
       queue: new CompactionQueue(config.daemon.maxCompactions),
@@ -298,6 +299,7 @@ function createRegistry(
     approvals: store.approvals,
     registry,
     dueWork,
+    mayBeAsked: [...agents.all()].some(({ agent }) => mayAskApprovals(agent)),
     serves: base.serves,
     log,
   });
@@ -330,8 +332,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     reminders,
   } = base;
   const speakers = new Speakers(store.speakers);
-  const staffOf = (channel: ChannelRow): StaffedAgent =>
-    agents.with(channel.agent, bindingOf(channel)?.also ?? []);
+  const staffOf = (channel: ChannelRow): StaffedAgent => agents.bound(channel.agent, bindingOf(channel));
   const teamOf = (agent: AgentId, also: readonly AgentId[]): Team => agents.teamOf(agent, also);
   const namesOf = (agent: AgentId, also: readonly AgentId[]): readonly string[] => {
     const { id, name } = agents.of(agent).agent.config;

@@ -358,6 +358,15 @@ export class ApprovalStore {
     );
   }
 
+  /** Whether there are any that tell something. */
+  async hasAny(): Promise<boolean> {
+    const rows = await this.#db.query(
+      { name: "approvals_any", text: "select from approvals where arguments <> '' limit 1" },
+      [],
+    );
+    return rows.length > 0;
+  }
+
   /** Questions of a channel that its platform does not show as they are. */
   async toShow(channel: ChannelId): Promise<ApprovalToShow[]> {
     const rows = await this.#db.query<
