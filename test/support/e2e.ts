@@ -5,12 +5,10 @@ import path from "node:path";
 import { z } from "zod";
 import { copyFolder } from "./embedded-folder.ts";
 import { type Ending, TestProcess } from "./process.ts";
-import { endGuardian, startGuardian } from "./test-server.ts";
+import { CODE_CACHE, endGuardian, startGuardian } from "./test-server.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 const MAIN = path.join(ROOT, "src", "main.ts");
-/** As `npm start` has it: half of what a start takes is reading the code. */
-const CODE_CACHE = path.join(ROOT, "node_modules", ".cache", "weir-code");
 
 /** Variables by which a developer's own surroundings would reach into a test. */
 const FOREIGN = new Set([

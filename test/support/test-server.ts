@@ -13,6 +13,9 @@ export const CONNECTION_VARIABLE = "WEIR_TEST_CONNECTION";
 /** Set by whoever wants the tests to run on a server of theirs. */
 export const URL_VARIABLE = "WEIR_TEST_DATABASE_URL";
 
+/** As `npm start` has it: half of what a start takes is reading the code, and a test file is a start as a daemon is. */
+export const CODE_CACHE = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "weir-code");
+
 /** The migrated database of which every test file gets a copy. Nobody stays connected to it. */
 export const TEMPLATE_NAME = "weir";
 
