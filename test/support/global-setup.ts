@@ -1,9 +1,11 @@
 /** `node --test --test-global-setup=…` calls these two, in the process that starts the test processes. */
 import { readFile, statfs } from "node:fs/promises";
+import path from "node:path";
 import process from "node:process";
 import {
   CODE_CACHE,
   CONNECTION_VARIABLE,
+  SEED_VARIABLE,
   startTestServer,
   type TestServer,
   URL_VARIABLE,
@@ -22,7 +24,10 @@ export async function globalSetup(): Promise<void> {
   // A database is 350 files, and few live for long: on a disk, making and deleting them is most of their work.
   if (process.env["TMPDIR"] === undefined && (await hasMemoryFolder())) process.env["TMPDIR"] = MEMORY_FOLDER;
   const url = process.env[URL_VARIABLE];
-  if (url === undefined) server = await startTestServer();
+  if (url === undefined) {
+    server = await startTestServer();
+    process.env[SEED_VARIABLE] = path.join(server.folder, "seed");
+  }
   process.env[CONNECTION_VARIABLE] = JSON.stringify(server?.connection ?? { url });
 }
 

@@ -10,6 +10,8 @@ import { type Connection, Database } from "../../src/store/database/database.ts"
 
 /** The variable by which test processes learn where the server is: a Connection as JSON. */
 export const CONNECTION_VARIABLE = "WEIR_TEST_CONNECTION";
+/** The variable by which test processes learn where the data folder lies that the first of them made for all, see `openSeed`. */
+export const SEED_VARIABLE = "WEIR_TEST_SEED";
 /** Set by whoever wants the tests to run on a server of theirs. */
 export const URL_VARIABLE = "WEIR_TEST_DATABASE_URL";
 
@@ -61,6 +63,8 @@ rm -rf "$folder"
 
 export interface TestServer extends AsyncDisposable {
   readonly connection: Connection;
+  /** It goes with the server. */
+  readonly folder: string;
 }
 
 /** Starts the one server of a test run, with its template migrated. Disposing removes every trace of it. */
@@ -75,7 +79,7 @@ export async function startTestServer(): Promise<TestServer> {
     const { connection } = await startEmbeddedPostgres({ dataDir, log, settings: SETTINGS });
     await using database = new Database(connection, log, { maxConnections: 1 });
     await migrate(database, log);
-    return { connection, [Symbol.asyncDispose]: async () => endGuardian(guardian) };
+    return { connection, folder: dataDir, [Symbol.asyncDispose]: async () => endGuardian(guardian) };
   } catch (error) {
     await endGuardian(guardian);
     throw error;
