@@ -13,8 +13,8 @@ import {
 
 /** Linux has a file system in memory there; elsewhere it is missing, and in many containers small. */
 const MEMORY_FOLDER = "/dev/shm";
-/** Many times what the tests' folders take at once. */
-const LEAST_FREE_BYTES = 4_000_000_000;
+/** Several times what the tests' folders take at once. */
+const LEAST_FREE_BYTES = 2_000_000_000;
 
 let server: TestServer | null = null;
 
