@@ -272,7 +272,9 @@ test("a thread under the bot's own message: its replies are found, and its root 
 test("catch-ups that nobody waits for are spaced by the calls that they make", async () => {
   const everyMs = 50;
   const server = { retryDelaysMs: [], limits: { pageSize: 2 } };
-  await using scene = await openSlackScene({ server, timing: { readEveryMs: everyMs } });
+  // A call or a ping that a busy machine answers late would be followed by calls of its own.
+  const timing = { readEveryMs: everyMs, callMs: 20_000, pingMs: 60_000 };
+  await using scene = await openSlackScene({ server, timing });
   const { slack, ana, inbox } = scene;
   const rooms = Array.from({ length: 30 }, (_, index) =>
     slack.world.addChannel({ name: `room-${index}`, members: [ana] }),
