@@ -1,6 +1,7 @@
 import { outcomeOf } from "../channel/approvals/question-text.ts";
 import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
 import { CHAT_PLATFORMS } from "../config/config.ts";
+import { agentId } from "../core/ids.ts";
 import type { ApprovalRow } from "../store/turns/approvals.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import { codeBlock, counted, sliceWhole } from "../text/text.ts";
@@ -107,9 +108,9 @@ async function decide(
   wanted: { readonly state: "allowed" | "denied"; readonly isAlways: boolean; readonly reason: string },
 ): Promise<string> {
   const { channel, asker } = command;
-  const refused = refusal(parts.agentOf(channel), command, parts.owners);
-  if (refused !== null) return refused;
   const found = await parts.store.approvals.find(channel.id, id);
+  const refused = refusal(askingAgent(parts, channel, found), command, parts.owners);
+  if (refused !== null) return refused;
   if (found === null) return `${placeName(channel, true)} has no approval #${id}.`;
   if (found.state !== "open") return decidedBefore(found);
   const { state, reason, isAlways } = wanted;
@@ -125,6 +126,16 @@ async function decide(
   return isAlways
     ? `Allowed: #${id}, and this tool with exactly these arguments from now on. ${command.typed("approvals")} lists what is.`
     : `Allowed: #${id}.`;
+}
+
+/** Whose approvers decide: those of the agent that has asked, also where it answers in the channel of another one. */
+function askingAgent(
+  { agentOf, guestsOf }: CommandParts,
+  channel: AskedCommand["channel"],
+  found: ApprovalRow | null,
+): Agent {
+  const guest = found === null ? undefined : guestsOf(channel).agent(agentId(found.agent));
+  return guest ?? agentOf(channel);
 }
 
 function decidedBefore(approval: ApprovalRow): string {

@@ -123,7 +123,7 @@ export class ApprovalDesk implements AsyncDisposable {
 
   async #tell(approval: UntoldApproval): Promise<void> {
     const { approvals, dueWork, registry, log } = this.#parts;
-    const { id, channel, tool, state, address, decidedBy } = approval;
+    const { id, channel, tool, state, address, agent, decidedBy } = approval;
     const title = `approval #${id}, of ${tool}`;
     await dueWork.add(channel, {
       id: dueIdOf(id),
@@ -132,6 +132,7 @@ export class ApprovalDesk implements AsyncDisposable {
       at: new Date(),
       // What somebody has decided goes with what they have said.
       ...(decidedBy !== null && { by: decidedBy }),
+      ...(agent !== null && { agent }),
     });
     await approvals.told(id);
     log.info({ channel: formatAddress(address), approval: id, tool, state }, "approval_told");

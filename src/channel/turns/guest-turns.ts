@@ -60,7 +60,8 @@ export class GuestTurns {
   /** Names of the agents that what a turn answers is meant for, and that answer here no more. */
   missed(turn: TurnRange): string[] {
     const asked = answeredMessages(this.#history.current, turn).flatMap(({ agent }) => agent ?? []);
-    const gone = asked.filter((agent) => this.answerer(agent) === undefined);
+    const own = this.#parts.agent.config.id;
+    const gone = asked.filter((agent) => agent !== own && this.answerer(agent) === undefined);
     return [...new Set(gone)].map((agent) => this.#parts.guests.nameOf(agent));
   }
 

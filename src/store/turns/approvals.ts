@@ -73,6 +73,8 @@ export interface UntoldApproval {
   readonly id: number;
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
+  /** Who has asked for it; null: the channel's own agent. */
+  readonly agent: AgentId | null;
   readonly state: ApprovalState;
   readonly tool: string;
   readonly decidedBy: string | null;
@@ -290,6 +292,7 @@ export class ApprovalStore {
       channel_id: number;
       platform: string;
       name: string;
+      guest: AgentId | null;
       state: ApprovalState;
       tool: string;
       decided_by: string | null;
@@ -298,7 +301,7 @@ export class ApprovalStore {
     }>(
       {
         name: "approvals_untold",
-        text: `select a.id, a.channel_id, c.platform, c.name, a.state, a.tool, a.decided_by, a.decided_name, a.reason
+        text: `select a.id, a.channel_id, c.platform, c.name, nullif(a.agent, c.agent) as guest, a.state, a.tool, a.decided_by, a.decided_name, a.reason
                  from approvals a join channels c on c.id = a.channel_id
                 where a.told_at is null and a.state in ('allowed', 'denied', 'expired') order by a.id limit $1`,
       },
@@ -311,6 +314,7 @@ export class ApprovalStore {
       reason: row.reason,
       decidedName: row.decided_name,
       decidedBy,
+      agent: row.guest,
       channel: channelId(channel),
       address: { platform, name },
     }));
