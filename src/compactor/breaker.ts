@@ -58,6 +58,13 @@ export class Breaker {
     state.isTrying = false;
   }
 
+  /** The models that have failed since their last success. */
+  states(): { readonly model: string; readonly failures: number; readonly waitMs: number }[] {
+    return Array.from(this.#models, ([model, { failures }]) => {
+      return { model, failures, waitMs: this.waitMs(model) };
+    });
+  }
+
   /** Until the next trial; 0: a call may be made. */
   waitMs(model: string): number {
     return Math.max(0, (this.#models.get(model)?.openUntil ?? 0) - this.#now());

@@ -24,6 +24,7 @@ import { SharedMemoryStore } from "./memory/shared-memories.ts";
 import { NoteStore } from "./memory/notes.ts";
 import { type DoubtedWish, NO_SIGNING, readWishes, type WishReader, WishStore } from "./memory/wishes.ts";
 import type { Signer } from "./database/signing-key.ts";
+import { OverviewStore } from "./channels/overview.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
 import { PastStore } from "./turns/past.ts";
@@ -73,6 +74,7 @@ export interface Store {
   readonly erasures: ErasureStore;
   readonly reactions: ReactionStore;
   readonly reminders: ReminderStore;
+  readonly overview: OverviewStore;
   readonly names: NameStore;
   readonly speakers: SpeakerStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
@@ -131,6 +133,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     erasures: new ErasureStore(db),
     reactions: new ReactionStore(db),
     reminders: new ReminderStore(db),
+    overview: new OverviewStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),
     load: async (channel) => loadSnapshot(db, channel, believed),
