@@ -1,4 +1,5 @@
 import { CHANNEL_ORDERS } from "../admin/channel-list.ts";
+import { USAGE_KEYS } from "../store/turns/usage.ts";
 import { readVersion } from "../admin/version.ts";
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import type { BackupOptions } from "./backup.ts";
@@ -16,6 +17,7 @@ import type { ReplayOptions } from "./replay/replay.ts";
 import type { ChatOptions } from "./session.ts";
 import type { StatusOptions } from "./status.ts";
 import type { TuneOptions } from "./tune.ts";
+import type { UsageOptions } from "./usage.ts";
 
 const MAX_PORT = 65_535;
 const EXAMPLES = `
@@ -124,6 +126,17 @@ function addOverviews(program: Command, io: Io): void {
     .action(async (options: ChannelsOptions) => {
       const { showChannels } = await import("./channels.ts");
       await showChannels(io, options);
+    });
+  withConfig(program.command("usage"))
+    .description(
+      "show what the models were sent and have answered, and what that cost by the prices of today",
+    )
+    .addOption(new Option("--by <key>", "told apart by this").choices(USAGE_KEYS).default("agent"))
+    .option("--since <time>", "a length of time, as 12h, or a day, as 2026-11-01", "7d")
+    .option("--json", "as JSON")
+    .action(async (options: UsageOptions) => {
+      const { showUsage } = await import("./usage.ts");
+      await showUsage(io, options);
     });
 }
 

@@ -38,6 +38,7 @@ import { SpeakerStore } from "./channels/speakers.ts";
 import { SearchStore } from "./search/search.ts";
 import { SubagentStore } from "./turns/subagents.ts";
 import { TurnStore } from "./turns/turns.ts";
+import { UsageStore } from "./turns/usage.ts";
 import { VectorStore } from "./search/vectors.ts";
 
 /** All rows of Weir, by what they are about. */
@@ -50,6 +51,7 @@ export interface Store {
   readonly approvals: ApprovalStore;
   readonly approvalRules: ApprovalRuleStore;
   readonly modelCalls: ModelCallStore;
+  readonly usage: UsageStore;
   readonly learnedModels: LearnedModelStore;
   readonly contextRecords: ContextRecordStore;
   readonly search: SearchStore;
@@ -109,6 +111,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     approvals: new ApprovalStore(db),
     approvalRules: new ApprovalRuleStore(db),
     modelCalls: new ModelCallStore(db),
+    usage: new UsageStore(db),
     learnedModels: new LearnedModelStore(db),
     contextRecords: new ContextRecordStore(db),
     search: new SearchStore(db),

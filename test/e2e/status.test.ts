@@ -1,4 +1,4 @@
-// proves: src/cli/status.ts, src/cli/channels.ts, src/admin/daemon-status.ts, src/admin/status-report.ts, src/admin/channel-list.ts, src/store/channels/overview.ts, migrations/0047_daemon_status.sql
+// proves: src/cli/status.ts, src/cli/channels.ts, src/cli/usage.ts, src/admin/daemon-status.ts, src/admin/status-report.ts, src/admin/channel-list.ts, src/store/channels/overview.ts, migrations/0047_daemon_status.sql
 import assert from "node:assert/strict";
 import { readdir, rm } from "node:fs/promises";
 import path from "node:path";
@@ -80,6 +80,11 @@ test("status tells of the daemon that runs, and after its death of what waits", 
   assert.equal(code, 0, stderr);
   assert.match(out[0] ?? "", /^channel +agent +messages +level +last heard +due$/);
   assert.match(out[2] ?? "", /^loopback:room +main +2 +\d+ % +\d{4}-\S+ \S+ +1 since \d{4}-/);
+  const usage = await home.run("usage", "--by", "person", "--since", "1h");
+  assert.equal(usage.code, 0, usage.stderr);
+  assert.match(usage.out[2] ?? "", /^loopback:Ann Ann +1 +\d+ +0 +\d+ +unknown$/);
+  assert.match(usage.out.at(-1) ?? "", /^In all: cost unknown \(no price is known of /);
+  assert.match((await home.run("usage", "--since", "soon")).stderr, /^--since takes a length of time/);
   const [json = ""] = (await home.run("channels", "--json", "--sort", "level", "--limit", "1")).out;
   assert.partialDeepStrictEqual(JSON.parse(json), { channel: "loopback:room", messages: 2, due: 1 });
 });
@@ -105,9 +110,9 @@ test("a platform that cannot be reached is shown with the reason", async () => {
   );
 });
 
-test("in a folder where Weir has never run, status and channels say so and make nothing", async () => {
+test("in a folder where Weir has never run, status, channels and usage say so and make nothing", async () => {
   await using home = await openHome({ modelUrl: "http://127.0.0.1:9/v1" });
-  for (const command of ["status", "channels"]) {
+  for (const command of ["status", "channels", "usage"]) {
     const { code, out, stderr } = await home.run(command);
     assert.deepEqual([code, out], [1, []], command);
     assert.match(stderr, /^There is no database in .* yet/);
