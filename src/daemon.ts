@@ -6,6 +6,7 @@ import { RequestServer } from "./admin/request-server.ts";
 import { type DaemonStatus, StatusKeeper } from "./admin/daemon-status.ts";
 import { secretsOf, withoutSecrets } from "./admin/secrets.ts";
 import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "./agents.ts";
+import { type Budgets, createBudgets } from "./budget/budgets.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { DueWorkDesk } from "./channel/due-work.ts";
 import { SubagentDesk } from "./channel/subagents/subagent-desk.ts";
@@ -224,7 +225,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     lost: opened.lost,
     async open() {
       await whileStarting(startIndexing);
-      await openIntake(options, registry, platforms, router);
+      await openIntake(options, { ...channels, registry }, platforms, router);
       router.erasures.begin();
       desk.open();
       for (const waiting of [channels.approvals, clock]) waiting.start();
@@ -236,10 +237,11 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
 /** Opens the intake of all platforms, and takes up what an earlier run left due. */
 async function openIntake(
   { config, log }: DaemonOptions,
-  registry: ChannelRegistry,
+  { registry, budgets }: Pick<Channels, "registry" | "budgets">,
   platforms: readonly Platform[],
   router: Router,
 ): Promise<void> {
+  if (budgets !== null) await whileStarting(async () => budgets.open());
   await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
   const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
   const served = platforms.map(({ name }) => name);
@@ -268,6 +270,8 @@ interface Channels {
   readonly contexts: ContextRecorder;
   readonly approvals: ApprovalDesk;
   readonly breaker: Breaker;
+  /** Null: none is configured. */
+  readonly budgets: Budgets | null;
 }
 
 function createRegistry(
@@ -279,10 +283,14 @@ function createRegistry(
   const { store } = base;
   const subagents = new SubagentDesk(store);
   const breaker = compaction?.breaker ?? new Breaker(() => performance.now());
+  const { priceOf } = agents.first.agent.models;
+  const budgets = createBudgets({ ...base, agents: config.agents, usage: store.usage, priceOf, log });
+  stack.use(budgets);
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
   const registry = new ChannelRegistry({
     ...base,
     subagents,
+    ...(budgets !== null && { budgets }),
     ...config.daemon,
     contexts,
     log,
@@ -309,7 +317,7 @@ function createRegistry(
     serves: base.serves,
     log,
   });
-  return { registry, contexts, breaker, approvals: stack.use(approvals) };
+  return { registry, contexts, breaker, budgets, approvals: stack.use(approvals) };
 }
 
 type RouterBase = Omit<RegistryBase, "indexer"> &

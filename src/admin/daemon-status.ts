@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import process from "node:process";
 import { z } from "zod";
+import type { Budgets } from "../budget/budgets.ts";
 import type { Breaker } from "../compactor/breaker.ts";
 import type { Models } from "../llm/model-provider.ts";
 import type { ConnectionState, Platform } from "../platforms/platform.ts";
@@ -14,6 +15,8 @@ const connection = z.object({
   why: z.string().nullable(),
   isOperators: z.boolean(),
 });
+/** 0 as a limit: none. */
+const amount = z.object({ tokens: z.number(), dollars: z.number() });
 const statusSchema = z.object({
   version: z.string(),
   pid: z.number(),
@@ -29,6 +32,17 @@ const statusSchema = z.object({
   calls: z.array(z.object({ model: z.string(), outcome: z.string(), at: date })),
   /** Models whose compactions fail: how often in a row, and how long none is asked for another; 0: one is. */
   circuits: z.array(z.object({ model: z.string(), failures: z.number(), waitMs: z.number() })),
+  /** Budgets that are nearly spent today, or spent, the emptiest first. */
+  budgets: z.array(
+    z.object({
+      agent: z.string(),
+      scope: z.enum(["agent", "channel", "person"]),
+      of: z.string(),
+      limits: amount,
+      spent: amount,
+      isSpent: z.boolean(),
+    }),
+  ),
   /** Channels in its memory. */
   channels: z.number(),
 });
@@ -45,9 +59,13 @@ export interface StatusParts {
   readonly platforms: readonly Pick<Platform, "name" | "connection">[];
   readonly models: Pick<Models, "describe">;
   readonly breaker: Pick<Breaker, "states">;
+  readonly budgets: Pick<Budgets, "low"> | null;
   readonly registry: { readonly size: number };
   readonly events: Events;
 }
+
+/** Budgets that are told at most: each person may have one. */
+const MOST_BUDGETS = 20;
 
 /** Keeps what a daemon can tell of itself. It asks nobody: whoever looks, looks often. */
 export class StatusKeeper {
@@ -71,7 +89,7 @@ export class StatusKeeper {
   };
 
   readonly status = (): DaemonStatus => {
-    const { platforms, models, breaker, registry } = this.#parts;
+    const { platforms, models, breaker, budgets, registry } = this.#parts;
     return {
       version: this.#version,
       pid: process.pid,
@@ -82,6 +100,7 @@ export class StatusKeeper {
       server: models.describe(),
       calls: [...this.#calls.values()],
       circuits: breaker.states(),
+      budgets: (budgets?.low() ?? []).slice(0, MOST_BUDGETS),
       channels: registry.size,
     };
   };

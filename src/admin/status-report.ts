@@ -1,3 +1,4 @@
+import { describePurse } from "../budget/budget.ts";
 import type { ChannelOverview, Waiting } from "../store/channels/overview.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { formatNumber, formatSpan } from "../text/format.ts";
@@ -149,6 +150,10 @@ function daemonLines(
     ...daemon.circuits.map(({ model, failures, waitMs }): readonly [string, string] => [
       "",
       `${displayableLine(model)}: ${counted(failures, "failed compaction call")} in a row${waitMs === 0 ? ", circuit closed" : `; circuit open, tried again in ${formatSpan(waitMs)}`}`,
+    ]),
+    ...daemon.budgets.map((purse, index): readonly [string, string] => [
+      index === 0 ? "budgets" : "",
+      `${purse.scope} ${displayableLine(purse.of)}${purse.scope === "agent" ? "" : `, with ${purse.agent}`}: ${describePurse(purse)} today${purse.isSpent ? ": spent" : ""}`,
     ]),
   ];
 }

@@ -3,6 +3,12 @@ const MAX_FAILURES = 3;
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 600_000;
 
+/** What tells whether a model may be asked for a compaction. */
+export interface Circuit extends Pick<Breaker, "mayTry" | "admit" | "succeeded" | "failed"> {
+  /** Why no model may be asked; null, and by default: a circuit is open. */
+  readonly whyNot?: () => string | null;
+}
+
 interface ModelState {
   failures: number;
   /** 0: closed. */

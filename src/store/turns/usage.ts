@@ -1,5 +1,5 @@
 import type { ModelSpending } from "../../core/cost.ts";
-import type { ChannelId } from "../../core/ids.ts";
+import { type ChannelId, channelId } from "../../core/ids.ts";
 import { OWN_AUTHOR } from "../../core/message.ts";
 import type { Database } from "../database/database.ts";
 import { type RawSpending, SPENDING, toSpending } from "./model-calls.ts";
@@ -46,6 +46,15 @@ const KEY_OF: Readonly<Record<UsageKey, string>> = {
   purpose: "m.purpose",
 };
 
+/** What was spent today for one agent, channel, person and model. */
+export interface SpentToday extends ModelSpending {
+  readonly agent: string;
+  readonly channel: ChannelId;
+  readonly address: string;
+  /** As `discord:1234`; null: no person has asked for it. */
+  readonly person: string | null;
+}
+
 /** What model calls have cost, over channels. It writes nothing. */
 export class UsageStore {
   readonly #db: Database;
@@ -72,5 +81,36 @@ export class UsageStore {
       [since, channel ?? null, person === undefined ? null : `${person.platform}:${person.id}`, timeZone],
     );
     return rows.map((row) => ({ key: row.key, name: row.name ?? "", ...toSpending(row) }));
+  }
+
+  /**
+   * What was spent since the day began. An answer of which its provider has reported nothing counts with what was estimated of its
+   * request.
+   */
+  async today(timeZone: string, now: Date): Promise<SpentToday[]> {
+    const rows = await this.#db.query<
+      RawSpending & {
+        agent: string;
+        channel: number;
+        address: string;
+        person: string | null;
+        estimated: number;
+      }
+    >(
+      {
+        name: "usage_today",
+        text: `select agent, channel, address, person, ${SPENDING},
+                      coalesce(sum(estimated_tokens) filter (where outcome = 'answered' and prompt_tokens is null), 0)::bigint as estimated
+                 from (select ${KEY_OF.agent} as agent, c.id as channel, ${KEY_OF.channel} as address, ${PERSON} as person, m.* ${CALLS}
+                        where m.at >= date_trunc('day', $2::timestamptz at time zone $1) at time zone $1) calls
+                group by agent, channel, address, person, model`,
+      },
+      [timeZone, now],
+    );
+    return rows.map(({ agent, channel, address, person, estimated, ...row }) => {
+      const spending = toSpending(row);
+      const promptTokens = spending.promptTokens + estimated;
+      return { ...spending, promptTokens, agent, channel: channelId(channel), address, person };
+    });
   }
 }
