@@ -13,7 +13,7 @@ type BudgetParts = Pick<ActorParts, "budgets" | "agent" | "owner" | "address"> &
 };
 
 /** Who has asked for a turn first, as `discord:1234`; null: no person has. Pure. */
-export function askerOf(history: History, turn: TurnRange, platform: string): string | null {
+function askerOf(history: History, turn: TurnRange, platform: string): string | null {
   const first = answeredMessages(history, turn).find(({ author }) => author.id !== OWN_AUTHOR);
   return first === undefined ? null : `${platform}:${first.author.id}`;
 }
