@@ -3,8 +3,10 @@ import { withoutApprovers } from "./admin/approvals.ts";
 import type { CommandParts } from "./admin/command.ts";
 import { createCommands } from "./admin/commands.ts";
 import { RequestServer } from "./admin/request-server.ts";
+import { type DaemonStatus, StatusKeeper } from "./admin/daemon-status.ts";
 import { secretsOf, withoutSecrets } from "./admin/secrets.ts";
 import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "./agents.ts";
+import { type Budgets, createBudgets } from "./budget/budgets.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { DueWorkDesk } from "./channel/due-work.ts";
 import { SubagentDesk } from "./channel/subagents/subagent-desk.ts";
@@ -79,6 +81,8 @@ export interface Daemon extends AsyncDisposable {
   readonly digesterOf: CommandParts["digesterOf"];
   /** See `GoneNotesSweeper`. */
   sweepNotes(): Promise<void>;
+  /** What it knows of itself just now. */
+  status(): DaemonStatus;
   /** Aborted where its database has ended for good: it can only be ended. The reason is an error for the operator. */
   readonly lost: AbortSignal;
   /** Opens the intake of all platforms, and takes up what an earlier run left due. */
@@ -110,10 +114,10 @@ async function warnOfScripts({ search }: Store, log: Logger): Promise<void> {
 const MOST_TOLD = 10_000;
 
 /** The store, which tells the log, once each, of wishes that it does not believe. */
-function openStore({ database: { dataDir } }: Config, database: Database, log: Logger): Store {
+async function openStore(config: Config, database: Database, log: Logger): Promise<Store> {
   const told = new BoundedMap<true>(MOST_TOLD);
-  return createStore(database, {
-    signer: fileSigner(dataDir),
+  const store = createStore(database, {
+    signer: fileSigner(config.database.dataDir),
     onUnsigned: (why) => log.warn({ why }, "wishes_not_kept"),
     onDoubted(channel, wishes) {
       for (const { id, why } of wishes) {
@@ -122,6 +126,9 @@ function openStore({ database: { dataDir } }: Config, database: Database, log: L
       }
     },
   });
+  await warnOfScripts(store, log);
+  await openSharedMemories(config, store);
+  return store;
 }
 
 /** The models, which tell the database what they learn. */
@@ -129,7 +136,9 @@ async function openLearningModels(config: Config, { learnedModels }: Store, log:
   const onNotKept = (error: unknown): void => {
     log.warn({ why: errorMessage(error) }, "learned_model_not_kept");
   };
-  return openModels(config.llm, { learned: learnedModels, onNotKept });
+  const models = await openModels(config.llm, { learned: learnedModels, onNotKept });
+  log.info({ models: models.describe() }, "models_open");
+  return models;
 }
 
 /** Tells the database which agents are told of others' memories: the scope of every look-up asks for it there. */
@@ -167,11 +176,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const prompts = openPrompts(config, log);
   const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
   log.info({ where: opened.where }, "database_open");
-  const store = openStore(config, opened.database, log);
-  await warnOfScripts(store, log);
+  const store = await openStore(config, opened.database, log);
   const models = stack.use(await openLearningModels(config, store, log));
-  log.info({ models: models.describe() }, "models_open");
-  await openSharedMemories(config, store);
   const agents = stack.use(await openAgents(config, { models, prompts, log }));
 
   const events = new Events(log);
@@ -191,8 +197,9 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const reminders = new ReminderDesk(store.reminders, now);
   const base = { store, events, now, agents, bindingOf, platformOf, serves, memories, names, reminders };
   const { registry, ...channels } = createRegistry(options, { ...base, indexer, meaning }, stack);
+  const { status, drains } = new StatusKeeper({ ...channels, platforms, models, registry, events });
   // Disposed of after the registry, whose end answers what is still asked.
-  const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, log }));
+  const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, status, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
@@ -205,6 +212,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
   });
+  stack.defer(drains);
   // The first step of a shutdown: what a shutdown of the machine stops beside us stays stopped.
   stack.defer(() => opened.expectEnd());
 
@@ -217,11 +225,11 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     registry,
     digesterOf,
     sweepNotes,
+    status,
     lost: opened.lost,
     async open() {
       await whileStarting(startIndexing);
-      await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
-      await resumeWork(options, registry, platforms);
+      await openIntake(options, { ...channels, registry }, platforms, router);
       router.erasures.begin();
       desk.open();
       for (const waiting of [channels.approvals, clock]) waiting.start();
@@ -230,12 +238,15 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   };
 }
 
-/** Takes up what an earlier run left due. */
-async function resumeWork(
+/** Opens the intake of all platforms, and takes up what an earlier run left due. */
+async function openIntake(
   { config, log }: DaemonOptions,
-  registry: ChannelRegistry,
+  { registry, budgets }: Pick<Channels, "registry" | "budgets">,
   platforms: readonly Platform[],
+  router: Router,
 ): Promise<void> {
+  if (budgets !== null) await whileStarting(async () => budgets.open());
+  await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
   const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
   const served = platforms.map(({ name }) => name);
   const resumed = await whileStarting(async () => registry.resume(served, due));
@@ -262,6 +273,9 @@ interface Channels {
   readonly registry: ChannelRegistry;
   readonly contexts: ContextRecorder;
   readonly approvals: ApprovalDesk;
+  readonly breaker: Breaker;
+  /** Null: none is configured. */
+  readonly budgets: Budgets | null;
 }
 
 function createRegistry(
@@ -272,10 +286,15 @@ function createRegistry(
   const { config, log, compaction } = options;
   const { store } = base;
   const subagents = new SubagentDesk(store);
+  const breaker = compaction?.breaker ?? new Breaker(() => performance.now());
+  const { priceOf } = agents.first.agent.models;
+  const budgets = createBudgets({ ...base, agents: config.agents, usage: store.usage, priceOf, log });
+  stack.use(budgets);
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
   const registry = new ChannelRegistry({
     ...base,
     subagents,
+    ...(budgets !== null && { budgets }),
     ...config.daemon,
     contexts,
     log,
@@ -284,7 +303,7 @@ function createRegistry(
     streams: (channel) => bindingOf(channel)?.streaming ?? true,
     compaction: {
       queue: new CompactionQueue(config.daemon.maxCompactions),
-      breaker: new Breaker(() => performance.now()),
+      breaker,
       timing: COMPACTOR_TIMING,
       ...compaction,
     },
@@ -303,7 +322,7 @@ function createRegistry(
     serves: base.serves,
     log,
   });
-  return { registry, contexts, approvals: stack.use(approvals) };
+  return { registry, contexts, breaker, budgets, approvals: stack.use(approvals) };
 }
 
 type RouterBase = Omit<RegistryBase, "indexer"> &

@@ -10,7 +10,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["text"],
   ["config", "telemetry"],
   ["store", "llm", "platforms", "prompts"],
-  ["memory", "context"],
+  ["memory", "context", "budget"],
   ["tools", "agent-files"],
   ["mcp"],
   ["turn", "compactor"],

@@ -17,6 +17,7 @@ import { resetCommand } from "./reset.ts";
 import { skillCommand } from "./skill.ts";
 import { statusCommand } from "./status.ts";
 import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
+import { usageCommand } from "./usage.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import { codeBlock } from "../text/text.ts";
 import { whyCommand } from "./why.ts";
@@ -37,6 +38,7 @@ export const COMMANDS: readonly Command[] = [
   remindCommand,
   remindersCommand,
   statusCommand,
+  usageCommand,
   stopCommand,
   askCommand,
   agentsCommand,

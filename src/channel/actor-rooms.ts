@@ -6,6 +6,7 @@ import type { Agent } from "../turn/agent.ts";
 import type { ActorParts } from "./channel-context.ts";
 import { QuestionBoard } from "./approvals/question-board.ts";
 import { freezeTools } from "./frozen-tools.ts";
+import { withinBudget } from "./compaction/within-budget.ts";
 import { GuardedHistory } from "./guarded-history.ts";
 import { LastRequest } from "./model-usage.ts";
 import { Outbox } from "./delivery/outbox.ts";
@@ -65,10 +66,11 @@ export function buildRooms(
 function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolean): ChannelCompactor {
   const { store, events, compaction, compactorAgent, address } = parts;
   const channel = formatAddress(address);
+  const breaker = withinBudget(parts, compaction.breaker);
   const runner = new JobRunner({
     store,
     agent: compactorAgent,
-    breaker: compaction.breaker,
+    breaker,
     onRefused: (job, why) => events.emit({ type: "compaction_refused", channel, job: job.id, why }),
     onCall: (job, record, estimatedTokens) =>
       storeBillLine(parts, billLine(parts, { job: job.id }, record, estimatedTokens)),
@@ -79,7 +81,7 @@ function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolea
       jobs: store.jobs,
       runner,
       queue: compaction.queue,
-      breaker: compaction.breaker,
+      breaker,
       summarisers: compactorAgent.modelNames(),
       events,
       timing: compaction.timing,

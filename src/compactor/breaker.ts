@@ -3,6 +3,12 @@ const MAX_FAILURES = 3;
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 600_000;
 
+/** What tells whether a model may be asked for a compaction. */
+export interface Circuit extends Pick<Breaker, "mayTry" | "admit" | "succeeded" | "failed"> {
+  /** Why no model may be asked; null, and by default: a circuit is open. */
+  readonly whyNot?: () => string | null;
+}
+
 interface ModelState {
   failures: number;
   /** 0: closed. */
@@ -56,6 +62,13 @@ export class Breaker {
     state.pauseMs = state.pauseMs === 0 ? FIRST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, state.pauseMs * 2);
     state.openUntil = this.#now() + state.pauseMs;
     state.isTrying = false;
+  }
+
+  /** The models that have failed since their last success. */
+  states(): { readonly model: string; readonly failures: number; readonly waitMs: number }[] {
+    return Array.from(this.#models, ([model, { failures }]) => {
+      return { model, failures, waitMs: this.waitMs(model) };
+    });
   }
 
   /** Until the next trial; 0: a call may be made. */

@@ -110,7 +110,8 @@ function resolveAgent(
   const subagents = { ...defaults.subagents, ...written.subagents };
   const approvals = { ...defaults.approvals, ...written.approvals };
   const reminders = { ...defaults.reminders, ...written.reminders };
-  const tables = { compaction, pruning, memory, subagents, approvals, reminders };
+  const budget = { ...defaults.budget, ...written.budget };
+  const tables = { compaction, pruning, memory, subagents, approvals, reminders, budget };
   const agent = camelCased(agentSchema.parse({ ...defaults, ...written, ...tables }));
   return {
     ...agent,

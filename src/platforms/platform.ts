@@ -74,6 +74,24 @@ export interface Platform extends AsyncDisposable {
    * nobody says so any more, for some seconds: call it again while it lasts. Best effort: does not throw, tells nobody.
    */
   showTyping?(channel: ChannelAddress, inReplyTo: readonly string[], isWorking: boolean): void;
+  /** How its connection stands. Must not throw. Default: it has none that could be cut. */
+  connection?(): ConnectionState;
+}
+
+/** How the connection to a platform stands. */
+export interface ConnectionState {
+  /** `interrupted`: the platform's own client mends it; `waiting`: it is over, and is opened again after a pause. */
+  readonly kind: "connecting" | "connected" | "interrupted" | "waiting";
+  readonly since: Date;
+  /** Why the last connection could not be opened, or ended; null: it is connected, or there was none yet. */
+  readonly why: string | null;
+  /** Of `waiting`: an operator has to mend something. */
+  readonly isOperators: boolean;
+}
+
+/** Before the first attempt. */
+export function notConnectedYet(): ConnectionState {
+  return { kind: "connecting", since: new Date(), why: null, isOperators: false };
 }
 
 /** What a link to a message is made of. */

@@ -169,7 +169,7 @@ export function withMoreTools(agent: Agent, more: MoreTools): Agent {
  * @param limit the largest window that the request may be made for, in tokens
  */
 export function budgetOf(
-  agent: Agent,
+  agent: { readonly config: AgentConfig; readonly models: Pick<AgentModels, "windowOf" | "factorOf"> },
   modelName: string,
   anchor: Anchor | null = null,
   limit = Infinity,

@@ -40,6 +40,15 @@ const DEFAULT_AGENTS = [
       timeoutMs: 900_000,
       personas: {},
     },
+    budget: {
+      tokens: 0,
+      dollars: 0,
+      channelTokens: 0,
+      channelDollars: 0,
+      personTokens: 0,
+      personDollars: 0,
+      warnAt: 0.8,
+    },
     timeZone: "UTC",
     compaction: {
       enabled: true,

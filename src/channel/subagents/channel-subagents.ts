@@ -32,6 +32,7 @@ export interface SubagentHost extends Pick<
   | "events"
   | "log"
   | "now"
+  | "budgets"
 > {
   /** Nothing from before it is found: a reset. */
   readonly searchFrom: Seq;

@@ -14,6 +14,7 @@ import type { GuardedHistory } from "../guarded-history.ts";
 import { LOOKED_UP_WITHIN_MS } from "../turns/turn-recall.ts";
 import { briefOf } from "./brief.ts";
 import type { SubagentDesk } from "./subagent-desk.ts";
+import { spentBudget } from "../turns/turn-budget.ts";
 import { openLines, SAME_TASK } from "./told.ts";
 
 type TurnParts = Omit<ActorParts, "recall"> & {
@@ -56,6 +57,10 @@ export class TurnSubagents {
     { callId, signal }: Pick<ToolContext, "callId" | "signal">,
   ): Promise<string> {
     const { history, turn, allRecall, own, ...parts } = this.#parts;
+    if (spentBudget(this.#parts, turn) !== null)
+      throw new ToolFailure(
+        "What may be spent today is spent: no subagent is begun. Say so, and go on without.",
+      );
     const takenBack = this.#takenBack;
     if (takenBack === null) throw new ToolFailure("No subagent can be begun just now. Go on without.");
     const draft = await this.#draftOf(request, callId);

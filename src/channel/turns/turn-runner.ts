@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Landed } from "../../core/compaction.ts";
 import { dueMessages, isEditedSince } from "../../core/history.ts";
-import { isOwnId } from "../../core/message.ts";
 import { formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
 import { isOfInfrastructure, StaleEpochError } from "../../store/database/errors.ts";
 import type { ModelCallRow } from "../../store/turns/model-calls.ts";
@@ -21,7 +20,8 @@ import { needsItsTools, nextTurn } from "./next-turn.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import { type LastRequest, storeBillLine, type UsageAnchor } from "../model-usage.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import { decidedIn } from "./turn-approvals.ts";
+import { refusedForBudget, tellBudgets } from "./turn-budget.ts";
+import { type Asked, askedBy } from "./asked.ts";
 import { toSettlement } from "./settlement.ts";
 import { reasonToGiveUp } from "./turn-attempts.ts";
 import { TurnRecall } from "./turn-recall.ts";
@@ -31,16 +31,6 @@ import { steadyNow } from "../../async/clock.ts";
 const STOP = "stop";
 /** Why a running turn is ended from outside: `/stop`; its messages changed; the actor goes. */
 export type Interruption = typeof STOP | "redo" | "close";
-
-/** Whose messages a turn answers. */
-interface Asked {
-  readonly inReplyTo: string[];
-  readonly acceptedAt: Date;
-  /** Messages that still have a text. */
-  readonly count: number;
-  /** The approvals of whose decisions they tell. */
-  readonly approvals: readonly number[];
-}
 
 /** What a turn's draft has shown of its answer. */
 interface Opened {
@@ -266,7 +256,7 @@ export class TurnRunner {
     this.#ahead = null;
     interrupt.signal.addEventListener("abort", () => recall[Symbol.dispose](), { once: true });
     const idempotencyKey = randomUUID();
-    const asked = await this.#askedBy(turn);
+    const asked = askedBy(await this.#history.snapshot(), turn, this.#acceptedAt);
     const bill: ModelCallRow[] = [];
     const sent = new LastSent();
     const draft = this.#outbox.openDraft(turn, idempotencyKey, asked.inReplyTo);
@@ -289,6 +279,7 @@ export class TurnRunner {
         const context = { sent: sent.current, turn, recalled: recall.found };
         this.#parts.contexts.add(this.#parts.owner.channel, this.#guests.prefixes(turn.agent), context);
       }
+      tellBudgets(this.#parts);
       return true;
     } finally {
       for (const line of bill) storeBillLine(this.#parts, line);
@@ -308,6 +299,9 @@ export class TurnRunner {
       return { outcome: { kind: "skipped", reason: "every message was deleted" }, modelMs: 0 };
     const why = reasonToGiveUp(turn);
     if (why !== null) return { outcome: { kind: "failed", failure: "gave_up", why }, modelMs: 0 };
+    const isUnderWay = turn.attempts > 1 || asked.approvals.length > 0;
+    const refused = refusedForBudget({ ...parts, history: this.#history }, turn, isUnderWay);
+    if (refused !== null) return refused;
     await request.renewTools(needsItsTools(this.#history.current, turn, asked.approvals), signal);
     await this.#history.renewMemories();
     const channel = createTurnChannel({
@@ -384,16 +378,5 @@ export class TurnRunner {
     const turnMs = Math.round(steadyNow() - acceptedAt.getTime());
     const channel = formatAddress(address);
     events.emit({ type: "turn_settled", channel, turn, outcome, reason, inReplyTo, turnMs, modelMs });
-  }
-
-  /** Whose messages a turn answers. */
-  async #askedBy(turn: RunningTurn): Promise<Asked> {
-    const history = await this.#history.snapshot();
-    const messages = dueMessages(history).filter(({ seq }) => seq <= turn.toSeq);
-    const times = messages.map(({ seq }) => this.#acceptedAt.get(seq) ?? new Date(steadyNow()));
-    const acceptedAt = times.toSorted((a, b) => a.getTime() - b.getTime())[0] ?? new Date(steadyNow());
-    const count = messages.filter(({ deleted }) => !deleted).length;
-    const inReplyTo = messages.map(({ messageId }) => messageId).filter((id) => !isOwnId(id));
-    return { inReplyTo, acceptedAt, count, approvals: decidedIn(messages) };
   }
 }

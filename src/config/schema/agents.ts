@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ApprovalMode } from "../../core/approval.ts";
 import type { AgentId } from "../../core/ids.ts";
+import { budget } from "./budget.ts";
 import { reminders, scheduleSchema } from "./reminders.ts";
 import { mcp } from "./mcp.ts";
 import {
@@ -314,6 +315,7 @@ export const agentOptions = {
   subagents,
   approvals,
   reminders,
+  budget,
 };
 
 export function isAgentId(value: unknown): value is AgentId {

@@ -6,13 +6,15 @@ import type { OutboundMessage } from "../../core/message.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 import { Connection, type Session } from "../shared/connection.ts";
 import { Intake } from "../intake/intake.ts";
-import type {
-  Platform,
-  PlatformCapabilities,
-  PlatformCommand,
-  PlatformInbox,
-  CatchUpLedger,
-  LinkedChannel,
+import {
+  type CatchUpLedger,
+  type ConnectionState,
+  type LinkedChannel,
+  notConnectedYet,
+  type Platform,
+  type PlatformCapabilities,
+  type PlatformCommand,
+  type PlatformInbox,
 } from "../platform.ts";
 import { DiscordApi, PLATFORM_NAME } from "./rest/api.ts";
 import { Directory } from "./rest/directory.ts";
@@ -120,6 +122,7 @@ class DiscordPlatform implements Platform {
     const intaking = this.#openIntake(inbox, ledger);
     this.#intaking = intaking;
     const interrupted = (): void => {
+      this.#connection?.interrupted();
       intaking.intake.interrupt();
       intaking.replayBuffer.hold();
     };
@@ -175,6 +178,10 @@ class DiscordPlatform implements Platform {
 
   showTyping(channel: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {
     this.#poster.showTyping(channel, isWorking);
+  }
+
+  connection(): ConnectionState {
+    return this.#connection?.state ?? notConnectedYet();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -235,6 +242,7 @@ class DiscordPlatform implements Platform {
         const { user, application } = readyPayload.parse(d);
         const bot = { user, applicationId: application.id };
         this.#identity.set(bot);
+        this.#connection?.resumed();
         intake.resume();
         recentActivity.begin(d);
         replayBuffer.release();
@@ -245,6 +253,7 @@ class DiscordPlatform implements Platform {
         recentActivity.take(d);
         return;
       case "RESUMED":
+        this.#connection?.resumed();
         intake.resume();
         replayBuffer.release();
         return;

@@ -3,7 +3,7 @@ import { withDeadline } from "../../async/deadline.ts";
 import type { Logger } from "pino";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
 import { type Backoff, backoffMs, jittered } from "../../async/backoff.ts";
-import { PlatformError } from "../platform.ts";
+import { type ConnectionState, notConnectedYet, PlatformError } from "../platform.ts";
 
 /** One connection to a platform, from its opening to its end. */
 export interface Session {
@@ -47,9 +47,24 @@ export class Connection implements AsyncDisposable {
   readonly #closing = new AbortController();
   #running: Promise<void> | null = null;
   #session: Session | null = null;
+  #state: ConnectionState = notConnectedYet();
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** The session that is open was cut, and mends itself. */
+  interrupted(): void {
+    if (this.#state.kind === "connected") this.#become("interrupted");
+  }
+
+  /** The session that was cut is whole again. */
+  resumed(): void {
+    if (this.#state.kind === "interrupted") this.#become("connected");
   }
 
   /** Resolves after the first attempt, whatever became of it, or when that takes too long; work goes on. */
@@ -87,6 +102,7 @@ export class Connection implements AsyncDisposable {
     try {
       const session = await this.#parts.open(this.#closing.signal);
       this.#session = session;
+      this.#become("connected");
       this.#parts.log.info({ platform: this.#parts.platform }, "platform_connected");
       onOpen();
       if (this.#closing.signal.aborted) await session.close();
@@ -100,10 +116,15 @@ export class Connection implements AsyncDisposable {
     }
   }
 
+  #become(kind: "connected" | "interrupted"): void {
+    this.#state = { kind, since: new Date(), why: null, isOperators: false };
+  }
+
   #tell(why: unknown, retryInMs: number): void {
     const { log, platform } = this.#parts;
     const isOperators = why instanceof OperatorError;
     const fields = { platform, why: errorMessage(why), retryInMs };
+    this.#state = { kind: "waiting", since: new Date(), why: fields.why, isOperators };
     if (isOperators) log.error(fields, "platform_refused");
     else log.warn(fields, "platform_disconnected");
   }

@@ -7,13 +7,15 @@ import type { OutboundMessage } from "../../core/message.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 import { Connection, type Session } from "../shared/connection.ts";
 import { Intake } from "../intake/intake.ts";
-import type {
-  CatchUpLedger,
-  LinkedChannel,
-  Platform,
-  PlatformCapabilities,
-  PlatformCommand,
-  PlatformInbox,
+import {
+  type CatchUpLedger,
+  type ConnectionState,
+  type LinkedChannel,
+  notConnectedYet,
+  type Platform,
+  type PlatformCapabilities,
+  type PlatformCommand,
+  type PlatformInbox,
 } from "../platform.ts";
 import { linkTo, placeOf, PLATFORM_NAME } from "./address.ts";
 import { SlackApi, type SlackApiOptions, SlackError } from "./web/api.ts";
@@ -175,6 +177,10 @@ class SlackPlatform implements Platform {
     this.#poster.showTyping(channel, isWorking);
   }
 
+  connection(): ConnectionState {
+    return this.#connection?.state ?? notConnectedYet();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#poster.close();
     await this.stopIntake(AbortSignal.abort());
@@ -201,6 +207,7 @@ class SlackPlatform implements Platform {
       command: async (command, acknowledge) => slash.run(command, acknowledge),
       press: async (press, acknowledge) => slash.press(press, acknowledge),
       connected: () => {
+        this.#connection?.resumed();
         intake.resume();
         intake.search(async () => {
           const joined = await findJoinedChannels(api, this.#names);
@@ -213,7 +220,10 @@ class SlackPlatform implements Platform {
           return joined;
         });
       },
-      disconnected: () => intake.interrupt(),
+      disconnected: () => {
+        this.#connection?.interrupted();
+        intake.interrupt();
+      },
     };
   }
 

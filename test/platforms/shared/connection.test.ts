@@ -124,3 +124,27 @@ test("disposing ends the waiting, and nothing is opened after it", async () => {
   await new Promise((resolve) => setTimeout(resolve, 50));
   assert.equal(ends.length, 0);
 });
+
+test("how it stands is told: why it waits, whether an operator has to act, and what mends itself", async () => {
+  const refused = new OperatorError("The token is wrong: set DISCORD_TOKEN.");
+  const { connection, ends } = scripted([refused, "open"]);
+  assert.deepEqual([connection.state.kind, connection.state.why], ["connecting", null]);
+  await connection.start();
+  assert.partialDeepStrictEqual(connection.state, {
+    kind: "waiting",
+    why: refused.message,
+    isOperators: true,
+  });
+  connection.interrupted();
+  assert.equal(connection.state.kind, "waiting", "there is no session that could be cut");
+  await until(() => ends.length === 1);
+  assert.partialDeepStrictEqual(connection.state, { kind: "connected", why: null, isOperators: false });
+  connection.interrupted();
+  assert.equal(connection.state.kind, "interrupted");
+  connection.resumed();
+  assert.equal(connection.state.kind, "connected");
+  ends[0]?.(new Error("the socket hung up"));
+  await until(() => connection.state.kind === "waiting");
+  assert.partialDeepStrictEqual(connection.state, { why: "the socket hung up", isOperators: false });
+  await connection[Symbol.asyncDispose]();
+});
