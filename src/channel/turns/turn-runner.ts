@@ -18,14 +18,12 @@ import { createTurnChannel } from "./turn-channel.ts";
 import type { Draft } from "../delivery/draft.ts";
 import { nextTurn } from "./next-turn.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
-import type { LastRequest } from "../model-usage.ts";
-import { storeBillLine } from "../model-usage.ts";
+import { type LastRequest, storeBillLine, type UsageAnchor } from "../model-usage.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { decidedIn } from "./turn-approvals.ts";
 import { toSettlement } from "./settlement.ts";
 import { reasonToGiveUp } from "./turn-attempts.ts";
 import { TurnRecall } from "./turn-recall.ts";
-import type { UsageAnchor } from "../model-usage.ts";
 import { showTyping } from "../delivery/typing-indicator.ts";
 import { steadyNow } from "../../async/clock.ts";
 
@@ -257,7 +255,7 @@ export class TurnRunner {
   }
 
   async #attempt(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
-    const { events, address, platform } = this.#parts;
+    const { events, address, platform, store, owner, onApprovals, contexts } = this.#parts;
     const interrupt = new AbortController();
     if (isStopped) interrupt.abort(STOP);
     const by = this.#guests.of(turn);
@@ -285,11 +283,13 @@ export class TurnRunner {
       const told = { ...result, calls: bill.splice(0), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
       this.#guests.keep(turn, by.view);
-      const { store, owner } = this.#parts;
-      if (asked.approvals.length > 0) await store.approvals.endUntaken(owner.channel, asked.approvals);
+      if (asked.approvals.length > 0) {
+        await store.approvals.endUntaken(owner.channel, asked.approvals);
+        onApprovals?.(owner.channel, "taken_back");
+      }
       if (sent.current !== null) {
-        const context = { sent: sent.current, turn, recalled: recall.found };
-        this.#parts.contexts.add(this.#parts.owner.channel, this.#guests.prefixes(turn.agent), context);
+        const prefixes = this.#guests.prefixes(turn.agent);
+        contexts.add(owner.channel, prefixes, { sent: sent.current, turn, recalled: recall.found });
       }
       return true;
     } finally {
