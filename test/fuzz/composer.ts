@@ -58,6 +58,7 @@ class Composer {
     this.#dieOverOneTurn(false);
     this.#dieOverOneTurn(true);
     this.#takeBackFromSubagents();
+    this.#decideTooLate();
     this.#talk(8);
     // By one of them at least a channel is full while its job waits.
     for (let holds = 0; holds < SURE_HOLDS; holds++) this.#play("hold");
@@ -200,6 +201,17 @@ class Composer {
       this.#delete("newest");
     }
     this.#steps.push({ do: "release" });
+  }
+
+  /** Somebody decides when the time is over, and about what was denied. */
+  #decideTooLate(): void {
+    this.#say({ reply: "act", room: 0, hurry: false });
+    this.#steps.push({ do: "expire", room: 0, pick: 0 });
+    this.#say({ reply: "act", room: 0, hurry: false });
+    this.#steps.push(
+      { do: "decide", room: 0, pick: 0, how: "deny" },
+      { do: "decide", room: 0, pick: 0.999, how: "once" },
+    );
   }
 
   /** Gives a statement its chance. */

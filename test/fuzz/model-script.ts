@@ -5,7 +5,8 @@ import { estimateRequest, type Prompt, takeApart } from "./prompt.ts";
 import { MODEL, SUMMARISER } from "./profile.ts";
 import type { Reply, SummaryMode } from "./schedule.ts";
 import { summarise } from "./summariser.ts";
-import { askedBy, talk } from "./scripted-answers.ts";
+import { talk } from "./scripted-answers.ts";
+import { askedBy } from "./scripted-calls.ts";
 import { isOfSubagent, SLOWLY, taskIn, work } from "./scripted-subagent.ts";
 
 /** Real tokens of a guest's request over those of another one that was estimated alike. */

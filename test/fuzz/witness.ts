@@ -18,7 +18,7 @@ import { MARKER, markerOf } from "./texts.ts";
 import { isGuestIn, type Room, roomShown } from "./rooms.ts";
 import type { Kind } from "./model-script.ts";
 import { askedIn, taskIn } from "./scripted-subagent.ts";
-import { askedBy } from "./scripted-answers.ts";
+import { askedBy } from "./scripted-calls.ts";
 import type { World } from "./world.ts";
 
 /** More failed attempts of one job than any way down the ladder has. */
