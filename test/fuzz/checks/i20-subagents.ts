@@ -47,9 +47,9 @@ function faultsOf(one: SubagentRow, { subagents }: Ledger): string[] {
 
 /** Where nothing is left to do, an agent knows of each of its subagents how it ended, unless nobody waits for it. @returns what is wrong */
 export function untold(state: State | null, { tellings }: Ledger): string[] {
-  return (state?.subagents ?? []).flatMap(({ number, told, closed }) => {
+  return (state?.subagents ?? []).flatMap(({ number, told, closed, taken_back: isTakenBack }) => {
     const times = tellings.get(number)?.size ?? 0;
-    const isTold = told === "nobody" || times === 1;
+    const isTold = told === "nobody" || times === 1 || (times === 0 && isTakenBack);
     return closed && !isTold
       ? [`subagent ${number} is told by "${told}", and ${times} entries tell how it ended`]
       : [];

@@ -52,7 +52,7 @@ function compareHistory(last: SeenPrompt, { prompt }: Arrival, ledger: Ledger): 
   for (const [index, message] of earlier.entries()) {
     const now = prompt.history[index];
     if (now !== undefined && JSON.stringify(now) === JSON.stringify(message)) continue;
-    if (now !== undefined && isReworded(message, now)) continue;
+    if (now !== undefined && (isReworded(message, now) || isTakenBack(message, now))) continue;
     if (now !== undefined && isQuotedAnew(message, now, ledger)) continue;
     // An item that is a stub now, or was cut because all was too much: a pruning step.
     if (isShort(message) || (now !== undefined && isShort(now))) return [];
@@ -67,12 +67,20 @@ function compareHistory(last: SeenPrompt, { prompt }: Arrival, ledger: Ledger): 
   return [];
 }
 
+const OWN_HEAD = /^\[[^\]]*\] \[Weir: [^\]]*\] /;
+
 /** What was handed over of a message that was edited since: whoever reads it is told to read that. */
 const REWORDED = "The message that this was about has changed";
 
 function isReworded(before: ModelMessage, now: ModelMessage): boolean {
   const head = /^\[[^\]]*\] \[Weir: handed over by \w+ to \w+\] /.exec(before.text)?.[0];
   return head !== undefined && isOwnLine(now) && now.text.startsWith(head + REWORDED);
+}
+
+/** Work of Weir's own that told what was edited away has gone, as a deleted message has. */
+function isTakenBack(before: ModelMessage, now: ModelMessage): boolean {
+  const head = OWN_HEAD.exec(before.text)?.[0];
+  return head !== undefined && isOwnLine(before) && now.text === `${head}(this message was deleted)`;
 }
 
 /** A tool's result quotes what was edited meanwhile: all that differs is what shows an edit that was not shown before. */
