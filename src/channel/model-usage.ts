@@ -61,12 +61,16 @@ export function billLine(
 ): ModelCallRow {
   const channel = formatAddress(address);
   const { model, outcome, totalMs, usage } = record;
-  const promptTokens = usage?.promptTokens ?? null;
+  const tokens = {
+    promptTokens: usage?.promptTokens ?? null,
+    cachedTokens: usage?.cachedTokens ?? null,
+    completionTokens: usage?.completionTokens ?? null,
+  };
   const whose =
     "turn" in purpose ? ({ turn: purpose.turn, job: null } as const) : ({ ...purpose, turn: null } as const);
   const ofTurn = "turn" in purpose && purpose.isSubagent === true ? "subagent" : "turn";
   const kind = whose.job === null ? ofTurn : "compaction";
-  events.emit({ type: "model_call", channel, purpose: kind, model, outcome, promptTokens, totalMs });
+  events.emit({ type: "model_call", channel, purpose: kind, model, outcome, ...tokens, totalMs });
   return {
     channel: owner.channel,
     ...whose,
@@ -74,9 +78,7 @@ export function billLine(
     model,
     outcome,
     estimatedTokens,
-    promptTokens,
-    cachedTokens: usage?.cachedTokens ?? null,
-    completionTokens: usage?.completionTokens ?? null,
+    ...tokens,
     firstTokenMs: record.firstTokenMs ?? null,
     totalMs,
   };

@@ -58,6 +58,11 @@ export class Breaker {
     state.isTrying = false;
   }
 
+  /** The models whose circuit is open now. */
+  open(): string[] {
+    return [...this.#models.keys()].filter((model) => !this.mayTry(model));
+  }
+
   /** Until the next trial; 0: a call may be made. */
   waitMs(model: string): number {
     return Math.max(0, (this.#models.get(model)?.openUntil ?? 0) - this.#now());

@@ -8,6 +8,7 @@ import type {
   CompactionConfig,
   Config,
   EmbeddingsConfig,
+  HttpConfig,
   ModelConfig,
   PlatformsConfig,
   SlackConfig,
@@ -34,7 +35,7 @@ export function resolveConfig(
   place: { readonly path: string | null; readonly folder: string },
 ): Config {
   const { bindings: _, defaults = {}, agents: written, models, ...rest } = file;
-  const { database, llm, log, daemon, prompts, platforms } = camelCased(fileSchema.parse(rest));
+  const { database, llm, log, daemon, http, prompts, platforms } = camelCased(fileSchema.parse(rest));
   const agents = (written ?? [{ id: mainAgent() }]).map((agent) =>
     resolveAgent(agent, defaults, place.folder),
   );
@@ -53,6 +54,7 @@ export function resolveConfig(
     prompts: { ...prompts, dir: pathOrNull(prompts.dir, place.folder) },
     agentsDir: resolve(place.folder, "agents"),
     platforms: resolvePlatforms(platforms, references),
+    http: resolveHttp(http, references),
     bindings: resolveBindings(file.bindings, agents),
     agents,
   };
@@ -149,6 +151,14 @@ function resolveSlack(file: CompletePlatforms["slack"], references: References):
   return signingSecret === null
     ? null
     : { ...shared, intake: { mode, signingSecret, ...hostAndPort(listen) } };
+}
+
+function resolveHttp(
+  { listen, hosts }: CamelCased<CompleteFile>["http"],
+  { httpToken: token }: References,
+): HttpConfig | null {
+  if (listen === "") return null;
+  return { ...hostAndPort(listen), token, hosts: hosts.map((name) => name.toLowerCase()) };
 }
 
 function hostAndPort(address: string): { host: string; port: number } {

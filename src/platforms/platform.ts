@@ -28,6 +28,11 @@ export interface Platform extends AsyncDisposable {
    */
   start(inbox: PlatformInbox, ledger: CatchUpLedger): Promise<void>;
   /**
+   * Why nothing can be heard or said there just now, in words for an operator; null: it is connected. Must not throw. Default: there
+   * is no connection that could be lost.
+   */
+  whyOffline?(): string | null;
+  /**
    * Stops the intake; sending still works, so that a drain can deliver.
    * @param deadline until then it may wait for the answers to commands that are under way
    */

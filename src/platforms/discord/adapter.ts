@@ -4,7 +4,7 @@ import type { ChannelAddress } from "../../core/ids.ts";
 import { BoundedMap } from "../../async/bounded-map.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { unlessAborted } from "../../async/deadline.ts";
-import { Connection, type Session } from "../shared/connection.ts";
+import { Connection, NOT_STARTED, type Session } from "../shared/connection.ts";
 import { Intake } from "../intake/intake.ts";
 import type {
   Platform,
@@ -120,6 +120,7 @@ class DiscordPlatform implements Platform {
     const intaking = this.#openIntake(inbox, ledger);
     this.#intaking = intaking;
     const interrupted = (): void => {
+      this.#connection?.interrupted();
       intaking.intake.interrupt();
       intaking.replayBuffer.hold();
     };
@@ -145,6 +146,10 @@ class DiscordPlatform implements Platform {
       ...(backOff !== undefined && { backOff }),
     });
     await this.#connection.start();
+  }
+
+  whyOffline(): string | null {
+    return this.#connection === null ? NOT_STARTED : this.#connection.whyOffline;
   }
 
   async stopIntake(deadline: AbortSignal): Promise<void> {
@@ -236,6 +241,7 @@ class DiscordPlatform implements Platform {
         const bot = { user, applicationId: application.id };
         this.#identity.set(bot);
         intake.resume();
+        this.#connection?.resumed();
         recentActivity.begin(d);
         replayBuffer.release();
         void commands.register(bot);
@@ -246,6 +252,7 @@ class DiscordPlatform implements Platform {
         return;
       case "RESUMED":
         intake.resume();
+        this.#connection?.resumed();
         replayBuffer.release();
         return;
       case "INTERACTION_CREATE":

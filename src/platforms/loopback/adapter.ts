@@ -72,6 +72,10 @@ class LoopbackPlatform implements Platform {
     await this.#feed.start(inbox);
   }
 
+  whyOffline(): string | null {
+    return this.#feed.isReachable ? null : "its service cannot be reached: is `weir loopback` running there?";
+  }
+
   async stopIntake(): Promise<void> {
     await this.#feed.stop();
   }

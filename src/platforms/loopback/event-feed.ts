@@ -46,6 +46,11 @@ export class EventFeed {
     this.#options = options;
   }
 
+  /** Whether the last attempt to reach the service has. */
+  get isReachable(): boolean {
+    return this.#isReachable === true;
+  }
+
   /** Resolves after the first attempt to reach the service. */
   async start(inbox: PlatformInbox): Promise<void> {
     const first = Promise.withResolvers<void>();

@@ -30,6 +30,8 @@ export interface ConnectionParts {
   readonly startMs?: number;
 }
 
+/** Why a platform is offline to which nobody has connected. */
+export const NOT_STARTED = "it has not been connected yet";
 /** A session that lasted so long was a good one: the next wait is the first again. */
 const GOOD_MS = 60_000;
 /** The longest wait where an operator has to mend something is so many times the other: 5 min. */
@@ -47,9 +49,26 @@ export class Connection implements AsyncDisposable {
   readonly #closing = new AbortController();
   #running: Promise<void> | null = null;
   #session: Session | null = null;
+  /** Why there is no session; null: there is one. */
+  #why: string | null = NOT_STARTED;
+  #isInterrupted = false;
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
+  }
+
+  /** Why nothing can be heard now, in words; null: it is connected. */
+  get whyOffline(): string | null {
+    return this.#why ?? (this.#isInterrupted ? "its connection was lost, and is taken up again" : null);
+  }
+
+  /** The session has lost its connection, and mends that itself, or ends: nothing is heard until `resumed`. */
+  interrupted(): void {
+    this.#isInterrupted = true;
+  }
+
+  resumed(): void {
+    this.#isInterrupted = false;
   }
 
   /** Resolves after the first attempt, whatever became of it, or when that takes too long; work goes on. */
@@ -87,6 +106,7 @@ export class Connection implements AsyncDisposable {
     try {
       const session = await this.#parts.open(this.#closing.signal);
       this.#session = session;
+      this.#why = null;
       this.#parts.log.info({ platform: this.#parts.platform }, "platform_connected");
       onOpen();
       if (this.#closing.signal.aborted) await session.close();
@@ -103,7 +123,8 @@ export class Connection implements AsyncDisposable {
   #tell(why: unknown, retryInMs: number): void {
     const { log, platform } = this.#parts;
     const isOperators = why instanceof OperatorError;
-    const fields = { platform, why: errorMessage(why), retryInMs };
+    this.#why = errorMessage(why);
+    const fields = { platform, why: this.#why, retryInMs };
     if (isOperators) log.error(fields, "platform_refused");
     else log.warn(fields, "platform_disconnected");
   }

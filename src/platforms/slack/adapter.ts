@@ -5,7 +5,7 @@ import type { Card } from "../../core/card.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { unlessAborted } from "../../async/deadline.ts";
-import { Connection, type Session } from "../shared/connection.ts";
+import { Connection, NOT_STARTED, type Session } from "../shared/connection.ts";
 import { Intake } from "../intake/intake.ts";
 import type {
   CatchUpLedger,
@@ -136,6 +136,10 @@ class SlackPlatform implements Platform {
     await this.#connection.start();
   }
 
+  whyOffline(): string | null {
+    return this.#connection === null ? NOT_STARTED : this.#connection.whyOffline;
+  }
+
   async stopIntake(deadline: AbortSignal): Promise<void> {
     this.#intake?.close();
     await this.#connection?.[Symbol.asyncDispose]();
@@ -202,6 +206,7 @@ class SlackPlatform implements Platform {
       press: async (press, acknowledge) => slash.press(press, acknowledge),
       connected: () => {
         intake.resume();
+        this.#connection?.resumed();
         intake.search(async () => {
           const joined = await findJoinedChannels(api, this.#names);
           inbox.meetChannels(
@@ -213,7 +218,10 @@ class SlackPlatform implements Platform {
           return joined;
         });
       },
-      disconnected: () => intake.interrupt(),
+      disconnected: () => {
+        intake.interrupt();
+        this.#connection?.interrupted();
+      },
     };
   }
 

@@ -90,6 +90,14 @@ export interface ChannelDescription {
   readonly agent: AgentId;
 }
 
+/** The channels of a platform that wait for an answer. */
+export interface WaitingChannels {
+  readonly platform: string;
+  readonly channels: number;
+  /** Age of the oldest message that is to be answered, ms. */
+  readonly longestMs: number;
+}
+
 /** The turn that a reset ended, with the platform's ids of the messages that it will not answer. */
 export interface ResetTurn {
   readonly id: TurnId;
@@ -257,6 +265,19 @@ export class ChannelStore {
       [platforms, rawEntries],
     );
     return rows.map(toChannel);
+  }
+
+  /** By platform, how many channels wait for an answer, and since when the one that waits longest does. */
+  async waiting(): Promise<WaitingChannels[]> {
+    return this.#db.lookUps().query<{ platform: string; channels: number; longestMs: number }>({
+      name: "channels_waiting",
+      text: `select c.platform, count(*) as channels,
+                    (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as "longestMs"
+               from channels c cross join lateral (
+                      select appended_at from entries
+                       where channel_id = c.id and addressed and seq > c.settled_to order by seq limit 1) e
+              where c.settled_to < c.last_seq group by c.platform`,
+    });
   }
 
   /** What a channel's owner has still to do for people, in words that change with each step of it; null: nothing. */
