@@ -200,6 +200,19 @@ describe("the source", () => {
   });
 });
 
+/** A static import that is more than its types. */
+const STATIC = /^(?:import|export)\s(?!type\s)[^;]*?from\s*"(?<specifier>[^"]+)"/gm;
+
+test("the HTTP service is read where it is configured, and by no other start", () => {
+  const others = FILES.filter((file) => !file.startsWith("http/"));
+  const readers = others.filter((file) =>
+    [...readFileSync(join(SRC, file), "utf8").matchAll(STATIC)].some(({ groups }) =>
+      posix.join(posix.dirname(file), groups?.["specifier"] ?? "").startsWith("http/"),
+    ),
+  );
+  assert.deepEqual(readers, []);
+});
+
 /** What the check must find. */
 const WRONG: readonly (readonly [what: string, file: string, source: string, problem: RegExp])[] = [
   ["a higher layer", "core/x.ts", 'import { a } from "../turn/turn.ts";', /"turn" is above "core"/],

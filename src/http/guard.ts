@@ -1,4 +1,5 @@
 import type { Context, MiddlewareHandler } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { hostsOf, pageOf } from "../platforms/loopback/local-only.ts";
 
 export interface Listening {
@@ -46,7 +47,7 @@ export function onlyAsking(): MiddlewareHandler {
 }
 
 /** An error; the connection ends with it, for nothing else that comes over it is worth reading. */
-export function refuse(c: Context, status: 401 | 403 | 404 | 405 | 413 | 503, error: string): Response {
+export function refuse(c: Context, status: ContentfulStatusCode, error: string): Response {
   c.header("connection", "close");
   return c.json({ error }, status);
 }

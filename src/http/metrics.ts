@@ -24,6 +24,8 @@ const MAX_MODELS = 50;
 const OWN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const MODEL_SECONDS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300];
 
+const CHECKED = { ok: 1, degraded: 0.5, failed: 0 } as const;
+
 type ModelCall = Extract<WeirEvent, { type: "model_call" }>;
 type Compaction = Extract<WeirEvent, { type: "compaction" }>;
 
@@ -70,7 +72,7 @@ export class Metrics {
     const { check, loaded, circuit } = this.#gauges;
     const { checks } = await this.#readiness.report();
     check.reset();
-    for (const { name, state } of checks) check.set({ check: name }, state === "ok" ? 1 : 0);
+    for (const { name, state } of checks) check.set({ check: name }, CHECKED[state]);
     if (this.#daemon === null) return;
     const { registry, breaker } = this.#daemon;
     loaded.set(registry.size);
@@ -230,7 +232,7 @@ function createGauges(registry: Registry) {
   ): Gauge<Label> => new Gauge({ name, help, labelNames, registers });
   return {
     info: gauge("weir_info", "The version that runs", ["version"]),
-    check: gauge("weir_check", "1: what /readyz looks at is well", ["check"]),
+    check: gauge("weir_check", "What /readyz looks at: 1 is well, 0.5 degraded, 0 failed", ["check"]),
     loaded: gauge("weir_channels_loaded", "Channels in memory"),
     waiting: gauge("weir_waiting_channels", "Channels with a message that waits for its answer", [
       "platform",

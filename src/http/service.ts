@@ -7,6 +7,7 @@ import { secretsOf } from "../admin/secrets.ts";
 import type { Daemon } from "../daemon.ts";
 import { nameInUrl } from "../platforms/loopback/local-only.ts";
 import { createApp } from "./app.ts";
+import { ChannelReports } from "./channels.ts";
 import { allowedHosts } from "./guard.ts";
 import { Metrics } from "./metrics.ts";
 import { Readiness } from "./readiness.ts";
@@ -54,10 +55,12 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   const token = await openToken(http.token, config.database.dataDir);
   const readiness = new Readiness();
   const metrics = new Metrics(readiness, version);
+  const channels = new ChannelReports();
   let hosts: ReadonlySet<string> = new Set();
   const app = createApp({
     readiness,
     metrics,
+    channels,
     version,
     token: token.text,
     secrets: [...secretsOf(config), token.text],
@@ -83,6 +86,7 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
     watch(daemon) {
       readiness.watch(daemon);
       metrics.watch(daemon);
+      channels.watch(daemon);
     },
     enter: (phase) => readiness.enter(phase),
     async [Symbol.asyncDispose]() {

@@ -1,4 +1,4 @@
-// proves: src/http/service.ts, src/http/readiness.ts, src/http/app.ts, src/http/guard.ts, src/http/token.ts
+// proves: src/http/service.ts, src/http/readiness.ts, src/http/app.ts, src/http/openapi.ts, src/http/channels.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { stat } from "node:fs/promises";
@@ -6,6 +6,13 @@ import { connect, createServer } from "node:net";
 import path from "node:path";
 import { after, test } from "node:test";
 import { z } from "zod";
+import {
+  aliveAnswer,
+  channelsAnswer,
+  compactionsAnswer,
+  contextAnswer,
+  readyAnswer,
+} from "../../src/http/openapi.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { type Home, openHome, openSeed } from "../support/e2e.ts";
 import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
@@ -21,6 +28,8 @@ import { openStore } from "../store/open-store.ts";
 const seed = await openSeed();
 after(async () => seed[Symbol.asyncDispose]());
 
+/** The key of the model's server, by `openHome`. */
+const SECRET = "sk-e2e-secret";
 const LISTEN = '[http]\nlisten = "127.0.0.1:0"\n';
 
 interface Scene extends AsyncDisposable {
@@ -46,17 +55,12 @@ async function openScene(config = ""): Promise<Scene> {
   return { model, world, home, daemon, http, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
 }
 
-const readiness = z.object({
-  status: z.string(),
-  checks: z.array(z.object({ name: z.string(), state: z.string(), detail: z.string() })),
-});
-
 /** What `/readyz` says with the token: its status, and the checks that are not ok. */
 async function wrongIn(
   http: HttpFace,
 ): Promise<{ code: number; status: string; wrong: string[]; detail: string }> {
   const { status: code, body } = await http.get("/readyz");
-  const { status: said, checks } = readiness.parse(JSON.parse(body));
+  const { status: said, checks = [] } = readyAnswer.parse(JSON.parse(body));
   const wrong = checks.filter(({ state }) => state !== "ok");
   return {
     code,
@@ -83,13 +87,10 @@ test("a daemon tells whether it lives, whether it is ready, and what it has done
   assert.equal(alive.headers["x-content-type-options"], "nosniff");
   const ready = await http.plain("/readyz");
   assert.deepEqual([ready.status, JSON.parse(ready.body)], [200, { status: "ok" }]);
-  const full = z.strictObject({
-    status: z.literal("ok"),
-    version: z.string(),
-    uptimeMs: z.number().positive(),
-  });
-  full.parse(JSON.parse((await http.get("/healthz")).body));
-  const { checks } = readiness.parse(JSON.parse((await http.get("/readyz")).body));
+  const { version, uptimeMs = 0 } = aliveAnswer.parse(JSON.parse((await http.get("/healthz")).body));
+  assert.match(version ?? "", /^\d+\.\d+\.\d+$/);
+  assert.ok(uptimeMs > 0);
+  const { checks = [] } = readyAnswer.parse(JSON.parse((await http.get("/readyz")).body));
   assert.deepEqual(
     checks.map(({ name, state }) => `${name} ${state}`),
     ["database ok", "schema ok", "loopback ok", "model ok", "summaries ok"],
@@ -209,6 +210,73 @@ test("a configured name and a token of the environment do, and one that could be
   ] as const)
     assert.equal((await ask(`${http.url}/healthz`, { headers: { host } })).status, code, host);
   await assert.rejects(stat(path.join(home.dataDir, "http.token")), /ENOENT/);
+});
+
+test("channels, contexts and compactions are what the command line shows, without secrets", async () => {
+  await using scene = await openScene(
+    '[[agents]]\nid = "main"\nmodel = "test-model"\n[agents.compaction]\nkeep_messages = 1\n',
+  );
+  const { home, http, world } = scene;
+  const long = "The mill has a wheel of oak, and it turns when the river is high. ".repeat(20);
+  for (const id of ["one", "two", "three", "four"]) {
+    await world.say("room%2Fa%20b", id, `Number ${id}: my key is ${SECRET}. ${long}`);
+    await world.untilAnswered();
+  }
+  await world.say("other", "only", "are you there?");
+  await world.untilAnswered();
+  const compacted = await home.run("compact", "loopback:room/a b");
+  assert.equal(compacted.code, 0, compacted.stderr);
+
+  const read = async (where: string): Promise<unknown> => {
+    const { status: code, body, headers } = await http.get(where);
+    assert.equal(code, 200, body);
+    assert.equal(headers["content-type"], "application/json");
+    assert.doesNotMatch(body, new RegExp(`${SECRET}|${http.token}`));
+    return JSON.parse(body);
+  };
+  const { channels, next } = channelsAnswer.parse(await read("/channels?limit=1"));
+  assert.deepEqual([channels.map(({ id }) => id), next !== null], [["loopback:other"], true]);
+  const rest = channelsAnswer.parse(await read(`/channels?before=${next}`));
+  assert.deepEqual([rest.channels.map(({ id }) => id), rest.next], [["loopback:room/a b"], null]);
+  const id = encodeURIComponent("loopback:room/a b");
+  const context = contextAnswer.parse(await read(`/channels/${id}/context`));
+  const { out } = await home.run("context", "loopback:room/a b", "--json");
+  const shown = contextAnswer.parse(JSON.parse(out.join("\n").replaceAll(SECRET, "•••")));
+  assert.deepEqual(Object.keys(context).toSorted(), Object.keys(shown).toSorted());
+  // The daemon estimates by all that it has counted, the command line by the last call.
+  const told = [
+    "characters",
+    "estimatedTokens",
+    "sections",
+    "summaries",
+    "memories",
+    "log",
+    "spent",
+    "compactions",
+  ];
+  for (const key of told) assert.deepEqual(context[key], shown[key], key);
+  assert.match(JSON.stringify(context.summaries), /my key is •••/);
+  const { compactions } = compactionsAnswer.parse(await read(`/channels/${id}/compactions?limit=5`));
+  const listed = await home.run("compactions", "loopback:room/a b", "--json", "--limit", "5");
+  assert.deepEqual(
+    compactions,
+    listed.out.map((line): unknown => JSON.parse(line.replaceAll(SECRET, "•••"))),
+  );
+  assert.ok(compactions.length > 0);
+
+  for (const where of [
+    `/channels/${encodeURIComponent("loopback:nowhere")}/context`,
+    "/channels/%00/context",
+    "/channels/%ff/compactions",
+  ])
+    assert.equal((await http.get(where)).status, 404, where);
+  for (const where of ["/channels?limit=0", "/channels?before=x", `/channels/${id}/compactions?limit=2000`])
+    assert.equal((await http.get(where)).status, 400, where);
+  const { paths } = z
+    .looseObject({ paths: z.record(z.string(), z.unknown()) })
+    .parse(await read("/openapi.json"));
+  for (const where of Object.keys(paths))
+    assert.equal((await http.get(where.replace("{id}", id))).status, 200, where);
 });
 
 test("a daemon whose database is not there yet lives, and is not ready", async () => {

@@ -141,7 +141,7 @@ test("events become numbers, by outcome, tier, platform and model, and by nothin
     'weir_circuit_open{model="priced"}': 1,
     'weir_circuit_open{model="free"}': 0,
     'weir_check{check="slack"}': 0,
-    'weir_check{check="summaries"}': 0,
+    'weir_check{check="summaries"}': 0.5,
     'weir_check{check="database"}': 1,
     weir_channels_loaded: 3,
     'weir_info{version="1.2.3"}': 1,

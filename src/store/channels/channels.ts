@@ -167,11 +167,14 @@ export class ChannelStore {
     return row && toChannel(row);
   }
 
-  /** The channels that were made last. */
-  async newest(limit: number): Promise<ChannelRow[]> {
+  /** The channels that were made last. @param before only those that were made before this one */
+  async newest(limit: number, before = Number.MAX_SAFE_INTEGER): Promise<ChannelRow[]> {
     const rows = await this.#db.query<RawChannel>(
-      { name: "channels_newest", text: `select ${COLUMNS} from channels order by id desc limit $1` },
-      [limit],
+      {
+        name: "channels_newest",
+        text: `select ${COLUMNS} from channels where id < $2 order by id desc limit $1`,
+      },
+      [limit, before],
     );
     return rows.map(toChannel);
   }

@@ -69,6 +69,25 @@ test("what the operator has to change is an error in words, and is tried again e
   await connection[Symbol.asyncDispose]();
 });
 
+test("why it is offline is told in words, before the first session, between two of them, and in one that mends itself", async () => {
+  const refused = new OperatorError("The token is wrong: set DISCORD_TOKEN.");
+  const { connection, ends } = scripted([refused, "open"]);
+  assert.equal(connection.whyOffline, "it has not been connected yet");
+  await connection.start();
+  assert.equal(connection.whyOffline, refused.message);
+  await until(() => ends.length === 1);
+  assert.equal(connection.whyOffline, null);
+  connection.interrupted();
+  assert.match(connection.whyOffline ?? "", /lost, and is taken up again/);
+  connection.resumed();
+  assert.equal(connection.whyOffline, null);
+  ends[0]?.(new Error("closed with 4000"));
+  await until(() => connection.whyOffline === "closed with 4000");
+  await until(() => ends.length === 2);
+  assert.equal(connection.whyOffline, null);
+  await connection[Symbol.asyncDispose]();
+});
+
 test("what nobody has to mend is tried again with growing pauses up to a short bound, and not in step", async () => {
   const away = Array.from({ length: 12 }, () => new Error("away"));
   const { connection, lines, ends } = scripted(away);
