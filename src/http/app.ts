@@ -22,7 +22,7 @@ export interface AppParts {
   /** What no response may hold. */
   readonly secrets: readonly string[];
   /** What `Host` may be, small letters. */
-  readonly hosts: () => ReadonlySet<string>;
+  readonly hosts: ReadonlySet<string>;
   readonly log: Logger;
 }
 

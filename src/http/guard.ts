@@ -20,11 +20,11 @@ export function allowedHosts({ host, port }: Listening, names: readonly string[]
  * Refuses web pages: the browsers of this machine and its network reach the service. A page whose name points here (DNS rebinding)
  * is told by the `Host` of its requests; it learns no name that would do.
  */
-export function fromNoPage(hosts: () => ReadonlySet<string>): MiddlewareHandler {
+export function fromNoPage(hosts: ReadonlySet<string>): MiddlewareHandler {
   return async (c, next) => {
     const page = pageOf(c);
     if (page !== null) return refuse(c, 403, `no requests of web pages are taken (${page})`);
-    if (!hosts().has((c.req.header("host") ?? "").toLowerCase()))
+    if (!hosts.has((c.req.header("host") ?? "").toLowerCase()))
       return refuse(c, 403, "this Host is not known here: name it in hosts, under [http] in config.toml");
     await next();
     return undefined;

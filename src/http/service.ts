@@ -52,11 +52,17 @@ const LOOPBACK = /^(?:127\.[\d.]+|::1|localhost)$/i;
 /** @throws OperatorError if it cannot listen there, or there is no token */
 export async function startHttpService(options: HttpServiceOptions): Promise<HttpService> {
   const { config, http, version, log } = options;
+  await using stack = new AsyncDisposableStack();
+  const server = createLimitedServer();
+  const listening = { host: http.host, port: await listen(server, http) };
+  // Without a listener, a process that has no file descriptor left for one more client would end.
+  server.on("error", (error) => log.warn({ why: error.message }, "http_client_not_taken"));
+  stack.defer(async () => close(server));
+  // Only now: a token is shown once, when it is made, and a start that fails shows none.
   const token = await openToken(http.token, config.database.dataDir);
   const readiness = new Readiness();
   const metrics = new Metrics(readiness, version);
   const channels = new ChannelReports();
-  let hosts: ReadonlySet<string> = new Set();
   const app = createApp({
     readiness,
     metrics,
@@ -64,22 +70,17 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
     version,
     token: token.text,
     secrets: [...secretsOf(config), token.text],
-    hosts: () => hosts,
+    hosts: allowedHosts(listening, http.hosts),
     log,
   });
   // The process has other users of the global objects.
-  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-  const server = createServer(LIMITS, (request, response) => void listener(request, response));
-  server.maxConnections = MAX_CONNECTIONS;
-  // Without a listener the socket that was silent for so long is ended: its client reads nothing of what it asked for.
-  server.setTimeout(REQUEST_MS);
-  const { host } = http;
-  const port = await listen(server, http);
-  hosts = allowedHosts({ host, port }, http.hosts);
-  const url = `http://${nameInUrl(host)}:${port}`;
+  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  server.on("request", (request, response) => void answer(request, response));
+  const url = `http://${nameInUrl(listening.host)}:${listening.port}`;
   log.info({ where: url }, "http_listens");
-  if (!LOOPBACK.test(host))
+  if (!LOOPBACK.test(listening.host))
     log.warn({ where: url }, "http_open_to_the_network: the token crosses it unencrypted");
+  const kept = stack.move();
   return {
     url,
     newToken: token.newIn === null ? null : { text: token.text, file: token.newIn },
@@ -89,13 +90,24 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
       channels.watch(daemon);
     },
     enter: (phase) => readiness.enter(phase),
-    async [Symbol.asyncDispose]() {
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
-    },
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
+}
+
+function createLimitedServer(): Server {
+  const server = createServer(LIMITS);
+  server.maxConnections = MAX_CONNECTIONS;
+  // A socket that is silent for so long is ended: its client does not read what it has asked for.
+  server.setTimeout(REQUEST_MS);
+  return server;
+}
+
+/** Resolves when nobody is connected any more. */
+async function close(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
 }
 
 /**
@@ -104,10 +116,13 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
  */
 async function listen(server: Server, { host, port }: HttpConfig): Promise<number> {
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) => reject(cannotListen(error, `${nameInUrl(host)}:${port}`)));
-    server.listen(port, host, resolve);
+    const onError = (error: Error): void => reject(cannotListen(error, `${nameInUrl(host)}:${port}`));
+    server.once("error", onError);
+    server.listen(port, host, () => {
+      server.off("error", onError);
+      resolve();
+    });
   });
-  server.removeAllListeners("error");
   const address = server.address();
   return typeof address === "object" && address !== null ? address.port : port;
 }

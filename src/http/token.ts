@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { isMissingFile, OperatorError } from "../core/errors.ts";
-import { HTTP_TOKEN, putPrivateFile } from "../store/database/data-folder.ts";
+import { HTTP_TOKEN, putPrivateFile, unusable } from "../store/database/data-folder.ts";
 
 const TOKEN_BYTES = 32;
 const TOKEN_TEXT = /^[\u0021-\u007e]{16,}$/;
@@ -23,7 +23,11 @@ export async function openToken(configured: string | null, dataDir: string): Pro
   const file = path.join(dataDir, HTTP_TOKEN);
   const found = await readToken(file);
   if (found !== null) return { text: found, newIn: null };
-  await putPrivateFile(file, `${randomBytes(TOKEN_BYTES).toString("base64url")}\n`);
+  await putPrivateFile(file, `${randomBytes(TOKEN_BYTES).toString("base64url")}\n`).catch(
+    (cause: unknown) => {
+      throw unusable(dataDir, cause);
+    },
+  );
   // Another daemon may have made it at the same time.
   const made = await readToken(file);
   if (made === null) throw new OperatorError(`${file} was removed while it was made.`);

@@ -413,4 +413,6 @@ test("a port that is taken ends the start, and says which key it is and what to 
       "end it, or choose another port under [http] in config.toml.",
   );
   assert.deepEqual(out, []);
+  // It would have been shown to nobody.
+  await assert.rejects(stat(path.join(home.dataDir, "http.token")), /ENOENT/);
 });
